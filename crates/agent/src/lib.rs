@@ -1,1 +1,39 @@
-//! Not built yet.
+//! What runs on a host, and how the conductor speaks to it.
+//!
+//! An *agent* is a process that runs the steps of trials on one host. It is started there by whatever reaches the host
+//! (directly, through ssh, in a namespace, in a guest) and speaks gRPC over one byte stream, its standard input and
+//! output. [`serve_stdio`] is the whole agent; [`Client`] is the conductor's end of the stream; [`sweep`] cleans up on
+//! this machine after an agent that can no longer do it by itself.
+//!
+//! The room promises that no child outlives its trial, that a program that is [held](Step::hold) starts at an agreed
+//! instant as if it had never been held, and that what a step wrote is kept byte for byte up to its limit.
+//!
+//! It refuses to know what a benchmark, a testbed or a round is, to open a port, to keep a password, and to run two
+//! trials at once.
+
+mod client;
+mod clocks;
+mod mark;
+mod shell;
+mod step;
+mod wire;
+
+pub use client::{Client, ClockOffset, Error, Outcome, Run};
+pub use mark::{AgentMark, Swept, sweep};
+pub use shell::{quote, shell_needed};
+pub use step::{
+    Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,
+    Step, StepEvent, StepId, Survivor, TrialBegun, TrialEnded, Usage,
+};
+
+/// The protocol's version. An agent and a client work together only if theirs are equal.
+pub const PROTOCOL: u32 = 1;
+
+/// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial.
+pub const MARK_VARIABLE: &str = "BACKSIGHT_TRIAL";
+
+/// What gRPC generates from `proto/agent.proto`; nothing outside of this crate sees it.
+#[allow(missing_docs, unused_qualifications, clippy::all)]
+mod proto {
+    tonic::include_proto!("backsight.agent.v1");
+}

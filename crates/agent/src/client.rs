@@ -1,0 +1,556 @@
+//! The conductor's end of the stream: one method a call, plain values in and out, a deadline on everything.
+//!
+//! It refuses to start agents (it is given a byte stream) and to call an agent again that it has lost.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout, timeout_at};
+use tonic::transport::{Channel, Endpoint};
+use tonic::{Code, Status, Streaming};
+
+use crate::clocks;
+use crate::proto::{self, agent_client::AgentClient};
+use crate::step::{BeginTrial, Finished, Hello, Step, StepEvent, StepId, TrialBegun, TrialEnded};
+use crate::{PROTOCOL, wire};
+
+/// How often an agent is asked whether it is still there.
+const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// How long it may take to say so.
+const ALIVE_LIMIT: Duration = Duration::from_secs(10);
+/// How long a call that does nothing but answer may take.
+const CALL_LIMIT: Duration = Duration::from_secs(20);
+/// How long ending a trial may take: the agent itself gives up before.
+const END_LIMIT: Duration = Duration::from_secs(40);
+/// What a step's stream may take beyond the step's own limits: to kill it and to carry its output.
+const RUN_MARGIN: Duration = Duration::from_secs(60);
+
+/// What one stream may have under way, bytes.
+const STREAM_WINDOW: u32 = 2 << 20;
+/// What all streams together may have under way, bytes.
+const CONNECTION_WINDOW: u32 = 64 << 20;
+/// The largest message, bytes: an output piece is far below.
+const MESSAGE_LIMIT: usize = 16 << 20;
+
+/// Why a call to an agent failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The agent, its host or the stream to it is gone, or it stopped answering.
+    #[error("the agent is lost: {why}")]
+    Lost {
+        /// What was seen.
+        why: String,
+    },
+    /// Something else than an agent is at the other end.
+    #[error(
+        "no agent answers at the other end ({why}): is `backsight agent` what was started there, and does nothing else print to its standard output?"
+    )]
+    NotAnAgent {
+        /// What was seen.
+        why: String,
+    },
+    /// The two ends speak different protocols.
+    #[error(
+        "the agent {agent} speaks protocol {theirs}, this program {ours}: install the same version on both"
+    )]
+    Version {
+        /// This program's protocol.
+        ours: u32,
+        /// The agent's.
+        theirs: u32,
+        /// The agent's version.
+        agent: String,
+    },
+    /// The agent understood and said no.
+    #[error("the agent refused to {call}: {why}")]
+    Refused {
+        /// What was asked.
+        call: &'static str,
+        /// The agent's words.
+        why: String,
+    },
+    /// The agent is there but didn't answer in time.
+    #[error("the agent didn't {call} within {after:?}")]
+    Deadline {
+        /// What was asked.
+        call: &'static str,
+        /// How long it had.
+        after: Duration,
+    },
+    /// The agent's answer makes no sense.
+    #[error("the agent's answer to {call} makes no sense: {why}")]
+    Protocol {
+        /// What was asked.
+        call: &'static str,
+        /// What is wrong with the answer.
+        why: String,
+    },
+}
+
+/// The agent's monotonic clock as seen from here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// The agent's `CLOCK_MONOTONIC` minus ours, nanoseconds; exactly 0 if both are the same clock.
+    pub offset_ns: i64,
+    /// The offset is right within this, nanoseconds.
+    pub uncertainty_ns: u64,
+}
+
+/// A connection to one agent. Clones share it; when the last one is dropped, the agent ends.
+#[derive(Clone)]
+pub struct Client {
+    calls: AgentClient<Channel>,
+    hello: Arc<Hello>,
+    gone: watch::Receiver<()>,
+}
+
+impl Client {
+    /// Greets the agent at the other end of a stream, which has `limit` to answer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Version`], [`Error::NotAnAgent`], or [`Error::Deadline`].
+    pub async fn connect<S>(stream: S, limit: Duration) -> Result<Self, Error>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        let greeting = async {
+            let (channel, gone) = channel(stream).await?;
+            let mut calls = AgentClient::new(channel).max_decoding_message_size(MESSAGE_LIMIT);
+            let reply = calls
+                .hello(proto::HelloRequest { protocol: PROTOCOL })
+                .await;
+            let reply = reply
+                .map_err(|status| Error::NotAnAgent {
+                    why: words(&status),
+                })?
+                .into_inner();
+            if reply.protocol != PROTOCOL {
+                return Err(Error::Version {
+                    ours: PROTOCOL,
+                    theirs: reply.protocol,
+                    agent: reply.agent_version,
+                });
+            }
+            let hello = Arc::new(wire::hello(reply)?);
+            Ok(Self { calls, hello, gone })
+        };
+        match timeout(limit, greeting).await {
+            Ok(greeted) => greeted,
+            Err(_) => Err(Error::Deadline {
+                call: "answer",
+                after: limit,
+            }),
+        }
+    }
+
+    /// What the agent said of itself.
+    #[must_use]
+    pub fn hello(&self) -> &Hello {
+        &self.hello
+    }
+
+    /// Resolves when the connection is gone: the stream ended, or the agent stopped answering.
+    pub fn gone(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut gone = self.gone.clone();
+        async move {
+            // The sender sits in the stream and never sends: the only change is its end.
+            while gone.changed().await.is_ok() {}
+        }
+    }
+
+    /// Measures the agent's monotonic clock against ours, by the quickest of `samples` round trips.
+    ///
+    /// # Errors
+    ///
+    /// As every call: [`Error::Lost`] or [`Error::Deadline`].
+    pub async fn clock_offset(&self, samples: u32) -> Result<ClockOffset, Error> {
+        let mut best: Option<ClockOffset> = None;
+        for _ in 0..samples.max(1) {
+            let before = clocks::monotonic_ns();
+            let there = self
+                .call("tell its clock", CALL_LIMIT, |mut calls| async move {
+                    calls.clock(proto::ClockRequest {}).await
+                })
+                .await?;
+            let after = clocks::monotonic_ns();
+            let uncertainty_ns = (after - before).div_ceil(2);
+            let middle = before + (after - before) / 2;
+            let offset_ns = there.monotonic_ns.wrapping_sub(middle).cast_signed();
+            if best.is_none_or(|best| uncertainty_ns < best.uncertainty_ns) {
+                best = Some(ClockOffset {
+                    offset_ns,
+                    uncertainty_ns,
+                });
+            }
+        }
+        let measured = best.unwrap_or(ClockOffset {
+            offset_ns: 0,
+            uncertainty_ns: u64::MAX,
+        });
+        // Equal boots share the clock, unless a time namespace shifts it: then the offset is seen.
+        let same_boot = clocks::boot_id().is_some_and(|ours| ours == self.hello.boot_id);
+        if same_boot && measured.offset_ns.unsigned_abs() <= measured.uncertainty_ns {
+            return Ok(ClockOffset {
+                offset_ns: 0,
+                uncertainty_ns: 0,
+            });
+        }
+        Ok(measured)
+    }
+
+    /// What the agent's machine is: names and values.
+    ///
+    /// # Errors
+    ///
+    /// As every call: [`Error::Lost`] or [`Error::Deadline`].
+    pub async fn facts(&self) -> Result<BTreeMap<String, String>, Error> {
+        let reply = self
+            .call("tell its facts", CALL_LIMIT, |mut calls| async move {
+                calls.facts(proto::FactsRequest {}).await
+            })
+            .await?;
+        Ok(reply.facts)
+    }
+
+    /// Opens a trial; ends the one that was open.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if its folders can't be made; [`Error::Lost`], [`Error::Deadline`].
+    pub async fn begin_trial(&self, trial: BeginTrial) -> Result<TrialBegun, Error> {
+        let request = proto::BeginTrialRequest {
+            trial: trial.trial,
+            env: trial.env,
+        };
+        let reply = self
+            .call("begin the trial", END_LIMIT, |mut calls| async move {
+                calls.begin_trial(request).await
+            })
+            .await?;
+        Ok(TrialBegun {
+            scratch: reply.scratch.into(),
+            spool: reply.spool.into(),
+        })
+    }
+
+    /// Ends the open trial: nothing of it runs when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if none is open; [`Error::Lost`], [`Error::Deadline`].
+    pub async fn end_trial(&self) -> Result<TrialEnded, Error> {
+        let reply = self
+            .call("end the trial", END_LIMIT, |mut calls| async move {
+                calls.end_trial(proto::EndTrialRequest {}).await
+            })
+            .await?;
+        wire::trial_ended(reply)
+    }
+
+    /// Starts a step of the open trial. Dropping the [`Run`] kills it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if no trial is open, the step's id was used before, its command is empty or its pattern
+    /// isn't a regular expression; [`Error::Lost`], [`Error::Deadline`].
+    pub async fn run(&self, step: Step) -> Result<Run, Error> {
+        let id = step.id;
+        let held = if step.hold {
+            Finished::HOLD_LIMIT
+        } else {
+            Duration::ZERO
+        };
+        let limit = [step.timeout, step.grace, held, RUN_MARGIN]
+            .into_iter()
+            .fold(Duration::ZERO, Duration::saturating_add);
+        let request = wire::run_request(step);
+        let events = self
+            .call("run the step", CALL_LIMIT, |mut calls| async move {
+                calls.run(request).await
+            })
+            .await?;
+        let deadline = Instant::now().checked_add(limit);
+        Ok(Run {
+            step: id,
+            events,
+            deadline,
+            limit,
+            finished: false,
+        })
+    }
+
+    /// Lets a held step go when the agent's monotonic clock reaches `at_monotonic_ns`; at once if it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if the step isn't held; [`Error::Lost`], [`Error::Deadline`].
+    pub async fn release(&self, step: StepId, at_monotonic_ns: u64) -> Result<(), Error> {
+        let request = proto::ReleaseRequest {
+            step: step.0,
+            at_monotonic_ns,
+        };
+        self.call("release the step", CALL_LIMIT, |mut calls| async move {
+            calls.release(request).await
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Asks a running step to end: its stop signal (or this one), after its grace (or this one) SIGKILL. Returns at
+    /// once; the step's [`Run`] tells when it has ended. A step that has ended already is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if there never was such a step in the trial; [`Error::Lost`], [`Error::Deadline`].
+    pub async fn stop(
+        &self,
+        step: StepId,
+        signal: Option<i32>,
+        grace: Option<Duration>,
+    ) -> Result<(), Error> {
+        let request = proto::StopRequest {
+            step: step.0,
+            signal,
+            grace_ns: grace.map(wire::nanoseconds),
+        };
+        self.call("stop the step", CALL_LIMIT, |mut calls| async move {
+            calls.stop(request).await
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn call<T, F>(
+        &self,
+        call: &'static str,
+        limit: Duration,
+        make: impl FnOnce(AgentClient<Channel>) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = Result<tonic::Response<T>, Status>>,
+    {
+        match timeout(limit, make(self.calls.clone())).await {
+            Ok(Ok(reply)) => Ok(reply.into_inner()),
+            Ok(Err(status)) => Err(failure(call, &status)),
+            Err(_) => Err(Error::Deadline { call, after: limit }),
+        }
+    }
+}
+
+/// A step that was started: its events, in order.
+pub struct Run {
+    step: StepId,
+    events: Streaming<proto::StepEvent>,
+    deadline: Option<Instant>,
+    limit: Duration,
+    finished: bool,
+}
+
+/// All of a step at once.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub finished: Finished,
+    /// What was kept of its standard output.
+    pub stdout: Vec<u8>,
+    /// The same of its error stream.
+    pub stderr: Vec<u8>,
+}
+
+impl Run {
+    /// The step.
+    #[must_use]
+    pub fn step(&self) -> StepId {
+        self.step
+    }
+
+    /// The next event; none after [`StepEvent::Finished`]. Cancel safe.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Lost`] if the agent went away, [`Error::Deadline`] if it didn't keep the step's limits.
+    pub async fn next(&mut self) -> Result<Option<StepEvent>, Error> {
+        const CALL: &str = "finish the step";
+        if self.finished {
+            return Ok(None);
+        }
+        let message = self.events.message();
+        let message = match self.deadline {
+            Some(deadline) => timeout_at(deadline, message)
+                .await
+                .map_err(|_| Error::Deadline {
+                    call: CALL,
+                    after: self.limit,
+                })?,
+            None => message.await,
+        };
+        match message.map_err(|status| failure(CALL, &status))? {
+            Some(event) => {
+                let event = wire::step_event(event)?;
+                self.finished = matches!(event, StepEvent::Finished(_));
+                Ok(Some(event))
+            }
+            None => Err(Error::Protocol {
+                call: CALL,
+                why: "the stream of events ended before the step".into(),
+            }),
+        }
+    }
+
+    /// Waits for the step's end and gathers what it wrote; other events are passed over.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::next`].
+    pub async fn outcome(mut self) -> Result<Outcome, Error> {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        loop {
+            match self.next().await? {
+                Some(StepEvent::Stdout(piece)) => stdout.extend_from_slice(&piece),
+                Some(StepEvent::Stderr(piece)) => stderr.extend_from_slice(&piece),
+                Some(StepEvent::Finished(finished)) => {
+                    return Ok(Outcome {
+                        finished,
+                        stdout,
+                        stderr,
+                    });
+                }
+                Some(_) => {}
+                None => {
+                    return Err(Error::Protocol {
+                        call: "finish the step",
+                        why: "it had finished before".into(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+async fn channel<S>(stream: S) -> Result<(Channel, watch::Receiver<()>), Error>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (alive, gone) = watch::channel(());
+    let mut only = Some(TokioIo::new(Watched {
+        stream,
+        _alive: alive,
+    }));
+    // A lost agent's trial is lost: the second connection that the channel would make must not exist.
+    let connector = tower::service_fn(move |_| {
+        let stream = only.take().ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotConnected, "the stream to the agent ended")
+        });
+        std::future::ready(stream)
+    });
+    let channel = Endpoint::from_static("http://agent.invalid")
+        .http2_keep_alive_interval(ALIVE_INTERVAL)
+        .keep_alive_timeout(ALIVE_LIMIT)
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .connect_with_connector(connector)
+        .await
+        .map_err(|error| Error::NotAnAgent { why: chain(&error) })?;
+    Ok((channel, gone))
+}
+
+/// Whether the agent said this itself: what it says has no cause on our side.
+fn said_by_agent(status: &Status) -> bool {
+    status.source().is_none()
+        && !matches!(
+            status.code(),
+            Code::Unavailable | Code::Cancelled | Code::Unknown
+        )
+}
+
+fn failure(call: &'static str, status: &Status) -> Error {
+    match status.code() {
+        _ if !said_by_agent(status) => Error::Lost { why: words(status) },
+        Code::Unimplemented | Code::Internal | Code::OutOfRange => Error::Protocol {
+            call,
+            why: words(status),
+        },
+        _ => Error::Refused {
+            call,
+            why: status.message().to_owned(),
+        },
+    }
+}
+
+fn words(status: &Status) -> String {
+    match status.source() {
+        Some(source) => chain(source),
+        None => status.message().to_owned(),
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(error) = next {
+        let words = error.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        next = error.source();
+    }
+    text
+}
+
+/// The stream, with a watch on its end: whoever drops it, for whatever reason, drops the sender.
+struct Watched<S> {
+    stream: S,
+    _alive: watch::Sender<()>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}

@@ -1,0 +1,338 @@
+//! Between the protocol's messages and plain values. Both ends use it; nothing else sees a message.
+
+use std::time::Duration;
+
+use crate::AgentMark;
+use crate::client::Error;
+use crate::proto::{self, finished, held, ready, run_request, step_event as event};
+use crate::step::{
+    Account, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason, Step,
+    StepEvent, StepId, Survivor, TrialEnded, Usage,
+};
+
+/// Whole nanoseconds; what doesn't fit is for ever.
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn missing(call: &'static str, what: &str) -> Error {
+    Error::Protocol {
+        call,
+        why: format!("{what} is missing"),
+    }
+}
+
+fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+impl From<Moment> for proto::Moment {
+    fn from(moment: Moment) -> Self {
+        Self {
+            monotonic_ns: moment.monotonic_ns,
+            wall_ns: moment.wall_ns,
+        }
+    }
+}
+
+impl From<proto::Moment> for Moment {
+    fn from(moment: proto::Moment) -> Self {
+        Self {
+            monotonic_ns: moment.monotonic_ns,
+            wall_ns: moment.wall_ns,
+        }
+    }
+}
+
+pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, Error> {
+    let now = reply
+        .now
+        .ok_or_else(|| missing("hello", "the clock"))?
+        .into();
+    Ok(Hello {
+        agent_version: reply.agent_version,
+        boot_id: reply.boot_id.clone(),
+        machine_id: some(reply.machine_id),
+        cpus: reply.cpus,
+        memory_bytes: reply.memory_bytes,
+        now,
+        mark: AgentMark {
+            mark: reply.mark,
+            pid: reply.pid,
+            start_ticks: reply.start_ticks,
+            boot_id: reply.boot_id,
+            cgroup: some(reply.cgroup).map(Into::into),
+            folder: reply.folder.into(),
+        },
+    })
+}
+
+pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Error> {
+    let account = reply
+        .account
+        .ok_or_else(|| missing("end trial", "the account"))?;
+    let survivor = |s: proto::Survivor| Survivor {
+        pid: s.pid,
+        name: s.name,
+        step: s.step.map(StepId),
+    };
+    Ok(TrialEnded {
+        survivors: reply.survivors.into_iter().map(survivor).collect(),
+        unkillable: reply.unkillable,
+        account: account.into(),
+    })
+}
+
+impl From<proto::Account> for Account {
+    fn from(account: proto::Account) -> Self {
+        let proto::Account {
+            wall,
+            cpus,
+            user,
+            system,
+            interrupts,
+            steal,
+            idle,
+            own,
+            own_by_cgroup,
+        } = account;
+        Self {
+            wall,
+            cpus,
+            user,
+            system,
+            interrupts,
+            steal,
+            idle,
+            own,
+            own_by_cgroup,
+        }
+    }
+}
+
+impl From<Account> for proto::Account {
+    fn from(account: Account) -> Self {
+        let Account {
+            wall,
+            cpus,
+            user,
+            system,
+            interrupts,
+            steal,
+            idle,
+            own,
+            own_by_cgroup,
+        } = account;
+        Self {
+            wall,
+            cpus,
+            user,
+            system,
+            interrupts,
+            steal,
+            idle,
+            own,
+            own_by_cgroup,
+        }
+    }
+}
+
+pub(crate) fn run_request(step: Step) -> proto::RunRequest {
+    proto::RunRequest {
+        step: step.id.0,
+        command: Some(match step.command {
+            Command::Argv(words) => run_request::Command::Argv(proto::Argv { words }),
+            Command::Text(text) => run_request::Command::Text(text),
+        }),
+        env: step.env,
+        cwd: step.cwd.unwrap_or_default(),
+        timeout_ns: nanoseconds(step.timeout),
+        output_limit: step.output_limit,
+        expect: step.expect,
+        background: step.background,
+        ready: step.ready.map(|ready| proto::Ready {
+            condition: Some(match ready.condition {
+                Condition::Listens(port) => ready::Condition::Listens(port.into()),
+                Condition::Binds(port) => ready::Condition::Binds(port.into()),
+                Condition::Line(pattern) => ready::Condition::Line(pattern),
+                Condition::File(path) => ready::Condition::File(path),
+            }),
+            timeout_ns: nanoseconds(ready.timeout),
+        }),
+        hold: step.hold,
+        stop_signal: step.stop_signal,
+        grace_ns: nanoseconds(step.grace),
+    }
+}
+
+/// The step that a request asks for, or what is wrong with it.
+pub(crate) fn step(request: proto::RunRequest) -> Result<Step, String> {
+    let command = match request.command.ok_or("the step has no command")? {
+        run_request::Command::Argv(argv) => Command::Argv(argv.words),
+        run_request::Command::Text(text) => Command::Text(text),
+    };
+    Ok(Step {
+        id: StepId(request.step),
+        command,
+        env: request.env,
+        cwd: some(request.cwd),
+        timeout: Duration::from_nanos(request.timeout_ns),
+        output_limit: request.output_limit,
+        expect: request.expect,
+        background: request.background,
+        ready: request.ready.map(readiness).transpose()?,
+        hold: request.hold,
+        stop_signal: request.stop_signal,
+        grace: Duration::from_nanos(request.grace_ns),
+    })
+}
+
+fn readiness(ready: proto::Ready) -> Result<Ready, String> {
+    let port = |port: u32| u16::try_from(port).map_err(|_| format!("{port} is no port"));
+    let condition = match ready
+        .condition
+        .ok_or("the step's readiness has no condition")?
+    {
+        ready::Condition::Listens(number) => Condition::Listens(port(number)?),
+        ready::Condition::Binds(number) => Condition::Binds(port(number)?),
+        ready::Condition::Line(pattern) => Condition::Line(pattern),
+        ready::Condition::File(path) => Condition::File(path),
+    };
+    Ok(Ready {
+        condition,
+        timeout: Duration::from_nanos(ready.timeout_ns),
+    })
+}
+
+pub(crate) fn step_event(message: proto::StepEvent) -> Result<StepEvent, Error> {
+    const CALL: &str = "run";
+    Ok(
+        match message.event.ok_or_else(|| missing(CALL, "the event"))? {
+            event::Event::Started(started) => {
+                let at = started
+                    .at
+                    .ok_or_else(|| missing(CALL, "the instant of the start"))?;
+                StepEvent::Started {
+                    pid: started.pid,
+                    at: at.into(),
+                }
+            }
+            event::Event::Held(held) => StepEvent::Held(match held.r#where() {
+                held::Where::Entry => Held::Entry,
+                held::Where::Exec => Held::Exec,
+                held::Where::BeforeExec => Held::BeforeExec,
+                held::Where::Unspecified => return Err(missing(CALL, "where the program is held")),
+            }),
+            event::Event::Begun(at) => StepEvent::Begun(at.into()),
+            event::Event::Ready(at) => StepEvent::Ready(at.into()),
+            event::Event::Stdout(piece) => StepEvent::Stdout(piece),
+            event::Event::Stderr(piece) => StepEvent::Stderr(piece),
+            event::Event::Finished(finished) => StepEvent::Finished(ended(finished)?),
+        },
+    )
+}
+
+fn ended(message: proto::Finished) -> Result<Finished, Error> {
+    const CALL: &str = "run";
+    let ended = message
+        .ended
+        .ok_or_else(|| missing(CALL, "the instant of the end"))?
+        .into();
+    let (kind, why) = (message.reason(), message.why);
+    Ok(Finished {
+        reason: match kind {
+            finished::Reason::Exited => Reason::Exited,
+            finished::Reason::TimedOut => Reason::TimedOut,
+            finished::Reason::OutputLimit => Reason::OutputLimit,
+            finished::Reason::NotFound => Reason::NotFound { program: why },
+            finished::Reason::CannotStart => Reason::CannotStart { why },
+            finished::Reason::NeverReady => Reason::NeverReady { why },
+            finished::Reason::ExitedBeforeReady => Reason::ExitedBeforeReady { why },
+            finished::Reason::Stopped => Reason::Stopped,
+            finished::Reason::Spool => Reason::Spool { why },
+            finished::Reason::TrialEnded => Reason::TrialEnded,
+            finished::Reason::NeverReleased => Reason::NeverReleased,
+            finished::Reason::Unspecified => return Err(missing(CALL, "the reason of the end")),
+        },
+        exit: message.exit.map(|exit| match exit {
+            finished::Exit::Code(code) => Exit::Code(code),
+            finished::Exit::Signal(signal) => Exit::Signal(signal),
+        }),
+        as_expected: message.as_expected,
+        begun: message.begun.map(Into::into),
+        ended,
+        usage: message.usage.map(|usage| Usage {
+            user: Duration::from_nanos(usage.user_ns),
+            system: Duration::from_nanos(usage.system_ns),
+            max_rss_bytes: usage.max_rss_bytes,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        }),
+        stdout_bytes: message.stdout_bytes,
+        stderr_bytes: message.stderr_bytes,
+        truncated: message.truncated,
+    })
+}
+
+/// The message for an event.
+pub(crate) fn event(happened: StepEvent) -> proto::StepEvent {
+    let event = match happened {
+        StepEvent::Started { pid, at } => event::Event::Started(proto::Started {
+            pid,
+            at: Some(at.into()),
+        }),
+        StepEvent::Held(held) => {
+            let place = match held {
+                Held::Entry => held::Where::Entry,
+                Held::Exec => held::Where::Exec,
+                Held::BeforeExec => held::Where::BeforeExec,
+            };
+            event::Event::Held(proto::Held {
+                r#where: place.into(),
+            })
+        }
+        StepEvent::Begun(at) => event::Event::Begun(at.into()),
+        StepEvent::Ready(at) => event::Event::Ready(at.into()),
+        StepEvent::Stdout(piece) => event::Event::Stdout(piece),
+        StepEvent::Stderr(piece) => event::Event::Stderr(piece),
+        StepEvent::Finished(finished) => event::Event::Finished(end(finished)),
+    };
+    proto::StepEvent { event: Some(event) }
+}
+
+fn end(finished: Finished) -> proto::Finished {
+    let (kind, why) = match finished.reason {
+        Reason::Exited => (finished::Reason::Exited, String::new()),
+        Reason::TimedOut => (finished::Reason::TimedOut, String::new()),
+        Reason::OutputLimit => (finished::Reason::OutputLimit, String::new()),
+        Reason::NotFound { program } => (finished::Reason::NotFound, program),
+        Reason::CannotStart { why } => (finished::Reason::CannotStart, why),
+        Reason::NeverReady { why } => (finished::Reason::NeverReady, why),
+        Reason::ExitedBeforeReady { why } => (finished::Reason::ExitedBeforeReady, why),
+        Reason::Stopped => (finished::Reason::Stopped, String::new()),
+        Reason::Spool { why } => (finished::Reason::Spool, why),
+        Reason::TrialEnded => (finished::Reason::TrialEnded, String::new()),
+        Reason::NeverReleased => (finished::Reason::NeverReleased, String::new()),
+    };
+    proto::Finished {
+        reason: kind.into(),
+        why,
+        exit: finished.exit.map(|exit| match exit {
+            Exit::Code(code) => finished::Exit::Code(code),
+            Exit::Signal(signal) => finished::Exit::Signal(signal),
+        }),
+        as_expected: finished.as_expected,
+        begun: finished.begun.map(Into::into),
+        ended: Some(finished.ended.into()),
+        usage: finished.usage.map(|usage| proto::Usage {
+            user_ns: nanoseconds(usage.user),
+            system_ns: nanoseconds(usage.system),
+            max_rss_bytes: usage.max_rss_bytes,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        }),
+        stdout_bytes: finished.stdout_bytes,
+        stderr_bytes: finished.stderr_bytes,
+        truncated: finished.truncated,
+    }
+}

@@ -1,1 +1,37 @@
-//! Not built yet.
+//! Numbers in, numbers out: the statistics that every table, page and verdict of Backsight stands on.
+//!
+//! What is here are definitions that two people can compute alike, each with its source. [`Samples`] is the door:
+//! it refuses what is no number, once, so that nothing behind it has to ask again.
+//!
+//! This room refuses: reading or writing anything, looking at a clock, drawing random numbers from anywhere but
+//! a seed that the caller gave, sentinels (`NaN`, 0.00, −1) for what is [`Undefined`], and guessing which
+//! direction is [`Better`].
+//!
+//! ```
+//! use backsight_stats::{Better, Samples, Summary, difference_percent};
+//!
+//! let base = Samples::new(vec![3.5, 3.1, 3.9])?;
+//! let new = Samples::new(vec![4.5, 4.1, 4.9])?;
+//! let (base, new) = (Summary::of(&base, Better::Lower), Summary::of(&new, Better::Lower));
+//! let worse_by = difference_percent(base.amean, new.amean, Better::Lower)?;
+//! assert_eq!(format!("{worse_by:.2}"), "-28.57");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod better;
+mod difference;
+mod distributions;
+mod interval;
+mod samples;
+mod summary;
+mod sums;
+mod undefined;
+mod welch;
+
+pub use better::{Better, NoSuchDirection};
+pub use difference::{difference_percent, gmean_of_ratios, ratio};
+pub use interval::{Confidence, Interval};
+pub use samples::{NotSamples, Samples};
+pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
+pub use undefined::Undefined;
+pub use welch::{Welch, welch};

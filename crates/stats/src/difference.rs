@@ -1,0 +1,98 @@
+//! Two numbers beside each other: difference in percent with the sign that the direction gives it, and ratio.
+//! Refuses a base that is zero or negative: nothing is "so many percent" of it.
+
+use crate::sums;
+use crate::undefined::finite;
+use crate::{Better, Undefined};
+
+/// How much better (positive) or worse (negative) `new` is than `base`, in percent of `base`.
+///
+/// Higher is better: 100·new/base − 100. Lower is better: 100 − 100·new/base. The figures of MMTests'
+/// `compare-mmtests.pl`.
+///
+/// # Errors
+/// [`Undefined::NotPositive`] if `base` is zero or negative, [`Undefined::TooLarge`] on overflow.
+pub fn difference_percent(base: f64, new: f64, better: Better) -> Result<f64, Undefined> {
+    let percent = 100.0 * ratio(base, new)?;
+    finite(match better {
+        Better::Higher => percent - 100.0,
+        Better::Lower => 100.0 - percent,
+    })
+}
+
+/// new/base.
+///
+/// # Errors
+/// [`Undefined::NotPositive`] if `base` is zero or negative, [`Undefined::TooLarge`] on overflow.
+pub fn ratio(base: f64, new: f64) -> Result<f64, Undefined> {
+    if base <= 0.0 {
+        return Err(Undefined::NotPositive);
+    }
+    finite(new / base)
+}
+
+/// The geometric mean of ratios over cells: the one mean for which "A over B" is the inverse of "B over A".
+///
+/// # Errors
+/// [`Undefined::TooFew`] without ratios, [`Undefined::NotPositive`] if one is zero or negative.
+pub fn gmean_of_ratios(ratios: &[f64]) -> Result<f64, Undefined> {
+    if ratios.is_empty() {
+        return Err(Undefined::TooFew { needs: 1, has: 0 });
+    }
+    if ratios.iter().any(|&r| r <= 0.0) {
+        return Err(Undefined::NotPositive);
+    }
+    finite((sums::sum(ratios.iter().map(|r| r.ln())) / ratios.len() as f64).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_difference_to_nothing_is_undefined() {
+        for base in [0.0, -0.0, -3.0] {
+            assert_eq!(
+                difference_percent(base, 1.0, Better::Higher),
+                Err(Undefined::NotPositive)
+            );
+        }
+    }
+
+    #[test]
+    fn an_overflow_is_not_infinity() {
+        assert_eq!(ratio(1e-300, 1e300), Err(Undefined::TooLarge));
+    }
+
+    #[test]
+    fn no_ratios_have_no_mean() {
+        assert_eq!(
+            gmean_of_ratios(&[]),
+            Err(Undefined::TooFew { needs: 1, has: 0 })
+        );
+        assert_eq!(gmean_of_ratios(&[1.0, 0.0]), Err(Undefined::NotPositive));
+    }
+
+    #[test]
+    fn halved_and_doubled_cancel() {
+        assert!((gmean_of_ratios(&[0.5, 2.0]).unwrap() - 1.0).abs() < 1e-15);
+    }
+
+    proptest! {
+        #[test]
+        fn the_sign_says_whether_it_is_better(base in 1e-3..1e3f64, new in 1e-3..1e3f64) {
+            for better in [Better::Higher, Better::Lower] {
+                let percent = difference_percent(base, new, better).unwrap();
+                prop_assert_eq!(percent > 1e-9, better.prefers(new, base) && percent.abs() > 1e-9);
+            }
+        }
+
+        #[test]
+        fn the_mean_ratio_of_the_inverse_is_the_inverse(ratios in prop::collection::vec(0.01..100.0f64, 1..40)) {
+            let inverse: Vec<f64> = ratios.iter().map(|r| 1.0 / r).collect();
+            let product = gmean_of_ratios(&ratios).unwrap() * gmean_of_ratios(&inverse).unwrap();
+            prop_assert!((product - 1.0).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The distributions that intervals and tests are read from: `statrs`, made safe at its edges.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+use crate::Confidence;
+
+/// Above this many degrees of freedom series are used: `statrs`' incomplete beta function gets inexact
+/// (1e-4 at a million) and then doesn't end (at a hundred million).
+const MANY: f64 = 1000.0;
+
+/// Φ(z).
+pub(crate) fn normal_cdf(z: f64) -> f64 {
+    Normal::standard().cdf(z)
+}
+
+/// Φ⁻¹(p), 0 < p < 1.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    Normal::standard().inverse_cdf(p)
+}
+
+/// The t that leaves `confidence.tail()` above it. Degrees of freedom are positive.
+pub(crate) fn t_quantile(confidence: Confidence, degrees_of_freedom: f64) -> f64 {
+    match student(degrees_of_freedom) {
+        Some(student) => -student.inverse_cdf(confidence.tail()),
+        None => t_from_normal(-normal_quantile(confidence.tail()), degrees_of_freedom),
+    }
+}
+
+/// The probability of a |t| at least as large. Degrees of freedom are positive.
+pub(crate) fn two_sided_p(t: f64, degrees_of_freedom: f64) -> f64 {
+    let above = match student(degrees_of_freedom) {
+        Some(student) => student.cdf(-t.abs()),
+        None => normal_cdf(-normal_from_t(t.abs(), degrees_of_freedom)),
+    };
+    (2.0 * above).min(1.0)
+}
+
+fn student(degrees_of_freedom: f64) -> Option<StudentsT> {
+    if degrees_of_freedom > MANY {
+        None
+    } else {
+        StudentsT::new(0.0, 1.0, degrees_of_freedom).ok()
+    }
+}
+
+/// Abramowitz & Stegun, *Handbook of Mathematical Functions* (1964), 26.7.5.
+fn t_from_normal(z: f64, degrees_of_freedom: f64) -> f64 {
+    let z2 = z * z;
+    let g1 = z * (z2 + 1.0) / 4.0;
+    let g2 = z * (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / 96.0;
+    let g3 = z * (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
+    z + (g1 + (g2 + g3 / degrees_of_freedom) / degrees_of_freedom) / degrees_of_freedom
+}
+
+/// G. W. Hill, "Algorithm 395: Student's t-distribution", Communications of the ACM 13 (1970).
+fn normal_from_t(t: f64, degrees_of_freedom: f64) -> f64 {
+    let a = degrees_of_freedom - 0.5;
+    let b = 48.0 * a * a;
+    let z = (a * (t * t / degrees_of_freedom).ln_1p()).sqrt();
+    z + z * (z * z + 3.0) / b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn student_quantiles_are_those_of_the_tables() {
+        // R: qt(.975, c(1, 5, 30, 1e6)).
+        for (df, expected) in [
+            (1.0, 12.706_204_74),
+            (5.0, 2.570_581_84),
+            (30.0, 2.042_272_46),
+            (1e6, 1.959_966_36),
+        ] {
+            let t = t_quantile(Confidence::USUAL, df);
+            assert!((t - expected).abs() < 1e-7, "df {df}: {t}");
+        }
+    }
+
+    #[test]
+    fn series_and_exact_values_meet() {
+        for t in [0.0, 0.5, 2.0, 6.0] {
+            let (below, above) = (two_sided_p(t, MANY), two_sided_p(t, MANY + 1e-6));
+            assert!((below / above - 1.0).abs() < 1e-7, "{t}: {below} {above}");
+        }
+        let (below, above) = (
+            t_quantile(Confidence::USUAL, MANY),
+            t_quantile(Confidence::USUAL, MANY + 1e-6),
+        );
+        assert!((below / above - 1.0).abs() < 1e-9, "{below} {above}");
+    }
+
+    #[test]
+    fn endless_degrees_of_freedom_are_the_normal_distribution() {
+        assert!((two_sided_p(1.959_963_984_540_054, 1e12) - 0.05).abs() < 1e-9);
+        assert!((t_quantile(Confidence::USUAL, f64::MAX) - 1.959_963_984_540_054).abs() < 1e-9);
+        assert_eq!(two_sided_p(f64::INFINITY, 1e12), 0.0);
+    }
+}

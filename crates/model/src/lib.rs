@@ -1,1 +1,48 @@
-//! Not built yet.
+//! The words of Backsight as types: labs, plans, benchmarks, cells, trials, units; TOML in, pointed
+//! errors out.
+//!
+//! Everything here is a value. Refuses: to touch a disk beyond reading one file, a clock, a process or a
+//! network; those belong to the floors above.
+
+mod benchmark;
+mod cell;
+mod document;
+mod event;
+mod lab;
+mod name;
+mod plan;
+pub mod schema;
+mod span;
+mod step;
+mod template;
+mod trial;
+mod unit;
+mod value;
+
+pub use backsight_stats::Better;
+pub use benchmark::{
+    BUILT_IN, Benchmark, Column, Metric, Param, Parser, Pick, ROLE_FACTS, Resource, RoleSteps,
+    Source,
+};
+pub use cell::Cell;
+pub use document::{At, Document, Problem, Unreadable, did_you_mean};
+pub use event::Event;
+pub use lab::{Address, Host, HostKind, Lab, Link, Seat, Testbed};
+pub use name::{
+    BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, ParamName, RoleName,
+    StudyName, TestbedName, VariantName, nearest,
+};
+pub use plan::{
+    Arrangement, DEFAULT_ROUNDS, MOST_CELLS, Machine, Missing, OnFailure, Plan, PlanParam, Variant,
+    VariantRole,
+};
+pub use span::{BadSize, BadTime, Size, Time};
+pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop};
+pub use template::{Template, TemplateError, shell_quoted};
+pub use trial::{
+    Ending, Failure, FillFault, FilledAction, FilledStep, MachineLoad, MetricSamples, OUTPUT_LIMIT,
+    Output, READY_LIMIT, ReadyWhen, RoleTrial, STEP_LIMIT, StepRecord, TrialRecord, Unfillable,
+    Usage,
+};
+pub use unit::{Unit, UnknownUnit, significant};
+pub use value::{Value, Values};

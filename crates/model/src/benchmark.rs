@@ -1,0 +1,946 @@
+//! A benchmark's definition: what runs on which role, and how its output becomes metrics.
+//!
+//! Refuses: placeholders, roles and metrics that don't fit together. What only a parser's own library
+//! can judge (a jq program, a regular expression) is checked by the catalogue.
+
+use backsight_stats::Better;
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::{collections::BTreeSet, fmt};
+
+use crate::{
+    At, BenchmarkName, Document, MetricName, ParamName, Phase, Problem, RoleName, Steps, Template,
+    Unit, Value,
+    document::{IfTable, did_you_mean},
+};
+
+/// Names that placeholders may use in every command, beside parameters and roles.
+pub const BUILT_IN: &[&str] = &["cpus", "memory"];
+
+/// What `{role.…}` can ask of a role.
+pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];
+
+/// A benchmark: roles, steps in four phases, parameters, metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Benchmark {
+    /// Its name; also its file's.
+    pub name: At<BenchmarkName>,
+    /// One line about it.
+    pub about: String,
+    /// The roles that take part, in the order in which tables show them.
+    pub roles: Vec<At<RoleName>>,
+    /// Packages that it needs, by system (`debian`, `openbsd`, …).
+    pub needs: IndexMap<String, Vec<String>>,
+    /// Programs that must be in the path of every role's host.
+    pub programs: Vec<String>,
+    /// A command whose first line of output says which version is measured.
+    pub version: Option<String>,
+    /// How long a step may take, unless it says so itself.
+    pub timeout: Option<Template>,
+    /// Parameters with their defaults.
+    pub params: IndexMap<ParamName, Param>,
+    /// What each role does.
+    pub steps: IndexMap<RoleName, RoleSteps>,
+    /// What is measured.
+    pub metrics: IndexMap<MetricName, Metric>,
+}
+
+/// A parameter of a benchmark.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Param {
+    /// Its value unless a plan says otherwise; a text may hold placeholders such as `{cpus}`.
+    pub default: Value,
+    /// One line about it.
+    #[serde(default)]
+    pub about: String,
+    /// The only values that make sense.
+    #[serde(default)]
+    pub choices: Vec<Value>,
+    /// Least value.
+    #[serde(default)]
+    pub min: Option<f64>,
+    /// Largest value.
+    #[serde(default)]
+    pub max: Option<f64>,
+    /// Unit of the value, for the reader.
+    #[serde(default)]
+    pub unit: Option<String>,
+}
+
+/// What one role does in a benchmark.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RoleSteps {
+    /// Programs that must be in this role's path, beside the benchmark's own list.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Before the clock starts.
+    #[serde(default)]
+    pub startup: Steps,
+    /// What is measured.
+    #[serde(default)]
+    pub run: Steps,
+    /// Fetching what was measured.
+    #[serde(default)]
+    pub collect: Steps,
+    /// Putting the host back; always done.
+    #[serde(default)]
+    pub reset: Steps,
+}
+
+impl RoleSteps {
+    /// The steps of this phase; none for a variant's phases.
+    pub fn of(&self, phase: Phase) -> &[crate::Step] {
+        match phase {
+            Phase::Startup => &self.startup.0,
+            Phase::Run => &self.run.0,
+            Phase::Collect => &self.collect.0,
+            Phase::Reset => &self.reset.0,
+            Phase::Setup | Phase::Teardown => &[],
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Phase, &crate::Step)> {
+        Phase::ALL
+            .into_iter()
+            .flat_map(|phase| self.of(phase).iter().map(move |step| (phase, step)))
+    }
+}
+
+/// Where a metric's text comes from: `client.run`, `server.collect`, `client.run.stderr`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// Whose output.
+    pub role: RoleName,
+    /// The phase that printed it.
+    pub phase: Phase,
+    /// Standard error instead of standard output.
+    pub stderr: bool,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}.{}{}",
+            self.role,
+            self.phase,
+            if self.stderr { ".stderr" } else { "" }
+        )
+    }
+}
+
+impl Source {
+    fn parse(text: &str) -> Result<Self, String> {
+        let bad = || {
+            format!(
+                "`{text}` is no source: expected role.phase or role.phase.stderr, as in `client.run`"
+            )
+        };
+        let mut parts = text.split('.');
+        let role = parts.next().ok_or_else(bad)?;
+        let phase = parts.next().ok_or_else(bad)?;
+        let stderr = match parts.next() {
+            None | Some("stdout") => false,
+            Some("stderr") => true,
+            Some(_) => return Err(bad()),
+        };
+        let phase = Phase::ALL
+            .into_iter()
+            .find(|p| p.to_string() == phase && !matches!(p, Phase::Setup | Phase::Teardown))
+            .ok_or_else(bad)?;
+        match (parts.next(), RoleName::new(role)) {
+            (None, Ok(role)) => Ok(Self {
+                role,
+                phase,
+                stderr,
+            }),
+            _ => Err(bad()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Source {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+/// Which one of several matches is the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pick {
+    /// The first.
+    First,
+    /// The last.
+    #[default]
+    Last,
+    /// Their sum.
+    Sum,
+    /// Their arithmetic mean.
+    Mean,
+    /// The least.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// A field of lines of white-space separated columns.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Column {
+    /// A regular expression that picks the lines.
+    pub line: At<String>,
+    /// The field's number, from 1.
+    pub field: std::num::NonZeroUsize,
+}
+
+/// What the system counted of the `run` steps themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Resource {
+    /// Elapsed time, in seconds.
+    Wall,
+    /// CPU time in the program, in seconds.
+    User,
+    /// CPU time in the kernel, in seconds.
+    Sys,
+    /// Largest resident set, in bytes.
+    Maxrss,
+}
+
+/// How a metric's samples are found in the output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parser {
+    /// jq programs on a JSON output.
+    Json {
+        /// The sample.
+        summary: At<String>,
+        /// The interval samples.
+        each: Option<At<String>>,
+    },
+    /// Regular expressions with a group named `value`, and perhaps one named `unit`.
+    Regex {
+        /// The sample.
+        summary: At<String>,
+        /// The interval samples.
+        each: Option<At<String>>,
+    },
+    /// Fields of a table.
+    Column {
+        /// The sample.
+        summary: Column,
+        /// The interval samples.
+        each: Option<Column>,
+    },
+    /// What the system counted.
+    Resource(Resource),
+}
+
+/// One thing that a benchmark measures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Metric {
+    /// The unit of the samples.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One line about it.
+    pub about: String,
+    /// Where the text comes from.
+    pub from: Source,
+    /// Whether an output without it is fine.
+    pub optional: bool,
+    /// Which match counts.
+    pub pick: Pick,
+    /// How it is found.
+    pub parser: Parser,
+}
+
+/// A metric as a table in a file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Metric")]
+struct MetricTable {
+    /// The unit of the samples.
+    unit: Unit,
+    /// Which direction is good: `higher` or `lower`.
+    #[schemars(with = "BetterWord")]
+    better: BetterWord,
+    /// One line about it.
+    #[serde(default)]
+    about: String,
+    /// Where the text comes from: role.phase, perhaps with .stderr; the only role that runs something unless said.
+    #[schemars(with = "Option<String>")]
+    from: Option<At<Source>>,
+    /// Whether an output without it is fine.
+    #[serde(default)]
+    optional: bool,
+    /// Which one of several matches is the sample; the last unless said.
+    #[serde(default)]
+    pick: Pick,
+    /// jq program for the sample.
+    json: Option<At<String>>,
+    /// Regular expression with a group named `value`, perhaps one named `unit`.
+    regex: Option<At<String>>,
+    /// A field of the lines that match.
+    column: Option<Column>,
+    /// What the system counted of the run steps.
+    resource: Option<Resource>,
+    /// The interval samples, in the same language as the sample.
+    each: Option<Each>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum BetterWord {
+    Higher,
+    Lower,
+}
+
+#[derive(Debug, JsonSchema)]
+#[serde(untagged)]
+enum Each {
+    Text(At<String>),
+    Column(Column),
+}
+
+struct EachVisitor;
+
+impl<'de> de::Visitor<'de> for EachVisitor {
+    type Value = EachShape;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a jq program, a regular expression, or a table with `line` and `field`")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<EachShape, E> {
+        Ok(EachShape::Text(text.to_owned()))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<EachShape, A::Error> {
+        Column::deserialize(de::value::MapAccessDeserializer::new(map)).map(EachShape::Column)
+    }
+}
+
+enum EachShape {
+    Text(String),
+    Column(Column),
+}
+
+impl<'de> Deserialize<'de> for EachShape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(EachVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Each {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let shape = At::<EachShape>::deserialize(deserializer)?;
+        let span = shape.span();
+        Ok(match shape.into_inner() {
+            EachShape::Text(text) => Self::Text(At::spanning(text, span)),
+            EachShape::Column(column) => Self::Column(column),
+        })
+    }
+}
+
+/// The table of a benchmark's file, keys as they stand there.
+#[derive(Default)]
+struct Table {
+    name: Option<At<BenchmarkName>>,
+    about: Option<String>,
+    roles: Option<Vec<At<RoleName>>>,
+    needs: IndexMap<String, Vec<String>>,
+    programs: Vec<String>,
+    version: Option<String>,
+    timeout: Option<At<Template>>,
+    params: IndexMap<At<ParamName>, At<Param>>,
+    metric: IndexMap<MetricName, At<MetricTable>>,
+    role_tables: Vec<(At<String>, RoleSteps)>,
+    unknown: Vec<At<String>>,
+}
+
+const KEYS: &[&str] = &[
+    "name", "about", "roles", "needs", "programs", "version", "timeout", "params", "metric",
+];
+
+struct TableVisitor;
+
+impl<'de> de::Visitor<'de> for TableVisitor {
+    type Value = Table;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a benchmark's definition")
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Table, A::Error> {
+        let mut table = Table::default();
+        while let Some(key) = map.next_key::<At<String>>()? {
+            match key.as_str() {
+                "name" => table.name = Some(map.next_value()?),
+                "about" => table.about = Some(map.next_value()?),
+                "roles" => table.roles = Some(map.next_value()?),
+                "needs" => table.needs = map.next_value()?,
+                "programs" => table.programs = map.next_value()?,
+                "version" => table.version = Some(map.next_value()?),
+                "timeout" => table.timeout = Some(map.next_value()?),
+                "params" => table.params = map.next_value()?,
+                "metric" => table.metric = map.next_value()?,
+                // Any other key should be a role; whether it is one is known when all keys are.
+                _ => match map.next_value::<IfTable<RoleSteps>>()? {
+                    IfTable::Table(steps) => table.role_tables.push((key, steps)),
+                    IfTable::Other => table.unknown.push(key),
+                },
+            }
+        }
+        Ok(table)
+    }
+}
+
+impl<'de> Deserialize<'de> for Table {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(TableVisitor)
+    }
+}
+
+impl Benchmark {
+    /// The definition that this document holds.
+    ///
+    /// # Errors
+    /// It isn't TOML of the right shape, or its roles, parameters, placeholders and metrics don't fit
+    /// together; the problem points at the place.
+    pub fn read(document: &Document) -> Result<Self, Problem> {
+        let table: Table = document.read()?;
+        let missing = |key: &str, help: &str| {
+            document.problem(
+                0..0,
+                format!("`{key}` is missing"),
+                "this definition",
+                Some(help.to_owned()),
+            )
+        };
+        let roles = table.roles.as_ref().filter(|roles| !roles.is_empty());
+        let roles = roles
+            .ok_or_else(|| missing("roles", "for example: roles = [\"server\", \"client\"]"))?
+            .clone();
+        for key in &table.unknown {
+            return Err(unknown_key(document, key, &roles));
+        }
+        let mut steps: IndexMap<RoleName, RoleSteps> = roles
+            .iter()
+            .map(|role| ((**role).clone(), RoleSteps::default()))
+            .collect();
+        if let Some(role) = roles.iter().find(|role| KEYS.contains(&role.as_str())) {
+            return Err(document.problem(
+                role.span(),
+                format!("`{role}` can't be a role: it is a key of every definition"),
+                "rename this role",
+                None,
+            ));
+        }
+        if steps.len() < roles.len() {
+            return Err(document.problem(
+                roles[0].span(),
+                "a role stands here twice",
+                "here",
+                None,
+            ));
+        }
+        for (key, role_steps) in table.role_tables {
+            match steps.get_mut(key.as_str()) {
+                Some(place) => *place = role_steps,
+                None => return Err(unknown_key(document, &key, &roles)),
+            }
+        }
+        for (name, param) in &table.params {
+            check_param(document, name, param, &roles)?;
+        }
+        let mut benchmark = Self {
+            name: table
+                .name
+                .ok_or_else(|| missing("name", "for example: name = \"ping-rtt\""))?,
+            about: table
+                .about
+                .ok_or_else(|| missing("about", "one line for people who look for a benchmark"))?,
+            roles,
+            needs: table.needs,
+            programs: table.programs,
+            version: table.version,
+            timeout: table.timeout.as_ref().map(|t| (**t).clone()),
+            params: table
+                .params
+                .into_iter()
+                .map(|(k, v)| (k.into_inner(), v.into_inner()))
+                .collect(),
+            steps,
+            metrics: IndexMap::new(),
+        };
+        if let Some(timeout) = &table.timeout {
+            benchmark.check_template(document, timeout, timeout.span())?;
+        }
+        benchmark.check_steps(document)?;
+        for (name, metric) in table.metric {
+            let metric = benchmark.metric(document, &name, metric)?;
+            benchmark.metrics.insert(name, metric);
+        }
+        if benchmark.metrics.is_empty() {
+            return Err(missing(
+                "metric",
+                "a benchmark without a metric measures nothing: add [metric.NAME]",
+            ));
+        }
+        Ok(benchmark)
+    }
+
+    /// The steps of a role in a phase; none if it has no such role.
+    pub fn steps_of(&self, role: &RoleName, phase: Phase) -> &[crate::Step] {
+        self.steps.get(role).map_or(&[], |steps| steps.of(phase))
+    }
+
+    /// Programs that must be in the path of this role's host.
+    pub fn programs_of(&self, role: &RoleName) -> impl Iterator<Item = &str> {
+        let own = self
+            .steps
+            .get(role)
+            .map_or(&[][..], |steps| &steps.programs);
+        self.programs.iter().chain(own).map(String::as_str)
+    }
+
+    /// Roles that run something in the foreground of the `run` phase: what is measured.
+    fn measured_roles(&self) -> Vec<&RoleName> {
+        let runs = |steps: &RoleSteps| {
+            steps
+                .run
+                .0
+                .iter()
+                .any(|step| matches!(step.action, crate::Action::Run(_)))
+        };
+        self.steps
+            .iter()
+            .filter(|(_, steps)| runs(steps))
+            .map(|(role, _)| role)
+            .collect()
+    }
+
+    fn metric(
+        &self,
+        document: &Document,
+        name: &MetricName,
+        table: At<MetricTable>,
+    ) -> Result<Metric, Problem> {
+        let span = table.span();
+        let table = table.into_inner();
+        let fault = |message: String, help: &str| {
+            document.problem(span.clone(), message, "this metric", Some(help.to_owned()))
+        };
+        let one_parser = || {
+            fault(
+                format!(
+                    "metric `{name}` needs exactly one of `json`, `regex`, `column` and `resource`"
+                ),
+                "it says how the value is found in the output",
+            )
+        };
+        let texts = |each: Option<Each>| match each {
+            None => Ok(None),
+            Some(Each::Text(text)) => Ok(Some(text)),
+            Some(Each::Column(_)) => Err(fault(
+                format!("`each` of metric `{name}` is a column, and its sample is not"),
+                "write both in the same language",
+            )),
+        };
+        let parser = match (table.json, table.regex, table.column, table.resource) {
+            (Some(summary), None, None, None) => Parser::Json {
+                summary,
+                each: texts(table.each)?,
+            },
+            (None, Some(summary), None, None) => Parser::Regex {
+                summary,
+                each: texts(table.each)?,
+            },
+            (None, None, Some(summary), None) => {
+                let each = match table.each {
+                    None => None,
+                    Some(Each::Column(column)) => Some(column),
+                    Some(Each::Text(_)) => {
+                        return Err(fault(
+                            format!(
+                                "`each` of metric `{name}` is a text, and its sample is a column"
+                            ),
+                            "write both in the same language",
+                        ));
+                    }
+                };
+                Parser::Column { summary, each }
+            }
+            (None, None, None, Some(resource)) if table.each.is_none() => {
+                Parser::Resource(resource)
+            }
+            _ => return Err(one_parser()),
+        };
+        let from = match table.from {
+            Some(from) => {
+                if !self.steps.contains_key(&from.role) {
+                    return Err(document.problem(
+                        from.span(),
+                        format!("`{}` is not a role of this benchmark", from.role),
+                        "expected one of its roles",
+                        did_you_mean(from.role.as_str(), self.roles.iter().map(|r| r.as_str())),
+                    ));
+                }
+                from.into_inner()
+            }
+            None => match self.measured_roles()[..] {
+                [role] => Source {
+                    role: role.clone(),
+                    phase: Phase::Run,
+                    stderr: false,
+                },
+                _ => {
+                    return Err(fault(
+                        format!("it isn't clear whose output metric `{name}` comes from"),
+                        "say it: from = \"ROLE.run\"",
+                    ));
+                }
+            },
+        };
+        Ok(Metric {
+            unit: table.unit,
+            better: match table.better {
+                BetterWord::Higher => Better::Higher,
+                BetterWord::Lower => Better::Lower,
+            },
+            about: table.about,
+            from,
+            optional: table.optional,
+            pick: table.pick,
+            parser,
+        })
+    }
+
+    fn check_steps(&self, document: &Document) -> Result<(), Problem> {
+        let mut barriers: IndexMap<(Phase, &str), BTreeSet<&str>> = IndexMap::new();
+        for (role, steps) in &self.steps {
+            for (phase, step) in steps.all() {
+                for template in step.templates() {
+                    self.check_template(document, template, place_of(document, template))?;
+                }
+                if let crate::Action::Barrier(name) = &step.action
+                    && !barriers
+                        .entry((phase, name))
+                        .or_default()
+                        .insert(role.as_str())
+                {
+                    return Err(document.problem(
+                        find(document, name),
+                        format!("role `{role}` comes to barrier `{name}` twice in one phase"),
+                        "here",
+                        Some(
+                            "a barrier is passed once a phase: name the second one otherwise"
+                                .into(),
+                        ),
+                    ));
+                }
+            }
+        }
+        match barriers.iter().find(|(_, roles)| roles.len() < 2) {
+            Some(((phase, name), roles)) => Err(document.problem(
+                find(document, name),
+                format!(
+                    "only `{}` waits at barrier `{name}` in `{phase}`",
+                    Vec::from_iter(roles)[0]
+                ),
+                "a barrier is for two roles or more",
+                None,
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn check_template(
+        &self,
+        document: &Document,
+        template: &Template,
+        span: std::ops::Range<usize>,
+    ) -> Result<(), Problem> {
+        let unknown = template
+            .names()
+            .into_iter()
+            .find(|name| !self.defines(name));
+        let Some(name) = unknown else { return Ok(()) };
+        let known: Vec<String> = self
+            .params
+            .keys()
+            .map(ToString::to_string)
+            .chain(BUILT_IN.iter().map(ToString::to_string))
+            .chain(
+                self.roles
+                    .iter()
+                    .flat_map(|role| ROLE_FACTS.iter().map(move |f| format!("{role}.{f}"))),
+            )
+            .collect();
+        Err(document.problem(
+            span,
+            format!("`{{{name}}}` is not defined in this benchmark"),
+            "used here",
+            did_you_mean(name, known.iter().map(String::as_str)).or_else(|| {
+                Some(format!(
+                    "known here: {}; write {{{{ and }}}} for literal braces",
+                    known.join(", ")
+                ))
+            }),
+        ))
+    }
+
+    fn defines(&self, name: &str) -> bool {
+        self.params.contains_key(name)
+            || BUILT_IN.contains(&name)
+            || name.rsplit_once('.').is_some_and(|(role, fact)| {
+                self.steps.contains_key(role) && ROLE_FACTS.contains(&fact)
+            })
+    }
+}
+
+fn unknown_key(document: &Document, key: &At<String>, roles: &[At<RoleName>]) -> Problem {
+    let known = KEYS
+        .iter()
+        .copied()
+        .chain(roles.iter().map(|role| role.as_str()));
+    document.problem(
+        key.span(),
+        format!(
+            "unknown key `{}`: it is neither one of a benchmark's keys nor one of its roles",
+            **key
+        ),
+        "here",
+        did_you_mean(key, known).or_else(|| Some(format!("known keys: {}", KEYS.join(", ")))),
+    )
+}
+
+fn check_param(
+    document: &Document,
+    name: &At<ParamName>,
+    param: &At<Param>,
+    roles: &[At<RoleName>],
+) -> Result<(), Problem> {
+    if BUILT_IN.contains(&name.as_str()) || roles.iter().any(|role| role.as_str() == name.as_str())
+    {
+        return Err(document.problem(
+            name.span(),
+            format!("`{name}` has a meaning of its own in placeholders"),
+            "give this parameter another name",
+            None,
+        ));
+    }
+    let computed = matches!(&param.default, Value::Text(text) if text.contains('{'));
+    if computed {
+        return Ok(());
+    }
+    param.check(&param.default).map_err(|why| {
+        document.problem(
+            param.span(),
+            format!("the default of `{name}`: {why}"),
+            "here",
+            None,
+        )
+    })
+}
+
+impl Param {
+    /// Whether this value fits the parameter.
+    ///
+    /// # Errors
+    /// Why it doesn't, as a clause for a message.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        if !self.choices.is_empty() && !self.choices.contains(value) {
+            let list: Vec<String> = self.choices.iter().map(ToString::to_string).collect();
+            return Err(format!("{value} is none of {}", list.join(", ")));
+        }
+        let same_kind = match (&self.default, value) {
+            (Value::Bool(_), other) => matches!(other, Value::Bool(_)),
+            (Value::Integer(_) | Value::Float(_), other) => {
+                other.number().is_some() || matches!(other, Value::Text(text) if text.contains('{'))
+            }
+            (Value::Text(_), other) => !matches!(other, Value::Bool(_)),
+        };
+        if !same_kind {
+            return Err(format!(
+                "{value} is {}, expected {}",
+                value.kind(),
+                self.default.kind()
+            ));
+        }
+        let number = value.number();
+        if let (Some(number), Some(min)) = (number, self.min)
+            && number < min
+        {
+            return Err(format!("{value} is less than {min}"));
+        }
+        if let (Some(number), Some(max)) = (number, self.max)
+            && number > max
+        {
+            return Err(format!("{value} is more than {max}"));
+        }
+        Ok(())
+    }
+}
+
+/// Where a template stands in its document. Steps are read through enums that forget their places, so
+/// it is found again by its text.
+fn place_of(document: &Document, template: &Template) -> std::ops::Range<usize> {
+    find(document, template.source())
+}
+
+fn find(document: &Document, text: &str) -> std::ops::Range<usize> {
+    document
+        .text
+        .find(text)
+        .map_or(0..0, |at| at..at + text.len())
+}
+
+/// The JSON schema of a benchmark's file.
+pub(crate) fn schema() -> schemars::Schema {
+    /// A benchmark: roles, steps in four phases, parameters and metrics. Every role has a table of its own.
+    #[derive(JsonSchema)]
+    #[schemars(rename = "Benchmark")]
+    #[expect(dead_code, reason = "only its schema is used")]
+    struct File {
+        /// Its name; also its file's.
+        name: BenchmarkName,
+        /// One line about it.
+        about: String,
+        /// The roles that take part.
+        roles: Vec<RoleName>,
+        /// Packages that it needs, by system.
+        #[serde(default)]
+        needs: IndexMap<String, Vec<String>>,
+        /// Programs that must be in the path of every role's host.
+        #[serde(default)]
+        programs: Vec<String>,
+        /// A command whose first line of output says which version is measured.
+        version: Option<String>,
+        /// How long a step may take, unless it says so itself.
+        timeout: Option<Template>,
+        /// Parameters with their defaults.
+        #[serde(default)]
+        params: IndexMap<ParamName, Param>,
+        /// What is measured.
+        metric: IndexMap<MetricName, MetricTable>,
+    }
+    let mut generator = schemars::SchemaGenerator::default();
+    let role = generator.subschema_for::<RoleSteps>();
+    let mut schema = generator.into_root_schema_for::<File>();
+    schema.insert("additionalProperties".into(), role.into());
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IPERF3: &str = r#"
+name = "iperf3-tcp"
+about = "TCP bulk throughput between two hosts"
+roles = ["server", "client"]
+needs = { debian = ["iperf3"] }
+[params]
+streams = { default = 1, about = "parallel connections", min = 1 }
+reverse = { default = false, about = "the server sends" }
+seconds = { default = 10 }
+[server]
+startup.spawn = { run = "iperf3 --server --json", ready = { listens = 5201 } }
+[client]
+startup = ["ping -c 3 {server.data}"]
+run = "iperf3 --client {server.data} --json --parallel {streams} --time {seconds} {reverse:--reverse}"
+[metric.throughput]
+unit = "bit/s"
+better = "higher"
+json = ".end.sum_received.bits_per_second"
+each = ".intervals[].sum.bits_per_second"
+"#;
+
+    fn read(text: &str) -> Result<Benchmark, Problem> {
+        Benchmark::read(&Document::new("iperf3-tcp.toml", text))
+    }
+
+    #[test]
+    fn a_definition_is_read_whole() {
+        let benchmark = read(IPERF3).unwrap();
+        assert_eq!(benchmark.roles.len(), 2);
+        let server = RoleName::new("server").unwrap();
+        assert_eq!(benchmark.steps_of(&server, Phase::Startup).len(), 1);
+        let metric = &benchmark.metrics["throughput"];
+        assert_eq!(metric.from.to_string(), "client.run");
+        assert_eq!(metric.better, Better::Higher);
+    }
+
+    #[test]
+    fn faults_point_at_their_place_with_a_way_out() {
+        let fault = |from: &str, to: &str| {
+            let problem = read(&IPERF3.replace(from, to)).unwrap_err();
+            let help = miette::Diagnostic::help(&problem)
+                .map(|h| h.to_string())
+                .unwrap_or_default();
+            (problem.to_string(), problem.place().0, help)
+        };
+        let (message, line, help) = fault("[client]", "[cleint]");
+        assert!(message.contains("unknown key `cleint`"), "{message}");
+        assert_eq!((line, help.as_str()), (12, "did you mean `client`?"));
+        let (message, line, help) = fault("{streams}", "{steams}");
+        assert!(message.contains("`{steams}` is not defined"), "{message}");
+        assert_eq!((line, help.as_str()), (14, "did you mean `streams`?"));
+        let (message, line, _) = fault("bit/s", "parsec");
+        assert!(message.contains("unknown unit `parsec`"), "{message}");
+        assert_eq!(line, 16);
+        let (message, line, help) = fault("better =", "beter =");
+        assert!(message.contains("unknown field `beter`"), "{message}");
+        assert_eq!((line, help.as_str()), (17, "did you mean `better`?"));
+        assert!(
+            fault("json = ", "from = 'sever.run'\njson = ")
+                .0
+                .contains("`sever` is not a role")
+        );
+        assert!(
+            fault("json = ", "regex = 'x'\njson = ")
+                .0
+                .contains("exactly one")
+        );
+        assert!(
+            fault("default = 1,", "default = 0,")
+                .0
+                .contains("less than 1")
+        );
+        assert!(
+            fault("roles = [\"server\", \"client\"]", "")
+                .0
+                .contains("`roles` is missing")
+        );
+        assert!(
+            fault("about = \"TCP", "abuot = \"TCP")
+                .2
+                .contains("`about`")
+        );
+    }
+
+    #[test]
+    fn a_barrier_needs_two_roles() {
+        let alone = IPERF3.replace("startup = [", "startup = [{barrier = 'go'}, ");
+        assert!(
+            read(&alone)
+                .unwrap_err()
+                .to_string()
+                .contains("only `client` waits at barrier `go`")
+        );
+        let both = alone.replace("[client]", "collect = []\nrun = []\n[client]");
+        assert!(
+            read(
+                &both
+                    .replace("startup.spawn = {", "startup = [{barrier='go'}, {spawn = {")
+                    .replace("listens = 5201 } }", "listens = 5201 } }}]")
+            )
+            .is_ok()
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! A cell: one point of a plan's cross product.
+//!
+//! Refuses nothing: two cells are the same question when benchmark, all parameters and variant agree.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use crate::{BenchmarkName, ParamName, Value, VariantName};
+
+/// One point of the plan's cross product.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// What is run.
+    pub benchmark: BenchmarkName,
+    /// Every parameter, defaults included.
+    pub params: IndexMap<ParamName, Value>,
+    /// Parameters that the plan chose; the others have their defaults.
+    pub chosen: Vec<ParamName>,
+    /// The set-up of the system under test.
+    pub variant: VariantName,
+}
+
+impl Cell {
+    /// Whether both ask the same question: what may be compared.
+    pub fn same_question(&self, other: &Self) -> bool {
+        self.benchmark == other.benchmark
+            && self.variant == other.variant
+            && self.params == other.params
+    }
+
+    /// The chosen parameters: `streams=10 reverse=true`.
+    pub fn chosen_params(&self) -> String {
+        let shown: Vec<String> = self
+            .chosen
+            .iter()
+            .filter_map(|name| self.params.get(name).map(|value| format!("{name}={value}")))
+            .collect();
+        shown.join(" ")
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let params = self.chosen_params();
+        let mut text = self.benchmark.to_string();
+        for part in [params.as_str(), self.variant.as_str()] {
+            if !part.is_empty() && part != "default" {
+                text.push(' ');
+                text.push_str(part);
+            }
+        }
+        f.pad(&text)
+    }
+}

@@ -1,0 +1,288 @@
+//! Files that users write: reading them, and saying what is wrong with them, where, and the way out.
+//!
+//! Refuses: to guess. An unknown key is an error with the nearest known one beside it.
+
+use miette::{Diagnostic, NamedSource, SourceSpan};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de, de::DeserializeOwned};
+use std::{fmt, ops::Range, path::Path, sync::Arc};
+
+use crate::nearest;
+
+/// The text of a file that a user wrote, and the name by which messages call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    /// A path, or what stands for one (`catalogue: ping-rtt.toml`).
+    pub name: String,
+    /// The whole text.
+    pub text: Arc<str>,
+}
+
+/// A fault in a document, pointing at its place.
+#[derive(Debug, Clone, thiserror::Error, Diagnostic)]
+#[error("{message}")]
+pub struct Problem {
+    message: String,
+    #[source_code]
+    source_code: NamedSource<Arc<str>>,
+    #[label("{label}")]
+    span: SourceSpan,
+    label: String,
+    #[help]
+    help: Option<String>,
+}
+
+/// A file that can't be read.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("can't read {path}: {cause}")]
+pub struct Unreadable {
+    /// Which file.
+    pub path: String,
+    /// What the system said.
+    #[source]
+    pub cause: std::io::Error,
+    /// What to do about it.
+    #[help]
+    pub help: Option<String>,
+}
+
+impl Document {
+    /// A document made from text.
+    pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
+        Self {
+            name: name.into(),
+            text: text.into(),
+        }
+    }
+
+    /// The file at this path.
+    ///
+    /// # Errors
+    /// It can't be read, or isn't UTF-8.
+    pub fn open(path: &Path) -> Result<Self, Unreadable> {
+        let text = std::fs::read_to_string(path).map_err(|cause| Unreadable {
+            path: path.display().to_string(),
+            help: (cause.kind() == std::io::ErrorKind::NotFound).then(|| {
+                "`backsight init` writes a lab.toml and a plan.toml that run here".to_owned()
+            }),
+            cause,
+        })?;
+        Ok(Self::new(path.display().to_string(), text))
+    }
+
+    /// The document as a typed value.
+    ///
+    /// # Errors
+    /// It isn't TOML, has a key that nobody knows, or a value of the wrong kind; the problem points at it.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        toml::from_str(&self.text).map_err(|error| {
+            let message = error.message().trim().to_owned();
+            let span = error.span().unwrap_or(0..0);
+            let help = suggestion(&message);
+            self.problem(span, message, "here", help)
+        })
+    }
+
+    /// A fault at this place.
+    pub fn problem(
+        &self,
+        span: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: Option<String>,
+    ) -> Problem {
+        let end = span.end.min(self.text.len());
+        let start = span.start.min(end);
+        Problem {
+            message: message.into(),
+            source_code: NamedSource::new(&self.name, self.text.clone()).with_language("TOML"),
+            span: (start..end).into(),
+            label: label.into(),
+            help,
+        }
+    }
+}
+
+impl Problem {
+    /// Line and column of the fault, both from 1.
+    pub fn place(&self) -> (usize, usize) {
+        let before = &self.source_code.inner().as_bytes()[..self.span.offset()];
+        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
+        (line, column)
+    }
+}
+
+/// "Did you mean", out of serde's own message: ``unknown field `runds`, expected one of `rounds`, `use` ``.
+fn suggestion(message: &str) -> Option<String> {
+    let (wrong, expected) = message.split_once(", expected")?;
+    if !wrong.starts_with("unknown ") {
+        return None;
+    }
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
+    };
+    let typed = quoted(wrong).pop()?;
+    let known = quoted(expected);
+    did_you_mean(&typed, known.iter().map(String::as_str))
+}
+
+/// The question "did you mean …?", when a known name is near to the typed one.
+pub fn did_you_mean<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(typed, known).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// A value that remembers where in its document it stands.
+///
+/// Two are equal when their values are: the place isn't part of what was said.
+#[derive(Clone)]
+pub struct At<T> {
+    value: T,
+    span: Range<usize>,
+}
+
+impl<T> At<T> {
+    /// A value that stands in no document.
+    pub fn nowhere(value: T) -> Self {
+        Self { value, span: 0..0 }
+    }
+
+    /// A value that stands at this place.
+    pub fn spanning(value: T, span: Range<usize>) -> Self {
+        Self { value, span }
+    }
+
+    /// Bytes of the document that say this value.
+    pub fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// The value alone.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
+}
+
+impl<T> std::ops::Deref for At<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for At<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: PartialEq> PartialEq for At<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: Eq> Eq for At<T> {}
+
+impl<T: std::hash::Hash> std::hash::Hash for At<T> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.value.hash(state);
+    }
+}
+
+impl<T> std::borrow::Borrow<T> for At<T> {
+    fn borrow(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let spanned = toml::Spanned::<T>::deserialize(deserializer)?;
+        let span = spanned.span();
+        Ok(Self {
+            value: spanned.into_inner(),
+            span,
+        })
+    }
+}
+
+impl<T: Serialize> Serialize for At<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// A table of type `T`, or something that isn't a table: tells a role's table, whose key is free, from
+/// a mistyped key of another kind.
+pub(crate) enum IfTable<T> {
+    /// The table.
+    Table(T),
+    /// Anything else.
+    Other,
+}
+
+struct IfTableVisitor<T>(std::marker::PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> de::Visitor<'de> for IfTableVisitor<T> {
+    type Value = IfTable<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(IfTable::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(IfTable::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(IfTable::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(IfTable::Other)
+    }
+
+    fn visit_seq<A: de::SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        while seq.next_element::<de::IgnoredAny>()?.is_some() {}
+        Ok(IfTable::Other)
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(de::value::MapAccessDeserializer::new(map)).map(IfTable::Table)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for IfTable<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IfTableVisitor(std::marker::PhantomData))
+    }
+}

@@ -1,0 +1,112 @@
+//! What happens in a study, as it happens. The store, the progress display, the live page and `--json`
+//! are listeners; who emits events knows none of them.
+
+use serde::Serialize;
+
+use crate::{Cell, Ending, Failure, HostName, MetricSamples, Phase, RoleName, StudyName};
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A study begins, or goes on.
+    StudyStarted {
+        /// Its number in the store.
+        study: i64,
+        /// Its name.
+        name: StudyName,
+        /// Trials that it has in all.
+        trials: usize,
+        /// Trials that are done already.
+        done: usize,
+        /// Seed of its order.
+        seed: u32,
+    },
+    /// A round begins.
+    RoundStarted {
+        /// Its number, from 1.
+        round: u32,
+        /// How many there are.
+        of: u32,
+    },
+    /// A trial begins.
+    TrialStarted {
+        /// Its number in the study, from 1.
+        trial: usize,
+        /// How many there are.
+        of: usize,
+        /// Its round, from 1.
+        round: u32,
+        /// What is measured.
+        cell: Cell,
+    },
+    /// A phase begins on every role.
+    PhaseStarted {
+        /// Which.
+        phase: Phase,
+    },
+    /// A step begins.
+    StepStarted {
+        /// The role.
+        role: RoleName,
+        /// Its host.
+        host: HostName,
+        /// The phase.
+        phase: Phase,
+        /// The command.
+        command: String,
+    },
+    /// A step has ended.
+    StepFinished {
+        /// The role.
+        role: RoleName,
+        /// Its host.
+        host: HostName,
+        /// The phase.
+        phase: Phase,
+        /// How.
+        ending: Ending,
+        /// Seconds that it took.
+        seconds: f64,
+    },
+    /// A host went away.
+    HostLost {
+        /// Which.
+        host: HostName,
+        /// What was seen.
+        why: String,
+    },
+    /// A trial has ended and is on disk.
+    TrialFinished {
+        /// Its number in the study, from 1.
+        trial: usize,
+        /// How many there are.
+        of: usize,
+        /// What was measured.
+        cell: Cell,
+        /// Its samples; none if it failed.
+        samples: Vec<MetricSamples>,
+        /// Why it failed, if it did.
+        failure: Option<Failure>,
+        /// Seconds that it took.
+        seconds: f64,
+    },
+    /// Something that the reader of the results should know.
+    Warning {
+        /// What.
+        message: String,
+    },
+    /// The study has ended, or was stopped.
+    StudyFinished {
+        /// Its number in the store.
+        study: i64,
+        /// Its name.
+        name: StudyName,
+        /// Trials that were measured.
+        measured: usize,
+        /// Trials that failed.
+        failed: usize,
+        /// Trials that are still to do.
+        left: usize,
+    },
+}

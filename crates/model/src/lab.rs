@@ -1,0 +1,531 @@
+//! A lab: hosts, the links between them, and testbeds that assign roles to hosts.
+//!
+//! Data-plane addresses (links) and the way in (the host's kind) are different things here.
+//!
+//! Refuses: links and roles on hosts that don't exist, an address used twice, a role without host.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::{collections::BTreeMap, fmt, net::IpAddr};
+
+use crate::{
+    At, Document, HostName, LabName, LinkName, Problem, RoleName, TestbedName,
+    document::did_you_mean,
+};
+
+/// A lab file.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lab {
+    /// Its name; namespaces made for it begin with it.
+    #[serde(default = "default_name")]
+    pub name: LabName,
+    /// All hosts.
+    #[serde(default)]
+    pub host: IndexMap<At<HostName>, Host>,
+    /// Links between hosts, made by `backsight lab up`.
+    #[serde(default)]
+    pub link: Vec<Link>,
+    /// Which host plays which role.
+    #[serde(default)]
+    pub testbed: IndexMap<At<TestbedName>, Testbed>,
+}
+
+fn default_name() -> LabName {
+    LabName::new("lab").unwrap_or_else(|_| unreachable!("a valid name"))
+}
+
+/// What a host is, and so how it is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HostKind {
+    /// This machine.
+    Local,
+    /// A network namespace of this machine, made by `backsight lab up`.
+    Netns,
+}
+
+/// A host.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// What it is.
+    pub kind: HostKind,
+    /// Whether it forwards packets between its links.
+    #[serde(default)]
+    pub forward: bool,
+    /// Routes, as `ip route add` takes them: `10.77.2.0/24 via 10.77.1.2`.
+    #[serde(default)]
+    pub routes: Vec<At<String>>,
+    /// Settings written with `sysctl` when it comes up.
+    #[serde(default)]
+    pub sysctl: IndexMap<String, String>,
+    /// Its data-plane address, if no link gives it one.
+    #[serde(default)]
+    pub data: Option<IpAddr>,
+}
+
+/// A link: a pair of virtual Ethernet interfaces, one in each host.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name, by which a variant chooses it.
+    #[serde(default)]
+    pub name: Option<At<LinkName>>,
+    /// The two hosts with their addresses: `{ source = "10.77.1.1/24", dut = "10.77.1.2/24" }`.
+    pub ends: At<IndexMap<At<HostName>, Address>>,
+    /// Largest packet.
+    #[serde(default)]
+    pub mtu: Option<u32>,
+}
+
+/// An address with the length of its network's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Address {
+    /// The host's address.
+    pub ip: IpAddr,
+    /// Bits of the network's prefix.
+    pub prefix: u8,
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.ip, self.prefix)
+    }
+}
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bad = || {
+            de::Error::custom(format!(
+                "`{text}` is not an address: expected for example 10.77.1.1/24"
+            ))
+        };
+        let (ip, prefix) = text.split_once('/').ok_or_else(bad)?;
+        let ip: IpAddr = ip.parse().map_err(|_| bad())?;
+        let longest = if ip.is_ipv4() { 32 } else { 128 };
+        let prefix = prefix
+            .parse()
+            .ok()
+            .filter(|bits| *bits <= longest)
+            .ok_or_else(bad)?;
+        Ok(Self { ip, prefix })
+    }
+}
+
+impl JsonSchema for Address {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Address".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "An address with the length of its prefix: 10.77.1.1/24"
+        })
+    }
+}
+
+/// Roles assigned to hosts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Testbed {
+    /// Which host plays which role, and on which address.
+    pub roles: IndexMap<At<RoleName>, Seat>,
+}
+
+/// The host of a role: its name, or a table with the address that the role uses.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(with = "SeatShape")]
+pub struct Seat {
+    /// Which host.
+    pub host: At<HostName>,
+    /// The data-plane address: a link's name or an address; the host's first link unless said.
+    pub data: Option<At<String>>,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "Seat")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum SeatShape {
+    Host(HostName),
+    Table(SeatTable),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SeatTable {
+    /// Which host.
+    host: At<HostName>,
+    /// The data-plane address: a link's name or an address.
+    data: Option<At<String>>,
+}
+
+enum SeatRead {
+    Host(String),
+    Table(SeatTable),
+}
+
+struct SeatVisitor;
+
+impl<'de> de::Visitor<'de> for SeatVisitor {
+    type Value = SeatRead;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a host's name, or a table with `host` and `data`")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SeatRead, E> {
+        Ok(SeatRead::Host(text.to_owned()))
+    }
+
+    fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<SeatRead, A::Error> {
+        SeatTable::deserialize(de::value::MapAccessDeserializer::new(map)).map(SeatRead::Table)
+    }
+}
+
+impl<'de> Deserialize<'de> for SeatRead {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(SeatVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let read = At::<SeatRead>::deserialize(deserializer)?;
+        let span = read.span();
+        match read.into_inner() {
+            SeatRead::Host(text) => {
+                let host = HostName::new(text).map_err(de::Error::custom)?;
+                Ok(Self {
+                    host: At::spanning(host, span),
+                    data: None,
+                })
+            }
+            SeatRead::Table(table) => Ok(Self {
+                host: table.host,
+                data: table.data,
+            }),
+        }
+    }
+}
+
+impl Lab {
+    /// The lab that this document describes.
+    ///
+    /// # Errors
+    /// It isn't TOML of the right shape, or its parts don't fit together; the problem points at the place.
+    pub fn read(document: &Document) -> Result<Self, Problem> {
+        let lab: Self = document.read()?;
+        lab.check(document)?;
+        Ok(lab)
+    }
+
+    /// The lab without a file: this machine, which plays every role.
+    pub fn this_machine() -> Self {
+        let name = || HostName::new("here").unwrap_or_else(|_| unreachable!("a valid name"));
+        let host = Host {
+            kind: HostKind::Local,
+            forward: false,
+            routes: Vec::new(),
+            sysctl: IndexMap::new(),
+            data: None,
+        };
+        Self {
+            name: default_name(),
+            host: IndexMap::from([(At::nowhere(name()), host)]),
+            link: Vec::new(),
+            testbed: IndexMap::new(),
+        }
+    }
+
+    /// Every data-plane address of a host, with the name of its link and the host at the other end.
+    pub fn addresses<'a>(
+        &'a self,
+        host: &'a HostName,
+    ) -> impl Iterator<Item = (&'a Link, Address, &'a HostName)> {
+        self.link.iter().filter_map(move |link| {
+            let address = *link.ends.get(host)?;
+            let peer = link.ends.keys().find(|end| end.as_str() != host.as_str())?;
+            Some((link, address, &**peer))
+        })
+    }
+
+    /// The name of the interface that a host has on the link to this peer. Interface names are at most
+    /// 15 bytes, so a long peer's name is cut and told apart by its link's number.
+    pub fn interface(&self, link: &Link, peer: &HostName) -> String {
+        let number = self
+            .link
+            .iter()
+            .position(|l| std::ptr::eq(l, link))
+            .unwrap_or(0);
+        let first_to_peer = self.link.iter().position(|other| {
+            other.ends.contains_key(peer)
+                && link.ends.keys().all(|end| other.ends.contains_key(end))
+        });
+        let plain = format!("to-{peer}");
+        if plain.len() <= 15 && first_to_peer == Some(number) {
+            plain
+        } else {
+            let suffix = format!(".{number}");
+            let room = 15 - suffix.len();
+            format!("{}{suffix}", &plain[..plain.len().min(room)])
+        }
+    }
+
+    fn check(&self, document: &Document) -> Result<(), Problem> {
+        let known = |name: &At<HostName>| match self.host.get(&**name) {
+            Some(_) => Ok(()),
+            None => Err(document.problem(
+                name.span(),
+                format!("host `{name}` is not in this lab"),
+                "used here",
+                did_you_mean(name.as_str(), self.host.keys().map(|h| h.as_str())).or_else(|| {
+                    let hosts: Vec<&str> = self.host.keys().map(|h| h.as_str()).collect();
+                    Some(format!("this lab's hosts: {}", hosts.join(", ")))
+                }),
+            )),
+        };
+        let mut owners: BTreeMap<IpAddr, &HostName> = BTreeMap::new();
+        for link in &self.link {
+            if link.ends.len() != 2 {
+                return Err(document.problem(
+                    link.ends.span(),
+                    format!("a link has two ends, this one has {}", link.ends.len()),
+                    "expected two hosts with their addresses",
+                    None,
+                ));
+            }
+            for (host, address) in link.ends.iter() {
+                known(host)?;
+                if self
+                    .host
+                    .get(&**host)
+                    .is_some_and(|h| h.kind != HostKind::Netns)
+                {
+                    return Err(document.problem(
+                        host.span(),
+                        format!("host `{host}` is not a network namespace: no link can be made to it"),
+                        "here",
+                        Some("links join hosts of kind \"netns\"; other hosts say their address as data = \"…\"".into()),
+                    ));
+                }
+                if let Some(owner) = owners.insert(address.ip, host) {
+                    return Err(document.problem(
+                        host.span(),
+                        format!("address {} is `{owner}`'s already", address.ip),
+                        "used again here",
+                        None,
+                    ));
+                }
+            }
+        }
+        for testbed in self.testbed.values() {
+            for seat in testbed.roles.values() {
+                known(&seat.host)?;
+                if let Some(data) = &seat.data {
+                    self.data_address(&seat.host, Some(data))
+                        .map_err(|message| document.problem(data.span(), message, "here", None))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The data-plane address of a host: the one that `choice` names (a link or an address of the host),
+    /// else its own `data`, else that of its first link, else loopback. With the interface that has it.
+    ///
+    /// # Errors
+    /// The host has no such link or address; a clause for a message.
+    pub fn data_address(
+        &self,
+        host: &HostName,
+        choice: Option<&str>,
+    ) -> Result<(IpAddr, Option<String>), String> {
+        let of = |(link, address, peer): (&Link, Address, &HostName)| {
+            (address.ip, Some(self.interface(link, peer)))
+        };
+        if let Some(choice) = choice {
+            let wanted: Option<IpAddr> = choice.parse().ok();
+            let own = self.host.get(host).and_then(|h| h.data);
+            if wanted.is_some() && wanted == own {
+                return Ok((own.unwrap_or(IpAddr::from([127, 0, 0, 1])), None));
+            }
+            return self
+                .addresses(host)
+                .find(|(link, address, _)| {
+                    wanted == Some(address.ip)
+                        || link
+                            .name
+                            .as_ref()
+                            .is_some_and(|name| name.as_str() == choice)
+                })
+                .map(of)
+                .ok_or_else(|| {
+                    format!("host `{host}` has neither a link nor an address `{choice}`")
+                });
+        }
+        if let Some(own) = self.host.get(host).and_then(|h| h.data) {
+            return Ok((own, None));
+        }
+        Ok(self
+            .addresses(host)
+            .next()
+            .map_or((IpAddr::from([127, 0, 0, 1]), Some("lo".into())), of))
+    }
+
+    /// The testbed of this name; without a name the only one there is. A lab without testbeds seats every
+    /// role on its only host.
+    ///
+    /// # Errors
+    /// There is no such testbed, or the choice isn't clear; a message and, if there is one, a way out.
+    pub fn choose_testbed(
+        &self,
+        name: Option<&str>,
+        roles: &[RoleName],
+    ) -> Result<(TestbedName, Testbed), (String, Option<String>)> {
+        let list = || {
+            let names: Vec<&str> = self.testbed.keys().map(|t| t.as_str()).collect();
+            format!("this lab's testbeds: {}", names.join(", "))
+        };
+        match name {
+            Some(name) => match self.testbed.get_key_value(name) {
+                Some((name, testbed)) => Ok(((**name).clone(), testbed.clone())),
+                None => Err((
+                    format!("testbed `{name}` is not in this lab"),
+                    did_you_mean(name, self.testbed.keys().map(|t| t.as_str())).or_else(|| Some(list())),
+                )),
+            },
+            None => match (self.testbed.len(), self.host.len()) {
+                (1, _) => {
+                    let (name, testbed) = self.testbed.get_index(0).ok_or_else(|| ("no testbed".to_owned(), None))?;
+                    Ok(((**name).clone(), testbed.clone()))
+                }
+                (0, 1) => {
+                    let (host, _) = self.host.get_index(0).ok_or_else(|| ("no host".to_owned(), None))?;
+                    let seats = roles
+                        .iter()
+                        .map(|role| (At::nowhere(role.clone()), Seat { host: host.clone(), data: None }))
+                        .collect();
+                    let name = TestbedName::new(host.as_str()).map_err(|e| (e.to_string(), None))?;
+                    Ok((name, Testbed { roles: seats }))
+                }
+                (0, _) => Err((
+                    "this lab has no testbed".into(),
+                    Some("say which host plays which role, for example: [testbed.wire] server = \"sink\"".into()),
+                )),
+                _ => Err(("several testbeds, and the plan chooses none".into(), Some(list()))),
+            },
+        }
+    }
+}
+
+impl std::borrow::Borrow<str> for At<HostName> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl std::borrow::Borrow<str> for At<TestbedName> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl std::borrow::Borrow<str> for At<RoleName> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAB: &str = r#"
+name = "wire"
+[host.source]
+kind = "netns"
+routes = ["10.77.2.0/24 via 10.77.1.2"]
+[host.dut]
+kind = "netns"
+forward = true
+[host.sink]
+kind = "netns"
+[[link]]
+ends = { source = "10.77.1.1/24", dut = "10.77.1.2/24" }
+[[link]]
+ends = { dut = "10.77.2.1/24", sink = "10.77.2.2/24" }
+[[link]]
+name = "direct"
+ends = { source = "10.77.3.1/24", sink = "10.77.3.2/24" }
+[testbed.wire]
+client = "source"
+server = { host = "sink", data = "10.77.2.2" }
+"#;
+
+    fn lab(text: &str) -> Result<Lab, Problem> {
+        Lab::read(&Document::new("lab.toml", text))
+    }
+
+    #[test]
+    fn a_lab_knows_its_addresses_by_link() {
+        let lab = lab(LAB).unwrap();
+        let sink = HostName::new("sink").unwrap();
+        let ip = |choice| {
+            lab.data_address(&sink, choice)
+                .map(|(ip, interface)| (ip.to_string(), interface))
+        };
+        assert_eq!(ip(None), Ok(("10.77.2.2".into(), Some("to-dut".into()))));
+        assert_eq!(
+            ip(Some("direct")),
+            Ok(("10.77.3.2".into(), Some("to-source".into())))
+        );
+        assert!(ip(Some("10.1.1.1")).is_err());
+    }
+
+    #[test]
+    fn faults_point_at_their_place() {
+        let fault = |from: &str, to: &str| {
+            let problem = lab(&LAB.replace(from, to)).unwrap_err();
+            (problem.to_string(), problem.place().0)
+        };
+        let (message, line) = fault("client = \"source\"", "client = \"sourc\"");
+        assert!(message.contains("`sourc` is not in this lab"), "{message}");
+        assert_eq!(line, 19);
+        let (message, line) = fault("10.77.3.2/24", "10.77.1.1/24");
+        assert!(message.contains("`source`'s already"), "{message}");
+        assert_eq!(line, 17);
+        let (message, line) = fault("forward = true", "foward = true");
+        assert!(message.contains("unknown field `foward`"), "{message}");
+        assert_eq!(line, 8);
+        assert!(
+            fault("10.77.3.2/24", "10.77.3.2")
+                .0
+                .contains("not an address")
+        );
+        assert!(
+            fault("\"10.77.2.2\"", "\"nowhere\"")
+                .0
+                .contains("neither a link nor an address")
+        );
+    }
+
+    #[test]
+    fn interface_names_fit_the_kernel() {
+        let long = LAB.replace("source", "a-host-with-a-very-long-name");
+        let lab = lab(&long).unwrap();
+        for link in &lab.link {
+            for host in link.ends.keys() {
+                assert!(lab.interface(link, host).len() <= 15);
+            }
+        }
+    }
+}

@@ -1,0 +1,802 @@
+//! A plan: benchmarks × parameters × variants on a testbed, how often, in which order.
+//!
+//! Refuses: benchmarks, parameters and roles that nobody knows, with the nearest known name beside them.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+use std::{fmt, num::NonZeroU32};
+
+use crate::{
+    At, Benchmark, BenchmarkName, Cell, Document, Lab, ParamName, Phase, Problem, RoleName, Seat,
+    Steps, Testbed, TestbedName, Value, Values, VariantName,
+    document::{IfTable, did_you_mean},
+};
+
+/// Rounds that a plan has unless it says otherwise.
+pub const DEFAULT_ROUNDS: u32 = 5;
+
+/// Most cells a plan may have: more is a mistake in its lists.
+pub const MOST_CELLS: usize = 100_000;
+
+/// What a study does after a trial has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// Keeps the failed trial and goes on with the next.
+    #[default]
+    GoOn,
+    /// Keeps the failed trial and stops; `backsight resume` goes on.
+    Stop,
+}
+
+/// A plan file.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Plan {
+    /// Where it is measured; the lab's only testbed unless said.
+    #[serde(default)]
+    pub testbed: Option<At<TestbedName>>,
+    /// How often each cell is measured; 5 unless said.
+    #[serde(default = "default_rounds")]
+    pub rounds: NonZeroU32,
+    /// Seed of the order within each round; drawn and recorded unless said.
+    #[serde(default)]
+    pub seed: Option<u32>,
+    /// What happens after a trial has failed.
+    #[serde(default)]
+    pub on_failure: OnFailure,
+    /// The benchmarks.
+    #[serde(rename = "use")]
+    pub benchmarks: Vec<At<BenchmarkName>>,
+    /// Parameters for every benchmark that has them, or for one in a table with its name; lists are crossed.
+    #[serde(default)]
+    pub params: IndexMap<At<String>, PlanParam>,
+    /// Set-ups of the system under test.
+    #[serde(default)]
+    pub variant: Vec<Variant>,
+}
+
+fn default_rounds() -> NonZeroU32 {
+    NonZeroU32::new(DEFAULT_ROUNDS).unwrap_or(NonZeroU32::MIN)
+}
+
+/// What stands at a key of `[params]`: values of a parameter, or the parameters of one benchmark.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[serde(untagged)]
+pub enum PlanParam {
+    /// Values of the parameter with this name.
+    Values(At<Values>),
+    /// Parameters of the benchmark with this name.
+    Of(IndexMap<At<ParamName>, At<Values>>),
+}
+
+impl<'de> Deserialize<'de> for PlanParam {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        enum Read {
+            Values(Values),
+            Of(IndexMap<At<ParamName>, At<Values>>),
+        }
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Read;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value, a list of values, or a table of one benchmark's parameters")
+            }
+            fn visit_bool<E: de::Error>(self, v: bool) -> Result<Read, E> {
+                Ok(Read::Values(Values(vec![Value::Bool(v)])))
+            }
+            fn visit_i64<E: de::Error>(self, v: i64) -> Result<Read, E> {
+                Ok(Read::Values(Values(vec![Value::Integer(v)])))
+            }
+            fn visit_f64<E: de::Error>(self, v: f64) -> Result<Read, E> {
+                Values::deserialize(de::value::F64Deserializer::new(v)).map(Read::Values)
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Read, E> {
+                Ok(Read::Values(Values(vec![Value::Text(v.to_owned())])))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, seq: A) -> Result<Read, A::Error> {
+                Values::deserialize(de::value::SeqAccessDeserializer::new(seq)).map(Read::Values)
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Read, A::Error> {
+                IndexMap::deserialize(de::value::MapAccessDeserializer::new(map)).map(Read::Of)
+            }
+        }
+        impl<'de> Deserialize<'de> for Read {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Visitor)
+            }
+        }
+        let read = At::<Read>::deserialize(deserializer)?;
+        let span = read.span();
+        Ok(match read.into_inner() {
+            Read::Values(values) => Self::Values(At::spanning(values, span)),
+            Read::Of(table) => Self::Of(table),
+        })
+    }
+}
+
+/// A named set-up of the system under test: one row of a scenario matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: At<VariantName>,
+    /// Parameters that it sets, for every benchmark that has them.
+    pub params: IndexMap<At<ParamName>, At<Value>>,
+    /// What it does on which role.
+    pub roles: Vec<(At<String>, VariantRole)>,
+}
+
+/// What a variant does on one role.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VariantRole {
+    /// Before each trial.
+    #[serde(default)]
+    pub setup: Steps,
+    /// After each trial, whatever happened.
+    #[serde(default)]
+    pub teardown: Steps,
+    /// The data-plane address that this role uses: a link's name or an address.
+    #[serde(default)]
+    pub data: Option<At<String>>,
+}
+
+const VARIANT_KEYS: &[&str] = &["name", "params"];
+
+impl<'de> Deserialize<'de> for Variant {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Variant;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a variant: a table with `name` and what it does on each role")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Variant, A::Error> {
+                let mut name = None;
+                let mut params = IndexMap::new();
+                let mut roles = Vec::new();
+                while let Some(key) = map.next_key::<At<String>>()? {
+                    match key.as_str() {
+                        "name" => name = Some(map.next_value()?),
+                        "params" => params = map.next_value()?,
+                        _ => match map.next_value::<IfTable<VariantRole>>()? {
+                            IfTable::Table(role) => roles.push((key, role)),
+                            IfTable::Other => {
+                                return Err(de::Error::unknown_field(&key, VARIANT_KEYS));
+                            }
+                        },
+                    }
+                }
+                let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
+                Ok(Variant {
+                    name,
+                    params,
+                    roles,
+                })
+            }
+        }
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+impl JsonSchema for Variant {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Variant".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let name = generator.subschema_for::<VariantName>();
+        let value = generator.subschema_for::<Value>();
+        let role = generator.subschema_for::<VariantRole>();
+        schemars::json_schema!({
+            "type": "object",
+            "description": "A named set-up of the system under test. Every other key is a role's name.",
+            "required": ["name"],
+            "properties": {
+                "name": name,
+                "params": { "type": "object", "additionalProperties": value }
+            },
+            "additionalProperties": role
+        })
+    }
+}
+
+impl Variant {
+    /// The variant of a plan that names none.
+    pub fn only() -> Self {
+        let name = VariantName::new("default").unwrap_or_else(|_| unreachable!("a valid name"));
+        Self {
+            name: At::nowhere(name),
+            params: IndexMap::new(),
+            roles: Vec::new(),
+        }
+    }
+
+    /// What it does on this role.
+    pub fn role(&self, role: &RoleName) -> Option<&VariantRole> {
+        self.roles
+            .iter()
+            .find(|(name, _)| name.as_str() == role.as_str())
+            .map(|(_, steps)| steps)
+    }
+
+    /// Its steps on this role in this phase.
+    pub fn steps_of(&self, role: &RoleName, phase: Phase) -> &[crate::Step] {
+        match (self.role(role), phase) {
+            (Some(steps), Phase::Setup) => &steps.setup.0,
+            (Some(steps), Phase::Teardown) => &steps.teardown.0,
+            _ => &[],
+        }
+    }
+}
+
+/// A plan whose every name has been found: what a study measures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrangement {
+    /// The lab.
+    pub lab: Lab,
+    /// Name of the testbed.
+    pub testbed: TestbedName,
+    /// Roles and their hosts, only those that some benchmark or variant uses.
+    pub seats: IndexMap<RoleName, Seat>,
+    /// The benchmarks, in the plan's order.
+    pub benchmarks: IndexMap<BenchmarkName, Benchmark>,
+    /// The variants; at least one.
+    pub variants: IndexMap<VariantName, Variant>,
+    /// Values of parameters that the plan sets, by benchmark.
+    set: IndexMap<BenchmarkName, IndexMap<ParamName, Values>>,
+    /// How often each cell is measured.
+    pub rounds: u32,
+    /// What happens after a failed trial.
+    pub on_failure: OnFailure,
+}
+
+impl Plan {
+    /// The plan that this document holds.
+    ///
+    /// # Errors
+    /// It isn't TOML of the right shape; the problem points at the place.
+    pub fn read(document: &Document) -> Result<Self, Problem> {
+        document.read()
+    }
+
+    /// Finds every name of the plan in the lab and the catalogue.
+    ///
+    /// `find` looks a benchmark up by name: the definition, or why there is none and perhaps a way out.
+    ///
+    /// # Errors
+    /// A testbed, benchmark, parameter, role, link or value that doesn't exist or doesn't fit.
+    pub fn arrange<E: From<Problem>>(
+        &self,
+        document: &Document,
+        lab: &Lab,
+        find: impl Fn(&BenchmarkName) -> Result<Benchmark, Missing<E>>,
+    ) -> Result<Arrangement, E> {
+        let fault =
+            |span, message: String, help| E::from(document.problem(span, message, "here", help));
+        if self.benchmarks.is_empty() {
+            return Err(fault(
+                0..0,
+                "`use` names no benchmark".into(),
+                Some("`backsight list benchmarks` shows what there is".into()),
+            ));
+        }
+        let mut benchmarks = IndexMap::new();
+        for name in &self.benchmarks {
+            let benchmark = find(name).map_err(|missing| match missing {
+                Missing::Unknown { help } => fault(
+                    name.span(),
+                    format!("no benchmark `{name}` in the catalogue"),
+                    help,
+                ),
+                Missing::Faulty(error) => error,
+            })?;
+            if benchmarks.insert((**name).clone(), benchmark).is_some() {
+                return Err(fault(
+                    name.span(),
+                    format!("benchmark `{name}` stands here twice"),
+                    None,
+                ));
+            }
+        }
+        let mut variants = IndexMap::new();
+        for variant in &self.variant {
+            if variants
+                .insert((*variant.name).clone(), variant.clone())
+                .is_some()
+            {
+                let message = format!("two variants are called `{}`", variant.name);
+                return Err(fault(variant.name.span(), message, None));
+            }
+        }
+        if variants.is_empty() {
+            let only = Variant::only();
+            variants.insert((*only.name).clone(), only);
+        }
+        let set = self
+            .set_params(&benchmarks)
+            .map_err(|(span, message, help)| fault(span, message, help))?;
+        let (testbed, seats) = self.seats(document, lab, &benchmarks, &variants)?;
+        Ok(Arrangement {
+            lab: lab.clone(),
+            testbed,
+            seats,
+            benchmarks,
+            variants,
+            set,
+            rounds: self.rounds.get(),
+            on_failure: self.on_failure,
+        })
+    }
+
+    #[expect(
+        clippy::type_complexity,
+        reason = "an error's parts, made into a problem by the caller"
+    )]
+    fn set_params(
+        &self,
+        benchmarks: &IndexMap<BenchmarkName, Benchmark>,
+    ) -> Result<
+        IndexMap<BenchmarkName, IndexMap<ParamName, Values>>,
+        (std::ops::Range<usize>, String, Option<String>),
+    > {
+        let mut set: IndexMap<BenchmarkName, IndexMap<ParamName, Values>> = benchmarks
+            .keys()
+            .map(|name| (name.clone(), IndexMap::new()))
+            .collect();
+        let all_params = || {
+            benchmarks
+                .values()
+                .flat_map(|b| b.params.keys())
+                .map(ParamName::as_str)
+        };
+        let check = |benchmark: &Benchmark, name: &str, values: &At<Values>| {
+            let Some(param) = benchmark.params.get(name) else {
+                return Ok(());
+            };
+            for value in &values.0 {
+                param.check(value).map_err(|why| {
+                    (
+                        values.span(),
+                        format!("parameter `{name}` of `{}`: {why}", benchmark.name),
+                        None,
+                    )
+                })?;
+            }
+            Ok(())
+        };
+        for (key, entry) in &self.params {
+            match entry {
+                PlanParam::Values(values) => {
+                    let mut used = false;
+                    for (name, benchmark) in benchmarks {
+                        if let Some((param, _)) = benchmark.params.get_key_value(key.as_str()) {
+                            used = true;
+                            check(benchmark, key, values)?;
+                            set[name]
+                                .entry(param.clone())
+                                .or_insert_with(|| (**values).clone());
+                        }
+                    }
+                    if !used {
+                        return Err((
+                            key.span(),
+                            format!("no benchmark of this plan has a parameter `{}`", **key),
+                            did_you_mean(key, all_params()),
+                        ));
+                    }
+                }
+                PlanParam::Of(table) => {
+                    let Some(benchmark) = benchmarks.get(key.as_str()) else {
+                        return Err((
+                            key.span(),
+                            format!(
+                                "parameters for `{}`, which is not a benchmark of this plan",
+                                **key
+                            ),
+                            did_you_mean(key, benchmarks.keys().map(BenchmarkName::as_str)),
+                        ));
+                    };
+                    for (param, values) in table {
+                        if !benchmark.params.contains_key(param.as_str()) {
+                            return Err((
+                                param.span(),
+                                format!(
+                                    "benchmark `{}` has no parameter `{param}`",
+                                    benchmark.name
+                                ),
+                                did_you_mean(
+                                    param.as_str(),
+                                    benchmark.params.keys().map(ParamName::as_str),
+                                ),
+                            ));
+                        }
+                        check(benchmark, param.as_str(), values)?;
+                        set[key.as_str()].insert((**param).clone(), (**values).clone());
+                    }
+                }
+            }
+        }
+        for variant in &self.variant {
+            for (param, value) in &variant.params {
+                let values = At::spanning(Values(vec![(**value).clone()]), value.span());
+                let mut used = false;
+                for benchmark in benchmarks
+                    .values()
+                    .filter(|b| b.params.contains_key(param.as_str()))
+                {
+                    used = true;
+                    check(benchmark, param.as_str(), &values)?;
+                }
+                if !used {
+                    return Err((
+                        param.span(),
+                        format!("no benchmark of this plan has a parameter `{param}`"),
+                        did_you_mean(param.as_str(), all_params()),
+                    ));
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    fn seats<E: From<Problem>>(
+        &self,
+        document: &Document,
+        lab: &Lab,
+        benchmarks: &IndexMap<BenchmarkName, Benchmark>,
+        variants: &IndexMap<VariantName, Variant>,
+    ) -> Result<(TestbedName, IndexMap<RoleName, Seat>), E> {
+        let mut wanted: IndexMap<RoleName, Option<(std::ops::Range<usize>, &BenchmarkName)>> =
+            IndexMap::new();
+        for name in &self.benchmarks {
+            for role in &benchmarks[&**name].roles {
+                wanted
+                    .entry((**role).clone())
+                    .or_insert_with(|| Some((name.span(), name)));
+            }
+        }
+        let of_benchmarks: Vec<RoleName> = wanted.keys().cloned().collect();
+        let span = self.testbed.as_ref().map_or(0..0, At::span);
+        let name = self.testbed.as_ref().map(|t| t.as_str());
+        let (testbed, Testbed { roles }) = lab
+            .choose_testbed(name, &of_benchmarks)
+            .map_err(|(message, help)| E::from(document.problem(span, message, "here", help)))?;
+        let mut seats = IndexMap::new();
+        for (role, from) in &wanted {
+            let seat = roles.get(role).cloned();
+            let seat = match (seat, from) {
+                (Some(seat), _) => seat,
+                (None, from) => {
+                    let (span, message) = match from {
+                        Some((span, benchmark)) => (
+                            span.clone(),
+                            format!(
+                                "benchmark `{benchmark}` needs the role `{role}`, and testbed `{testbed}` has no host for it"
+                            ),
+                        ),
+                        None => (
+                            0..0,
+                            format!("testbed `{testbed}` has no host for the role `{role}`"),
+                        ),
+                    };
+                    let help =
+                        format!("add it to [testbed.{testbed}] in lab.toml: {role} = \"HOST\"");
+                    return Err(document.problem(span, message, "here", Some(help)).into());
+                }
+            };
+            seats.insert(role.clone(), seat);
+        }
+        for variant in variants.values() {
+            for (role, steps) in &variant.roles {
+                let Some((known, seat)) = roles.get_key_value(role.as_str()) else {
+                    return Err(document
+                        .problem(
+                            role.span(),
+                            format!("`{}` is neither a key of a variant nor a role of testbed `{testbed}`", **role),
+                            "here",
+                            did_you_mean(role, roles.keys().map(|r| r.as_str()).chain(VARIANT_KEYS.iter().copied())),
+                        )
+                        .into());
+                };
+                seats
+                    .entry((**known).clone())
+                    .or_insert_with(|| seat.clone());
+                if let Some(data) = &steps.data {
+                    lab.data_address(&seat.host, Some(data))
+                        .map_err(|message| document.problem(data.span(), message, "here", None))?;
+                }
+            }
+        }
+        Ok((testbed, seats))
+    }
+}
+
+/// Why a benchmark can't be had.
+#[derive(Debug)]
+pub enum Missing<E> {
+    /// Nobody defines it.
+    Unknown {
+        /// A way out.
+        help: Option<String>,
+    },
+    /// Its definition is wrong.
+    Faulty(E),
+}
+
+/// What is known of a machine when placeholders are filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Machine {
+    /// Processors that it may use.
+    pub cpus: u32,
+    /// Memory, in bytes.
+    pub memory: u64,
+}
+
+impl Machine {
+    /// The value of a built-in placeholder.
+    pub fn lookup(&self, name: &str) -> Option<Value> {
+        match name {
+            "cpus" => Some(Value::Integer(i64::from(self.cpus))),
+            "memory" => Some(Value::Integer(
+                i64::try_from(self.memory).unwrap_or(i64::MAX),
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl Arrangement {
+    /// The plan's cross product, in the plan's order: benchmark, then parameters, then variant.
+    ///
+    /// Parameters whose value is a computation (`"{cpus}"`) get its result on the machine of the
+    /// benchmark's last role.
+    ///
+    /// # Errors
+    /// A computed parameter has no value, or the product is larger than [`MOST_CELLS`].
+    pub fn cells(
+        &self,
+        machine: impl Fn(&RoleName) -> Option<Machine>,
+    ) -> Result<Vec<Cell>, String> {
+        let mut cells = Vec::new();
+        for (name, benchmark) in &self.benchmarks {
+            let on = benchmark.roles.last().and_then(|role| machine(role));
+            let set = &self.set[name];
+            for point in crossed(set)? {
+                for variant in self.variants.values() {
+                    let mut params = IndexMap::new();
+                    let mut chosen = Vec::new();
+                    for (param, definition) in &benchmark.params {
+                        let by_variant = variant.params.get(param).map(|value| (**value).clone());
+                        let by_plan = point
+                            .iter()
+                            .find(|(name, _)| *name == param)
+                            .map(|(_, value)| (*value).clone());
+                        let value = by_variant.or(by_plan);
+                        if value.is_some() {
+                            chosen.push(param.clone());
+                        }
+                        let value = value.unwrap_or_else(|| definition.default.clone());
+                        let value = computed(&value, on)
+                            .and_then(|value| definition.check(&value).map(|()| value))
+                            .map_err(|why| format!("parameter `{param}` of `{name}`: {why}"))?;
+                        params.insert(param.clone(), value);
+                    }
+                    cells.push(Cell {
+                        benchmark: name.clone(),
+                        params,
+                        chosen,
+                        variant: (*variant.name).clone(),
+                    });
+                }
+            }
+            if cells.len() > MOST_CELLS {
+                return Err(format!("this plan has more than {MOST_CELLS} cells"));
+            }
+        }
+        Ok(cells)
+    }
+}
+
+fn computed(value: &Value, machine: Option<Machine>) -> Result<Value, String> {
+    match value {
+        Value::Text(text) if text.contains('{') => {
+            let template = crate::Template::parse(text).map_err(|e| e.to_string())?;
+            let filled = template
+                .fill(&|name| machine.and_then(|m| m.lookup(name)))
+                .map_err(|e| e.to_string())?;
+            Ok(Value::from_argument(&filled))
+        }
+        plain => Ok(plain.clone()),
+    }
+}
+
+fn crossed(set: &IndexMap<ParamName, Values>) -> Result<Vec<Vec<(&ParamName, &Value)>>, String> {
+    let mut points = vec![Vec::new()];
+    for (param, values) in set {
+        if points.len().saturating_mul(values.0.len()) > MOST_CELLS {
+            return Err(format!(
+                "the lists of [params] make more than {MOST_CELLS} cells"
+            ));
+        }
+        points = points
+            .into_iter()
+            .flat_map(|point: Vec<(&ParamName, &Value)>| {
+                values.0.iter().map(move |value| {
+                    let mut next = point.clone();
+                    next.push((param, value));
+                    next
+                })
+            })
+            .collect();
+    }
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HostName;
+
+    const BENCHMARK: &str = r#"
+name = "bulk"
+about = "x"
+roles = ["server", "client"]
+[params]
+streams = { default = 1 }
+seconds = { default = 2 }
+threads = { default = "{cpus}" }
+[server]
+startup.spawn = { run = "srv -p 7", ready = { listens = 7 } }
+[client]
+run = "cli {server.data} {streams} {threads}"
+[metric.rate]
+unit = "bit/s"
+better = "higher"
+regex = '(?<value>\d+)'
+"#;
+
+    const LAB: &str = r#"
+[host.a]
+kind = "netns"
+[host.b]
+kind = "netns"
+[[link]]
+ends = { a = "10.0.0.1/24", b = "10.0.0.2/24" }
+[[link]]
+name = "direct"
+ends = { a = "10.0.1.1/24", b = "10.0.1.2/24" }
+[testbed.wire]
+client = "a"
+server = "b"
+dut = "b"
+"#;
+
+    const PLAN: &str = r#"
+testbed = "wire"
+rounds = 3
+use = ["bulk"]
+[params]
+streams = [1, 10]
+[[variant]]
+name = "plain"
+[[variant]]
+name = "filter"
+server.data = "direct"
+dut.setup = "nft -f rules.nft"
+dut.teardown = "nft flush ruleset"
+"#;
+
+    fn arrange(plan: &str) -> Result<Arrangement, Problem> {
+        let lab = Lab::read(&Document::new("lab.toml", LAB)).unwrap();
+        let document = Document::new("plan.toml", plan);
+        Plan::read(&document)?.arrange(&document, &lab, |name| {
+            if name.as_str() == "bulk" {
+                Ok(Benchmark::read(&Document::new("bulk.toml", BENCHMARK)).unwrap())
+            } else {
+                Err(Missing::Unknown {
+                    help: did_you_mean(name.as_str(), ["bulk"]),
+                })
+            }
+        })
+    }
+
+    fn machine(_: &RoleName) -> Option<Machine> {
+        Some(Machine {
+            cpus: 4,
+            memory: 1 << 30,
+        })
+    }
+
+    #[test]
+    fn lists_and_variants_are_crossed() {
+        let cells = arrange(PLAN).unwrap().cells(machine).unwrap();
+        let names: Vec<String> = cells.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names,
+            [
+                "bulk streams=1 plain",
+                "bulk streams=1 filter",
+                "bulk streams=10 plain",
+                "bulk streams=10 filter"
+            ]
+        );
+        assert_eq!(cells[0].params["threads"], Value::Integer(4));
+    }
+
+    #[test]
+    fn a_trial_is_filled_for_its_variant() {
+        let arrangement = arrange(PLAN).unwrap();
+        let cells = arrangement.cells(machine).unwrap();
+        let command = |cell: usize| {
+            let roles = arrangement.fill(&cells[cell], machine).unwrap();
+            let client = roles
+                .iter()
+                .find(|r| r.role.as_str() == "client")
+                .unwrap()
+                .clone();
+            client.steps[&Phase::Run][0].command.clone()
+        };
+        assert_eq!(command(0), "cli 10.0.0.2 1 4");
+        assert_eq!(command(3), "cli 10.0.1.2 10 4");
+        let roles = arrangement.fill(&cells[1], machine).unwrap();
+        let dut = roles.iter().find(|r| r.role.as_str() == "dut").unwrap();
+        assert_eq!(dut.host, HostName::new("b").unwrap());
+        assert_eq!(dut.steps[&Phase::Setup][0].command, "nft -f rules.nft");
+        assert_eq!(dut.steps[&Phase::Teardown][0].command, "nft flush ruleset");
+    }
+
+    #[test]
+    fn parameters_of_one_benchmark_stand_in_its_table() {
+        let plan = PLAN.replace("streams = [1, 10]", "bulk = { streams = 7 }\nseconds = 1");
+        let cells = arrange(&plan).unwrap().cells(machine).unwrap();
+        assert_eq!(cells[0].to_string(), "bulk streams=7 seconds=1 plain");
+    }
+
+    #[test]
+    fn faults_point_at_their_place_with_a_way_out() {
+        let fault = |from: &str, to: &str| {
+            let problem = arrange(&PLAN.replace(from, to)).unwrap_err();
+            let help = miette::Diagnostic::help(&problem)
+                .map(|h| h.to_string())
+                .unwrap_or_default();
+            (problem.to_string(), problem.place().0, help)
+        };
+        let (message, line, help) = fault("\"bulk\"", "\"bluk\"");
+        assert!(message.contains("no benchmark `bluk`"), "{message}");
+        assert_eq!((line, help.as_str()), (4, "did you mean `bulk`?"));
+        let (message, line, help) = fault("streams =", "steams =");
+        assert!(message.contains("has a parameter `steams`"), "{message}");
+        assert_eq!((line, help.as_str()), (6, "did you mean `streams`?"));
+        let (message, _, help) = fault("dut.setup", "dot.setup");
+        assert!(message.contains("`dot` is neither"), "{message}");
+        assert_eq!(help, "did you mean `dut`?");
+        let (message, line, help) = fault("\"wire\"", "\"wier\"");
+        assert!(message.contains("testbed `wier`"), "{message}");
+        assert_eq!((line, help.as_str()), (2, "did you mean `wire`?"));
+        let (message, line, help) = fault("rounds", "runds");
+        assert!(message.contains("unknown field `runds`"), "{message}");
+        assert_eq!((line, help.as_str()), (3, "did you mean `rounds`?"));
+        assert!(
+            fault("rounds = 3", "rounds = 0").0.contains("0"),
+            "zero rounds measure nothing"
+        );
+        assert!(fault("[1, 10]", "[]").0.contains("nothing to measure"));
+        assert!(
+            fault("[1, 10]", "[true]")
+                .0
+                .contains("expected a whole number")
+        );
+        assert!(
+            fault("\"direct\"", "\"straight\"")
+                .0
+                .contains("neither a link")
+        );
+        assert!(
+            fault("name = \"plain\"", "name = \"filter\"")
+                .0
+                .contains("two variants")
+        );
+    }
+}

@@ -1,0 +1,482 @@
+//! A trial: what is asked of the hosts (every placeholder filled) and what came of it.
+//!
+//! Refuses: to lose anything. What a step printed stands here as it was; a failure has a place and a reason.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use std::{net::IpAddr, time::Duration};
+
+use crate::{
+    Action, Arrangement, Cell, HostName, Machine, MetricName, ParamName, Phase, Ready, RoleName,
+    Step, Stop, Template, TemplateError, Value,
+};
+
+/// Time limit of a step that nobody limits otherwise.
+pub const STEP_LIMIT: Duration = Duration::from_secs(600);
+/// Time within which a spawned program must be ready unless its `within` says otherwise.
+pub const READY_LIMIT: Duration = Duration::from_secs(10);
+/// Bytes of each output stream that are kept unless a step says otherwise.
+pub const OUTPUT_LIMIT: u64 = 32 * 1024 * 1024;
+
+/// When a spawned program counts as ready, filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadyWhen {
+    /// A TCP port listens.
+    Listens(u16),
+    /// A UDP port is bound.
+    Binds(u16),
+    /// A line of output matches.
+    Line(String),
+    /// A file exists.
+    File(String),
+}
+
+/// What a filled step does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilledAction {
+    /// Run and wait.
+    Run,
+    /// Start; goes on until the end of `collect`.
+    Spawn {
+        /// All of these must hold before the next step.
+        ready: Vec<ReadyWhen>,
+        /// How long that may take.
+        within: Duration,
+        /// The signal that ends it.
+        stop: Stop,
+    },
+    /// Wait for the other roles.
+    Barrier(String),
+}
+
+/// A step with every placeholder filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilledStep {
+    /// What it does.
+    pub action: FilledAction,
+    /// The command; empty for a barrier.
+    pub command: String,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// Exit codes that are fine.
+    pub expect: Vec<i32>,
+    /// Variables added to its environment.
+    pub env: Vec<(String, String)>,
+    /// Whether a shell runs it; unless said, only where the command needs one.
+    pub shell: Option<bool>,
+    /// Bytes of each output stream that are kept.
+    pub output_limit: u64,
+}
+
+/// What one role does in a trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleTrial {
+    /// The role.
+    pub role: RoleName,
+    /// Its host.
+    pub host: HostName,
+    /// Its steps by phase; phases without steps are missing.
+    pub steps: IndexMap<Phase, Vec<FilledStep>>,
+}
+
+/// A step that can't be filled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{phase} of role `{role}`, `{text}`: {cause}")]
+pub struct Unfillable {
+    /// The role.
+    pub role: RoleName,
+    /// The phase.
+    pub phase: Phase,
+    /// The text that can't be filled.
+    pub text: String,
+    /// Why.
+    pub cause: FillFault,
+}
+
+/// Why a text can't be filled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FillFault {
+    /// The template's own fault.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
+    /// What it gives isn't a length of time.
+    #[error(transparent)]
+    Time(#[from] crate::BadTime),
+    /// What it gives isn't a port.
+    #[error("`{0}` is no port: expected 1 to 65535")]
+    Port(String),
+}
+
+impl Arrangement {
+    /// What each role does in a trial of this cell, every placeholder filled.
+    ///
+    /// # Errors
+    /// A placeholder has no value on this machine, or its value has the wrong kind.
+    pub fn fill(
+        &self,
+        cell: &Cell,
+        machine: impl Fn(&RoleName) -> Option<Machine>,
+    ) -> Result<Vec<RoleTrial>, Unfillable> {
+        let benchmark = &self.benchmarks[&cell.benchmark];
+        let variant = &self.variants[&cell.variant];
+        let mut trials = Vec::new();
+        for (role, seat) in &self.seats {
+            let filler = Filler {
+                arrangement: self,
+                cell,
+                machine: machine(role),
+                limit: benchmark.timeout.as_ref(),
+            };
+            let mut steps = IndexMap::new();
+            for phase in Phase::ALL {
+                let plain = benchmark
+                    .steps_of(role, phase)
+                    .iter()
+                    .chain(variant.steps_of(role, phase));
+                let filled = plain
+                    .map(|step| {
+                        filler.step(step).map_err(|(text, cause)| Unfillable {
+                            role: role.clone(),
+                            phase,
+                            text,
+                            cause,
+                        })
+                    })
+                    .collect::<Result<Vec<_>, _>>()?;
+                if !filled.is_empty() {
+                    steps.insert(phase, filled);
+                }
+            }
+            trials.push(RoleTrial {
+                role: role.clone(),
+                host: (*seat.host).clone(),
+                steps,
+            });
+        }
+        Ok(trials)
+    }
+
+    /// The data-plane address of a role in a cell, and the interface that has it.
+    pub fn data_address(&self, role: &str, cell: &Cell) -> Option<(IpAddr, Option<String>)> {
+        let (role, seat) = self.seats.get_key_value(role)?;
+        let by_variant = self
+            .variants
+            .get(&cell.variant)
+            .and_then(|v| v.role(role))
+            .and_then(|r| r.data.as_ref());
+        let choice = by_variant.or(seat.data.as_ref()).map(|data| data.as_str());
+        self.lab.data_address(&seat.host, choice).ok()
+    }
+}
+
+impl std::borrow::Borrow<str> for crate::At<ParamName> {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+struct Filler<'a> {
+    arrangement: &'a Arrangement,
+    cell: &'a Cell,
+    machine: Option<Machine>,
+    limit: Option<&'a Template>,
+}
+
+type Fault = (String, FillFault);
+
+impl Filler<'_> {
+    fn lookup(&self, name: &str) -> Option<Value> {
+        if let Some(value) = self.cell.params.get(name) {
+            return Some(value.clone());
+        }
+        if let Some(value) = self.machine.and_then(|machine| machine.lookup(name)) {
+            return Some(value);
+        }
+        let (role, fact) = name.rsplit_once('.')?;
+        let seat = self.arrangement.seats.get(role)?;
+        let data = || self.arrangement.data_address(role, self.cell);
+        Some(Value::Text(match fact {
+            "host" => seat.host.to_string(),
+            "control" => "127.0.0.1".to_owned(),
+            "data" => data()?.0.to_string(),
+            "interface" => data()?.1?,
+            _ => return None,
+        }))
+    }
+
+    fn text(&self, template: &Template) -> Result<String, Fault> {
+        template
+            .fill(&|name| self.lookup(name))
+            .map_err(|e| (template.source().to_owned(), e.into()))
+    }
+
+    fn time(&self, template: &Template) -> Result<Duration, Fault> {
+        let text = self.text(template)?;
+        crate::Time::parse(&text)
+            .map(|time| time.0)
+            .map_err(|e| (template.source().to_owned(), e.into()))
+    }
+
+    fn port(&self, port: &crate::Port) -> Result<u16, Fault> {
+        match port {
+            crate::Port::Number(number) => Ok(*number),
+            crate::Port::Given(template) => {
+                let text = self.text(template)?;
+                text.parse()
+                    .ok()
+                    .filter(|port| *port > 0)
+                    .ok_or_else(|| (template.source().to_owned(), FillFault::Port(text)))
+            }
+        }
+    }
+
+    fn ready(&self, ready: &Ready) -> Result<Vec<ReadyWhen>, Fault> {
+        let mut conditions = Vec::new();
+        if let Some(port) = &ready.listens {
+            conditions.push(ReadyWhen::Listens(self.port(port)?));
+        }
+        if let Some(port) = &ready.binds {
+            conditions.push(ReadyWhen::Binds(self.port(port)?));
+        }
+        if let Some(line) = &ready.line {
+            conditions.push(ReadyWhen::Line(line.clone()));
+        }
+        if let Some(file) = &ready.file {
+            conditions.push(ReadyWhen::File(self.text(file)?));
+        }
+        Ok(conditions)
+    }
+
+    fn step(&self, step: &Step) -> Result<FilledStep, Fault> {
+        let command = match step.command() {
+            None => String::new(),
+            Some(template) => template
+                .fill_command(&|name| self.lookup(name))
+                .map_err(|e| (template.source().to_owned(), e.into()))?,
+        };
+        let action = match &step.action {
+            Action::Run(_) => FilledAction::Run,
+            Action::Spawn { ready, stop, .. } => FilledAction::Spawn {
+                ready: ready
+                    .as_ref()
+                    .map_or(Ok(Vec::new()), |ready| self.ready(ready))?,
+                within: ready
+                    .as_ref()
+                    .and_then(|r| r.within)
+                    .map_or(READY_LIMIT, |time| time.0),
+                stop: *stop,
+            },
+            Action::Barrier(name) => FilledAction::Barrier(name.clone()),
+        };
+        let timeout = match step.timeout.as_ref().or(self.limit) {
+            Some(template) => self.time(template)?,
+            None => STEP_LIMIT,
+        };
+        let env = step
+            .env
+            .iter()
+            .map(|(name, template)| Ok((name.clone(), self.text(template)?)))
+            .collect::<Result<_, Fault>>()?;
+        Ok(FilledStep {
+            action,
+            command,
+            timeout,
+            expect: step.expect.clone(),
+            env,
+            shell: step.shell,
+            output_limit: step.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
+        })
+    }
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It exited with this code.
+    Exit(i32),
+    /// A signal of this number killed it.
+    Signal(i32),
+    /// It took longer than its limit and was killed.
+    TimedOut,
+    /// It printed more than its limit and was killed.
+    TooMuchOutput,
+    /// It never became ready.
+    NeverReady,
+    /// There is no such program on the host.
+    NotFound,
+    /// It couldn't be started or watched; what the system said.
+    Refused(String),
+    /// We ended it: a spawned program after `collect`, or a step of a trial that had failed elsewhere.
+    Stopped,
+    /// The host went away under it.
+    Lost,
+}
+
+/// What a program used. Times in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// Elapsed.
+    pub wall: f64,
+    /// CPU time in the program.
+    pub user: f64,
+    /// CPU time in the kernel.
+    pub sys: f64,
+    /// Largest resident set, in bytes.
+    pub maxrss: u64,
+    /// Times that it gave the processor away.
+    pub voluntary_switches: u64,
+    /// Times that the processor was taken from it.
+    pub involuntary_switches: u64,
+}
+
+/// An output stream, as it was printed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    /// What was kept.
+    pub bytes: Vec<u8>,
+    /// How much was printed; more than was kept when it went over the limit.
+    pub printed: u64,
+}
+
+/// What came of one step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRecord {
+    /// The role.
+    pub role: RoleName,
+    /// Its host.
+    pub host: HostName,
+    /// The phase.
+    pub phase: Phase,
+    /// Its number within role and phase, from 0.
+    pub number: usize,
+    /// The command, filled.
+    pub command: String,
+    /// Whether it was spawned.
+    pub spawned: bool,
+    /// When the program began, on the host's wall clock.
+    pub began: jiff::Timestamp,
+    /// When it began on the host's monotonic clock, in nanoseconds.
+    pub began_monotonic: u64,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it used.
+    pub usage: Usage,
+    /// What it printed.
+    pub stdout: Output,
+    /// What it printed on standard error.
+    pub stderr: Output,
+}
+
+/// Where and why a trial failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{}{reason}", self.place())]
+pub struct Failure {
+    /// What went wrong, and the way out where there is one.
+    pub reason: String,
+    /// The host, if it was one.
+    pub host: Option<HostName>,
+    /// The role.
+    pub role: Option<RoleName>,
+    /// The phase.
+    pub phase: Option<Phase>,
+    /// The host is gone: nothing more can be measured on it until somebody brings it back.
+    #[serde(default)]
+    pub host_lost: bool,
+}
+
+impl Failure {
+    /// A failure that belongs to no host.
+    pub fn of_trial(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            host: None,
+            role: None,
+            phase: None,
+            host_lost: false,
+        }
+    }
+
+    fn place(&self) -> String {
+        let mut place = String::new();
+        if let Some(phase) = self.phase {
+            place.push_str(&format!("{phase}"));
+        }
+        if let Some(role) = &self.role {
+            place.push_str(&format!(" of {role}"));
+        }
+        if let Some(host) = &self.host
+            && self
+                .role
+                .as_ref()
+                .is_none_or(|role| role.as_str() != host.as_str())
+        {
+            place.push_str(&format!(" on {host}"));
+        }
+        let place = place.trim_start();
+        if place.is_empty() {
+            String::new()
+        } else {
+            format!("{place}: ")
+        }
+    }
+}
+
+/// Samples of one metric in one trial, in the metric's unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricSamples {
+    /// The metric.
+    pub metric: MetricName,
+    /// The trial's samples: mostly one.
+    pub values: Vec<f64>,
+    /// The interval samples within the trial, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub each: Vec<f64>,
+}
+
+/// How the processors of one machine were used during a trial, in CPU seconds.
+///
+/// Several hosts may be one machine (namespaces); the machine is counted once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MachineLoad {
+    /// Hosts that are this machine.
+    pub hosts: Vec<HostName>,
+    /// CPU seconds that there were: elapsed time × processors.
+    pub available: f64,
+    /// Used by the trial itself, and by Backsight.
+    pub ours: f64,
+    /// Used by anybody else, the kernel's own interrupt work not counted.
+    pub others: f64,
+    /// Interrupt work of the kernel, which belongs to nobody.
+    pub interrupts: f64,
+    /// Taken by other guests of the same physical machine.
+    pub stolen: f64,
+}
+
+impl MachineLoad {
+    /// The share of the processors that others took, from 0 to 1: the noisy neighbour.
+    pub fn neighbours(&self) -> f64 {
+        if self.available > 0.0 {
+            (self.others + self.stolen) / self.available
+        } else {
+            0.0
+        }
+    }
+}
+
+/// One execution of one cell, and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRecord {
+    /// When it began.
+    pub began: jiff::Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// The samples, or why there are none.
+    pub outcome: Result<Vec<MetricSamples>, Failure>,
+    /// Every step that was begun.
+    pub steps: Vec<StepRecord>,
+    /// The processors' use, by machine.
+    pub load: Vec<MachineLoad>,
+    /// Things that the reader of the result should know.
+    pub warnings: Vec<String>,
+}

@@ -425,7 +425,7 @@ impl Benchmark {
         let roles = roles
             .ok_or_else(|| missing("roles", "for example: roles = [\"server\", \"client\"]"))?
             .clone();
-        for key in &table.unknown {
+        if let Some(key) = table.unknown.first() {
             return Err(unknown_key(document, key, &roles));
         }
         let mut steps: IndexMap<RoleName, RoleSteps> = roles

@@ -11,6 +11,7 @@ mod event;
 mod lab;
 mod name;
 mod plan;
+mod results;
 pub mod schema;
 mod span;
 mod step;
@@ -36,6 +37,7 @@ pub use plan::{
     Arrangement, DEFAULT_ROUNDS, MOST_CELLS, Machine, Missing, OnFailure, Plan, PlanParam, Variant,
     VariantRole,
 };
+pub use results::{ResultSet, Series, StudyState, TrialSamples};
 pub use span::{BadSize, BadTime, Size, Time};
 pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop};
 pub use template::{Template, TemplateError, shell_quoted};

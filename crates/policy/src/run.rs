@@ -1,0 +1,136 @@
+//! The policy of `run`: every cell, round by round, in an order shuffled anew within each round.
+//!
+//! Refuses: to measure a cell twice in a round, whatever the evidence's order.
+
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashSet;
+
+use crate::{Decision, Evidence, Policy, Request};
+
+/// Every cell in every round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPolicy {
+    /// How many cells the plan has.
+    pub cells: usize,
+    /// How many rounds.
+    pub rounds: u32,
+    /// Seed of the order.
+    pub seed: u32,
+}
+
+/// What a run came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunVerdict {
+    /// Trials that gave samples.
+    pub measured: usize,
+    /// Trials that failed.
+    pub failed: usize,
+}
+
+impl RunPolicy {
+    /// The order of the cells in this round: the same for the same seed, another in another round, so that
+    /// no cell always follows the same neighbour.
+    pub fn order(&self, round: u32) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.cells).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(u64::from(self.seed) << 32 | u64::from(round));
+        order.shuffle(&mut random);
+        order
+    }
+}
+
+impl Policy for RunPolicy {
+    type Verdict = RunVerdict;
+
+    fn decide(&self, evidence: &Evidence) -> Decision<RunVerdict> {
+        let seen: HashSet<Request> = evidence.observations.iter().map(|o| o.request).collect();
+        // Rounds are done in order, so the first one with a hole is near the last one seen.
+        let complete = (seen.len() / self.cells.max(1)) as u32;
+        let first = (1..=complete)
+            .find(|round| {
+                (0..self.cells).any(|cell| {
+                    !seen.contains(&Request {
+                        cell,
+                        round: *round,
+                    })
+                })
+            })
+            .unwrap_or(complete + 1);
+        for round in first..=self.rounds {
+            for cell in self.order(round) {
+                let request = Request { cell, round };
+                if !seen.contains(&request) {
+                    return Decision::Measure(request);
+                }
+            }
+        }
+        let measured = evidence.observations.iter().filter(|o| o.measured).count();
+        Decision::Done(RunVerdict {
+            measured,
+            failed: evidence.observations.len() - measured,
+        })
+    }
+
+    fn expected_trials(&self, _: &Evidence) -> usize {
+        self.cells * self.rounds as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Observation;
+    use proptest::prelude::*;
+
+    fn replay(policy: &RunPolicy, keep: impl Fn(usize) -> bool) -> Vec<Request> {
+        let mut evidence = Evidence::default();
+        let mut asked = Vec::new();
+        while let Decision::Measure(request) = policy.decide(&evidence) {
+            let measured = keep(asked.len());
+            asked.push(request);
+            evidence
+                .observations
+                .push(Observation { request, measured });
+            assert!(
+                asked.len() <= policy.expected_trials(&evidence),
+                "asks for more than it said"
+            );
+        }
+        asked
+    }
+
+    proptest! {
+        #[test]
+        fn every_cell_is_asked_for_once_in_every_round(cells in 0usize..12, rounds in 1u32..6, seed: u32) {
+            let policy = RunPolicy { cells, rounds, seed };
+            let asked = replay(&policy, |n| n % 3 != 0);
+            let distinct: HashSet<Request> = asked.iter().copied().collect();
+            prop_assert_eq!(asked.len(), cells * rounds as usize);
+            prop_assert_eq!(distinct.len(), asked.len());
+            prop_assert!(asked.is_sorted_by_key(|request| request.round));
+        }
+
+        #[test]
+        fn any_prefix_of_the_evidence_gives_the_same_next_request(cells in 1usize..8, seed: u32, cut in 0usize..24) {
+            let policy = RunPolicy { cells, rounds: 3, seed };
+            let asked = replay(&policy, |_| true);
+            let cut = cut.min(asked.len() - 1);
+            let evidence = Evidence {
+                observations: asked[..cut].iter().map(|r| Observation { request: *r, measured: true }).collect(),
+            };
+            prop_assert_eq!(policy.decide(&evidence), Decision::Measure(asked[cut]));
+        }
+    }
+
+    #[test]
+    fn the_order_differs_between_rounds_and_not_between_runs() {
+        let policy = RunPolicy {
+            cells: 20,
+            rounds: 2,
+            seed: 7,
+        };
+        assert_ne!(policy.order(1), policy.order(2));
+        assert_eq!(policy.order(1), policy.clone().order(1));
+        assert_ne!(policy.order(1), RunPolicy { seed: 8, ..policy }.order(1));
+    }
+}

@@ -39,7 +39,7 @@ pub use plan::{
 };
 pub use results::{ResultSet, Series, StudyState, TrialSamples};
 pub use span::{BadSize, BadTime, Size, Time};
-pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop};
+pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop, When};
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
     Ending, Failure, FillFault, FilledAction, FilledStep, MachineLoad, MetricSamples, OUTPUT_LIMIT,

@@ -63,29 +63,66 @@ impl fmt::Display for Phase {
     }
 }
 
-/// When a spawned program is ready.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// What makes a spawned program ready, and how long that may take.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(try_from = "ReadyTable")]
+#[schemars(with = "ReadyTable")]
 pub struct Ready {
-    /// A TCP port listens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub listens: Option<Port>,
-    /// A UDP port is bound.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub binds: Option<Port>,
-    /// A line of its output matches this regular expression.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<String>,
-    /// A file exists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file: Option<Template>,
+    /// What must hold.
+    pub when: When,
     /// How long that may take; 10 s unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Time>,
 }
 
+/// What makes a spawned program ready.
+#[derive(Debug, Clone, PartialEq)]
+pub enum When {
+    /// A TCP port listens.
+    Listens(Port),
+    /// A UDP port is bound.
+    Binds(Port),
+    /// A line of its output matches this regular expression.
+    Line(String),
+    /// A file exists.
+    File(Template),
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Ready")]
+struct ReadyTable {
+    /// A TCP port listens.
+    listens: Option<Port>,
+    /// A UDP port is bound.
+    binds: Option<Port>,
+    /// A line of its output matches this regular expression.
+    line: Option<String>,
+    /// A file exists.
+    file: Option<Template>,
+    /// How long that may take; 10 s unless said.
+    within: Option<Time>,
+}
+
+impl TryFrom<ReadyTable> for Ready {
+    type Error = &'static str;
+
+    fn try_from(table: ReadyTable) -> Result<Self, &'static str> {
+        let when = match (table.listens, table.binds, table.line, table.file) {
+            (Some(port), None, None, None) => When::Listens(port),
+            (None, Some(port), None, None) => When::Binds(port),
+            (None, None, Some(line), None) => When::Line(line),
+            (None, None, None, Some(file)) => When::File(file),
+            _ => return Err("`ready` has exactly one of `listens`, `binds`, `line` and `file`"),
+        };
+        Ok(Self {
+            when,
+            within: table.within,
+        })
+    }
+}
+
 /// A port's number, or the placeholder that gives it (`"{port}"`).
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[serde(untagged)]
 pub enum Port {
     /// The number itself.
@@ -210,11 +247,11 @@ impl Step {
             ready: Some(ready), ..
         } = &self.action
         {
-            found.extend(&ready.file);
-            for port in [&ready.listens, &ready.binds].into_iter().flatten() {
-                if let Port::Given(template) = port {
-                    found.push(template);
-                }
+            match &ready.when {
+                When::File(template)
+                | When::Listens(Port::Given(template))
+                | When::Binds(Port::Given(template)) => found.push(template),
+                When::Listens(_) | When::Binds(_) | When::Line(_) => {}
             }
         }
         found
@@ -438,7 +475,7 @@ mod tests {
             &spawned[0].action,
             Action::Spawn {
                 ready: Some(Ready {
-                    listens: Some(Port::Number(5201)),
+                    when: When::Listens(Port::Number(5201)),
                     ..
                 }),
                 ..

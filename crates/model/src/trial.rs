@@ -8,7 +8,7 @@ use std::{net::IpAddr, time::Duration};
 
 use crate::{
     Action, Arrangement, Cell, HostName, Machine, MetricName, ParamName, Phase, Ready, RoleName,
-    Step, Stop, Template, TemplateError, Value,
+    Step, Stop, Template, TemplateError, Value, When,
 };
 
 /// Time limit of a step that nobody limits otherwise.
@@ -38,8 +38,8 @@ pub enum FilledAction {
     Run,
     /// Start; goes on until the end of `collect`.
     Spawn {
-        /// All of these must hold before the next step.
-        ready: Vec<ReadyWhen>,
+        /// What must hold before the next step; nothing: it is ready at once.
+        ready: Option<ReadyWhen>,
         /// How long that may take.
         within: Duration,
         /// The signal that ends it.
@@ -230,21 +230,13 @@ impl Filler<'_> {
         }
     }
 
-    fn ready(&self, ready: &Ready) -> Result<Vec<ReadyWhen>, Fault> {
-        let mut conditions = Vec::new();
-        if let Some(port) = &ready.listens {
-            conditions.push(ReadyWhen::Listens(self.port(port)?));
-        }
-        if let Some(port) = &ready.binds {
-            conditions.push(ReadyWhen::Binds(self.port(port)?));
-        }
-        if let Some(line) = &ready.line {
-            conditions.push(ReadyWhen::Line(line.clone()));
-        }
-        if let Some(file) = &ready.file {
-            conditions.push(ReadyWhen::File(self.text(file)?));
-        }
-        Ok(conditions)
+    fn ready(&self, ready: &Ready) -> Result<ReadyWhen, Fault> {
+        Ok(match &ready.when {
+            When::Listens(port) => ReadyWhen::Listens(self.port(port)?),
+            When::Binds(port) => ReadyWhen::Binds(self.port(port)?),
+            When::Line(line) => ReadyWhen::Line(line.clone()),
+            When::File(file) => ReadyWhen::File(self.text(file)?),
+        })
     }
 
     fn step(&self, step: &Step) -> Result<FilledStep, Fault> {
@@ -257,9 +249,7 @@ impl Filler<'_> {
         let action = match &step.action {
             Action::Run(_) => FilledAction::Run,
             Action::Spawn { ready, stop, .. } => FilledAction::Spawn {
-                ready: ready
-                    .as_ref()
-                    .map_or(Ok(Vec::new()), |ready| self.ready(ready))?,
+                ready: ready.as_ref().map(|ready| self.ready(ready)).transpose()?,
                 within: ready
                     .as_ref()
                     .and_then(|r| r.within)

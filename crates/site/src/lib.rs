@@ -1,1 +1,3 @@
-//! Not built yet.
+//! Pages.
+pub mod chart;
+mod escape;

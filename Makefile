@@ -1,0 +1,36 @@
+# Two promises (README.md): `make demo` and `make test` work on a fresh Debian 12 with Rust and Node.
+TARGET := $(shell uname -m)-unknown-linux-musl
+BINARY := target/$(TARGET)/release/backsight
+NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
+
+.PHONY: demo test build check unit browser bench clean setup-build setup-demo setup-test
+
+demo: setup-demo build      ## set up, build, run a real study, show the comparison
+	scripts/demo $(BINARY)
+
+test: setup-test check unit browser   ## set up, run every check and test
+
+build: setup-build          ## the release binary: one static file
+	cargo build --release --locked --target $(TARGET) -p backsight
+	@echo "built $(BINARY)"
+
+check:                      ## format, lints, licences
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo metadata --format-version 1 --locked | node scripts/licences.mjs
+
+unit:                       ## unit, property and end-to-end tests
+	$(NEXTEST) nextest run --workspace --locked
+	cargo test --workspace --doc --locked --quiet
+
+browser:                    ## the pages in a real browser
+	tests/browser/run
+
+bench: setup-test build     ## our figures beside the peers', measured here and now
+	scripts/bench $(BINARY)
+
+setup-build setup-demo setup-test:
+	@scripts/setup $(@:setup-%=%)
+
+clean:
+	cargo clean

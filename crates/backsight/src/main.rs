@@ -1,2 +1,52 @@
-//! The command.
-fn main() {}
+//! `backsight`: measures any version of a system and says what changed, by how much, and how sure it is.
+//!
+//! One module a verb; each holds its arguments, its work and its words. Refuses: to print a backtrace for
+//! something that the user can mend, and to exit with 0 when anything failed.
+
+mod agent;
+mod cli;
+mod compare;
+mod doctor;
+mod files;
+mod init;
+mod lab;
+mod list;
+mod manual;
+mod progress;
+mod report;
+mod resume;
+mod run;
+mod schema;
+mod studies;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+/// Exit status when a trial failed or the study stopped early.
+const SOMETHING_FAILED: u8 = 1;
+/// Exit status when the question was wrong or couldn't be asked.
+const REFUSED: u8 = 2;
+/// Exit status after ^C.
+const INTERRUPTED: u8 = 130;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    // Fixed: a message is as wide in a log as on a terminal, and asks nothing of the environment.
+    let _ = miette::set_hook(Box::new(|_| {
+        Box::new(miette::MietteHandlerOpts::new().width(100).context_lines(1).build())
+    }));
+    match arguments.execute() {
+        Ok(status) => status,
+        Err(report) => {
+            eprintln!("{report:?}");
+            ExitCode::from(REFUSED)
+        }
+    }
+}
+
+/// Runs async work on this thread; what waits for I/O is little, and agents do the rest.
+fn block_on<T>(work: impl Future<Output = miette::Result<T>>) -> miette::Result<T> {
+    use miette::IntoDiagnostic as _;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().into_diagnostic()?;
+    runtime.block_on(work)
+}

@@ -1,1 +1,46 @@
-//! Not built yet.
+//! Testbeds, phases, barriers, faults; hosts and how to reach them.
+//!
+//! A [`Conductor`] holds one agent a host and executes one trial at a time: six phases on all roles, the
+//! steps of one role in order, those of different roles side by side, started together where it matters,
+//! put back whatever happened. A [`Lease`] keeps two studies off the same hosts. [`netns`] makes the
+//! namespaces of a lab and removes them.
+//!
+//! Refuses: to choose what is measured, to keep results, to know who listens to its events.
+
+mod hosts;
+mod lease;
+pub mod netns;
+mod phase;
+mod start_line;
+mod trial;
+
+pub use hosts::{ConnectError, Reach};
+pub use lease::{Lease, LeaseError};
+pub use trial::{Conductor, Measured};
+
+use backsight_model::Event;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Somebody who wants to know what happens.
+pub trait Listener: Send {
+    /// Something has happened.
+    fn hear(&mut self, event: &Event);
+}
+
+/// Where events are told, each to every listener, in the order in which they happen.
+#[derive(Clone, Default)]
+pub struct Events(Arc<Mutex<Vec<Box<dyn Listener>>>>);
+
+impl Events {
+    /// Adds a listener; it hears what happens from now on.
+    pub fn listen(&self, listener: impl Listener + 'static) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(listener));
+    }
+
+    /// Tells everybody.
+    pub fn tell(&self, event: &Event) {
+        for listener in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            listener.hear(event);
+        }
+    }
+}

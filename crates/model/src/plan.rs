@@ -5,7 +5,7 @@
 use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
-use std::{fmt, num::NonZeroU32};
+use std::{fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
     At, Benchmark, BenchmarkName, Cell, Document, Lab, ParamName, Phase, Problem, RoleName, Seat,
@@ -250,6 +250,8 @@ pub struct Arrangement {
     pub rounds: u32,
     /// What happens after a failed trial.
     pub on_failure: OnFailure,
+    /// The plan's folder: what a variant's commands find beside it.
+    pub folder: Option<PathBuf>,
 }
 
 impl Plan {
@@ -327,6 +329,7 @@ impl Plan {
             set,
             rounds: self.rounds.get(),
             on_failure: self.on_failure,
+            folder: None,
         })
     }
 

@@ -4,7 +4,7 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use crate::{
     Action, Arrangement, Cell, HostName, Machine, MetricName, ParamName, Phase, Ready, RoleName,
@@ -66,6 +66,8 @@ pub struct FilledStep {
     pub shell: Option<bool>,
     /// Bytes of each output stream that are kept.
     pub output_limit: u64,
+    /// The folder in which it runs, if not the trial's own: a variant's steps run in their plan's folder.
+    pub folder: Option<PathBuf>,
 }
 
 /// What one role does in a trial.
@@ -133,14 +135,18 @@ impl Arrangement {
                     .steps_of(role, phase)
                     .iter()
                     .chain(variant.steps_of(role, phase));
+                let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
+                let folder = self.folder.as_ref().filter(|_| of_variant);
                 let filled = plain
                     .map(|step| {
-                        filler.step(step).map_err(|(text, cause)| Unfillable {
+                        let mut filled = filler.step(step).map_err(|(text, cause)| Unfillable {
                             role: role.clone(),
                             phase,
                             text,
                             cause,
-                        })
+                        })?;
+                        filled.folder = folder.cloned();
+                        Ok(filled)
                     })
                     .collect::<Result<Vec<_>, _>>()?;
                 if !filled.is_empty() {
@@ -275,6 +281,7 @@ impl Filler<'_> {
             env,
             shell: step.shell,
             output_limit: step.output_limit.map_or(OUTPUT_LIMIT, |size| size.0),
+            folder: None,
         })
     }
 }

@@ -1,1 +1,18 @@
-//! Not built yet.
+//! The loop: a policy says what it wants to know next, a measurer finds out, the store keeps it before
+//! anything else is measured.
+//!
+//! [`pursue`] is that loop, the same for every verb. [`Question`] is what a study was asked, as documents
+//! that can be kept, published and asked again. [`Testbed`] measures on real hosts, [`Simulated`] in a
+//! made-up world.
+//!
+//! Refuses: to measure anything twice, and to go on when a result can't be kept.
+
+mod pursuit;
+mod question;
+mod simulated;
+mod testbed;
+
+pub use pursuit::{Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, pursue};
+pub use question::{Choices, Question, QuestionError};
+pub use simulated::Simulated;
+pub use testbed::Testbed;

@@ -1,0 +1,23 @@
+//! `backsight agent`: what runs on a host, speaking to its conductor over standard input and output.
+
+use miette::IntoDiagnostic as _;
+use std::process::ExitCode;
+
+/// Arguments of `agent`.
+#[derive(Debug, clap::Args)]
+pub struct Agent {}
+
+impl Agent {
+    /// Serves one conductor, then ends.
+    pub fn execute(self) -> miette::Result<ExitCode> {
+        use std::io::IsTerminal as _;
+        if std::io::stdin().is_terminal() {
+            return Err(miette::miette!(
+                help = "to measure, use `backsight run`; it starts agents by itself",
+                "an agent speaks to a conductor over its standard input, and this is a terminal"
+            ));
+        }
+        crate::block_on(async { backsight_agent::serve_stdio().await.into_diagnostic() })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,89 @@
+//! The command line: its verbs and what all of them share. Help, completions and manual pages are made
+//! from it.
+
+use clap::{Parser, Subcommand};
+use std::{path::PathBuf, process::ExitCode};
+
+use crate::{
+    agent, compare, doctor, init, lab, list, manual, report, resume, run, schema, studies,
+};
+
+/// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
+#[derive(Debug, Parser)]
+#[command(name = "backsight", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// Options that every verb takes.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Shared {
+    /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
+    #[arg(long, global = true, env = "BACKSIGHT_STORE", value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
+    #[arg(long = "benchmarks", global = true, value_name = "DIR")]
+    pub benchmarks: Vec<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Write a lab.toml and a plan.toml that run here
+    Init(init::Init),
+    /// Make, show or remove the namespaces of a lab
+    Lab(lab::LabArguments),
+    /// Measure every cell of a plan, round by round
+    Run(run::Run),
+    /// Go on with a study that was stopped or killed
+    Resume(resume::Resume),
+    /// Compare result sets: differences with their intervals
+    Compare(compare::Compare),
+    /// Write a study as one self-contained page
+    Report(report::Report),
+    /// List the studies in the store
+    Studies(studies::Studies),
+    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`
+    Show(studies::Show),
+    /// Delete a study and the raw outputs that only it has
+    Delete(studies::Delete),
+    /// List what there is: `list benchmarks`
+    List(list::List),
+    /// Say what a plan needs and this machine hasn't, and how to get it
+    Doctor(doctor::Doctor),
+    /// Print the JSON schema of a kind of file, for editors
+    Schema(schema::Schema),
+    /// Print the completions of a shell
+    Completions(manual::Completions),
+    /// Write the manual pages into a folder
+    Man(manual::Man),
+    /// What runs on a host; started by the conductor, not by people
+    #[command(hide = true)]
+    Agent(agent::Agent),
+}
+
+impl Arguments {
+    /// Does what was asked.
+    pub fn execute(self) -> miette::Result<ExitCode> {
+        let shared = self.shared;
+        match self.verb {
+            Verb::Init(verb) => verb.execute(&shared),
+            Verb::Lab(verb) => verb.execute(),
+            Verb::Run(verb) => verb.execute(&shared),
+            Verb::Resume(verb) => verb.execute(&shared),
+            Verb::Compare(verb) => verb.execute(&shared),
+            Verb::Report(verb) => verb.execute(&shared),
+            Verb::Studies(verb) => verb.execute(&shared),
+            Verb::Show(verb) => verb.execute(&shared),
+            Verb::Delete(verb) => verb.execute(&shared),
+            Verb::List(verb) => verb.execute(&shared),
+            Verb::Doctor(verb) => verb.execute(&shared),
+            Verb::Schema(verb) => verb.execute(),
+            Verb::Completions(verb) => verb.execute(),
+            Verb::Man(verb) => verb.execute(),
+            Verb::Agent(verb) => verb.execute(),
+        }
+    }
+}

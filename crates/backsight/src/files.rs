@@ -1,0 +1,92 @@
+//! Where things are: the store, the lab's file, the user's own definitions; and printing without a panic
+//! when the reader has gone.
+
+use backsight_catalog::Catalog;
+use backsight_model::Document;
+use backsight_store::Store;
+use miette::{IntoDiagnostic as _, WrapErr as _};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use crate::cli::Shared;
+
+/// The folder that marks a project, and holds its store.
+pub const PROJECT: &str = ".backsight";
+
+/// Where the store is.
+pub fn store_folder(shared: &Shared) -> miette::Result<PathBuf> {
+    if let Some(folder) = &shared.store {
+        return Ok(folder.clone());
+    }
+    let here = std::env::current_dir().into_diagnostic().wrap_err("this folder is gone")?;
+    let project = here.ancestors().map(|folder| folder.join(PROJECT)).find(|folder| folder.is_dir());
+    if let Some(project) = project {
+        return Ok(project);
+    }
+    let data = std::env::var_os("XDG_DATA_HOME")
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share")))
+        .ok_or_else(|| {
+            miette::miette!(
+                help = "say where the store is: --store DIR, or run `backsight init` in a folder of your own",
+                "neither HOME nor a `.backsight` folder says where the store is"
+            )
+        })?;
+    Ok(data.join("backsight"))
+}
+
+/// The store, made if it isn't there.
+pub async fn open_store(shared: &Shared) -> miette::Result<Store> {
+    Store::open(store_folder(shared)?).await.into_diagnostic()
+}
+
+/// The store, which must be there.
+pub async fn existing_store(shared: &Shared) -> miette::Result<Store> {
+    Store::open_existing(store_folder(shared)?).await.into_diagnostic()
+}
+
+/// The catalogue with the user's own definitions: those of `--benchmarks`, and of a `benchmarks` folder
+/// beside the plan.
+pub fn catalog(shared: &Shared, plan: Option<&Path>) -> miette::Result<Catalog> {
+    let beside = plan
+        .map(|plan| plan.parent().unwrap_or(Path::new("")).join("benchmarks"))
+        .filter(|folder| folder.is_dir());
+    let folders: Vec<PathBuf> = beside.into_iter().chain(shared.benchmarks.iter().cloned()).collect();
+    Ok(Catalog::load(&folders)?)
+}
+
+/// The lab of a plan: the file that was named, else the `lab.toml` beside the plan; none if there is none.
+pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<Document>> {
+    if let Some(path) = named {
+        return Ok(Some(Document::open(path)?));
+    }
+    let Some(plan) = plan else { return Ok(None) };
+    let beside = plan.parent().unwrap_or(Path::new("")).join("lab.toml");
+    if beside.exists() { Ok(Some(Document::open(&beside)?)) } else { Ok(None) }
+}
+
+/// Prints to standard output. A reader that has seen enough (`| head`) is no fault.
+pub fn print(text: &str) -> miette::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.into_diagnostic().wrap_err("can't write to standard output"),
+    }
+}
+
+/// Writes a file whole or not at all.
+pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
+    let fault = || format!("can't write {}", path.display());
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or_else(|| miette::miette!("{} is not a file's name", path.display()))?;
+    let temporary = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        // The half that was written is of no use; that it can't be removed either changes nothing.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.into_diagnostic().wrap_err_with(fault)
+}

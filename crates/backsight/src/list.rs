@@ -1,0 +1,51 @@
+//! `backsight list`: what there is.
+
+use std::process::ExitCode;
+
+use crate::cli::Shared;
+
+/// Arguments of `list`.
+#[derive(Debug, clap::Args)]
+pub struct List {
+    /// What to list
+    #[arg(value_enum)]
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum What {
+    Benchmarks,
+}
+
+impl List {
+    /// Prints it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        match self.what {
+            What::Benchmarks => benchmarks(shared)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn benchmarks(shared: &Shared) -> miette::Result<()> {
+    let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
+    let mut table = table(&["benchmark", "roles", "measures", "about"]);
+    for name in catalog.names() {
+        let Some(definition) = catalog.find(&name)? else { continue };
+        let benchmark = &definition.benchmark;
+        let roles: Vec<String> = benchmark.roles.iter().map(ToString::to_string).collect();
+        let metrics: Vec<String> = benchmark.metrics.keys().map(ToString::to_string).collect();
+        table.add_row([name.to_string(), roles.join(", "), metrics.join(", "), benchmark.about.clone()]);
+    }
+    crate::files::print(&format!("{table}\n"))
+}
+
+/// A table without lines, columns two spaces apart: easy to read, easy to cut.
+pub fn table(header: &[&str]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+    table.set_width(120);
+    table.set_header(header.iter().map(|text| text.to_uppercase()));
+    table
+}

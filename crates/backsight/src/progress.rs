@@ -1,0 +1,112 @@
+//! What the user sees while a study runs: a line on the terminal, or events as JSON lines. Both only
+//! listen.
+
+use backsight_conductor::Listener;
+use backsight_model::{Event, Time};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
+
+/// A progress line on standard error.
+pub struct Progress {
+    bar: ProgressBar,
+    began: Instant,
+    done_before: u64,
+    round: String,
+    cell: String,
+}
+
+impl Progress {
+    /// A line on the terminal; nothing at all where standard error is none.
+    pub fn on_terminal() -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(
+            ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Self { bar, began: Instant::now(), done_before: 0, round: String::new(), cell: String::new() }
+    }
+
+    fn left(&self) -> String {
+        let done = self.bar.position() - self.done_before;
+        let to_do = self.bar.length().unwrap_or(0).saturating_sub(self.bar.position());
+        if done == 0 || to_do == 0 {
+            return String::new();
+        }
+        let each = self.began.elapsed() / u32::try_from(done).unwrap_or(u32::MAX);
+        let left = each.saturating_mul(u32::try_from(to_do).unwrap_or(u32::MAX));
+        format!(" · {} left", Time(left))
+    }
+
+    fn say(&self, doing: &str) {
+        self.bar.set_message(format!("{}{} · {}{doing}", self.round, self.left(), self.cell));
+    }
+}
+
+impl Listener for Progress {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::StudyStarted { trials, done, .. } => {
+                self.bar.set_length(*trials as u64);
+                self.bar.set_position(*done as u64);
+                self.done_before = *done as u64;
+                self.began = Instant::now();
+            }
+            Event::RoundStarted { round, of } => self.round = format!("round {round} of {of}"),
+            Event::TrialStarted { cell, .. } => {
+                self.cell = cell.to_string();
+                self.say("");
+            }
+            Event::PhaseStarted { phase } => self.say(&format!(" · {phase}")),
+            Event::StepStarted { role, host, phase, command } => {
+                let command: String = command.chars().filter(|c| !c.is_control()).take(60).collect();
+                self.say(&format!(" · {phase} · {role} on {host}: {command}"));
+            }
+            Event::TrialFinished { trial, cell, failure, .. } => {
+                self.bar.set_position(*trial as u64);
+                if let Some(failure) = failure {
+                    self.bar.suspend(|| eprintln!("failed: {cell}: {failure}"));
+                }
+            }
+            Event::HostLost { host, why } => {
+                self.bar.suspend(|| eprintln!("host {host} was lost: {why}"));
+            }
+            Event::Warning { message } => self.bar.suspend(|| eprintln!("warning: {message}")),
+            Event::StudyFinished { .. } => self.bar.finish_and_clear(),
+            Event::StepFinished { .. } => {}
+        }
+    }
+}
+
+/// Every event as a line of JSON on standard output.
+pub struct JsonLines;
+
+impl Listener for JsonLines {
+    fn hear(&mut self, event: &Event) {
+        let Ok(mut line) = serde_json::to_value(event) else { return };
+        if let Some(fields) = line.as_object_mut() {
+            fields.insert("time".into(), jiff::Timestamp::now().to_string().into());
+        }
+        // A reader that has gone has seen enough; the study goes on.
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
+    }
+}
+
+/// Failures and warnings as lines on standard error, where there is no terminal to draw on.
+pub struct Lines;
+
+impl Listener for Lines {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::TrialFinished { cell, failure: Some(failure), .. } => {
+                eprintln!("failed: {cell}: {failure}");
+            }
+            Event::HostLost { host, why } => eprintln!("host {host} was lost: {why}"),
+            Event::Warning { message } => eprintln!("warning: {message}"),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `backsight resume`: goes on with a study where it stopped, measuring nothing twice.
+
+use backsight_catalog::Catalog;
+use backsight_model::Document;
+use backsight_study::{Choices, Question};
+use miette::IntoDiagnostic as _;
+use std::process::ExitCode;
+
+use crate::{
+    cli::Shared,
+    files,
+    run::{Session, Watching},
+};
+
+/// Arguments of `resume`.
+#[derive(Debug, clap::Args)]
+pub struct Resume {
+    /// The study: its name or its number
+    study: String,
+    #[command(flatten)]
+    watching: Watching,
+}
+
+impl Resume {
+    /// Goes on.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.study).await.into_diagnostic()?;
+            if study.is_running() {
+                return Err(miette::miette!(
+                    help = "watch it, or stop it with ^C; then resume",
+                    "study `{}` is running, in process {}",
+                    study.name,
+                    study.runner.as_ref().map_or(0, |runner| runner.pid)
+                ));
+            }
+            // The definitions as they were when the study began: one result set, one way of measuring.
+            let documents = store.documents(study.id).await.into_diagnostic()?;
+            let of_kind = |kind: &str| -> Vec<Document> {
+                documents.iter().filter(|(k, _)| k == kind).map(|(_, d)| d.clone()).collect()
+            };
+            let catalog = Catalog::of_documents(of_kind("benchmark"))?;
+            let plan = of_kind("plan").pop().ok_or_else(|| miette::miette!("this study has no plan"))?;
+            let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+            let question = Question { plan, lab: of_kind("lab").pop(), choices };
+            let arrangement = question.arrange(&catalog)?;
+            let killed = study.was_killed();
+            let cells = store.cells(study.id).await.into_diagnostic()?;
+            let session = Session::open(&arrangement, &study.name, &self.watching).await?;
+            session.measure(&store, study.id, study.name, cells, study.seed, &catalog, killed).await
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! `backsight run`: every cell of a plan, round by round.
+
+use backsight_catalog::Catalog;
+use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
+use backsight_model::{
+    Arrangement, BenchmarkName, Cell, Document, Event, HostName, StudyName, Time, did_you_mean,
+};
+use backsight_policy::{RunPolicy, RunVerdict};
+use backsight_store::{NewStudy, Store, StudyId};
+use backsight_study::{Choices, Pursuit, Question, Study, Testbed, pursue};
+use miette::{IntoDiagnostic as _, WrapErr as _};
+use std::{
+    io::IsTerminal as _,
+    num::NonZeroU32,
+    path::PathBuf,
+    process::ExitCode,
+};
+use tokio::sync::watch;
+
+use crate::{
+    cli::Shared,
+    files,
+    progress::{JsonLines, Lines, Progress},
+};
+
+/// The verb's name in the store.
+pub const VERB: &str = "run";
+
+/// Which question is asked: a plan's file, or benchmarks by name.
+#[derive(Debug, clap::Args)]
+pub struct Asked {
+    /// The plan's file; without one, --use says what is measured
+    plan: Option<PathBuf>,
+    /// Benchmarks to measure, instead of the plan's; with a comma between them
+    #[arg(long = "use", value_name = "NAMES", value_delimiter = ',')]
+    benchmarks: Vec<BenchmarkName>,
+    /// How often each cell is measured, instead of the plan's rounds
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZeroU32>,
+    /// The lab's file; else the lab.toml beside the plan, else this machine alone
+    #[arg(long, value_name = "FILE")]
+    lab: Option<PathBuf>,
+}
+
+/// How a study is watched and how long it waits for its hosts.
+#[derive(Debug, clap::Args)]
+pub struct Watching {
+    /// Print events as lines of JSON
+    #[arg(long)]
+    json: bool,
+    /// Show no progress and no table at the end
+    #[arg(long, short)]
+    quiet: bool,
+    /// How long to wait for hosts that another study has
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    wait: Time,
+}
+
+/// Arguments of `run`.
+#[derive(Debug, clap::Args)]
+pub struct Run {
+    #[command(flatten)]
+    asked: Asked,
+    /// Name of the result set; else run-1, run-2, …
+    #[arg(long)]
+    name: Option<StudyName>,
+    /// Seed of the order within rounds; else the plan's, else drawn
+    #[arg(long)]
+    seed: Option<u32>,
+    #[command(flatten)]
+    watching: Watching,
+}
+
+impl Asked {
+    /// The question, and the catalogue that it is asked with.
+    pub fn question(&self, shared: &Shared) -> miette::Result<(Question, Catalog)> {
+        let plan = match &self.plan {
+            Some(path) => Document::open(path)?,
+            None if self.benchmarks.is_empty() => {
+                return Err(miette::miette!(
+                    help = "backsight run plan.toml, or backsight run --use sysbench-cpu,hackbench",
+                    "what is to be measured? name a plan's file, or benchmarks with --use"
+                ));
+            }
+            None => Question::plan_of(&self.benchmarks),
+        };
+        let lab = files::lab(self.lab.as_deref(), self.plan.as_deref())?;
+        let catalog = files::catalog(shared, self.plan.as_deref())?;
+        for name in &self.benchmarks {
+            if catalog.find(name)?.is_none() {
+                let names = catalog.names();
+                let near = did_you_mean(name.as_str(), names.iter().map(BenchmarkName::as_str));
+                let help = near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
+                return Err(miette::miette!(help = help, "no benchmark `{name}` in the catalogue"));
+            }
+        }
+        let folder = self.plan.as_ref().and_then(|path| {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+            folder.map_or_else(|| std::env::current_dir().ok(), |folder| folder.canonicalize().ok())
+        });
+        let choices = Choices { rounds: self.rounds, benchmarks: self.benchmarks.clone(), folder };
+        Ok((Question { plan, lab, choices }, catalog))
+    }
+}
+
+impl Run {
+    /// Measures it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let (question, catalog) = self.asked.question(shared)?;
+        let arrangement = question.arrange(&catalog)?;
+        let planned = backsight_model::Plan::read(&question.plan)?.seed;
+        let seed = self.seed.or(planned).unwrap_or_else(rand::random);
+        crate::block_on(async {
+            let store = files::open_store(shared).await?;
+            let name = match self.name {
+                Some(name) => {
+                    // Said before the lab is touched, not after.
+                    store.check_name_is_free(&name).await.into_diagnostic()?;
+                    name
+                }
+                None => store.free_name(VERB).await.into_diagnostic()?,
+            };
+            let session = Session::open(&arrangement, &name, &self.watching).await?;
+            let cells = session.cells()?;
+            let id = store
+                .create_study(&new_study(&question, &catalog, &arrangement, &name, &cells, seed))
+                .await
+                .into_diagnostic()?;
+            session.measure(&store, id, name, cells, seed, &catalog, false).await
+        })
+    }
+}
+
+fn new_study(
+    question: &Question,
+    catalog: &Catalog,
+    arrangement: &Arrangement,
+    name: &StudyName,
+    cells: &[Cell],
+    seed: u32,
+) -> NewStudy {
+    let mut documents = vec![("plan".to_owned(), question.plan.clone())];
+    documents.extend(question.lab.iter().map(|lab| ("lab".to_owned(), lab.clone())));
+    for benchmark in arrangement.benchmarks.keys() {
+        if let Ok(Some(definition)) = catalog.find(benchmark) {
+            documents.push(("benchmark".to_owned(), definition.document.clone()));
+        }
+    }
+    NewStudy {
+        name: name.clone(),
+        verb: VERB.to_owned(),
+        documents,
+        arguments: serde_json::to_string(&question.choices).unwrap_or_default(),
+        seed,
+        cells: cells.to_vec(),
+        metrics: arrangement
+            .benchmarks
+            .iter()
+            .map(|(name, benchmark)| (name.clone(), benchmark.metrics.clone()))
+            .collect(),
+    }
+}
+
+/// A testbed that is leased, with agents on its hosts and somebody watching.
+pub struct Session {
+    conductor: Conductor,
+    events: Events,
+    stop: watch::Receiver<bool>,
+    quiet: bool,
+    _lease: Lease,
+}
+
+impl Session {
+    /// Leases the hosts and starts their agents.
+    pub async fn open(
+        arrangement: &Arrangement,
+        name: &StudyName,
+        watching: &Watching,
+    ) -> miette::Result<Self> {
+        let hosts: Vec<HostName> = arrangement.seats.values().map(|seat| (*seat.host).clone()).collect();
+        let holder = format!("study `{name}` (process {})", std::process::id());
+        let lease = Lease::take(&arrangement.lab, &hosts, &holder, watching.wait.0).await;
+        let lease = lease.map_err(|error| match error {
+            LeaseError::Taken { .. } => miette::miette!(
+                help = "wait for it with --wait 10m, or use another testbed",
+                "{error}"
+            ),
+            other => miette::Report::msg(other.to_string()),
+        })?;
+        let events = Events::default();
+        if watching.json {
+            events.listen(JsonLines);
+        } else if !watching.quiet && std::io::stderr().is_terminal() {
+            events.listen(Progress::on_terminal());
+        } else {
+            events.listen(Lines);
+        }
+        let reach = Reach::with_this_program().into_diagnostic().wrap_err("which program is this?")?;
+        let conductor = Conductor::start(reach, arrangement.clone(), events.clone()).await.into_diagnostic()?;
+        let quiet = watching.quiet || watching.json;
+        Ok(Self { conductor, events, stop: stop_on_interrupt(), quiet, _lease: lease })
+    }
+
+    /// The plan's cells on these machines.
+    pub fn cells(&self) -> miette::Result<Vec<Cell>> {
+        let arrangement = self.conductor.arrangement();
+        arrangement.cells(|role| self.conductor.machine(role)).map_err(miette::Report::msg)
+    }
+
+    /// Measures what is still to do, says what came of it and ends the agents.
+    ///
+    /// `after_kill`: an earlier run was killed, and what it left on the hosts is put back first.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
+    pub async fn measure(
+        mut self,
+        store: &Store,
+        id: StudyId,
+        name: StudyName,
+        cells: Vec<Cell>,
+        seed: u32,
+        catalog: &Catalog,
+        after_kill: bool,
+    ) -> miette::Result<ExitCode> {
+        if after_kill {
+            self.conductor.put_back_all(&cells).await;
+        }
+        let (missing, versions) = self.conductor.survey().await;
+        for message in missing {
+            self.events.tell(&Event::Warning { message });
+        }
+        for (host, mut facts) in self.conductor.facts() {
+            facts.extend(versions.get(&host).cloned().unwrap_or_default());
+            store.record_facts(id, &host, &facts).await.into_diagnostic()?;
+        }
+        let rounds = self.conductor.arrangement().rounds;
+        let on_failure = self.conductor.arrangement().on_failure;
+        let policy = RunPolicy { cells: cells.len(), rounds, seed };
+        let study = Study { id, name: name.clone(), cells: cells.clone(), rounds, seed, on_failure };
+        let mut testbed = Testbed { conductor: self.conductor, catalog, cells, stop: self.stop };
+        let pursued = pursue(&policy, &study, store, &mut testbed, &self.events).await;
+        testbed.conductor.finish().await;
+        let pursuit = pursued.map_err(|error| {
+            miette::miette!(
+                help = format!("what was measured before is kept; `backsight resume {name}` goes on"),
+                "{error}"
+            )
+        })?;
+        if !self.quiet {
+            let results = store.result_set(id).await.into_diagnostic()?;
+            files::print(&crate::compare::summary(&results))?;
+        }
+        Ok(conclude(&name, &pursuit))
+    }
+}
+
+/// Says how it ended, and with which status.
+fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
+    let Pursuit { measured, failed, left, .. } = pursuit;
+    let trials = |n: usize| if n == 1 { "1 trial".to_owned() } else { format!("{n} trials") };
+    eprintln!("{name}: {} measured, {failed} failed, {left} left", trials(*measured));
+    if let Some(why) = &pursuit.stopped {
+        eprintln!("{name}: {why}\n{name}: go on with: backsight resume {name}");
+    }
+    match pursuit {
+        Pursuit { interrupted: true, .. } => ExitCode::from(crate::INTERRUPTED),
+        Pursuit { failed: 0, left: 0, .. } => ExitCode::SUCCESS,
+        _ => ExitCode::from(crate::SOMETHING_FAILED),
+    }
+}
+
+/// Becomes true on the first ^C or SIGTERM: the trial under way is put back and the study stops in order.
+/// A second one ends the program at once; its agents then clean up by themselves.
+fn stop_on_interrupt() -> watch::Receiver<bool> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return;
+        };
+        let mut count = 0;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            count += 1;
+            if count > 1 {
+                std::process::exit(i32::from(crate::INTERRUPTED));
+            }
+            eprintln!("stopping: the trial under way is being put back (once more to end at once)");
+            stop.send_replace(true);
+        }
+    });
+    stopped
+}

@@ -1,0 +1,236 @@
+//! Network namespaces as hosts: making those of a lab, removing them.
+//!
+//! Namespaces are called `backsight:LAB:HOST`; no other name can have that form, so only what was made
+//! here is ever removed. Making and removing may be repeated; what is there already is left as it is.
+//!
+//! Refuses: to touch the interfaces, routes and rules of the machine itself.
+
+use backsight_model::{Address, Host, HostKind, HostName, Lab, LabName, Link};
+use std::{
+    collections::BTreeSet,
+    io::Write as _,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+/// Why namespaces can't be made or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum NetnsError {
+    /// The program `ip` isn't there.
+    #[error("the program `ip` is not installed: apt-get install iproute2")]
+    NoIp,
+    /// Only root may.
+    #[error("making network namespaces needs root: run it with sudo")]
+    NotRoot,
+    /// `ip` refused.
+    #[error("`{command}` failed: {said}")]
+    Refused {
+        /// The command.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+    /// A host's settings can't be written.
+    #[error("host `{host}`: can't set {key} to `{value}`: {said}")]
+    Setting {
+        /// The host.
+        host: HostName,
+        /// The sysctl.
+        key: String,
+        /// Its wanted value.
+        value: String,
+        /// What the system said.
+        said: String,
+    },
+    /// Somebody measures in them.
+    #[error(transparent)]
+    Leased(#[from] crate::LeaseError),
+}
+
+/// The namespace of a host.
+pub fn name(lab: &LabName, host: &HostName) -> String {
+    format!("backsight:{lab}:{host}")
+}
+
+/// Whether a host's namespace is there.
+pub fn is_up(lab: &LabName, host: &HostName) -> bool {
+    Path::new("/run/netns").join(name(lab, host)).exists()
+}
+
+/// Hosts of a lab that are namespaces.
+pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
+    lab.host.iter().filter(|(_, host)| host.kind == HostKind::Netns).map(|(name, host)| (&**name, host))
+}
+
+/// Makes every namespace and link of the lab that isn't there; returns the hosts that were made.
+///
+/// # Errors
+/// Not root, no `ip`, or the kernel refuses; what had been made stays and is completed the next time.
+pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
+    require_root()?;
+    let mut made = Vec::new();
+    for (host, _) in hosts(lab) {
+        if !is_up(&lab.name, host) {
+            ip(&["netns", "add", &name(&lab.name, host)])?;
+            made.push(host.clone());
+        }
+        ip(&["-n", &name(&lab.name, host), "link", "set", "lo", "up"])?;
+    }
+    for link in &lab.link {
+        connect(lab, link)?;
+    }
+    for (host, settings) in hosts(lab) {
+        set_up(lab, host, settings)?;
+    }
+    Ok(made)
+}
+
+/// Removes every namespace of the lab, and the processes in them; returns the names that were removed.
+///
+/// Namespaces of hosts that the lab file no longer has go too: they bear the lab's name.
+///
+/// # Errors
+/// Not root, a study measures in them, or the kernel refuses.
+pub fn down(lab: &Lab) -> Result<Vec<String>, NetnsError> {
+    let prefix = format!("backsight:{}:", lab.name);
+    let found: BTreeSet<String> = std::fs::read_dir("/run/netns")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with(&prefix))
+        .collect();
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    require_root()?;
+    let leased: Vec<HostName> = hosts(lab).map(|(host, _)| host.clone()).collect();
+    let _lease = crate::Lease::try_take(lab, &leased, "`backsight lab down`")?;
+    for name in &found {
+        end_processes(name)?;
+        ip(&["netns", "del", name])?;
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// A namespace lives as long as a process in it; only processes inside of it are ended.
+fn end_processes(namespace: &str) -> Result<(), NetnsError> {
+    let listed = ip(&["netns", "pids", namespace])?;
+    for pid in String::from_utf8_lossy(&listed.stdout).split_whitespace() {
+        if let Some(pid) = pid.parse().ok().and_then(rustix::process::Pid::from_raw) {
+            // Gone already is as good.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+    Ok(())
+}
+
+fn connect(lab: &Lab, link: &Link) -> Result<(), NetnsError> {
+    let ends: Vec<(&HostName, Address)> = link.ends.iter().map(|(host, address)| (&**host, *address)).collect();
+    let &[(a, address_a), (b, address_b)] = ends.as_slice() else { return Ok(()) };
+    let (space_a, space_b) = (name(&lab.name, a), name(&lab.name, b));
+    let (interface_a, interface_b) = (lab.interface(link, b), lab.interface(link, a));
+    let there = |space: &str, interface: &str| {
+        ip(&["-n", space, "link", "show", "dev", interface]).is_ok()
+    };
+    if !(there(&space_a, &interface_a) && there(&space_b, &interface_b)) {
+        // A half that was left by an interrupted `up` goes with its other half, if it has one.
+        for (space, interface) in [(&space_a, &interface_a), (&space_b, &interface_b)] {
+            let _ = ip(&["-n", space, "link", "del", "dev", interface]);
+        }
+        ip(&[
+            "link", "add", &interface_a, "netns", &space_a, "type", "veth", "peer", "name",
+            &interface_b, "netns", &space_b,
+        ])?;
+    }
+    for (space, interface, address) in
+        [(&space_a, &interface_a, address_a), (&space_b, &interface_b, address_b)]
+    {
+        let address_text = address.to_string();
+        let mut command = vec!["-n", space, "address", "replace", &address_text, "dev", interface];
+        if address.ip.is_ipv6() {
+            // Nobody else is on this link, and an address under detection can't be used for a second.
+            command.push("nodad");
+        }
+        ip(&command)?;
+        let mtu = link.mtu.map(|mtu| mtu.to_string());
+        let mut command = vec!["-n", space, "link", "set", "dev", interface];
+        if let Some(mtu) = &mtu {
+            command.extend(["mtu", mtu]);
+        }
+        command.push("up");
+        ip(&command)?;
+    }
+    Ok(())
+}
+
+fn set_up(lab: &Lab, host: &HostName, settings: &Host) -> Result<(), NetnsError> {
+    let space = name(&lab.name, host);
+    for route in &settings.routes {
+        let mut command = vec!["-n", space.as_str(), "route", "replace"];
+        command.extend(route.split_whitespace());
+        ip(&command)?;
+    }
+    let forward = settings.forward.then(|| {
+        [("net.ipv4.ip_forward", "1"), ("net.ipv6.conf.all.forwarding", "1")]
+    });
+    let wanted = forward.iter().flatten().copied().chain(settings.sysctl.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+    for (key, value) in wanted {
+        set_sysctl(&space, host, key, value)?;
+    }
+    Ok(())
+}
+
+fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<(), NetnsError> {
+    let fault = |said: String| NetnsError::Setting {
+        host: host.clone(),
+        key: key.to_owned(),
+        value: value.to_owned(),
+        said,
+    };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    if !key.chars().all(plain) || key.contains("..") {
+        return Err(fault("no such setting".into()));
+    }
+    // Sysctls are separated by dots, except in names of interfaces, where people write slashes.
+    let path = if key.contains('/') { key.to_owned() } else { key.replace('.', "/") };
+    let mut child = Command::new("ip")
+        .args(["netns", "exec", space, "tee", &format!("/proc/sys/{path}")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| fault(e.to_string()))?;
+    if let Some(mut input) = child.stdin.take() {
+        // If `tee` has gone, its own words say why.
+        let _ = input.write_all(value.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|e| fault(e.to_string()))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(fault(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+}
+
+fn require_root() -> Result<(), NetnsError> {
+    if rustix::process::geteuid().is_root() { Ok(()) } else { Err(NetnsError::NotRoot) }
+}
+
+fn ip(arguments: &[&str]) -> Result<Output, NetnsError> {
+    let refused = |said: String| NetnsError::Refused {
+        command: format!("ip {}", arguments.join(" ")),
+        said,
+    };
+    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output().map_err(|e| {
+        match e.kind() {
+            std::io::ErrorKind::NotFound => NetnsError::NoIp,
+            _ => refused(e.to_string()),
+        }
+    })?;
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(refused(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    }
+}

@@ -1,0 +1,608 @@
+//! One phase of a trial: the steps of each role in order, the roles side by side.
+//!
+//! The first failure ends the phase on every role: what runs is stopped, what waits gives up. The phases
+//! that put things back (`reset`, `teardown`) do all their steps whatever fails.
+//!
+//! Refuses: to wait for anything without a limit. Every step has one, and so a barrier has one too: the
+//! steps of those that it waits for.
+
+use backsight_agent::{Command, Condition, Error as AgentError, Exit, Finished, Reason, Run, StepEvent};
+use backsight_model::{
+    Ending, Event, Failure, FilledAction, FilledStep, HostName, Output, Phase, ReadyWhen, RoleTrial,
+    StepRecord, Stop, Usage,
+};
+use futures_util::future::{join_all, select_all};
+use indexmap::IndexMap;
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::sync::watch;
+
+use crate::{Events, hosts::Connected, start_line::{Meetings, StartLine}};
+
+/// Longest piece of a program's own words that a failure quotes, in characters.
+const QUOTED: usize = 300;
+
+/// A program that was spawned and goes on.
+struct Spawned {
+    run: Run,
+    place: Place,
+    started: Started,
+    expect: Vec<i32>,
+}
+
+/// Whose step it is.
+#[derive(Clone)]
+struct Place {
+    role: usize,
+    phase: Phase,
+    number: usize,
+    command: String,
+}
+
+/// What is known of a program since it began.
+#[derive(Clone, Copy, Default)]
+struct Started {
+    wall_ns: i64,
+    monotonic_ns: u64,
+}
+
+/// Why a role's part of a phase ended early.
+enum Halt {
+    Failed(Failure),
+    /// Somebody else failed, or the user stopped it.
+    Cancelled,
+}
+
+/// The hosts and roles of the trial that is under way, and what came of it so far.
+pub(crate) struct Stage<'a> {
+    pub(crate) hosts: &'a IndexMap<HostName, Connected>,
+    pub(crate) spools: HashMap<HostName, PathBuf>,
+    pub(crate) roles: &'a [RoleTrial],
+    pub(crate) events: &'a Events,
+    /// What to do about a program that a host doesn't have.
+    pub(crate) install: &'a (dyn Fn(&str, &Connected) -> String + Sync),
+    /// The user wants to stop.
+    pub(crate) stop: watch::Receiver<bool>,
+    next_step: AtomicU64,
+    spawned: Mutex<Vec<Spawned>>,
+    records: Mutex<Vec<StepRecord>>,
+}
+
+impl<'a> Stage<'a> {
+    pub(crate) fn new(
+        hosts: &'a IndexMap<HostName, Connected>,
+        spools: HashMap<HostName, PathBuf>,
+        roles: &'a [RoleTrial],
+        events: &'a Events,
+        install: &'a (dyn Fn(&str, &Connected) -> String + Sync),
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            hosts,
+            spools,
+            roles,
+            events,
+            install,
+            stop,
+            next_step: AtomicU64::new(1),
+            spawned: Mutex::default(),
+            records: Mutex::default(),
+        }
+    }
+
+    /// Every step that has ended, in the order of role, phase and number.
+    pub(crate) fn into_records(self) -> Vec<StepRecord> {
+        let mut records = self.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let role = |record: &StepRecord| self.roles.iter().position(|r| r.role == record.role);
+        records.sort_by_key(|record| (record.phase, role(record), record.number));
+        records
+    }
+
+    /// Does a phase on every role.
+    ///
+    /// # Errors
+    /// The first failure. A user's stop is `None`.
+    pub(crate) async fn phase(&self, phase: Phase) -> Result<(), Option<Failure>> {
+        if !self.roles.iter().any(|role| role.steps.contains_key(&phase)) {
+            return Ok(());
+        }
+        self.events.tell(&Event::PhaseStarted { phase });
+        let meetings = Meetings::of(self.roles, phase);
+        let (cancel, _) = watch::channel(false);
+        let first: Mutex<Option<Failure>> = Mutex::default();
+        let fail = |failure: Failure| {
+            let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
+            // A lost host explains every other failure.
+            if first.as_ref().is_none_or(|known| failure.host_lost && !known.host_lost) {
+                *first = Some(failure);
+            }
+            if !phase.always() {
+                cancel.send_replace(true);
+            }
+        };
+        let drivers = join_all(self.roles.iter().enumerate().map(|(role, _)| {
+            let (meetings, cancel, fail) = (&meetings, &cancel, &fail);
+            async move {
+                if let Err(Halt::Failed(failure)) = self.drive(role, phase, meetings, cancel).await {
+                    fail(failure);
+                }
+            }
+        }));
+        tokio::pin!(drivers);
+        tokio::select! {
+            _ = &mut drivers => {}
+            lost = self.first_lost() => {
+                // The steps on the other hosts end first; theirs is the time limit.
+                fail(lost);
+                cancel.send_replace(true);
+                drivers.await;
+            }
+            () = self.stopped_by_user(phase) => {
+                cancel.send_replace(true);
+                drivers.await;
+                return Err(None);
+            }
+        }
+        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(failure) => Err(Some(failure)),
+            None => Ok(()),
+        }
+    }
+
+    async fn stopped_by_user(&self, phase: Phase) {
+        let mut stop = self.stop.clone();
+        if phase.always() || stop.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The first host to go away.
+    async fn first_lost(&self) -> Failure {
+        let watches = self.hosts.values().map(|host| {
+            Box::pin(async move {
+                host.client.gone().await;
+                host
+            })
+        });
+        let watches: Vec<_> = watches.collect();
+        if watches.is_empty() {
+            std::future::pending::<()>().await;
+        }
+        let (host, _, _) = select_all(watches).await;
+        Failure {
+            host: Some(host.name.clone()),
+            host_lost: true,
+            ..Failure::of_trial("the agent on this host went away")
+        }
+    }
+
+    /// One role's part of a phase.
+    async fn drive(
+        &self,
+        role: usize,
+        phase: Phase,
+        meetings: &Meetings,
+        cancel: &watch::Sender<bool>,
+    ) -> Result<(), Halt> {
+        let steps = self.roles[role].steps.get(&phase).map_or(&[][..], Vec::as_slice);
+        let mut first_failure = Ok(());
+        for (number, step) in steps.iter().enumerate() {
+            let done = match (&step.action, meetings.barriers.get(&(role, number))) {
+                (FilledAction::Barrier(_), Some(barrier)) => {
+                    let mut cancelled = cancel.subscribe();
+                    tokio::select! {
+                        _ = barrier.wait() => Ok(()),
+                        _ = cancelled.wait_for(|cancel| *cancel) => Err(Halt::Cancelled),
+                    }
+                }
+                (FilledAction::Barrier(_), None) => Ok(()),
+                _ => {
+                    let place = Place { role, phase, number, command: step.command.clone() };
+                    let line = meetings.starts.get(&(role, number)).cloned();
+                    self.step(place, step, line, cancel).await
+                }
+            };
+            match done {
+                Ok(()) => {}
+                Err(Halt::Failed(failure)) if phase.always() && !failure.host_lost => {
+                    if first_failure.is_ok() {
+                        first_failure = Err(Halt::Failed(failure));
+                    }
+                }
+                Err(halt) => return Err(halt),
+            }
+        }
+        first_failure
+    }
+
+    fn host(&self, role: usize) -> Result<&Connected, Halt> {
+        let trial = &self.roles[role];
+        self.hosts.get(&trial.host).ok_or_else(|| {
+            Halt::Failed(Failure {
+                host: Some(trial.host.clone()),
+                host_lost: true,
+                ..Failure::of_trial("no agent on this host")
+            })
+        })
+    }
+
+    fn failure(&self, place: &Place, reason: String, host_lost: bool) -> Failure {
+        let trial = &self.roles[place.role];
+        Failure {
+            reason,
+            host: Some(trial.host.clone()),
+            role: Some(trial.role.clone()),
+            phase: Some(place.phase),
+            host_lost,
+        }
+    }
+
+    fn agent_failure(&self, place: &Place, error: &AgentError) -> Failure {
+        match error {
+            AgentError::Lost { why } => {
+                self.failure(place, format!("the agent on this host went away: {why}"), true)
+            }
+            // An agent that doesn't keep its limits is as good as gone.
+            AgentError::Deadline { .. } => self.failure(place, error.to_string(), true),
+            other => self.failure(place, format!("`{}`: {other}", place.command), false),
+        }
+    }
+
+    async fn step(
+        &self,
+        place: Place,
+        step: &FilledStep,
+        line: Option<Arc<StartLine>>,
+        cancel: &watch::Sender<bool>,
+    ) -> Result<(), Halt> {
+        let host = self.host(place.role)?;
+        let trial = &self.roles[place.role];
+        self.events.tell(&Event::StepStarted {
+            role: trial.role.clone(),
+            host: trial.host.clone(),
+            phase: place.phase,
+            command: place.command.clone(),
+        });
+        let id = self.next_step.fetch_add(1, Ordering::Relaxed);
+        let asked = agent_step(id, step, line.is_some());
+        let mut run = match host.client.run(asked).await {
+            Ok(run) => run,
+            Err(error) => {
+                let failure = self.agent_failure(&place, &error);
+                self.lost_step(&place, id, Started::default(), host);
+                return Err(Halt::Failed(failure));
+            }
+        };
+        let spawned = matches!(step.action, FilledAction::Spawn { .. });
+        let awaits_ready = matches!(&step.action, FilledAction::Spawn { ready: Some(_), .. });
+        let mut output = (Vec::new(), Vec::new());
+        let mut started = Started::default();
+        let mut cancelled = cancel.subscribe();
+        let (mut held, mut stopping) = (false, false);
+        loop {
+            let event = tokio::select! {
+                event = run.next() => event,
+                _ = cancelled.wait_for(|cancel| *cancel), if !stopping => {
+                    stopping = true;
+                    if let Err(error) = host.client.stop(run.step(), None, None).await {
+                        let failure = self.agent_failure(&place, &error);
+                        self.lost_step(&place, id, started, host);
+                        return Err(Halt::Failed(failure));
+                    }
+                    continue;
+                }
+                instant = release(line.as_deref()), if held => {
+                    held = false;
+                    if let Err(error) = host.client.release(run.step(), host.on_its_clock(instant)).await {
+                        return Err(Halt::Failed(self.agent_failure(&place, &error)));
+                    }
+                    continue;
+                }
+            };
+            match event {
+                Ok(Some(StepEvent::Started { at, .. } | StepEvent::Begun(at))) => {
+                    let held_first = line.is_some() && started.monotonic_ns == 0;
+                    started = Started { wall_ns: at.wall_ns, monotonic_ns: at.monotonic_ns };
+                    if spawned && !awaits_ready && !held_first && !stopping {
+                        return self.keep(run, place, started, step);
+                    }
+                }
+                Ok(Some(StepEvent::Held(_))) => {
+                    held = true;
+                    if let Some(line) = &line {
+                        line.arrive();
+                    }
+                }
+                Ok(Some(StepEvent::Ready(_))) if spawned && !stopping => {
+                    return self.keep(run, place, started, step);
+                }
+                Ok(Some(StepEvent::Ready(_))) => {}
+                Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
+                Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
+                Ok(Some(StepEvent::Finished(finished))) => {
+                    let failure = self.judge(&place, &finished, &output, &step.expect, host);
+                    self.finish(&place, spawned, started, &finished, output);
+                    return match failure {
+                        _ if stopping => Err(Halt::Cancelled),
+                        Some(failure) => Err(Halt::Failed(failure)),
+                        None => Ok(()),
+                    };
+                }
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    let failure = self.agent_failure(&place, &error);
+                    self.lost_step(&place, id, started, host);
+                    return Err(Halt::Failed(failure));
+                }
+            }
+        }
+    }
+
+    fn keep(&self, run: Run, place: Place, started: Started, step: &FilledStep) -> Result<(), Halt> {
+        let spawned = Spawned { run, place, started, expect: step.expect.clone() };
+        self.spawned.lock().unwrap_or_else(PoisonError::into_inner).push(spawned);
+        Ok(())
+    }
+
+    /// Stops every spawned program and takes in what it printed.
+    ///
+    /// # Errors
+    /// One of them had ended by itself, and not well.
+    pub(crate) async fn stop_spawned(&self) -> Result<(), Failure> {
+        let spawned = std::mem::take(&mut *self.spawned.lock().unwrap_or_else(PoisonError::into_inner));
+        let ended = join_all(spawned.into_iter().map(|spawned| self.stop_one(spawned))).await;
+        ended.into_iter().collect()
+    }
+
+    async fn stop_one(&self, spawned: Spawned) -> Result<(), Failure> {
+        let Spawned { run, place, started, expect } = spawned;
+        let Ok(host) = self.host(place.role) else { return Ok(()) };
+        let id = run.step();
+        let outcome = match host.client.stop(id, None, None).await {
+            Ok(()) => run.outcome().await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(outcome) => {
+                let output = (outcome.stdout, outcome.stderr);
+                let failure = self.judge(&place, &outcome.finished, &output, &expect, host);
+                self.finish(&place, true, started, &outcome.finished, output);
+                failure.map_or(Ok(()), Err)
+            }
+            Err(error) => {
+                let failure = self.agent_failure(&place, &error);
+                self.lost_step(&place, id.0, started, host);
+                Err(failure)
+            }
+        }
+    }
+
+    /// Why a step that has ended is a failure, if it is one.
+    fn judge(
+        &self,
+        place: &Place,
+        finished: &Finished,
+        output: &(Vec<u8>, Vec<u8>),
+        expect: &[i32],
+        host: &Connected,
+    ) -> Option<Failure> {
+        if finished.as_expected {
+            return None;
+        }
+        let command = shortened(&place.command);
+        let mut reason = match (&finished.reason, finished.exit) {
+            (Reason::NotFound { program }, _) => (self.install)(program, host),
+            // What a shell says when it doesn't find a program.
+            (Reason::Exited, Some(Exit::Code(127))) if !expect.contains(&127) => {
+                match program_not_found(&output.1) {
+                    Some(program) => (self.install)(&program, host),
+                    None => format!("`{command}` exited with code 127"),
+                }
+            }
+            (Reason::Exited, Some(Exit::Code(code))) => format!("`{command}` exited with code {code}"),
+            (Reason::Exited, Some(exit)) => format!("`{command}` was killed by {exit}"),
+            (Reason::OutputLimit, _) => format!(
+                "`{command}` wrote more than its output limit ({} bytes to stdout, {} to stderr); raise `output_limit` of this step if that much is right",
+                finished.stdout_bytes, finished.stderr_bytes
+            ),
+            (Reason::TimedOut, _) => format!("`{command}` took longer than its time limit and was killed"),
+            (other, _) => format!("`{command}` {other}"),
+        };
+        if let Some(words) = last_line(&output.1).or_else(|| last_line(&output.0)) {
+            reason.push_str(": ");
+            reason.push_str(&words);
+        }
+        Some(self.failure(place, reason, false))
+    }
+
+    fn finish(
+        &self,
+        place: &Place,
+        spawned: bool,
+        started: Started,
+        finished: &Finished,
+        output: (Vec<u8>, Vec<u8>),
+    ) {
+        let usage = finished.usage.unwrap_or_default();
+        let usage = Usage {
+            wall: finished.wall().unwrap_or_default().as_secs_f64(),
+            user: usage.user.as_secs_f64(),
+            sys: usage.system.as_secs_f64(),
+            maxrss: usage.max_rss_bytes,
+            voluntary_switches: usage.voluntary_switches,
+            involuntary_switches: usage.involuntary_switches,
+        };
+        let began = finished.begun.map_or(started, |at| Started { wall_ns: at.wall_ns, monotonic_ns: at.monotonic_ns });
+        self.record(
+            place,
+            spawned,
+            began,
+            ending(finished),
+            usage,
+            Output { printed: finished.stdout_bytes.max(output.0.len() as u64), bytes: output.0 },
+            Output { printed: finished.stderr_bytes.max(output.1.len() as u64), bytes: output.1 },
+        );
+    }
+
+    /// A step whose host went away: what it had printed is still in the agent's files, if they are here.
+    fn lost_step(&self, place: &Place, id: u64, started: Started, host: &Connected) {
+        let read = |stream: &str| {
+            let spool = self.spools.get(&host.name).filter(|_| host.is_here());
+            let bytes = spool
+                .and_then(|folder| std::fs::read(folder.join(format!("{id}.{stream}"))).ok())
+                .unwrap_or_default();
+            Output { printed: bytes.len() as u64, bytes }
+        };
+        let (stdout, stderr) = (read("stdout"), read("stderr"));
+        self.record(place, false, started, Ending::Lost, Usage::default(), stdout, stderr);
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a record, put together in one place")]
+    fn record(
+        &self,
+        place: &Place,
+        spawned: bool,
+        began: Started,
+        ending: Ending,
+        usage: Usage,
+        stdout: Output,
+        stderr: Output,
+    ) {
+        let trial = &self.roles[place.role];
+        self.events.tell(&Event::StepFinished {
+            role: trial.role.clone(),
+            host: trial.host.clone(),
+            phase: place.phase,
+            ending: ending.clone(),
+            seconds: usage.wall,
+        });
+        let record = StepRecord {
+            role: trial.role.clone(),
+            host: trial.host.clone(),
+            phase: place.phase,
+            number: place.number,
+            command: place.command.clone(),
+            spawned,
+            began: jiff::Timestamp::from_nanosecond(i128::from(began.wall_ns)).unwrap_or_default(),
+            began_monotonic: began.monotonic_ns,
+            ending,
+            usage,
+            stdout,
+            stderr,
+        };
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+    }
+}
+
+async fn release(line: Option<&StartLine>) -> u64 {
+    match line {
+        Some(line) => line.instant().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
+    let command = match step.shell {
+        Some(true) => Command::Argv(vec!["/bin/sh".into(), "-c".into(), step.command.clone()]),
+        Some(false) => Command::Argv(step.command.split_whitespace().map(str::to_owned).collect()),
+        None => Command::Text(step.command.clone()),
+    };
+    let mut asked = backsight_agent::Step::new(id, command, step.timeout);
+    asked.env = step.env.iter().cloned().collect();
+    asked.output_limit = step.output_limit;
+    asked.expect = step.expect.clone();
+    asked.hold = hold;
+    asked.cwd = step.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
+    if let FilledAction::Spawn { ready, within, stop } = &step.action {
+        asked.background = true;
+        // It lives as long as its trial, whose other steps have limits of their own.
+        asked.timeout = Duration::from_secs(86_400);
+        asked.stop_signal = match stop {
+            Stop::Term => rustix::process::Signal::TERM,
+            Stop::Int => rustix::process::Signal::INT,
+            Stop::Quit => rustix::process::Signal::QUIT,
+            Stop::Kill => rustix::process::Signal::KILL,
+        }
+        .as_raw();
+        asked.ready = ready.as_ref().map(|ready| backsight_agent::Ready {
+            condition: match ready {
+                ReadyWhen::Listens(port) => Condition::Listens(*port),
+                ReadyWhen::Binds(port) => Condition::Binds(*port),
+                ReadyWhen::Line(pattern) => Condition::Line(pattern.clone()),
+                ReadyWhen::File(path) => Condition::File(path.clone()),
+            },
+            timeout: *within,
+        });
+    }
+    asked
+}
+
+fn ending(finished: &Finished) -> Ending {
+    match (&finished.reason, finished.exit) {
+        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Code(code))) => Ending::Exit(code),
+        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Signal(signal))) => Ending::Signal(signal),
+        (Reason::TimedOut, _) => Ending::TimedOut,
+        (Reason::OutputLimit, _) => Ending::TooMuchOutput,
+        (Reason::NeverReady { .. }, _) => Ending::NeverReady,
+        (Reason::NotFound { .. }, _) => Ending::NotFound,
+        (Reason::Stopped | Reason::TrialEnded | Reason::NeverReleased, _) => Ending::Stopped,
+        (other, _) => Ending::Refused(other.to_string()),
+    }
+}
+
+/// `sh: 1: iperf3: not found` and `bash: line 1: iperf3: command not found`.
+fn program_not_found(stderr: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stderr);
+    let line = text.lines().find(|line| line.ends_with("not found"))?;
+    let before = line.strip_suffix(": not found").or_else(|| line.strip_suffix(": command not found"))?;
+    let program = before.rsplit(": ").next()?.trim();
+    (!program.is_empty() && !program.contains(' ')).then(|| program.to_owned())
+}
+
+/// The last line with something on it, printable and not too long.
+fn last_line(bytes: &[u8]) -> Option<String> {
+    // The end is enough, however much there is.
+    let tail = &bytes[bytes.len().saturating_sub(4096)..];
+    let text = String::from_utf8_lossy(tail);
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(shortened(line))
+}
+
+fn shortened(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(QUOTED)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().nth(QUOTED).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_that_misses_a_program_names_it() {
+        assert_eq!(program_not_found(b"sh: 1: iperf3: not found\n").as_deref(), Some("iperf3"));
+        assert_eq!(program_not_found(b"/bin/sh: 3: fio: not found\n").as_deref(), Some("fio"));
+        assert_eq!(program_not_found(b"bash: line 1: nft: command not found").as_deref(), Some("nft"));
+        assert_eq!(program_not_found(b"error: the thing was not found"), None);
+    }
+
+    #[test]
+    fn quoted_words_are_one_printable_line() {
+        assert_eq!(last_line(b"first\nlast \x1b[31mline\n\n").as_deref(), Some("last  [31mline"));
+        assert_eq!(last_line(b"\n\n"), None);
+        assert!(last_line(&[b'x'; 100_000]).unwrap().chars().count() <= QUOTED + 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! Starting together: programs are loaded and held on every host, and let go at one agreed instant.
+//!
+//! Refuses: to start anybody before everybody is there.
+
+use backsight_model::{FilledAction, Phase, RoleTrial};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::watch;
+
+/// Time between the agreement and the instant: what telling one host of it takes at most, mostly.
+const NOTICE_FIRST: Duration = Duration::from_micros(1500);
+/// The same for each further host; they are told one after the other.
+const NOTICE_EACH: Duration = Duration::from_micros(400);
+
+/// Where some roles wait for each other to start together.
+#[derive(Debug)]
+pub(crate) struct StartLine {
+    expected: usize,
+    arrived: Mutex<usize>,
+    instant: watch::Sender<Option<u64>>,
+}
+
+impl StartLine {
+    fn new(expected: usize) -> Self {
+        Self { expected, arrived: Mutex::new(0), instant: watch::channel(None).0 }
+    }
+
+    /// One more is ready to go; the last one to come sets the instant.
+    pub(crate) fn arrive(&self) {
+        let mut arrived = self.arrived.lock().unwrap_or_else(PoisonError::into_inner);
+        *arrived += 1;
+        if *arrived == self.expected {
+            let others = u32::try_from(self.expected.saturating_sub(1)).unwrap_or(u32::MAX);
+            let notice = NOTICE_FIRST + NOTICE_EACH.saturating_mul(others);
+            let instant = monotonic_now() + u64::try_from(notice.as_nanos()).unwrap_or(u64::MAX);
+            self.instant.send_replace(Some(instant));
+        }
+    }
+
+    /// The instant, on our monotonic clock in nanoseconds, as soon as it is known.
+    pub(crate) async fn instant(&self) -> u64 {
+        let mut instant = self.instant.subscribe();
+        loop {
+            if let Some(at) = *instant.borrow_and_update() {
+                return at;
+            }
+            if instant.changed().await.is_err() {
+                // The sender is `self`, which we borrow: it can't go.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+pub(crate) fn monotonic_now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
+/// A barrier or a start line that some step of some role comes to in a phase.
+#[derive(Debug, Default)]
+pub(crate) struct Meetings {
+    /// Where a role waits for the others, by (role's number, step's number).
+    pub(crate) barriers: HashMap<(usize, usize), Arc<tokio::sync::Barrier>>,
+    /// Where a role's program is held until all of them go.
+    pub(crate) starts: HashMap<(usize, usize), Arc<StartLine>>,
+}
+
+impl Meetings {
+    /// The meetings of a phase. The first programs of `run` start together, and so do the next ones after
+    /// a barrier; a program that would start together with no other isn't held.
+    pub(crate) fn of(roles: &[RoleTrial], phase: Phase) -> Self {
+        let mut at_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+        let mut together: Vec<Vec<(usize, usize)>> = Vec::new();
+        let mut after_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+        let mut first = Vec::new();
+        for (role, steps) in roles.iter().enumerate().map(|(n, r)| (n, r.steps.get(&phase))) {
+            let steps = steps.map_or(&[][..], Vec::as_slice);
+            let program = |number: usize| {
+                steps.get(number).is_some_and(|s| !matches!(s.action, FilledAction::Barrier(_)))
+            };
+            if phase == Phase::Run && program(0) {
+                first.push((role, 0));
+            }
+            for (number, step) in steps.iter().enumerate() {
+                if let FilledAction::Barrier(name) = &step.action {
+                    at_barrier.entry(name).or_default().push((role, number));
+                    if program(number + 1) {
+                        after_barrier.entry(name).or_default().push((role, number + 1));
+                    }
+                }
+            }
+        }
+        together.push(first);
+        together.extend(after_barrier.into_values());
+        let mut meetings = Self::default();
+        for places in at_barrier.into_values() {
+            let barrier = Arc::new(tokio::sync::Barrier::new(places.len()));
+            meetings.barriers.extend(places.into_iter().map(|place| (place, Arc::clone(&barrier))));
+        }
+        for places in together.into_iter().filter(|places| places.len() > 1) {
+            let line = Arc::new(StartLine::new(places.len()));
+            meetings.starts.extend(places.into_iter().map(|place| (place, Arc::clone(&line))));
+        }
+        meetings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{FilledStep, HostName, RoleName};
+
+    fn role(name: &str, steps: &[&str]) -> RoleTrial {
+        let filled = steps
+            .iter()
+            .map(|text| {
+                let action = match text.strip_prefix('|') {
+                    Some(barrier) => FilledAction::Barrier(barrier.into()),
+                    None => FilledAction::Run,
+                };
+                FilledStep {
+                    action,
+                    command: (*text).into(),
+                    timeout: Duration::from_secs(1),
+                    expect: vec![0],
+                    env: Vec::new(),
+                    shell: None,
+                    output_limit: 1,
+                    folder: None,
+                }
+            })
+            .collect();
+        RoleTrial {
+            role: RoleName::new(name).unwrap(),
+            host: HostName::new(name).unwrap(),
+            steps: [(Phase::Run, filled)].into_iter().collect(),
+        }
+    }
+
+    #[test]
+    fn first_programs_and_those_after_a_barrier_start_together() {
+        let roles = [role("a", &["x", "|go", "y"]), role("b", &["x", "|go"]), role("c", &["|go", "z"])];
+        let meetings = Meetings::of(&roles, Phase::Run);
+        let mut starts: Vec<_> = meetings.starts.keys().copied().collect();
+        starts.sort_unstable();
+        assert_eq!(starts, [(0, 0), (0, 2), (1, 0), (2, 1)]);
+        assert!(Arc::ptr_eq(&meetings.starts[&(0, 2)], &meetings.starts[&(2, 1)]));
+        assert_eq!(meetings.barriers.len(), 3);
+    }
+
+    #[test]
+    fn nobody_is_held_who_starts_alone() {
+        assert!(Meetings::of(&[role("a", &["x"])], Phase::Run).starts.is_empty());
+        assert!(Meetings::of(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect).starts.is_empty());
+    }
+}

@@ -1,0 +1,426 @@
+//! The conductor: a testbed's agents, and one trial after the other on them.
+//!
+//! Refuses: to leave anything behind. Whatever happens, `reset` and `teardown` are done, spawned programs
+//! are stopped, and every process of a trial is gone before the next one begins.
+
+use backsight_agent::{Account, BeginTrial};
+use backsight_catalog::Catalog;
+use backsight_model::{
+    Arrangement, Cell, Event, Failure, HostName, Machine, MachineLoad, MetricSamples, Phase, RoleName,
+    StepRecord, TrialRecord,
+};
+use futures_util::future::join_all;
+use indexmap::IndexMap;
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+use crate::{
+    ConnectError, Events, Reach,
+    hosts::Connected,
+    phase::Stage,
+};
+
+/// How long a command that tells a version may take.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// What came of asking for a trial.
+#[derive(Debug)]
+pub enum Measured {
+    /// It was executed; its outcome may be a failure.
+    Trial(Box<TrialRecord>),
+    /// The user stopped it; it was put back, and counts for nothing.
+    Interrupted,
+}
+
+/// Agents on every host of an arrangement.
+pub struct Conductor {
+    reach: Reach,
+    arrangement: Arrangement,
+    events: Events,
+    hosts: IndexMap<HostName, Connected>,
+    machines: HashMap<RoleName, Machine>,
+    trials: u64,
+}
+
+impl Conductor {
+    /// Starts an agent on every host that the arrangement uses.
+    ///
+    /// # Errors
+    /// A host can't be reached; the agents that were started are ended.
+    pub async fn start(
+        reach: Reach,
+        arrangement: Arrangement,
+        events: Events,
+    ) -> Result<Self, ConnectError> {
+        let mut conductor = Self {
+            reach,
+            arrangement,
+            events,
+            hosts: IndexMap::new(),
+            machines: HashMap::new(),
+            trials: 0,
+        };
+        conductor.connect().await?;
+        for (role, seat) in &conductor.arrangement.seats {
+            if let Some(host) = conductor.hosts.get(&*seat.host) {
+                conductor.machines.insert(role.clone(), host.machine());
+            }
+        }
+        Ok(conductor)
+    }
+
+    /// What is measured, and where.
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// The machine behind a role, for placeholders.
+    pub fn machine(&self, role: &RoleName) -> Option<Machine> {
+        self.machines.get(role).copied()
+    }
+
+    /// What each host is.
+    pub fn facts(&self) -> IndexMap<HostName, BTreeMap<String, String>> {
+        self.hosts.iter().map(|(name, host)| (name.clone(), host.facts.clone())).collect()
+    }
+
+    /// Starts agents on the hosts that have none.
+    async fn connect(&mut self) -> Result<(), ConnectError> {
+        let mut wanted: Vec<HostName> =
+            self.arrangement.seats.values().map(|seat| (*seat.host).clone()).collect();
+        wanted.sort();
+        wanted.dedup();
+        wanted.retain(|host| !self.hosts.contains_key(host));
+        let started = join_all(
+            wanted.iter().map(|host| Connected::start(&self.reach, &self.arrangement.lab, host)),
+        );
+        for host in started.await {
+            let host = host?;
+            self.hosts.insert(host.name.clone(), host);
+        }
+        self.hosts.sort_keys();
+        Ok(())
+    }
+
+    /// Programs that are missing, each with its host and the way to install it; and the versions of those
+    /// that are there, by host.
+    pub async fn survey(&mut self) -> (Vec<String>, IndexMap<HostName, BTreeMap<String, String>>) {
+        let mut missing = Vec::new();
+        let mut versions: IndexMap<HostName, BTreeMap<String, String>> = IndexMap::new();
+        let opened = join_all(self.hosts.values().map(|host| {
+            host.client.begin_trial(BeginTrial { trial: "survey".into(), ..BeginTrial::default() })
+        }));
+        if opened.await.iter().any(Result::is_err) {
+            // The first trial will say what is wrong with that host.
+            return (missing, versions);
+        }
+        let mut number = 0;
+        for benchmark in self.arrangement.benchmarks.values() {
+            let mut complete = true;
+            for role in &benchmark.roles {
+                let Some(host) = self.host_of(role) else { continue };
+                for program in benchmark.programs_of(role) {
+                    number += 1;
+                    let probe = format!("command -v {}", backsight_model::shell_quoted(program));
+                    if self.first_line(host, number, &probe).await.is_none() {
+                        complete = false;
+                        missing.push(format!("{}: {}", host.name, install_hint(benchmark, program, host)));
+                    }
+                }
+            }
+            let (Some(command), Some(role)) = (&benchmark.version, benchmark.roles.last()) else { continue };
+            if let (true, Some(host)) = (complete, self.host_of(role)) {
+                number += 1;
+                if let Some(version) = self.first_line(host, number, command).await {
+                    let of_host = versions.entry(host.name.clone()).or_default();
+                    of_host.insert(format!("version of {}", benchmark.name), version);
+                }
+            }
+        }
+        join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
+        missing.dedup();
+        (missing, versions)
+    }
+
+    /// The first line that a command prints, if it succeeds.
+    async fn first_line(&self, host: &Connected, number: u64, command: &str) -> Option<String> {
+        let line = vec!["/bin/sh".into(), "-c".into(), format!("{command} 2>&1")];
+        let step = backsight_agent::Step::new(number, backsight_agent::Command::Argv(line), VERSION_LIMIT);
+        let outcome = host.client.run(step).await.ok()?.outcome().await.ok()?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        outcome.finished.as_expected.then(|| first.chars().take(200).collect())
+    }
+
+    fn host_of(&self, role: &RoleName) -> Option<&Connected> {
+        self.hosts.get(&*self.arrangement.seats.get(role)?.host)
+    }
+
+    /// Executes one trial of a cell. Lost hosts are reached anew first.
+    ///
+    /// `stop` becomes true when the user wants to stop: the trial is then put back and counts for nothing.
+    ///
+    /// # Errors
+    /// A host can't be reached any more: nothing can be measured until it is back.
+    pub async fn trial(
+        &mut self,
+        catalog: &Catalog,
+        cell: &Cell,
+        stop: watch::Receiver<bool>,
+    ) -> Result<Measured, ConnectError> {
+        let recovered = self.hosts.len();
+        self.connect().await?;
+        let recovered = self.hosts.len() > recovered;
+        let began = jiff::Timestamp::now();
+        let clock = Instant::now();
+        self.trials += 1;
+        let mut record = TrialRecord {
+            began,
+            took: Duration::ZERO,
+            outcome: Ok(Vec::new()),
+            steps: Vec::new(),
+            load: Vec::new(),
+            warnings: Vec::new(),
+        };
+        if recovered {
+            record.warnings.push("a host was reached anew before this trial".into());
+        }
+        let interrupted = self.execute(catalog, cell, stop, &mut record).await;
+        record.took = clock.elapsed();
+        Ok(if interrupted { Measured::Interrupted } else { Measured::Trial(Box::new(record)) })
+    }
+
+    /// Does it; true if the user stopped it.
+    async fn execute(
+        &mut self,
+        catalog: &Catalog,
+        cell: &Cell,
+        stop: watch::Receiver<bool>,
+        record: &mut TrialRecord,
+    ) -> bool {
+        let roles = match self.arrangement.fill(cell, |role| self.machine(role)) {
+            Ok(roles) => roles,
+            Err(fault) => {
+                record.outcome = Err(Failure::of_trial(fault.to_string()));
+                return false;
+            }
+        };
+        let own_before = own_cpu_seconds();
+        let spools = match self.begin().await {
+            Ok(spools) => spools,
+            Err(failure) => {
+                record.outcome = Err(failure.clone());
+                self.bury_lost(&failure).await;
+                return false;
+            }
+        };
+        let benchmark = &self.arrangement.benchmarks[&cell.benchmark];
+        let install = |program: &str, host: &Connected| install_hint(benchmark, program, host);
+        let stage = Stage::new(&self.hosts, spools, &roles, &self.events, &install, stop);
+        let (outcome, interrupted) = perform(&stage).await;
+        record.steps = stage.into_records();
+        let ended = join_all(self.hosts.values().map(|host| async move {
+            (host, host.client.end_trial().await)
+        }));
+        let mut accounts = Vec::new();
+        let mut failure = outcome.err();
+        for (host, ended) in ended.await {
+            match ended {
+                Ok(ended) => {
+                    for stray in ended.survivors.iter().filter(|s| s.step.is_none()) {
+                        record.warnings.push(format!(
+                            "{}: process {} ({}) was left by a step and was killed",
+                            host.name, stray.pid, stray.name
+                        ));
+                    }
+                    if !ended.unkillable.is_empty() {
+                        record.warnings.push(format!(
+                            "{}: processes {:?} can't be killed: the host needs a look",
+                            host.name, ended.unkillable
+                        ));
+                    }
+                    accounts.push((host, ended.account));
+                }
+                Err(error) => {
+                    failure.get_or_insert(Failure {
+                        host: Some(host.name.clone()),
+                        host_lost: true,
+                        ..Failure::of_trial(format!("the agent on this host went away: {error}"))
+                    });
+                }
+            }
+        }
+        record.load = loads(&accounts, own_cpu_seconds() - own_before);
+        record.outcome = match failure {
+            Some(failure) => Err(failure),
+            None => samples(catalog, cell, &record.steps),
+        };
+        if let Err(failure) = record.outcome.clone()
+            && self.bury_lost(&failure).await
+            && !interrupted
+        {
+            self.put_back(cell).await;
+        }
+        interrupted
+    }
+
+    /// Opens the trial on every host.
+    async fn begin(&self) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
+        let trial = format!("{}", self.trials);
+        let begun = join_all(self.hosts.values().map(|host| {
+            let trial = BeginTrial { trial: trial.clone(), env: BTreeMap::new() };
+            async move { (&host.name, host.client.begin_trial(trial).await) }
+        }));
+        let mut spools = HashMap::new();
+        for (name, begun) in begun.await {
+            let begun = begun.map_err(|error| Failure {
+                host: Some(name.clone()),
+                host_lost: !matches!(error, backsight_agent::Error::Refused { .. }),
+                ..Failure::of_trial(format!("can't begin a trial on this host: {error}"))
+            })?;
+            spools.insert(name.clone(), begun.spool);
+        }
+        Ok(spools)
+    }
+
+    /// Removes every host whose agent is gone, and whatever it left; true if there was one.
+    async fn bury_lost(&mut self, failure: &Failure) -> bool {
+        if !failure.host_lost {
+            return false;
+        }
+        let mut lost: Vec<HostName> = failure.host.iter().cloned().collect();
+        for (name, host) in &self.hosts {
+            // A second host may have gone with the first one.
+            if host.client.clock_offset(1).await.is_err() && !lost.contains(name) {
+                lost.push(name.clone());
+            }
+        }
+        for name in lost {
+            if let Some(host) = self.hosts.shift_remove(&name) {
+                let words = host.bury().await;
+                let why = if words.is_empty() { failure.reason.clone() } else { words };
+                self.events.tell(&Event::HostLost { host: name, why });
+            }
+        }
+        true
+    }
+
+    /// Does the `reset` and `teardown` that a lost agent couldn't do. What fails is left as it is: the
+    /// trial has failed already, and the next one says what is wrong.
+    async fn put_back(&mut self, cell: &Cell) {
+        if self.connect().await.is_err() {
+            return;
+        }
+        let Ok(roles) = self.arrangement.fill(cell, |role| self.machine(role)) else { return };
+        let Ok(spools) = self.begin().await else { return };
+        let quiet = Events::default();
+        let hint = |program: &str, _: &Connected| program.to_owned();
+        let (_never, stop) = watch::channel(false);
+        let stage = Stage::new(&self.hosts, spools, &roles, &quiet, &hint, stop);
+        for phase in Phase::ALL.into_iter().filter(|phase| phase.always()) {
+            let _ = stage.phase(phase).await;
+        }
+        join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
+    }
+
+    /// Puts back what a killed run of these cells may have left: the `reset` and `teardown` of each.
+    pub async fn put_back_all(&mut self, cells: &[Cell]) {
+        let mut done: Vec<(&str, &str)> = Vec::new();
+        for cell in cells {
+            let kind = (cell.benchmark.as_str(), cell.variant.as_str());
+            if !done.contains(&kind) {
+                done.push(kind);
+                self.put_back(cell).await;
+            }
+        }
+    }
+
+    /// Ends every agent in order.
+    pub async fn finish(self) {
+        join_all(self.hosts.into_values().map(Connected::dismiss)).await;
+    }
+}
+
+/// The phases of a trial. What is always done is done even after a failure.
+async fn perform(stage: &Stage<'_>) -> (Result<(), Failure>, bool) {
+    let mut outcome = Ok(());
+    let mut interrupted = false;
+    for phase in Phase::ALL {
+        if phase == Phase::Reset
+            && let Err(failure) = stage.stop_spawned().await
+            && outcome.is_ok()
+            && !interrupted
+        {
+            outcome = Err(failure);
+        }
+        if !phase.always() && (outcome.is_err() || interrupted) {
+            continue;
+        }
+        match stage.phase(phase).await {
+            Ok(()) => {}
+            Err(None) => interrupted = true,
+            Err(Some(failure)) => {
+                if outcome.is_ok() {
+                    outcome = Err(failure);
+                }
+            }
+        }
+    }
+    (outcome, interrupted)
+}
+
+fn samples(
+    catalog: &Catalog,
+    cell: &Cell,
+    steps: &[StepRecord],
+) -> Result<Vec<MetricSamples>, Failure> {
+    catalog.samples(&cell.benchmark, steps).map_err(|fault| Failure::of_trial(fault.to_string()))
+}
+
+/// What to do about a program that a host doesn't have.
+fn install_hint(benchmark: &backsight_model::Benchmark, program: &str, host: &Connected) -> String {
+    let like = host.facts.get("os.id").map_or("debian", String::as_str);
+    let packages = benchmark.needs.get(like).or_else(|| benchmark.needs.get("debian"));
+    match packages {
+        Some(packages) if !packages.is_empty() => {
+            format!("`{program}` is not installed: apt-get install {}", packages.join(" "))
+        }
+        _ => format!("`{program}` is not installed"),
+    }
+}
+
+/// CPU time that this process has used, in seconds.
+fn own_cpu_seconds() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
+}
+
+/// The processors' use by machine: hosts with one running kernel are one machine.
+fn loads(accounts: &[(&Connected, Account)], conductor: f64) -> Vec<MachineLoad> {
+    let here = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let mut machines: IndexMap<&str, (Vec<HostName>, Account, f64)> = IndexMap::new();
+    for (host, account) in accounts {
+        let machine = machines
+            .entry(host.boot_id())
+            .or_insert_with(|| (Vec::new(), *account, 0.0));
+        machine.0.push(host.name.clone());
+        machine.2 += account.own;
+    }
+    machines
+        .into_iter()
+        .map(|(boot_id, (hosts, account, own))| {
+            let ours = if boot_id == here.trim() { own + conductor } else { own };
+            MachineLoad {
+                hosts,
+                available: account.wall * f64::from(account.cpus),
+                ours,
+                others: (account.user + account.system - ours).max(0.0),
+                interrupts: account.interrupts,
+                stolen: account.steal,
+            }
+        })
+        .collect()
+}

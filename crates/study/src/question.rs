@@ -1,0 +1,84 @@
+//! What a study was asked: the plan, the lab and the definitions as they were, and the choices of the
+//! command line. Kept with the study, they can be published and asked again, here or elsewhere.
+//!
+//! Refuses: plans that name what doesn't exist; the problem points at the place.
+
+use backsight_catalog::{Catalog, CatalogError};
+use backsight_model::{Arrangement, BenchmarkName, Document, Lab, Missing, Plan, Problem, did_you_mean};
+use serde::{Deserialize, Serialize};
+use std::{num::NonZeroU32, path::PathBuf};
+
+/// What the command line chose over the plan's file.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Choices {
+    /// Rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<NonZeroU32>,
+    /// Benchmarks, instead of the plan's.
+    #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
+    pub benchmarks: Vec<BenchmarkName>,
+    /// The plan's folder, where the commands of its variants run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+}
+
+/// A question with everything that it refers to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The plan.
+    pub plan: Document,
+    /// The lab; this machine alone, if there is none.
+    pub lab: Option<Document>,
+    /// What the command line chose.
+    pub choices: Choices,
+}
+
+/// What is wrong with a question.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum QuestionError {
+    /// A fault in a document.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Problem(#[from] Problem),
+    /// The catalogue's fault.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Catalog(#[from] CatalogError),
+}
+
+impl Question {
+    /// The plan that `run --use` makes when there is no file.
+    pub fn plan_of(benchmarks: &[BenchmarkName]) -> Document {
+        let names: Vec<String> = benchmarks.iter().map(|name| format!("\"{name}\"")).collect();
+        Document::new("the command line", format!("use = [{}]\n", names.join(", ")))
+    }
+
+    /// Finds everything that the plan names.
+    ///
+    /// # Errors
+    /// A fault in one of the documents, or something named that doesn't exist.
+    pub fn arrange(&self, catalog: &Catalog) -> Result<Arrangement, QuestionError> {
+        let lab = match &self.lab {
+            Some(document) => Lab::read(document)?,
+            None => Lab::this_machine(),
+        };
+        let mut plan = Plan::read(&self.plan)?;
+        if let Some(rounds) = self.choices.rounds {
+            plan.rounds = rounds;
+        }
+        if !self.choices.benchmarks.is_empty() {
+            plan.benchmarks =
+                self.choices.benchmarks.iter().cloned().map(backsight_model::At::nowhere).collect();
+        }
+        let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
+            Ok(Some(definition)) => Ok(definition.benchmark.clone()),
+            Ok(None) => Err(Missing::Unknown {
+                help: did_you_mean(name.as_str(), catalog.names().iter().map(BenchmarkName::as_str))
+                    .or_else(|| Some("`backsight list benchmarks` shows what there is".into())),
+            }),
+            Err(error) => Err(Missing::Faulty(QuestionError::from(error))),
+        })?;
+        arrangement.folder = self.choices.folder.clone();
+        Ok(arrangement)
+    }
+}

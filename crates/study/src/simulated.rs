@@ -1,0 +1,63 @@
+//! A made-up world to measure in: every cell has a true mean and noise around it, all from a seed.
+//!
+//! Policies are tried on thousands of such worlds in seconds.
+//!
+//! Refuses: to be random. The same seed and the same requests give the same samples.
+
+use backsight_model::{Failure, MetricName, MetricSamples, TrialRecord};
+use backsight_policy::Request;
+use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use std::{collections::HashSet, time::Duration};
+
+use crate::{Measured, Measurer, Unmeasurable};
+
+/// A world of cells with known means.
+#[derive(Debug, Clone)]
+pub struct Simulated {
+    /// The metric that every trial gives.
+    pub metric: MetricName,
+    /// True mean by cell.
+    pub means: Vec<f64>,
+    /// Standard deviation of the noise, as a share of the mean.
+    pub spread: f64,
+    /// Requests that fail.
+    pub failing: HashSet<Request>,
+    /// Seed of the noise.
+    pub seed: u64,
+    /// Everything that was asked, in order.
+    pub asked: Vec<Request>,
+}
+
+impl Measurer for Simulated {
+    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        self.asked.push(request);
+        let mean = *self
+            .means
+            .get(request.cell)
+            .ok_or_else(|| Unmeasurable(format!("this world has no cell {}", request.cell)))?;
+        let place = (request.cell as u64) << 32 | u64::from(request.round);
+        let mut random = ChaCha8Rng::seed_from_u64(self.seed ^ place.rotate_left(17));
+        let value = mean * (1.0 + self.spread * gauss(&mut random));
+        let outcome = if self.failing.contains(&request) {
+            Err(Failure::of_trial("this trial fails in this world"))
+        } else {
+            Ok(vec![MetricSamples { metric: self.metric.clone(), values: vec![value], each: Vec::new() }])
+        };
+        Ok(Measured::Trial(Box::new(TrialRecord {
+            began: jiff::Timestamp::UNIX_EPOCH,
+            took: Duration::from_secs(1),
+            outcome,
+            steps: Vec::new(),
+            load: Vec::new(),
+            warnings: Vec::new(),
+        })))
+    }
+}
+
+/// A standard normal deviate: Box and Muller (1958).
+fn gauss(random: &mut impl rand::Rng) -> f64 {
+    let radius: f64 = random.random::<f64>().max(f64::MIN_POSITIVE);
+    let angle: f64 = random.random::<f64>();
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}

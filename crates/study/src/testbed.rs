@@ -1,0 +1,37 @@
+//! Measuring on real hosts.
+//!
+//! Refuses: nothing of its own; the conductor's refusals are told as they are.
+
+use backsight_catalog::Catalog;
+use backsight_conductor::{Conductor, Measured as Conducted};
+use backsight_model::Cell;
+use backsight_policy::Request;
+use tokio::sync::watch;
+
+use crate::{Measured, Measurer, Unmeasurable};
+
+/// A testbed that is ours, with an agent on each host.
+pub struct Testbed<'a> {
+    /// Its conductor.
+    pub conductor: Conductor,
+    /// The definitions, which know how output becomes samples.
+    pub catalog: &'a Catalog,
+    /// The cells, by number.
+    pub cells: Vec<Cell>,
+    /// Becomes true when the user wants to stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+impl Measurer for Testbed<'_> {
+    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        if *self.stop.borrow() {
+            return Ok(Measured::Interrupted);
+        }
+        let cell = &self.cells[request.cell];
+        match self.conductor.trial(self.catalog, cell, self.stop.clone()).await {
+            Ok(Conducted::Trial(record)) => Ok(Measured::Trial(record)),
+            Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
+            Err(error) => Err(Unmeasurable(error.to_string())),
+        }
+    }
+}

@@ -11,13 +11,27 @@
 //! It refuses to know what a benchmark, a testbed or a round is, to open a port, to keep a password, and to run two
 //! trials at once.
 
+mod account;
+mod agent;
+mod cgroup;
 mod client;
 mod clocks;
+mod facts;
+mod held;
+mod launch;
+mod life;
 mod mark;
+mod procs;
+mod ready;
+mod reap;
 mod shell;
+mod spool;
 mod step;
+mod stream;
+mod trial;
 mod wire;
 
+pub use agent::{ServeError, serve_stdio};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use mark::{AgentMark, Swept, sweep};
 pub use shell::{quote, shell_needed};

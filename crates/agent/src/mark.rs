@@ -1,8 +1,14 @@
 //! What is left of an agent that died or was stopped, and how it is removed.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use crate::procs::Process;
+use crate::{MARK_VARIABLE, cgroup, clocks, procs, trial};
 
 /// Names everything that belongs to one agent, so that it can be found when the agent is gone. Worth keeping on disk:
 /// after a crash of both, it is what the next start cleans up with.
@@ -29,12 +35,76 @@ pub struct Swept {
     pub killed: Vec<u32>,
     /// Processes that were still there when the time limit ended the sweep.
     pub left: Vec<u32>,
+    /// What of its folders couldn't be removed, and why.
+    pub folder: Option<String>,
 }
+
+/// How long a sweep may take.
+const LIMIT: Duration = Duration::from_secs(10);
+/// The pause between two looks at what is left.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Kills what an agent on this machine left when it died or stopped answering, the agent itself included if it is
 /// still there, and removes its cgroup and its folders. Nothing is left of it when this returns, unless
-/// [`Swept::left`] says so. Blocking; takes milliseconds, at most a few seconds.
+/// [`Swept`] says so. Blocking; takes milliseconds, at most some seconds. May be repeated.
 #[must_use]
-pub fn sweep(_mark: &AgentMark) -> Swept {
-    Swept::default()
+pub fn sweep(mark: &AgentMark) -> Swept {
+    let mut swept = Swept::default();
+    if clocks::boot_id().as_ref() == Some(&mark.boot_id) {
+        kill_processes(mark, &mut swept);
+    }
+    swept.folder = trial::remove(&mark.folder);
+    swept
+}
+
+fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
+    let until = Instant::now() + LIMIT;
+    let mut killed = BTreeSet::new();
+    // The agent first: it would go on starting steps.
+    if let Some(agent) =
+        procs::one(mark.pid.cast_signed()).filter(|process| process.start_ticks == mark.start_ticks)
+    {
+        killed.extend((!agent.zombie && procs::kill(&agent)).then_some(mark.pid));
+    }
+    if let Some(cgroup) = mark.cgroup.as_deref().filter(|root| root.is_dir()) {
+        killed.extend(
+            cgroup::destroy(cgroup, LIMIT)
+                .into_iter()
+                .map(i32::unsigned_abs),
+        );
+    }
+    loop {
+        let left = marked(&mark.mark);
+        swept.left = left
+            .iter()
+            .map(|process| process.pid.unsigned_abs())
+            .collect();
+        if left.is_empty() || Instant::now() >= until {
+            break;
+        }
+        killed.extend(
+            left.iter()
+                .filter(|process| procs::kill(process))
+                .map(|process| process.pid.unsigned_abs()),
+        );
+        sleep(PAUSE);
+    }
+    swept.killed = killed.into_iter().collect();
+}
+
+/// The living processes with the mark in their environment. Those of other users can't be looked into, and can't be
+/// ours.
+fn marked(mark: &str) -> Vec<Process> {
+    let variable = format!("{MARK_VARIABLE}={mark}/");
+    let bears = |process: &Process| {
+        let environment =
+            std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry.starts_with(variable.as_bytes()))
+    };
+    procs::all()
+        .into_iter()
+        .filter(|process| !process.zombie && bears(process))
+        .collect()
 }

@@ -71,6 +71,8 @@ pub struct TrialEnded {
     pub survivors: Vec<Survivor>,
     /// Processes that couldn't be killed within the time limit (stuck in the kernel): the host needs a look.
     pub unkillable: Vec<u32>,
+    /// What of the trial's folders couldn't be removed, and why.
+    pub left: Option<String>,
     /// CPU time between the trial's beginning and its end.
     pub account: Account,
 }

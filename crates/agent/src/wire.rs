@@ -79,8 +79,24 @@ pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Err
     Ok(TrialEnded {
         survivors: reply.survivors.into_iter().map(survivor).collect(),
         unkillable: reply.unkillable,
+        left: some(reply.left),
         account: account.into(),
     })
+}
+
+/// The message for what was found when a trial was ended.
+pub(crate) fn end_trial_reply(ended: TrialEnded) -> proto::EndTrialReply {
+    let survivor = |s: Survivor| proto::Survivor {
+        pid: s.pid,
+        name: s.name,
+        step: s.step.map(|step| step.0),
+    };
+    proto::EndTrialReply {
+        survivors: ended.survivors.into_iter().map(survivor).collect(),
+        account: Some(ended.account.into()),
+        unkillable: ended.unkillable,
+        left: ended.left.unwrap_or_default(),
+    }
 }
 
 impl From<proto::Account> for Account {

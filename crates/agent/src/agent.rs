@@ -1,0 +1,310 @@
+//! The agent's end of the stream: answers the conductor's calls, and leaves nothing behind when the stream ends.
+//!
+//! Everything but held starts runs on one thread, the process's main one: the kernel gives that thread the orphans
+//! that steps leave, and one thread is enough for what little there is to do.
+
+use std::env;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::libc;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Mutex, MutexGuard, watch};
+use tokio_stream::{StreamExt, wrappers::ReceiverStream};
+use tonic::{Request, Response, Status};
+
+use crate::cgroup::Cgroup;
+use crate::life::Order;
+use crate::proto::{self, agent_server::AgentServer};
+use crate::step::{Condition, StepId};
+use crate::stream::{self, Stream};
+use crate::trial::{self, Ground, Trial};
+use crate::{PROTOCOL, clocks, facts, procs, wire};
+
+/// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
+/// that was suspended for a moment comes back.
+const ALIVE_INTERVAL: Duration = Duration::from_secs(20);
+const ALIVE_LIMIT: Duration = Duration::from_secs(40);
+/// What one stream, and all together, may have under way towards the agent, bytes.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
+/// Steps that may run at once, and some calls beside them.
+const STREAMS: u32 = 4096;
+/// The longest name of a trial, bytes.
+const NAME_LIMIT: usize = 200;
+
+/// Why an agent couldn't serve.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// It was called where it can't wait for its children.
+    #[error("an agent has to run on its process's main thread")]
+    NotMainThread,
+    /// Standard input and output can't carry the protocol.
+    #[error(
+        "standard input and output can't carry the protocol ({0}): an agent is started by the conductor, with a pipe or a socket on both"
+    )]
+    Stream(#[source] io::Error),
+    /// It has nowhere to put the files of trials.
+    #[error("no folder for the files of trials: {0}; set TMPDIR to a folder that can be written")]
+    Folder(#[source] io::Error),
+    /// The system refused something else.
+    #[error("the agent can't run here: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Runs an agent on standard input and output until the other end closes them, or a signal (TERM, INT, HUP) ends it.
+/// Then kills all that it started and removes all that it made. Prints nothing.
+///
+/// To be called on the main thread, before anything else has read from standard input or started a process.
+///
+/// # Errors
+///
+/// As [`ServeError`] says; all of them before the first step.
+pub fn serve_stdio() -> Result<(), ServeError> {
+    if nix::unistd::gettid() != nix::unistd::getpid() {
+        return Err(ServeError::NotMainThread);
+    }
+    let claimed = stream::claim().map_err(ServeError::Stream)?;
+    obey_all_signals();
+    nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;
+    let ground = Arc::new(ground()?);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(serve(claimed, Arc::clone(&ground)));
+    if let Some(cgroup) = &ground.cgroup {
+        cgroup.leave();
+    }
+    let _left_for_the_sweep = trial::remove(&ground.folder);
+    served
+}
+
+/// Signals that whoever started us ignores would be ignored by every program that we start.
+fn obey_all_signals() {
+    for number in 1..=libc::SIGRTMAX() {
+        // SAFETY: a zeroed sigaction is valid, the pointers are to a live variable; the runtime's handlers are left.
+        unsafe {
+            let mut action = std::mem::zeroed::<libc::sigaction>();
+            let known = libc::sigaction(number, std::ptr::null(), &raw mut action) == 0;
+            // The standard library ignores this one for itself and not for its children.
+            if known && action.sa_sigaction == libc::SIG_IGN && number != libc::SIGPIPE {
+                libc::signal(number, libc::SIG_DFL);
+            }
+        }
+    }
+}
+
+fn ground() -> Result<Ground, ServeError> {
+    let unique = format!("{}-{:016x}", std::process::id(), random()?);
+    let folder = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let folder =
+        std::path::absolute(folder)?.join(format!("backsight-{}-{unique}", nix::unistd::getuid()));
+    // Made by us or not at all: nobody can have put something in our way.
+    let made = DirBuilder::new().mode(0o700).create(&folder);
+    made.map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
+    let mark = format!("backsight-{unique}");
+    Ok(Ground {
+        cgroup: Cgroup::join(&mark).ok(),
+        mark,
+        folder,
+        reaper: Arc::default(),
+    })
+}
+
+fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
+}
+
+async fn serve(claimed: stream::Claimed, ground: Arc<Ground>) -> Result<(), ServeError> {
+    let (stream, closed) = Stream::new(claimed).map_err(ServeError::Stream)?;
+    let mut children = signal(SignalKind::child())?;
+    let reaper = Arc::clone(&ground.reaper);
+    tokio::spawn(async move {
+        while children.recv().await.is_some() {
+            reaper.reap();
+        }
+    });
+    let agent = Arc::new(Agent {
+        ground,
+        open: Mutex::default(),
+    });
+    let server = tonic::transport::Server::builder()
+        .http2_keepalive_interval(Some(ALIVE_INTERVAL))
+        .http2_keepalive_timeout(Some(ALIVE_LIMIT))
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_concurrent_streams(STREAMS)
+        // A second connection never comes; without waiting for it, the server would be done at once.
+        .serve_with_incoming(
+            AgentServer::from_arc(Arc::clone(&agent)),
+            tokio_stream::once(io::Result::Ok(stream)).chain(tokio_stream::pending()),
+        );
+    tokio::select! {
+        _ = server => {}
+        () = over(closed) => {}
+        asked = asked_to_end() => asked?,
+    }
+    agent.end_open_trial().await;
+    Ok(())
+}
+
+/// Resolves when the stream is dropped, which is when the connection ends.
+async fn over(mut closed: watch::Receiver<()>) {
+    while closed.changed().await.is_ok() {}
+}
+
+async fn asked_to_end() -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+    }
+    Ok(())
+}
+
+struct Agent {
+    ground: Arc<Ground>,
+    open: Mutex<Open>,
+}
+
+/// The open trial, if there is one, and how many there were.
+#[derive(Default)]
+struct Open {
+    trial: Option<Trial>,
+    begun: u64,
+}
+
+impl Agent {
+    async fn end_open_trial(&self) -> Option<crate::step::TrialEnded> {
+        let trial = self.open.lock().await.trial.take()?;
+        Some(trial.end().await)
+    }
+}
+
+fn opened<'a>(open: &'a mut MutexGuard<'_, Open>) -> Result<&'a mut Trial, Status> {
+    open.trial
+        .as_mut()
+        .ok_or_else(|| Status::failed_precondition("no trial is open: begin one first"))
+}
+
+type Reply<T> = Result<Response<T>, Status>;
+
+#[tonic::async_trait]
+impl proto::agent_server::Agent for Agent {
+    async fn hello(&self, _: Request<proto::HelloRequest>) -> Reply<proto::HelloReply> {
+        let pid = std::process::id();
+        let cgroup = self.ground.cgroup.as_ref().map(Cgroup::root);
+        Ok(Response::new(proto::HelloReply {
+            protocol: PROTOCOL,
+            agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+            boot_id: facts::boot_id(),
+            machine_id: facts::machine_id().unwrap_or_default(),
+            pid,
+            cpus: facts::cpus(),
+            memory_bytes: facts::memory_bytes().unwrap_or_default(),
+            now: Some(clocks::now().into()),
+            mark: self.ground.mark.clone(),
+            cgroup: cgroup
+                .map(|path| path.display().to_string())
+                .unwrap_or_default(),
+            folder: self.ground.folder.display().to_string(),
+            start_ticks: procs::one(pid.cast_signed()).map_or(0, |process| process.start_ticks),
+        }))
+    }
+
+    async fn clock(&self, _: Request<proto::ClockRequest>) -> Reply<proto::Moment> {
+        Ok(Response::new(clocks::now().into()))
+    }
+
+    async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
+        Ok(Response::new(proto::FactsReply {
+            facts: facts::all(),
+        }))
+    }
+
+    async fn begin_trial(
+        &self,
+        request: Request<proto::BeginTrialRequest>,
+    ) -> Reply<proto::BeginTrialReply> {
+        let proto::BeginTrialRequest { trial: name, env } = request.into_inner();
+        if name.len() > NAME_LIMIT || name.contains('\0') {
+            return Err(Status::invalid_argument(format!(
+                "a trial's name has at most {NAME_LIMIT} bytes and no NUL"
+            )));
+        }
+        let mut open = self.open.lock().await;
+        if let Some(earlier) = open.trial.take() {
+            earlier.end().await;
+        }
+        open.begun += 1;
+        let trial = Trial::begin(Arc::clone(&self.ground), open.begun, &name, env);
+        let trial = trial.map_err(|error| {
+            Status::resource_exhausted(format!("no folder for the trial: {error}"))
+        })?;
+        let reply = proto::BeginTrialReply {
+            scratch: trial.scratch().display().to_string(),
+            spool: trial.spool().display().to_string(),
+        };
+        open.trial = Some(trial);
+        Ok(Response::new(reply))
+    }
+
+    async fn end_trial(&self, _: Request<proto::EndTrialRequest>) -> Reply<proto::EndTrialReply> {
+        let ended = self
+            .end_open_trial()
+            .await
+            .ok_or_else(|| Status::failed_precondition("no trial is open"))?;
+        Ok(Response::new(wire::end_trial_reply(ended)))
+    }
+
+    type RunStream = ReceiverStream<Result<proto::StepEvent, Status>>;
+
+    async fn run(&self, request: Request<proto::RunRequest>) -> Reply<Self::RunStream> {
+        let step = wire::step(request.into_inner()).map_err(Status::invalid_argument)?;
+        if let Some(Condition::Line(pattern)) = step.ready.as_ref().map(|ready| &ready.condition) {
+            regex::bytes::Regex::new(pattern)
+                .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        }
+        let (tell, told) = trial::events();
+        opened(&mut self.open.lock().await)?
+            .run(step, tell)
+            .map_err(Status::already_exists)?;
+        Ok(Response::new(told))
+    }
+
+    async fn release(&self, request: Request<proto::ReleaseRequest>) -> Reply<proto::ReleaseReply> {
+        let proto::ReleaseRequest {
+            step,
+            at_monotonic_ns,
+        } = request.into_inner();
+        opened(&mut self.open.lock().await)?
+            .order(StepId(step), Order::Release(at_monotonic_ns))
+            .map_err(Status::not_found)?;
+        Ok(Response::new(proto::ReleaseReply {}))
+    }
+
+    async fn stop(&self, request: Request<proto::StopRequest>) -> Reply<proto::StopReply> {
+        let proto::StopRequest {
+            step,
+            signal,
+            grace_ns,
+        } = request.into_inner();
+        let order = Order::Stop {
+            signal,
+            grace: grace_ns.map(Duration::from_nanos),
+        };
+        opened(&mut self.open.lock().await)?
+            .order(StepId(step), order)
+            .map_err(Status::not_found)?;
+        Ok(Response::new(proto::StopReply {}))
+    }
+}

@@ -1,0 +1,452 @@
+//! Starting a program *held*: loaded, linked, stopped at its first instruction, and let go at an agreed instant.
+//!
+//! The child asks to be traced, so that the kernel stops it at its `exec`. A breakpoint is put on the program's entry
+//! point and the child runs up to it: by then the dynamic linker has done its work. The breakpoint is taken away, and at
+//! the agreed instant the tracer detaches. From then on the program runs as if it had never been traced.
+//!
+//! Everything here blocks, and the kernel ties a traced child to the thread that traces it: a held step has a thread of
+//! its own until its end. Where tracing isn't permitted, the child waits just before its `exec` instead.
+//!
+//! It refuses to know of steps and streams, and to hold what isn't going to be released.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc as blocking;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::ptrace;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
+use nix::unistd::Pid;
+use rustix::process::{PidfdFlags, pidfd_open};
+use tokio::sync::mpsc;
+
+use crate::clocks;
+use crate::reap::{self, Death, Stop};
+use crate::step::{Held, Moment};
+
+/// What a held program's thread tells, in this order; `Died` and `Failed` are the last words, at any time.
+pub(crate) enum Word {
+    /// Its process exists.
+    Started(Started),
+    /// It waits for its release.
+    Held(Held),
+    /// It was let go; from now on somebody else has to wait for it.
+    Begun(Moment),
+    /// It ended before it was let go.
+    Died(Death),
+    /// It couldn't be started.
+    Failed(io::Error),
+}
+
+/// A process that isn't let go yet.
+pub(crate) struct Started {
+    pub(crate) pid: Pid,
+    /// A handle to kill it by: its thread may already have waited for it, and its number be another's.
+    pub(crate) handle: Option<OwnedFd>,
+    pub(crate) at: Moment,
+}
+
+/// The door of a held program: the instant to let it go at is sent through it. Closed, the thread waits for the
+/// process's end, which is then to be brought about.
+pub(crate) type Door = blocking::Sender<u64>;
+
+/// Starts a program in a thread of its own, and holds it.
+///
+/// # Errors
+///
+/// The system's, if there can be no more threads.
+pub(crate) fn hold(
+    make: impl Fn() -> io::Result<Command> + Send + 'static,
+) -> io::Result<(Door, mpsc::UnboundedReceiver<Word>)> {
+    let (door, opened) = blocking::channel();
+    let (tell, words) = mpsc::unbounded_channel();
+    let body = move || {
+        let tell = &mut |word| {
+            let _nobody_listens = tell.send(word);
+        };
+        let ended = match make().and_then(|command| held_by_tracing(command, &opened, tell)) {
+            // No tracing here (a container's filter, a tracer on ourselves), or not of this program.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                make().and_then(|command| held_before_exec(command, &opened, tell))
+            }
+            ended => ended,
+        };
+        if let Err(error) = ended {
+            tell(Word::Failed(error));
+        }
+    };
+    std::thread::Builder::new()
+        .name("held".into())
+        .spawn(body)?;
+    Ok((door, words))
+}
+
+fn held_by_tracing(
+    mut command: Command,
+    opened: &blocking::Receiver<u64>,
+    tell: &mut impl FnMut(Word),
+) -> io::Result<()> {
+    if gains_privileges(Path::new(command.get_program())) {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    let tracee = start_traced(&mut command)?;
+    // The child's ends of its streams are the child's alone.
+    drop(command);
+    tell(Word::Started(started(tracee.pid)));
+    let (tracee, held) = match tracee.load()? {
+        Loaded::Died(death) => {
+            tell(Word::Died(death));
+            return Ok(());
+        }
+        Loaded::Waits(tracee, held) => (tracee, held),
+    };
+    tell(Word::Held(held));
+    match wait_for_release(opened) {
+        Some(at) => tell(Word::Begun(tracee.release(at))),
+        None => tell(Word::Died(tracee.bury()?)),
+    }
+    Ok(())
+}
+
+fn started(pid: Pid) -> Started {
+    let handle = rustix::process::Pid::from_raw(pid.as_raw())
+        .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    Started {
+        pid,
+        handle,
+        at: clocks::now(),
+    }
+}
+
+/// Waits until shortly before the instant of the release; none if there will be no release.
+fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<u64> {
+    const SHORTLY: Duration = Duration::from_millis(2);
+    let at = opened.recv().ok()?;
+    let left = Duration::from_nanos(at.saturating_sub(clocks::monotonic_ns()));
+    // The door may still be closed until then: a far release must not keep a trial from ending.
+    match opened.recv_timeout(left.saturating_sub(SHORTLY)) {
+        Err(blocking::RecvTimeoutError::Disconnected) => None,
+        Err(blocking::RecvTimeoutError::Timeout) => Some(at),
+        Ok(changed) => Some(changed),
+    }
+}
+
+/// Sleeps until `CLOCK_MONOTONIC` reaches an instant, as exactly as the kernel can.
+fn sleep_until(monotonic_ns: u64) {
+    // A child would inherit this: not before it was started.
+    let _inexact_then = nix::sys::prctl::set_timerslack(1);
+    let until = TimeSpec::nanoseconds(i64::try_from(monotonic_ns).unwrap_or(i64::MAX));
+    while clock_nanosleep(
+        ClockId::CLOCK_MONOTONIC,
+        ClockNanosleepFlags::TIMER_ABSTIME,
+        &until,
+    ) == Err(Errno::EINTR)
+    {}
+}
+
+/// Whether the kernel would take a program's privileges away if we traced it: it has more than we have.
+fn gains_privileges(program: &Path) -> bool {
+    if nix::unistd::geteuid().is_root() {
+        return false;
+    }
+    let by_mode = std::fs::metadata(program)
+        .is_ok_and(|file| file.permissions().mode() & (libc::S_ISUID | libc::S_ISGID) != 0);
+    by_mode || has_capabilities(program)
+}
+
+fn has_capabilities(program: &Path) -> bool {
+    let mut value = [0_u8; 64];
+    rustix::fs::getxattr(
+        program.as_os_str().as_bytes(),
+        "security.capability",
+        &mut value[..],
+    )
+    .is_ok()
+}
+
+/// A child that this thread traces.
+struct Tracee {
+    pid: Pid,
+}
+
+/// How far a traced child came.
+enum Loaded {
+    /// It waits.
+    Waits(Tracee, Held),
+    /// It ended before its first instruction: the linker gave up, or somebody killed it.
+    Died(Death),
+}
+
+/// Starts a program that stops itself at its `exec`.
+fn start_traced(command: &mut Command) -> io::Result<Tracee> {
+    let traced = || Ok(ptrace::traceme()?);
+    // SAFETY: between fork and exec the closure makes one system call and touches no memory but errno.
+    unsafe { command.pre_exec(traced) };
+    let child = command.spawn()?;
+    Ok(Tracee {
+        pid: Pid::from_raw(child.id().cast_signed()),
+    })
+}
+
+impl Tracee {
+    /// Takes the child from its `exec` to its first instruction.
+    fn load(self) -> io::Result<Loaded> {
+        if let Stop::Dead(death) = reap::wait_traced(self.pid)? {
+            return Ok(Loaded::Died(death));
+        }
+        match self.run_to_entry() {
+            Ok(held) => Ok(Loaded::Waits(self, held)),
+            // Killed between two requests.
+            Err(Failure::Tracing(Errno::ESRCH)) => Ok(Loaded::Died(self.bury()?)),
+            Err(Failure::Tracing(errno)) => {
+                let _gone_already = nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL);
+                self.bury()?;
+                Err(io::Error::other(format!("it can't be held: {errno}")))
+            }
+            Err(Failure::Died(death)) => Ok(Loaded::Died(death)),
+        }
+    }
+
+    fn run_to_entry(&self) -> Result<Held, Failure> {
+        // Should this process die, the child dies with it instead of being stuck.
+        ptrace::setoptions(self.pid, ptrace::Options::PTRACE_O_EXITKILL)?;
+        let Some(entry) = entry_point(self.pid) else {
+            return Ok(Held::Exec);
+        };
+        let Ok(original) = breakpoint::set(self.pid, entry) else {
+            return Ok(Held::Exec);
+        };
+        let mut pass_on = 0;
+        loop {
+            resume(self.pid, pass_on)?;
+            match reap::wait_traced(self.pid)
+                .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?
+            {
+                Stop::Dead(death) => return Err(Failure::Died(death)),
+                Stop::Signal(libc::SIGTRAP) if breakpoint::reached(self.pid, entry)? => break,
+                // Somebody else's signal: it is the program's business.
+                Stop::Signal(signal) => pass_on = signal,
+            }
+        }
+        breakpoint::clear(self.pid, entry, original)?;
+        Ok(Held::Entry)
+    }
+
+    /// Sleeps until an instant, lets the child go, and says when. That somebody killed it meanwhile is no error.
+    fn release(self, at_monotonic_ns: u64) -> Moment {
+        sleep_until(at_monotonic_ns);
+        let begun = clocks::now();
+        let _killed_meanwhile = ptrace::detach(self.pid, None);
+        begun
+    }
+
+    /// Waits for the end of a child that was killed or is going to be.
+    fn bury(self) -> io::Result<Death> {
+        loop {
+            if let Stop::Dead(death) = reap::wait_traced(self.pid)? {
+                return Ok(death);
+            }
+        }
+    }
+}
+
+enum Failure {
+    Tracing(Errno),
+    Died(Death),
+}
+
+impl From<Errno> for Failure {
+    fn from(errno: Errno) -> Self {
+        Self::Tracing(errno)
+    }
+}
+
+/// Lets a stopped child go on, with a signal if not 0. By number: real-time signals have no name.
+fn resume(pid: Pid, signal: i32) -> nix::Result<()> {
+    // SAFETY: the request takes two numbers and touches no memory of ours.
+    let resumed =
+        unsafe { libc::ptrace(libc::PTRACE_CONT, pid.as_raw(), 0_usize, signal as usize) };
+    Errno::result(resumed).map(drop)
+}
+
+/// Holds a child between `fork` and `exec`, where it waits for a byte.
+fn held_before_exec(
+    mut command: Command,
+    opened: &blocking::Receiver<u64>,
+    tell: &mut impl FnMut(Word),
+) -> io::Result<()> {
+    let (mut there, here) = io::pipe()?;
+    let (wait, mut open) = io::pipe()?;
+    wait_at(&mut command, &here, &wait, &open);
+    std::thread::scope(|scope| {
+        // `spawn` comes back only after the `exec`: the door needs a thread of its own.
+        let starting = scope.spawn(move || {
+            let child = command.spawn();
+            drop((command, here, wait));
+            child.map(|child| Pid::from_raw(child.id().cast_signed()))
+        });
+        let Some(pid) = arrival(&mut there) else {
+            return joined(starting).map(drop);
+        };
+        tell(Word::Started(started(pid)));
+        tell(Word::Held(Held::BeforeExec));
+        match wait_for_release(opened) {
+            Some(at) => {
+                sleep_until(at);
+                let begun = clocks::now();
+                let _killed_meanwhile = open.write_all(&[1]);
+                drop(open);
+                joined(starting)?;
+                tell(Word::Begun(begun));
+            }
+            None => {
+                drop(open);
+                // It gives up by itself: nobody can let it go any more.
+                let _its_own_failure = joined(starting);
+                tell(Word::Failed(io::ErrorKind::Interrupted.into()));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Makes the child say that it is there, and wait until it may go on. The door's far end isn't the child's: it would
+/// never see the door closed.
+fn wait_at(command: &mut Command, here: &PipeWriter, wait: &PipeReader, open: &PipeWriter) {
+    let (here, wait, open) = (here.as_raw_fd(), wait.as_raw_fd(), open.as_raw_fd());
+    // SAFETY: between fork and exec the closure makes system calls on descriptors that live until `spawn` is back.
+    unsafe {
+        command.pre_exec(move || {
+            libc::close(open);
+            let pid = libc::getpid().to_ne_bytes();
+            whole(libc::write(here, pid.as_ptr().cast(), pid.len()), pid.len())?;
+            let mut byte = 0_u8;
+            whole(libc::read(wait, (&raw mut byte).cast(), 1), 1)
+        })
+    };
+}
+
+fn whole(done: isize, all: usize) -> io::Result<()> {
+    if done.cast_unsigned() == all {
+        Ok(())
+    } else {
+        Err(io::Error::from_raw_os_error(libc::ECANCELED))
+    }
+}
+
+/// The child's process id, once it waits; none if it never comes to that.
+fn arrival(there: &mut PipeReader) -> Option<Pid> {
+    let mut pid = [0_u8; size_of::<i32>()];
+    there.read_exact(&mut pid).ok()?;
+    Some(Pid::from_raw(i32::from_ne_bytes(pid)))
+}
+
+fn joined<T>(thread: std::thread::ScopedJoinHandle<'_, io::Result<T>>) -> io::Result<T> {
+    thread
+        .join()
+        .unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")))
+}
+
+/// The address of the program's first instruction, as the kernel told the child.
+/// None if the program isn't of this machine's word size.
+fn entry_point(pid: Pid) -> Option<u64> {
+    const ELF_CLASS_64: u8 = 2;
+    const WORD: usize = size_of::<u64>();
+    let mut ident = [0_u8; 5];
+    std::fs::File::open(format!("/proc/{pid}/exe"))
+        .ok()?
+        .read_exact(&mut ident)
+        .ok()?;
+    if &ident[..4] != b"\x7fELF" || ident[4] != ELF_CLASS_64 {
+        return None;
+    }
+    let vector = std::fs::read(format!("/proc/{pid}/auxv")).ok()?;
+    let word = |bytes: &[u8]| bytes.try_into().map(u64::from_ne_bytes).ok();
+    vector.chunks_exact(2 * WORD).find_map(|pair| {
+        let (key, value) = pair.split_at(WORD);
+        (word(key)? == libc::AT_ENTRY).then(|| word(value))?
+    })
+}
+
+/// A stop at one instruction of a traced child.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod breakpoint {
+    use nix::Result;
+    use nix::libc::{self, c_long};
+    use nix::sys::ptrace;
+    use nix::unistd::Pid;
+
+    /// The instruction that traps, and how many bytes of a word it takes.
+    #[cfg(target_arch = "x86_64")]
+    const TRAP: (c_long, c_long) = (0xcc, 0xff);
+    #[cfg(target_arch = "aarch64")]
+    const TRAP: (c_long, c_long) = (0xd420_0000, 0xffff_ffff);
+
+    /// How far the program counter is behind the trap when the child stops.
+    #[cfg(target_arch = "x86_64")]
+    const PAST: u64 = 1;
+    #[cfg(target_arch = "aarch64")]
+    const PAST: u64 = 0;
+
+    #[cfg(target_arch = "x86_64")]
+    fn counter(registers: &mut libc::user_regs_struct) -> &mut u64 {
+        &mut registers.rip
+    }
+    #[cfg(target_arch = "aarch64")]
+    fn counter(registers: &mut libc::user_regs_struct) -> &mut u64 {
+        &mut registers.pc
+    }
+
+    fn address(entry: u64) -> ptrace::AddressType {
+        std::ptr::without_provenance_mut(entry as usize)
+    }
+
+    /// Sets the trap and returns the word that was there.
+    pub(super) fn set(pid: Pid, entry: u64) -> Result<c_long> {
+        let original = ptrace::read(pid, address(entry))?;
+        let (instruction, mask) = TRAP;
+        ptrace::write(pid, address(entry), (original & !mask) | instruction)?;
+        Ok(original)
+    }
+
+    /// Whether the child stopped at the trap.
+    pub(super) fn reached(pid: Pid, entry: u64) -> Result<bool> {
+        let mut registers = ptrace::getregs(pid)?;
+        Ok(*counter(&mut registers) == entry + PAST)
+    }
+
+    /// Takes the trap away and sets the child before the instruction that was there.
+    pub(super) fn clear(pid: Pid, entry: u64, original: c_long) -> Result<()> {
+        ptrace::write(pid, address(entry), original)?;
+        let mut registers = ptrace::getregs(pid)?;
+        *counter(&mut registers) = entry;
+        ptrace::setregs(pid, registers)?;
+        Ok(())
+    }
+}
+
+/// Elsewhere programs are held at their `exec`.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod breakpoint {
+    use nix::Result;
+    use nix::errno::Errno;
+    use nix::unistd::Pid;
+
+    pub(super) fn set(_: Pid, _: u64) -> Result<()> {
+        Err(Errno::ENOSYS)
+    }
+    pub(super) fn reached(_: Pid, _: u64) -> Result<bool> {
+        Ok(false)
+    }
+    pub(super) fn clear(_: Pid, _: u64, (): ()) -> Result<()> {
+        Ok(())
+    }
+}

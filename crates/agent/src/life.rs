@@ -1,0 +1,648 @@
+//! The life of one step: started, perhaps held, perhaps ready, ended by itself or by us, its output told.
+//!
+//! One task owns all of it. Whoever wants something of a step sends it an [`Order`].
+
+use std::future::pending;
+use std::io;
+use std::sync::{Arc, LazyLock, OnceLock};
+use std::time::Duration;
+
+use nix::libc;
+use nix::unistd::Pid;
+use prost::bytes::Bytes;
+use regex::bytes::Regex;
+use rustix::process::{Signal, pidfd_send_signal};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, sleep_until};
+use tonic::Status;
+
+use crate::clocks;
+use crate::held::{self, Door, Started, Word};
+use crate::launch::Launch;
+use crate::procs;
+use crate::ready::{self, LineSought};
+use crate::reap::{Death, Reaper};
+use crate::spool::{Note, Spool};
+use crate::step::{Condition, Exit, Finished, Moment, Reason, Step, StepEvent};
+use crate::{proto, wire};
+
+/// How long a process may take to die of SIGKILL before its step is ended without it.
+const DEATH_LIMIT: Duration = Duration::from_secs(10);
+/// How often it is looked whether the rest of a stopped step's group is gone.
+const GROUP_PAUSE: Duration = Duration::from_millis(5);
+/// How much output goes into one event, bytes.
+const PIECE: usize = 256 << 10;
+
+/// What others want of a step.
+pub(crate) enum Order {
+    /// Let it go at this instant of the monotonic clock.
+    Release(u64),
+    /// End it: with its own signal and grace, or these.
+    Stop {
+        signal: Option<i32>,
+        grace: Option<Duration>,
+    },
+    /// Its trial is over.
+    EndTrial,
+}
+
+/// Where a step's events go. It has room for all that come before the output.
+pub(crate) type Tell = mpsc::Sender<Result<proto::StepEvent, Status>>;
+
+/// What a step needs of its surroundings.
+pub(crate) struct Place {
+    pub(crate) reaper: Arc<Reaper>,
+    /// The step's environment, complete.
+    pub(crate) env: std::collections::BTreeMap<String, String>,
+    pub(crate) folder: std::path::PathBuf,
+    /// Where to put its process id.
+    pub(crate) pid: Arc<OnceLock<i32>>,
+    /// The two files of its streams, which don't exist yet.
+    pub(crate) stdout: std::path::PathBuf,
+    pub(crate) stderr: std::path::PathBuf,
+}
+
+/// Runs a step from its beginning to its last event. `alive` is dropped when its process is gone.
+pub(crate) async fn live(
+    place: Place,
+    step: Step,
+    orders: mpsc::UnboundedReceiver<Order>,
+    tell: Tell,
+    alive: mpsc::Sender<()>,
+) {
+    let life = match begin(place, step, orders, tell.clone()) {
+        Ok(life) => life,
+        Err(reason) => {
+            let finished = never_began(reason);
+            drop(alive);
+            say(&tell, StepEvent::Finished(finished));
+            return;
+        }
+    };
+    let (finished, stdout, stderr) = life.to_its_end().await;
+    drop(alive);
+    for (spool, event) in [
+        (&stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
+        (&stderr, StepEvent::Stderr),
+    ] {
+        if tell_output(spool, event, &tell).await.is_err() {
+            break;
+        }
+    }
+    let _nobody_listens = tell
+        .send(Ok(wire::event(StepEvent::Finished(finished))))
+        .await;
+    drop(tell);
+    tokio::join!(stdout.discard(), stderr.discard());
+}
+
+fn say(tell: &Tell, event: StepEvent) {
+    // Full is impossible before the output; closed is seen by who waits for it.
+    let _nobody_listens = tell.try_send(Ok(wire::event(event)));
+}
+
+async fn tell_output(spool: &Spool, event: fn(Bytes) -> StepEvent, tell: &Tell) -> Result<(), ()> {
+    let mut offset = 0;
+    loop {
+        let piece = spool.read(offset, PIECE);
+        let message = match piece {
+            Ok(piece) if piece.is_empty() => return Ok(()),
+            Ok(piece) => {
+                offset += piece.len() as u64;
+                Ok(wire::event(event(piece.into())))
+            }
+            Err(error) => Err(Status::data_loss(format!(
+                "what the step wrote can't be read back: {error}"
+            ))),
+        };
+        let broken = message.is_err();
+        if tell.send(message).await.is_err() || broken {
+            return Err(());
+        }
+    }
+}
+
+fn never_began(reason: Reason) -> Finished {
+    Finished {
+        reason,
+        exit: None,
+        as_expected: false,
+        begun: None,
+        ended: clocks::now(),
+        usage: None,
+        stdout_bytes: 0,
+        stderr_bytes: 0,
+        truncated: false,
+    }
+}
+
+struct Life {
+    step: Step,
+    reaper: Arc<Reaper>,
+    pid: Arc<OnceLock<i32>>,
+    orders: mpsc::UnboundedReceiver<Order>,
+    tell: Tell,
+    by_shell: bool,
+    stdout: Spool,
+    stderr: Spool,
+    phase: Phase,
+    begun: Option<Moment>,
+    ready: Option<ready::Awaited>,
+    /// The end of the present phase's time.
+    limit: Option<Instant>,
+    doom: Option<Doom>,
+    /// Whoever asked for the step doesn't listen any more.
+    forsaken: bool,
+}
+
+enum Phase {
+    /// Being loaded, or waiting.
+    Held {
+        door: Option<Door>,
+        words: mpsc::UnboundedReceiver<Word>,
+        process: Option<Started>,
+    },
+    /// Running; its main process hasn't been waited for.
+    Running {
+        pid: Pid,
+        death: oneshot::Receiver<Death>,
+    },
+}
+
+/// The step is being ended.
+struct Doom {
+    reason: Reason,
+    /// When it gets SIGKILL; none: it has got it.
+    kill_at: Option<Instant>,
+    /// When nobody waits for it any longer.
+    give_up_at: Instant,
+}
+
+fn begin(
+    place: Place,
+    step: Step,
+    orders: mpsc::UnboundedReceiver<Order>,
+    tell: Tell,
+) -> Result<Life, Reason> {
+    let launch = Launch::find(&step.command, place.env, place.folder.clone())?;
+    let by_shell = launch.by_shell;
+    let system = |error: io::Error| Reason::CannotStart {
+        why: error.to_string(),
+    };
+    let (stdout, out) = io::pipe().map_err(system)?;
+    let (stderr, err) = io::pipe().map_err(system)?;
+    let spool =
+        |pipe, path| Spool::new(pipe, path, step.output_limit, line_sought(&step)).map_err(system);
+    let (stdout, stderr) = (spool(stdout, place.stdout)?, spool(stderr, place.stderr)?);
+    let ready = step
+        .ready
+        .as_ref()
+        .map(|ready| ready::Awaited::new(ready, &place.folder));
+    let (phase, started) = if step.hold {
+        let make = move || Ok(launch.process(out.try_clone()?, err.try_clone()?));
+        let (door, words) = held::hold(make).map_err(system)?;
+        (
+            Phase::Held {
+                door: Some(door),
+                words,
+                process: None,
+            },
+            None,
+        )
+    } else {
+        let at = clocks::now();
+        let (pid, death) = place
+            .reaper
+            .spawn(&mut launch.process(out, err))
+            .map_err(|error| launch.cannot(&error))?;
+        (Phase::Running { pid, death }, Some((pid, at)))
+    };
+    let limit = Instant::now().checked_add(Finished::HOLD_LIMIT);
+    let mut life = Life {
+        step,
+        reaper: place.reaper,
+        pid: place.pid,
+        orders,
+        tell,
+        by_shell,
+        stdout,
+        stderr,
+        phase,
+        begun: None,
+        ready,
+        limit,
+        doom: None,
+        forsaken: false,
+    };
+    if let Some((pid, at)) = started {
+        life.has_started(pid, at);
+        life.has_begun(at);
+    }
+    Ok(life)
+}
+
+fn line_sought(step: &Step) -> Option<LineSought> {
+    let Condition::Line(pattern) = &step.ready.as_ref()?.condition else {
+        return None;
+    };
+    // The request was refused if it isn't one.
+    Regex::new(pattern).ok().map(LineSought::new)
+}
+
+/// What woke a step up.
+enum Event {
+    Order(Order),
+    Word(Option<Word>),
+    Died(Option<Death>),
+    Note(Note),
+    Forsaken,
+    Time,
+}
+
+impl Life {
+    /// Until its process, and its group if it was ended by us, is gone and its streams are read.
+    async fn to_its_end(mut self) -> (Finished, Spool, Spool) {
+        let end = loop {
+            match self.next().await {
+                Event::Order(order) => self.obey(order),
+                Event::Word(Some(Word::Died(death))) => break End::of(death),
+                Event::Word(Some(Word::Failed(error))) => break End::never(error.to_string()),
+                Event::Word(Some(word)) => self.hear(word),
+                Event::Word(None) => break End::never("its thread ended".into()),
+                Event::Died(Some(death)) => break self.with_group(death).await,
+                Event::Died(None) => break End::default(),
+                Event::Note(note) => self.note(note),
+                Event::Forsaken => {
+                    self.forsaken = true;
+                    self.end(Reason::Stopped, libc::SIGKILL, Duration::ZERO);
+                }
+                Event::Time => {
+                    if self.on_time() {
+                        break End::default();
+                    }
+                }
+            }
+        };
+        self.finish(end)
+    }
+
+    async fn next(&mut self) -> Event {
+        let wake_at = self.wake_at();
+        let (word, death) = match &mut self.phase {
+            Phase::Held { words, .. } => (Some(words), None),
+            Phase::Running { death, .. } => (None, Some(death)),
+        };
+        tokio::select! {
+            // The end first: once a process was waited for, nothing may be sent to its number.
+            biased;
+            word = async { match word { Some(words) => words.recv().await, None => pending().await } } => Event::Word(word),
+            death = async { match death { Some(death) => death.await.ok(), None => pending().await } } => Event::Died(death),
+            Some(order) = self.orders.recv() => Event::Order(order),
+            () = self.tell.closed(), if !self.forsaken => Event::Forsaken,
+            note = self.stdout.pump() => Event::Note(note),
+            note = self.stderr.pump() => Event::Note(note),
+            () = sleep_until(wake_at) => Event::Time,
+        }
+    }
+
+    /// The next instant at which something is due.
+    fn wake_at(&self) -> Instant {
+        let doom = self
+            .doom
+            .as_ref()
+            .map(|doom| doom.kill_at.unwrap_or(doom.give_up_at));
+        let limit = self.limit.filter(|_| self.doom.is_none());
+        let ready = self
+            .ready
+            .as_ref()
+            .filter(|_| self.begun.is_some())
+            .map(|ready| ready.ask_at.min(ready.until));
+        let due = [doom, limit, ready].into_iter().flatten().min();
+        due.unwrap_or_else(|| Instant::now() + Duration::from_secs(86400))
+    }
+
+    /// Does what is due. True: the process can't be killed, the step ends without it.
+    fn on_time(&mut self) -> bool {
+        let now = Instant::now();
+        if let Some(doom) = &mut self.doom {
+            if doom.kill_at.is_some_and(|at| at <= now) {
+                doom.kill_at = None;
+                self.signal(libc::SIGKILL);
+            } else if doom.give_up_at <= now {
+                return true;
+            }
+        } else if self.limit.is_some_and(|limit| limit <= now) {
+            match self.phase {
+                Phase::Held { .. } => {
+                    self.end(Reason::NeverReleased, libc::SIGKILL, Duration::ZERO)
+                }
+                Phase::Running { .. } => self.end_politely(Reason::TimedOut),
+            }
+        }
+        self.ask_whether_ready(now);
+        false
+    }
+
+    fn ask_whether_ready(&mut self, now: Instant) {
+        let Some(ready) = self.ready.as_mut().filter(|_| self.begun.is_some()) else {
+            return;
+        };
+        if ready.ask_at <= now && ready.ask() {
+            self.is_ready();
+        } else if ready.until <= now {
+            let why = ready.why();
+            self.ready = None;
+            self.end_politely(Reason::NeverReady { why });
+        }
+    }
+
+    fn is_ready(&mut self) {
+        self.ready = None;
+        say(&self.tell, StepEvent::Ready(clocks::now()));
+    }
+
+    fn hear(&mut self, word: Word) {
+        let Phase::Held { process, door, .. } = &mut self.phase else {
+            return;
+        };
+        match word {
+            Word::Started(started) => {
+                let (pid, at) = (started.pid, started.at);
+                *process = Some(started);
+                self.has_started(pid, at);
+                if self.doom.is_some() {
+                    self.signal(libc::SIGKILL);
+                }
+            }
+            Word::Held(held) => say(&self.tell, StepEvent::Held(held)),
+            Word::Begun(at) => {
+                let Some(Started { pid, .. }) = process.take() else {
+                    return;
+                };
+                *door = None;
+                let death = self.reaper.expect(pid);
+                self.phase = Phase::Running { pid, death };
+                say(&self.tell, StepEvent::Begun(at));
+                self.has_begun(at);
+                if self.doom.is_some() {
+                    self.signal(libc::SIGKILL);
+                }
+            }
+            Word::Died(_) | Word::Failed(_) => {}
+        }
+    }
+
+    fn has_started(&self, pid: Pid, at: Moment) {
+        let _the_fallback_starts_twice = self.pid.set(pid.as_raw());
+        say(
+            &self.tell,
+            StepEvent::Started {
+                pid: pid.as_raw().unsigned_abs(),
+                at,
+            },
+        );
+    }
+
+    fn has_begun(&mut self, at: Moment) {
+        self.begun = Some(at);
+        self.limit = Instant::now().checked_add(self.step.timeout);
+        if let (Some(awaited), Some(ready)) = (&mut self.ready, &self.step.ready) {
+            awaited.begin(ready.timeout);
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        match note {
+            Note::OverLimit => self.end_politely(Reason::OutputLimit),
+            Note::Broken(why) => self.end_politely(Reason::Spool { why }),
+            Note::Line => {
+                if self.ready.is_some() {
+                    self.is_ready();
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Release(at) => {
+                if let Phase::Held {
+                    door: Some(door), ..
+                } = &self.phase
+                {
+                    let _it_died_meanwhile = door.send(at);
+                }
+            }
+            Order::Stop { signal, grace } => {
+                let (signal, grace) = (
+                    signal.unwrap_or(self.step.stop_signal),
+                    grace.unwrap_or(self.step.grace),
+                );
+                self.end(Reason::Stopped, signal, grace);
+            }
+            Order::EndTrial => self.end(Reason::TrialEnded, libc::SIGKILL, Duration::ZERO),
+        }
+    }
+
+    fn end_politely(&mut self, reason: Reason) {
+        self.end(reason, self.step.stop_signal, self.step.grace);
+    }
+
+    /// Begins to end the step. The first reason stays; a shorter grace wins.
+    fn end(&mut self, reason: Reason, signal: i32, grace: Duration) {
+        let now = Instant::now();
+        let kill_at = now
+            .checked_add(grace)
+            .unwrap_or(now + Duration::from_secs(86400));
+        match &mut self.doom {
+            None => {
+                self.doom = Some(Doom {
+                    reason,
+                    kill_at: Some(kill_at),
+                    give_up_at: kill_at + DEATH_LIMIT,
+                })
+            }
+            Some(Doom {
+                kill_at: Some(at),
+                give_up_at,
+                ..
+            }) if kill_at < *at => {
+                (*at, *give_up_at) = (kill_at, kill_at + DEATH_LIMIT);
+            }
+            Some(_) => {}
+        }
+        match &mut self.phase {
+            // Closed, the thread waits for the end that is brought about here. A held program can't obey a signal.
+            Phase::Held { door, .. } => {
+                *door = None;
+                self.signal(libc::SIGKILL);
+            }
+            Phase::Running { .. } => self.signal(signal),
+        }
+    }
+
+    fn signal(&self, signal: i32) {
+        match &self.phase {
+            Phase::Held {
+                process:
+                    Some(Started {
+                        handle: Some(handle),
+                        ..
+                    }),
+                ..
+            } => {
+                let _dead_already = pidfd_send_signal(handle, Signal::KILL);
+            }
+            Phase::Held {
+                process: Some(Started { pid, .. }),
+                ..
+            } => procs::signal_group(pid.as_raw(), libc::SIGKILL),
+            Phase::Held { process: None, .. } => {}
+            Phase::Running { pid, .. } => procs::signal_group(pid.as_raw(), signal),
+        }
+    }
+
+    /// After the end of its main process: if we ended the step, the rest of its group has until the end of the grace.
+    async fn with_group(&mut self, death: Death) -> End {
+        let Phase::Running { pid, .. } = self.phase else {
+            return End::of(death);
+        };
+        let Some(doom) = &self.doom else {
+            return End::of(death);
+        };
+        let (mut kill_at, give_up_at) =
+            (doom.kill_at.unwrap_or_else(Instant::now), doom.give_up_at);
+        // The number stays the group's as long as the group has a member.
+        let rest = || {
+            procs::all()
+                .into_iter()
+                .filter(|process| process.group == pid.as_raw() && !process.zombie)
+        };
+        loop {
+            let now = Instant::now();
+            let left = if now < kill_at {
+                rest().count()
+            } else {
+                rest().filter(procs::kill).count()
+            };
+            if left == 0 || now >= give_up_at {
+                return End::of(death);
+            }
+            tokio::select! {
+                Some(Order::EndTrial) = self.orders.recv() => kill_at = now,
+                _over = self.stdout.pump() => {}
+                _over = self.stderr.pump() => {}
+                () = sleep(GROUP_PAUSE) => {}
+            }
+        }
+    }
+
+    fn finish(mut self, end: End) -> (Finished, Spool, Spool) {
+        for note in [self.stdout.drain(), self.stderr.drain()]
+            .into_iter()
+            .flatten()
+        {
+            let reason = match note {
+                Note::Line => {
+                    self.is_ready();
+                    continue;
+                }
+                Note::OverLimit => Reason::OutputLimit,
+                Note::Broken(why) => Reason::Spool { why },
+            };
+            let never = Instant::now();
+            self.doom.get_or_insert(Doom {
+                reason,
+                kill_at: None,
+                give_up_at: never,
+            });
+        }
+        // A server that becomes a daemon: its first process ends, and it is ready.
+        if self.begun.is_some() && self.ready.as_mut().is_some_and(ready::Awaited::ask) {
+            self.is_ready();
+        }
+        let reason = self.reason(&end);
+        let stopped = self.step.background && reason == Reason::Stopped;
+        let by_itself = reason == Reason::Exited
+            && matches!(end.exit, Some(Exit::Code(code)) if self.step.expect.contains(&code));
+        let finished = Finished {
+            reason,
+            exit: end.exit,
+            as_expected: stopped || by_itself,
+            begun: self.begun,
+            ended: end.at.unwrap_or_else(clocks::now),
+            usage: end.usage,
+            stdout_bytes: self.stdout.seen(),
+            stderr_bytes: self.stderr.seen(),
+            truncated: self.stdout.truncated() || self.stderr.truncated(),
+        };
+        (finished, self.stdout, self.stderr)
+    }
+
+    fn reason(&mut self, end: &End) -> Reason {
+        if let Some(doom) = self.doom.take() {
+            return doom.reason;
+        }
+        if let Some(why) = &end.never {
+            return Reason::CannotStart { why: why.clone() };
+        }
+        if let Some(program) = self.unknown_to_the_shell(end.exit) {
+            return Reason::NotFound { program };
+        }
+        match &self.ready {
+            Some(ready) => Reason::ExitedBeforeReady { why: ready.why() },
+            None => Reason::Exited,
+        }
+    }
+
+    /// The program that a shell looked for in vain: it exits with 127 and says so on its error stream.
+    fn unknown_to_the_shell(&self, exit: Option<Exit>) -> Option<String> {
+        const NOT_FOUND: i32 = 127;
+        static WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            Regex::new(r"(?m)^\S*sh: (?:line )?(?:\d+: )?(.+?): (?:command )?not found$").ok()
+        });
+        if !self.by_shell
+            || exit != Some(Exit::Code(NOT_FOUND))
+            || self.step.expect.contains(&NOT_FOUND)
+        {
+            return None;
+        }
+        let said = self.stderr.read(0, PIECE).ok()?;
+        let program = WORDS
+            .as_ref()?
+            .captures_iter(&said)
+            .last()?
+            .get(1)?
+            .as_bytes()
+            .to_vec();
+        String::from_utf8(program).ok()
+    }
+}
+
+/// The end of a step's process.
+#[derive(Default)]
+struct End {
+    exit: Option<Exit>,
+    usage: Option<crate::step::Usage>,
+    at: Option<Moment>,
+    /// Set if there never was one: the system's words.
+    never: Option<String>,
+}
+
+impl End {
+    fn of(death: Death) -> Self {
+        Self {
+            exit: Some(death.exit),
+            usage: Some(death.usage),
+            at: Some(death.at),
+            never: None,
+        }
+    }
+
+    fn never(why: String) -> Self {
+        Self {
+            never: Some(why),
+            ..Self::default()
+        }
+    }
+}

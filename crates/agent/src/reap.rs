@@ -1,0 +1,200 @@
+//! Waiting for children: how each ended, what it used, and nobody left unwaited for.
+//!
+//! The agent is the subreaper of everything it starts, so that it also gets children that it never started. One place
+//! waits for them all. Threads that trace a child wait for it themselves until they let it go.
+
+use std::collections::HashMap;
+use std::io;
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::unistd::Pid;
+use tokio::sync::oneshot;
+
+use crate::clocks;
+use crate::step::{Exit, Moment, Usage};
+
+/// The end of a child.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Death {
+    pub(crate) exit: Exit,
+    pub(crate) usage: Usage,
+    pub(crate) at: Moment,
+}
+
+/// Waits for the children of the main thread, and for those that a tracing thread has let go.
+#[derive(Default)]
+pub(crate) struct Reaper {
+    awaited: Mutex<HashMap<i32, Awaited>>,
+}
+
+struct Awaited {
+    tell: oneshot::Sender<Death>,
+    /// It is another thread's child, which `wait` for any child doesn't see.
+    elsewhere: bool,
+}
+
+impl Reaper {
+    /// Starts a program whose end is then told.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn spawn(
+        &self,
+        command: &mut Command,
+    ) -> io::Result<(Pid, oneshot::Receiver<Death>)> {
+        let (tell, death) = oneshot::channel();
+        // Locked over the start: its end can't be seen before it is expected.
+        let mut awaited = self.awaited();
+        let pid = command.spawn()?.id().cast_signed();
+        awaited.insert(
+            pid,
+            Awaited {
+                tell,
+                elsewhere: false,
+            },
+        );
+        Ok((Pid::from_raw(pid), death))
+    }
+
+    /// Expects the end of a child of another thread, which mustn't wait for it any more.
+    pub(crate) fn expect(&self, pid: Pid) -> oneshot::Receiver<Death> {
+        let (tell, death) = oneshot::channel();
+        self.awaited().insert(
+            pid.as_raw(),
+            Awaited {
+                tell,
+                elsewhere: true,
+            },
+        );
+        self.reap();
+        death
+    }
+
+    /// Waits for all that have ended; to be called at each SIGCHLD.
+    pub(crate) fn reap(&self) {
+        // Without __WNOTHREAD this would take the stops of children that other threads trace.
+        while let Ok(Some(waited)) = wait4(-1, libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD) {
+            self.tell(waited);
+        }
+        let elsewhere: Vec<i32> = self
+            .awaited()
+            .iter()
+            .filter(|(_, awaited)| awaited.elsewhere)
+            .map(|(pid, _)| *pid)
+            .collect();
+        for pid in elsewhere {
+            if let Ok(Some(waited)) = wait4(pid, libc::WNOHANG | libc::__WALL) {
+                self.tell(waited);
+            }
+        }
+    }
+
+    fn tell(&self, (pid, status, usage): (i32, i32, Usage)) {
+        let Some(exit) = exit(status) else { return };
+        if let Some(awaited) = self.awaited().remove(&pid) {
+            let _nobody_asks_any_more = awaited.tell.send(Death {
+                exit,
+                usage,
+                at: clocks::now(),
+            });
+        }
+    }
+
+    fn awaited(&self) -> MutexGuard<'_, HashMap<i32, Awaited>> {
+        self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether this process has any child at all, dead ones that nobody waited for included.
+pub(crate) fn childless() -> bool {
+    let mut nothing = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT | libc::__WALL;
+    // SAFETY: the pointer is to a live variable of the right type.
+    let waited = unsafe { libc::waitid(libc::P_ALL, 0, nothing.as_mut_ptr(), options) };
+    Errno::result(waited) == Err(Errno::ECHILD)
+}
+
+/// What a traced child did.
+pub(crate) enum Stop {
+    /// It stopped with this signal, which it hasn't got yet.
+    Signal(i32),
+    /// It ended.
+    Dead(Death),
+}
+
+/// Waits until a child that this thread traces stops or ends.
+///
+/// # Errors
+///
+/// The system's: it isn't this thread's child.
+pub(crate) fn wait_traced(pid: Pid) -> io::Result<Stop> {
+    loop {
+        let Some((_, status, usage)) = wait4(pid.as_raw(), libc::__WALL)? else {
+            continue;
+        };
+        if libc::WIFSTOPPED(status) {
+            return Ok(Stop::Signal(libc::WSTOPSIG(status)));
+        }
+        if let Some(exit) = exit(status) {
+            return Ok(Stop::Dead(Death {
+                exit,
+                usage,
+                at: clocks::now(),
+            }));
+        }
+    }
+}
+
+/// None: it stopped or went on, it didn't end.
+fn exit(status: i32) -> Option<Exit> {
+    if libc::WIFEXITED(status) {
+        Some(Exit::Code(libc::WEXITSTATUS(status)))
+    } else if libc::WIFSIGNALED(status) {
+        Some(Exit::Signal(libc::WTERMSIG(status)))
+    } else {
+        None
+    }
+}
+
+/// `wait4`, which alone tells what one child used. None: `WNOHANG`, and nothing has happened.
+fn wait4(pid: i32, options: i32) -> nix::Result<Option<(i32, i32, Usage)>> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both pointers are to live variables of the right types.
+        let waited = unsafe { libc::wait4(pid, &raw mut status, options, usage.as_mut_ptr()) };
+        match Errno::result(waited) {
+            Ok(0) => return Ok(None),
+            // SAFETY: zeroes are a valid rusage, and so is what the kernel wrote.
+            Ok(pid) => {
+                return Ok(Some((
+                    pid,
+                    status,
+                    used(unsafe { usage.assume_init_ref() }),
+                )));
+            }
+            Err(Errno::EINTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+fn used(usage: &libc::rusage) -> Usage {
+    Usage {
+        user: duration(usage.ru_utime),
+        system: duration(usage.ru_stime),
+        max_rss_bytes: usage.ru_maxrss.unsigned_abs() * 1024,
+        voluntary_switches: usage.ru_nvcsw.unsigned_abs(),
+        involuntary_switches: usage.ru_nivcsw.unsigned_abs(),
+    }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    Duration::from_secs(time.tv_sec.unsigned_abs())
+        + Duration::from_micros(time.tv_usec.unsigned_abs())
+}

@@ -1,0 +1,224 @@
+//! One stream of a step, from its pipe into a file, up to a limit.
+//!
+//! The file is there as soon as something was written, and outlives the agent. What comes after the limit, or when
+//! the disk is full, is counted and thrown away: a program must never hang because nobody reads.
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::future::pending;
+use std::io::{self, PipeReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use nix::fcntl::{FcntlArg, fcntl};
+use tokio::net::unix::pipe;
+
+use crate::ready::LineSought;
+
+/// What a pipe holds: a step that writes much isn't stopped each time that the agent isn't on a processor.
+const PIPE: i32 = 256 << 10;
+/// What is read at once.
+const PIECE: usize = 64 << 10;
+
+thread_local! {
+    static PIECE_READ: RefCell<Vec<u8>> = RefCell::new(vec![0; PIECE]);
+}
+
+/// Something about the stream that its step has to know; each is noted once.
+pub(crate) enum Note {
+    /// It is longer than its limit.
+    OverLimit,
+    /// It can't be written to its file.
+    Broken(String),
+    /// The line that was sought was seen.
+    Line,
+}
+
+/// A stream that is being kept.
+pub(crate) struct Spool {
+    pipe: Option<pipe::Receiver>,
+    path: PathBuf,
+    file: Option<File>,
+    limit: u64,
+    seen: u64,
+    kept: u64,
+    broken: bool,
+    sought: Option<LineSought>,
+}
+
+impl Spool {
+    /// Keeps what comes out of a pipe in a file, which is made when the first byte comes.
+    ///
+    /// # Errors
+    ///
+    /// The system's, if the pipe can't be awaited.
+    pub(crate) fn new(
+        pipe: PipeReader,
+        path: PathBuf,
+        limit: u64,
+        sought: Option<LineSought>,
+    ) -> io::Result<Self> {
+        let _as_large_as_it_is = fcntl(&pipe, FcntlArg::F_SETPIPE_SZ(PIPE));
+        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(pipe))?;
+        Ok(Self {
+            pipe: Some(pipe),
+            path,
+            file: None,
+            limit,
+            seen: 0,
+            kept: 0,
+            broken: false,
+            sought,
+        })
+    }
+
+    /// Moves bytes until there is something to note; for ever, if there never is. Cancel safe.
+    pub(crate) async fn pump(&mut self) -> Note {
+        loop {
+            let Some(pipe) = &self.pipe else {
+                return pending().await;
+            };
+            let _read_tells = pipe.readable().await;
+            if let Ok(Some(note)) = self.step() {
+                return note;
+            }
+        }
+    }
+
+    /// Moves what is there now, and doesn't wait for more. At most one pipe full: a writer that outlived its step
+    /// might never stop.
+    pub(crate) fn drain(&mut self) -> Option<Note> {
+        let mut first = None;
+        for _ in 0..=PIPE as usize / PIECE {
+            match self.step() {
+                Ok(note) => first = first.or(note),
+                Err(_) => break,
+            }
+        }
+        first
+    }
+
+    /// Moves one piece.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if there is none now, `UnexpectedEof` if there will never be one.
+    fn step(&mut self) -> io::Result<Option<Note>> {
+        PIECE_READ.with_borrow_mut(|piece| match self.read_pipe(piece) {
+            Ok(0) => {
+                self.pipe = None;
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+            Ok(length) => Ok(self.keep(&piece[..length])),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                Err(error)
+            }
+            Err(error) => {
+                self.pipe = None;
+                Err(error)
+            }
+        })
+    }
+
+    fn read_pipe(&self, piece: &mut [u8]) -> io::Result<usize> {
+        let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
+        pipe.try_read(piece)
+    }
+
+    fn keep(&mut self, piece: &[u8]) -> Option<Note> {
+        let was_over = self.seen > self.limit;
+        self.seen += piece.len() as u64;
+        if let Some(broken) = self.write(piece) {
+            return Some(Note::Broken(broken));
+        }
+        if self.seen > self.limit && !was_over {
+            return Some(Note::OverLimit);
+        }
+        if self
+            .sought
+            .as_mut()
+            .is_some_and(|sought| sought.seen(piece))
+        {
+            self.sought = None;
+            return Some(Note::Line);
+        }
+        None
+    }
+
+    /// Writes as much of a piece as the limit allows. Says why not, the first time.
+    fn write(&mut self, piece: &[u8]) -> Option<String> {
+        let room = self.limit.saturating_sub(self.kept);
+        let length = piece.len().min(usize::try_from(room).unwrap_or(usize::MAX));
+        if self.broken || length == 0 {
+            return None;
+        }
+        let kept = self.kept;
+        let written = self
+            .open()
+            .and_then(|file| file.write_all_at(&piece[..length], kept));
+        match written {
+            Ok(()) => self.kept += length as u64,
+            Err(error) => {
+                self.broken = true;
+                return Some(format!("{}: {error}", self.path.display()));
+            }
+        }
+        None
+    }
+
+    fn open(&mut self) -> io::Result<&File> {
+        if self.file.is_none() {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&self.path)?;
+            self.file = Some(file);
+        }
+        self.file
+            .as_ref()
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Bytes that came, kept or not.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// Whether some of them weren't kept.
+    pub(crate) fn truncated(&self) -> bool {
+        self.kept < self.seen
+    }
+
+    /// A piece of what was kept, from an offset; empty at its end.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let left = usize::try_from(self.kept.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut piece = vec![0; length.min(left)];
+        if let Some(file) = &self.file {
+            file.read_exact_at(&mut piece, offset)?;
+        }
+        Ok(piece)
+    }
+
+    /// Throws away what still comes, until the last writer is gone: a daemon that a step left behind must not be killed
+    /// by a closed pipe.
+    pub(crate) async fn discard(mut self) {
+        self.limit = 0;
+        self.file = None;
+        while let Some(pipe) = &self.pipe {
+            let _read_tells = pipe.readable().await;
+            let _nothing_to_note = self.step();
+        }
+    }
+}

@@ -17,7 +17,7 @@ impl Agent {
                 "an agent speaks to a conductor over its standard input, and this is a terminal"
             ));
         }
-        crate::block_on(async { backsight_agent::serve_stdio().await.into_diagnostic() })?;
+        backsight_agent::serve_stdio().into_diagnostic()?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -66,7 +66,7 @@ impl Listener for Progress {
                 self.say(&format!(" · {phase} · {role} on {host}: {command}"));
             }
             Event::TrialFinished { trial, cell, failure, .. } => {
-                self.bar.set_position(*trial as u64);
+                self.bar.set_position(u64::from(*trial));
                 if let Some(failure) = failure {
                     self.bar.suspend(|| eprintln!("failed: {cell}: {failure}"));
                 }

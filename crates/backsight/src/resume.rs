@@ -27,7 +27,7 @@ impl Resume {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;
-            if study.is_running() {
+            if study.is_measuring() {
                 return Err(miette::miette!(
                     help = "watch it, or stop it with ^C; then resume",
                     "study `{}` is running, in process {}",
@@ -38,7 +38,8 @@ impl Resume {
             // The definitions as they were when the study began: one result set, one way of measuring.
             let documents = store.documents(study.id).await.into_diagnostic()?;
             let of_kind = |kind: &str| -> Vec<Document> {
-                documents.iter().filter(|(k, _)| k == kind).map(|(_, d)| d.clone()).collect()
+                let of_kind = documents.iter().filter(|document| document.kind == kind);
+                of_kind.map(|d| Document::new(d.name.clone(), d.text.as_str())).collect()
             };
             let catalog = Catalog::of_documents(of_kind("benchmark"))?;
             let plan = of_kind("plan").pop().ok_or_else(|| miette::miette!("this study has no plan"))?;

@@ -3,10 +3,11 @@
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
-    Arrangement, BenchmarkName, Cell, Document, Event, HostName, StudyName, Time, did_you_mean,
+    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, StudyName, Time,
+    did_you_mean,
 };
 use backsight_policy::{RunPolicy, RunVerdict};
-use backsight_store::{NewStudy, Store, StudyId};
+use backsight_store::{MetricShape, NewStudy, Store, StudyDocument, StudyId};
 use backsight_study::{Choices, Pursuit, Question, Study, Testbed, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -113,12 +114,8 @@ impl Run {
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let name = match self.name {
-                Some(name) => {
-                    // Said before the lab is touched, not after.
-                    store.check_name_is_free(&name).await.into_diagnostic()?;
-                    name
-                }
-                None => store.free_name(VERB).await.into_diagnostic()?,
+                Some(name) => name,
+                None => free_name(&store).await?,
             };
             let session = Session::open(&arrangement, &name, &self.watching).await?;
             let cells = session.cells()?;
@@ -131,6 +128,16 @@ impl Run {
     }
 }
 
+/// The first of run-1, run-2, … that no study has.
+async fn free_name(store: &Store) -> miette::Result<StudyName> {
+    let studies = store.studies().await.into_diagnostic()?;
+    (1..)
+        .map(|number| format!("{VERB}-{number}"))
+        .find(|name| studies.iter().all(|study| study.name.as_str() != name))
+        .and_then(|name| StudyName::new(name).ok())
+        .ok_or_else(|| miette::miette!("no name is free"))
+}
+
 fn new_study(
     question: &Question,
     catalog: &Catalog,
@@ -139,13 +146,27 @@ fn new_study(
     cells: &[Cell],
     seed: u32,
 ) -> NewStudy {
-    let mut documents = vec![("plan".to_owned(), question.plan.clone())];
-    documents.extend(question.lab.iter().map(|lab| ("lab".to_owned(), lab.clone())));
+    let document = |kind: &str, document: &Document| StudyDocument {
+        kind: kind.to_owned(),
+        name: document.name.clone(),
+        text: document.text.to_string(),
+    };
+    let mut documents = vec![document("plan", &question.plan)];
+    documents.extend(question.lab.iter().map(|lab| document("lab", lab)));
     for benchmark in arrangement.benchmarks.keys() {
         if let Ok(Some(definition)) = catalog.find(benchmark) {
-            documents.push(("benchmark".to_owned(), definition.document.clone()));
+            documents.push(document("benchmark", &definition.document));
         }
     }
+    let shapes = |benchmark: &backsight_model::Benchmark| {
+        let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
+            name: name.clone(),
+            unit: metric.unit,
+            better: metric.better,
+            about: metric.about.clone(),
+        };
+        benchmark.metrics.iter().map(shape).collect()
+    };
     NewStudy {
         name: name.clone(),
         verb: VERB.to_owned(),
@@ -153,11 +174,7 @@ fn new_study(
         arguments: serde_json::to_string(&question.choices).unwrap_or_default(),
         seed,
         cells: cells.to_vec(),
-        metrics: arrangement
-            .benchmarks
-            .iter()
-            .map(|(name, benchmark)| (name.clone(), benchmark.metrics.clone()))
-            .collect(),
+        metrics: arrangement.benchmarks.iter().map(|(name, b)| (name.clone(), shapes(b))).collect(),
     }
 }
 
@@ -230,7 +247,17 @@ impl Session {
         }
         for (host, mut facts) in self.conductor.facts() {
             facts.extend(versions.get(&host).cloned().unwrap_or_default());
-            store.record_facts(id, &host, &facts).await.into_diagnostic()?;
+            let facts = facts.into_iter().collect();
+            for change in store.record_facts(id, &host, &facts).await.into_diagnostic()? {
+                let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+                let message = format!(
+                    "{host} is not what it was when the study began: {} was {}, is {}",
+                    change.fact,
+                    shown(&change.was),
+                    shown(&change.is)
+                );
+                self.events.tell(&Event::Warning { message });
+            }
         }
         let rounds = self.conductor.arrangement().rounds;
         let on_failure = self.conductor.arrangement().on_failure;

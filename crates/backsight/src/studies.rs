@@ -1,0 +1,312 @@
+//! `backsight studies`, `show` and `delete`: what the store has.
+
+use backsight_model::{Ending, Time};
+use backsight_store::{Kept, Store, StudyRow, TrialRow};
+use miette::IntoDiagnostic as _;
+use std::{path::Path, process::ExitCode};
+
+use crate::{cli::Shared, files, list::table};
+
+/// Arguments of `studies`.
+#[derive(Debug, clap::Args)]
+pub struct Studies {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Studies {
+    /// Lists them.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let studies = store.studies().await.into_diagnostic()?;
+            if self.json {
+                let rows: Vec<serde_json::Value> = studies.iter().map(study_as_json).collect();
+                files::print(&format!("{:#}\n", serde_json::Value::from(rows)))?;
+            } else {
+                let mut table = table(&["study", "name", "verb", "state", "measured", "failed", "began"]);
+                for study in &studies {
+                    table.add_row([
+                        study.id.to_string(),
+                        study.name.to_string(),
+                        study.verb.clone(),
+                        study.standing().to_owned(),
+                        study.measured.to_string(),
+                        study.failed.to_string(),
+                        local(study.began),
+                    ]);
+                }
+                files::print(&format!("{table}\n"))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+fn study_as_json(study: &StudyRow) -> serde_json::Value {
+    serde_json::json!({
+        "study": study.id.0,
+        "name": study.name.as_str(),
+        "verb": study.verb,
+        "state": study.standing(),
+        "cells": study.cells,
+        "measured": study.measured,
+        "failed": study.failed,
+        "seed": study.seed,
+        "began": study.began.to_string(),
+        "ended": study.ended.map(|at| at.to_string()),
+    })
+}
+
+/// Arguments of `show`.
+#[derive(Debug, clap::Args)]
+pub struct Show {
+    /// A study's name or number, or the word `benchmark`
+    what: String,
+    /// With `benchmark`: which one
+    name: Option<String>,
+    /// One trial of the study, with its steps
+    #[arg(long, value_name = "N")]
+    trial: Option<u32>,
+    /// With --trial: every output as it was printed
+    #[arg(long, requires = "trial")]
+    raw: bool,
+    /// The plan, the lab and the definitions that the study was made from
+    #[arg(long)]
+    documents: bool,
+    /// What each host was
+    #[arg(long)]
+    hosts: bool,
+}
+
+impl Show {
+    /// Shows it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        if let Some(name) = &self.name {
+            if self.what != "benchmark" {
+                return Err(miette::miette!(
+                    help = "`show STUDY` or `show benchmark NAME`",
+                    "what is a `{}`?",
+                    self.what
+                ));
+            }
+            show_benchmark(shared, name)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.what).await.into_diagnostic()?;
+            let text = match self.trial {
+                Some(number) => trial(&store, &study, number, self.raw).await?,
+                None if self.documents => documents(&store, &study).await?,
+                None if self.hosts => hosts(&store, &study).await?,
+                None => overview(&store, &study).await?,
+            };
+            files::print(&text)?;
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
+    let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
+    let found = backsight_model::BenchmarkName::new(name).ok().map(|name| catalog.find(&name)).transpose()?;
+    let Some(definition) = found.flatten() else {
+        let names = catalog.names();
+        let near = backsight_model::did_you_mean(name, names.iter().map(|n| n.as_str()));
+        let help = near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
+        return Err(miette::miette!(help = help, "no benchmark `{name}` in the catalogue"));
+    };
+    let benchmark = &definition.benchmark;
+    let mut text = format!("{}: {}\n\nroles     ", benchmark.name, benchmark.about);
+    text.push_str(&benchmark.roles.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+    for (system, packages) in &benchmark.needs {
+        text.push_str(&format!("\nneeds     {} ({system})", packages.join(" ")));
+    }
+    text.push_str("\n\n");
+    let mut params = table(&["parameter", "default", "about"]);
+    for (name, param) in &benchmark.params {
+        let mut about = param.about.clone();
+        if !param.choices.is_empty() {
+            let choices: Vec<String> = param.choices.iter().map(ToString::to_string).collect();
+            about.push_str(&format!(" ({})", choices.join(", ")));
+        }
+        let unit = param.unit.as_deref().unwrap_or_default();
+        params.add_row([name.to_string(), format!("{} {unit}", param.default), about]);
+    }
+    let mut metrics = table(&["metric", "unit", "better", "about"]);
+    for (name, metric) in &benchmark.metrics {
+        metrics.add_row([
+            name.to_string(),
+            metric.unit.to_string(),
+            metric.better.to_string(),
+            metric.about.clone(),
+        ]);
+    }
+    text.push_str(&format!("{params}\n\n{metrics}\n\nhow it is run ({}):\n\n", definition.document.name));
+    for line in definition.document.text.lines() {
+        text.push_str(&format!("    {line}\n"));
+    }
+    files::print(&text)
+}
+
+async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
+    let trials = store.trials(study.id).await.into_diagnostic()?;
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    let mut text = format!(
+        "study {}: {} ({}), {}\nbegan {}, seed {}, {} cells, {} trials measured, {} failed\n\n",
+        study.id,
+        study.name,
+        study.verb,
+        study.standing(),
+        local(study.began),
+        study.seed,
+        study.cells,
+        study.measured,
+        study.failed
+    );
+    let results = store.result_set(study.id).await.into_diagnostic()?;
+    text.push_str(&crate::compare::summary(&results));
+    let mut rows = table(&["trial", "round", "cell", "took", "others' cpu", "outcome"]);
+    for trial in &trials {
+        rows.add_row([
+            trial.number.to_string(),
+            trial.round.to_string(),
+            cells.get(trial.cell).map(ToString::to_string).unwrap_or_default(),
+            Time(trial.took).to_string(),
+            format!("{:.0} %", trial.neighbours * 100.0),
+            outcome(trial),
+        ]);
+    }
+    text.push_str(&format!("\n{rows}\n"));
+    if study.standing() == "killed" || study.standing() == "stopped" {
+        text.push_str(&format!("\ngo on with: backsight resume {}\n", study.name));
+    }
+    Ok(text)
+}
+
+fn outcome(trial: &TrialRow) -> String {
+    match &trial.failure {
+        Some(failure) => format!("failed: {failure}"),
+        None if trial.warnings.is_empty() => "measured".into(),
+        None => format!("measured; {}", trial.warnings.join("; ")),
+    }
+}
+
+async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miette::Result<String> {
+    let trials = store.trials(study.id).await.into_diagnostic()?;
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    let trial = trials.iter().find(|trial| trial.number == number).ok_or_else(|| {
+        miette::miette!("study `{}` has no trial {number}: it has 1 to {}", study.name, trials.len())
+    })?;
+    let mut text = format!(
+        "trial {number} of {}: {}, round {}, {}\n{}\n",
+        study.name,
+        cells.get(trial.cell).map(ToString::to_string).unwrap_or_default(),
+        trial.round,
+        local(trial.began),
+        outcome(trial)
+    );
+    for load in &trial.load {
+        let hosts: Vec<String> = load.hosts.iter().map(ToString::to_string).collect();
+        text.push_str(&format!(
+            "processors of {}: {:.2} s available, {:.2} s ours, {:.2} s others', {:.2} s interrupts, {:.2} s stolen\n",
+            hosts.join(", "),
+            load.available,
+            load.ours,
+            load.others,
+            load.interrupts,
+            load.stolen
+        ));
+    }
+    for step in store.steps(study.id, number).await.into_diagnostic()? {
+        text.push_str(&format!(
+            "\n{} of {} on {}: {}\n  {}, {}, user {:.2} s, system {:.2} s\n",
+            step.phase,
+            step.role,
+            step.host,
+            step.command.trim(),
+            ending(&step.ending),
+            Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
+            step.usage.user,
+            step.usage.sys
+        ));
+        for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
+            text.push_str(&output(store, name, kept, raw).await?);
+        }
+    }
+    Ok(text)
+}
+
+async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Result<String> {
+    let Some(reference) = &kept.raw else { return Ok(String::new()) };
+    if !raw {
+        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed));
+    }
+    let bytes = store.raw(reference).await.into_diagnostic()?;
+    let mut text = format!("  {name}, {} bytes:\n", kept.printed);
+    text.push_str(&String::from_utf8_lossy(&bytes));
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// How a program ended, in words.
+fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Exit(code) => format!("exited with code {code}"),
+        Ending::Signal(number) => format!("killed by signal {number}"),
+        Ending::TimedOut => "took longer than its limit".into(),
+        Ending::TooMuchOutput => "printed more than its limit".into(),
+        Ending::NeverReady => "never became ready".into(),
+        Ending::NotFound => "no such program".into(),
+        Ending::Refused(why) => why.clone(),
+        Ending::Stopped => "stopped".into(),
+        Ending::Lost => "its host went away".into(),
+    }
+}
+
+async fn documents(store: &Store, study: &StudyRow) -> miette::Result<String> {
+    let documents = store.documents(study.id).await.into_diagnostic()?;
+    Ok(documents.iter().map(|d| format!("# {}: {}\n\n{}\n", d.kind, d.name, d.text)).collect())
+}
+
+async fn hosts(store: &Store, study: &StudyRow) -> miette::Result<String> {
+    let results = store.result_set(study.id).await.into_diagnostic()?;
+    let mut text = String::new();
+    for (host, facts) in &results.hosts {
+        let mut rows = table(&["fact", "value"]);
+        for (fact, value) in facts {
+            rows.add_row([fact, value]);
+        }
+        text.push_str(&format!("host {host}\n{rows}\n\n"));
+    }
+    Ok(text)
+}
+
+/// Arguments of `delete`.
+#[derive(Debug, clap::Args)]
+pub struct Delete {
+    /// The study: its name or its number
+    study: String,
+}
+
+impl Delete {
+    /// Deletes it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.study).await.into_diagnostic()?;
+            store.delete(study.id).await.into_diagnostic()?;
+            files::print(&format!("deleted study {} ({})\n", study.id, study.name))?;
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}
+
+/// A time as this machine's clock shows it.
+fn local(at: jiff::Timestamp) -> String {
+    at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}

@@ -1,1 +1,109 @@
-//! Not built yet.
+//! Where everything that was measured is kept: studies, their trials, steps and samples in SQLite, and what was
+//! printed, as it was printed, in a folder beside it.
+//!
+//! ```text
+//! DIR/backsight.db         studies, documents, facts, trials, steps, samples
+//! DIR/raw/ab/cdef….zst     what was printed: zstd, addressed by the BLAKE3 hash of its content
+//! DIR/lock                 held for moments, so that raw objects aren't swept while a trial is being recorded
+//! ```
+//!
+//! A trial that [`Store::record_trial`] has returned from is on disk, raw outputs and all; one that it hasn't
+//! returned from leaves no trace but perhaps raw objects that nothing refers to, which the next sweep removes.
+//!
+//! Refuses: to record the same cell of the same round twice, to compute anything with the samples, to open a store
+//! that a newer Backsight has written, and to guess what a damaged file said.
+
+mod database;
+mod error;
+mod holder;
+mod packed;
+mod raw;
+mod results;
+mod runner;
+mod study;
+mod trial;
+
+pub use error::StoreError;
+pub use raw::{RawRef, Swept};
+pub use runner::Runner;
+pub use study::{ChangedFact, MetricShape, NewStudy, StudyDocument, StudyId, StudyRow};
+pub use trial::{Kept, Observed, StepRow, TrialRow};
+
+use database::Database;
+use raw::RawFolder;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long a store waits for another process before it says that it is locked.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A store that is open.
+#[derive(Debug, Clone)]
+pub struct Store {
+    dir: PathBuf,
+    database: Database,
+    raw: RawFolder,
+}
+
+impl Store {
+    /// Opens the store in this folder, making both when they aren't there.
+    ///
+    /// # Errors
+    /// The folder can't be made or written, the disk is full, another process holds the store for longer than five
+    /// seconds, its file is damaged, or a newer Backsight has written it.
+    pub async fn open(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_patiently(dir, PATIENCE).await
+    }
+
+    /// Opens the store in this folder if there is one.
+    ///
+    /// # Errors
+    /// There is none; else as [`Store::open`].
+    pub async fn open_existing(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let dir = dir.as_ref();
+        if !database::file_in(dir).is_file() {
+            return Err(StoreError::NoStore { dir: dir.into() });
+        }
+        Self::open(dir).await
+    }
+
+    /// As [`Store::open`], waiting this long where another process holds the store.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub async fn open_patiently(
+        dir: impl AsRef<Path>,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
+        let dir = dir.as_ref();
+        let raw = RawFolder::open(dir, patience)?;
+        let database = Database::open(dir, patience, &raw).await?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            database,
+            raw,
+        })
+    }
+
+    /// The folder that it is in.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Closes it and waits until the database's files are settled. A store that is only dropped is as durable, but
+    /// leaves its write-ahead log for the next one to clean up.
+    pub async fn close(self) {
+        self.database.close().await;
+    }
+
+    /// What a step printed.
+    ///
+    /// # Errors
+    /// The object is missing or damaged.
+    pub async fn raw(&self, raw: &RawRef) -> Result<Vec<u8>, StoreError> {
+        let (folder, raw) = (self.raw.clone(), *raw);
+        raw::off_the_loop(move || folder.read(&raw)).await
+    }
+}

@@ -1,0 +1,261 @@
+//! The database behind a store: opening, schema, transactions, and what its errors mean.
+//!
+//! This is the only place that knows that it is SQLite. The queries elsewhere use `$1` placeholders and what
+//! PostgreSQL understands too.
+//!
+//! Refuses: to go on with a schema that it doesn't know.
+
+use sqlx::{
+    ConnectOptions, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
+    migrate::{MigrateError, Migration, MigrationType, Migrator},
+    sqlite::{
+        SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
+    },
+};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+use crate::{StoreError, holder, raw::RawFolder};
+
+/// Schema changes, oldest first. A published one is never edited: add the next.
+const MIGRATIONS: &[(i64, &str, &str)] =
+    &[(1, "studies", include_str!("../migrations/0001_studies.sql"))];
+
+/// Rows that the database's thread may be ahead of us; the default of 50 costs a third of a large read.
+const ROWS_AHEAD: usize = 1024;
+
+/// Less free space than this is a full disk, whatever SQLite calls the error.
+const NO_ROOM: u64 = 256 * 1024;
+
+/// The kind of database, for the types of queries.
+pub(crate) type Kind = Sqlite;
+/// A row of an answer.
+pub(crate) type AnswerRow = SqliteRow;
+
+/// The database's file in a store's folder.
+pub(crate) fn file_in(dir: &Path) -> PathBuf {
+    dir.join("backsight.db")
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Database {
+    pool: SqlitePool,
+    path: PathBuf,
+}
+
+impl Database {
+    pub(crate) async fn open(
+        dir: &Path,
+        patience: Duration,
+        lock: &RawFolder,
+    ) -> Result<Self, StoreError> {
+        let path = file_in(dir);
+        let options = SqliteConnectOptions::new()
+            .filename(&path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A commit is on disk when it returns: FULL, not WAL's usual NORMAL.
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(patience)
+            .row_buffer_size(ROWS_AHEAD)
+            .disable_statement_logging();
+        let pool = SqlitePoolOptions::new()
+            .max_connections(4)
+            .acquire_timeout(patience * 2)
+            .test_before_acquire(false)
+            .connect_with(options)
+            .await
+            .map_err(|error| fault(&path, error))?;
+        let database = Self { pool, path };
+        database.migrate(lock).await?;
+        Ok(database)
+    }
+
+    pub(crate) async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    pub(crate) fn pool(&self) -> &SqlitePool {
+        &self.pool
+    }
+
+    /// A transaction that will write. It takes the write lock at once: one that reads first and takes it later
+    /// fails where it could have waited.
+    pub(crate) async fn begin(&self) -> Result<Transaction<'static, Kind>, StoreError> {
+        self.pool
+            .begin_with("BEGIN IMMEDIATE")
+            .await
+            .map_err(|error| self.fault(error))
+    }
+
+    /// What an error of the database means to a person.
+    pub(crate) fn fault(&self, error: sqlx::Error) -> StoreError {
+        fault(&self.path, error)
+    }
+
+    /// A column of a row.
+    pub(crate) fn column<'r, T>(&self, row: &'r AnswerRow, index: usize) -> Result<T, StoreError>
+    where
+        T: sqlx::Decode<'r, Kind> + sqlx::Type<Kind>,
+    {
+        row.try_get(index).map_err(|error| self.fault(error))
+    }
+
+    /// A whole number that can't be negative.
+    pub(crate) fn whole<N: TryFrom<i64>>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+    ) -> Result<N, StoreError> {
+        let number: i64 = self.column(row, index)?;
+        N::try_from(number).map_err(|_| self.strange("a whole number in range", number))
+    }
+
+    /// A text that says something by itself: a name, a unit, a time.
+    pub(crate) fn parsed<T: FromStr>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<T, StoreError> {
+        let text: &str = self.column(row, index)?;
+        text.parse().map_err(|_| self.strange(expected, text))
+    }
+
+    /// A JSON text.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<T, StoreError> {
+        let text: &str = self.column(row, index)?;
+        serde_json::from_str(text).map_err(|_| self.strange(expected, text))
+    }
+
+    /// A stored value that nobody could have stored.
+    pub(crate) fn strange(&self, expected: &'static str, value: impl ToString) -> StoreError {
+        StoreError::Content {
+            path: self.path.clone(),
+            expected,
+            value: value.to_string().chars().take(80).collect(),
+        }
+    }
+
+    async fn migrate(&self, lock: &RawFolder) -> Result<(), StoreError> {
+        let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
+        match self.schema().await? {
+            Some(found) if found == known => return Ok(()),
+            Some(found) if found > known => {
+                return Err(StoreError::Newer {
+                    path: self.path.clone(),
+                    found,
+                    known,
+                });
+            }
+            _ => {}
+        }
+        // Two processes that open a new store together must not both make its tables.
+        let _alone = lock.alone().await?;
+        let migrations = MIGRATIONS
+            .iter()
+            .map(|(version, name, sql)| {
+                Migration::new(
+                    *version,
+                    (*name).into(),
+                    MigrationType::Simple,
+                    sql.into_sql_str(),
+                    false,
+                )
+            })
+            .collect();
+        Migrator::with_migrations(migrations)
+            .run(&self.pool)
+            .await
+            .map_err(|error| match error {
+                MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+                    self.fault(error)
+                }
+                other => StoreError::Damaged {
+                    path: self.path.clone(),
+                    detail: other.to_string(),
+                },
+            })
+    }
+
+    /// The number of the newest schema change that was made; `None` in a new database.
+    async fn schema(&self) -> Result<Option<i64>, StoreError> {
+        let newest = sqlx::query_scalar("SELECT MAX(version) FROM _sqlx_migrations")
+            .fetch_one(&self.pool)
+            .await;
+        match newest {
+            Ok(version) => Ok(version),
+            // SQLITE_ERROR: there is no such table.
+            Err(error) if code(&error) == Some(1) => Ok(None),
+            Err(error) => Err(self.fault(error)),
+        }
+    }
+}
+
+/// SQLite's extended result code.
+fn code(error: &sqlx::Error) -> Option<u32> {
+    error.as_database_error()?.code()?.parse().ok()
+}
+
+fn fault(path: &Path, error: sqlx::Error) -> StoreError {
+    const BUSY: u32 = 5;
+    const LOCKED: u32 = 6;
+    const READ_ONLY: u32 = 8;
+    const IO_ERROR: u32 = 10;
+    const CORRUPT: u32 = 11;
+    const FULL: u32 = 13;
+    const CANNOT_OPEN: u32 = 14;
+    const NOT_A_DATABASE: u32 = 26;
+
+    let path = path.to_owned();
+    // The low byte is the primary result code.
+    match code(&error).map(|code| code & 0xff) {
+        Some(BUSY | LOCKED) => locked(path),
+        Some(FULL) => StoreError::Full { path },
+        Some(IO_ERROR | CANNOT_OPEN) if no_room(&path) => StoreError::Full { path },
+        Some(READ_ONLY | CANNOT_OPEN) => StoreError::File {
+            doing: "write",
+            path,
+            source: io::Error::other(error.to_string()),
+        },
+        Some(CORRUPT | NOT_A_DATABASE) => StoreError::Damaged {
+            path,
+            detail: error.to_string(),
+        },
+        _ => match error {
+            sqlx::Error::PoolTimedOut => locked(path),
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
+                StoreError::Damaged {
+                    path,
+                    detail: error.to_string(),
+                }
+            }
+            source => StoreError::Database { path, source },
+        },
+    }
+}
+
+fn locked(path: PathBuf) -> StoreError {
+    let beside = |suffix: &str| {
+        let mut name = path.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    };
+    let by = holder::of_any(&[&path, &beside("-shm"), &beside("-wal")]);
+    StoreError::Locked { path, by }
+}
+
+fn no_room(path: &Path) -> bool {
+    let dir = path.parent().unwrap_or(path);
+    rustix::fs::statvfs(dir).is_ok_and(|fs| fs.f_bavail * fs.f_frsize < NO_ROOM)
+}

@@ -1,0 +1,200 @@
+//! What can go wrong with a store, in words that say what to do about it.
+
+use std::{io, path::PathBuf};
+
+use crate::RawRef;
+
+/// Why a store couldn't do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no store in the folder.
+    #[error(
+        "there is no store in {}: nothing has been measured there yet; `backsight run` makes one, or name another folder",
+        dir.display()
+    )]
+    NoStore {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The folder or a file in it can't be written or read.
+    #[error(
+        "can't {doing} {}: {source}; a store needs a folder that you may write to: mend its permissions or name another folder",
+        path.display()
+    )]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// No room is left where the store is.
+    #[error(
+        "the disk that {} is on is full: nothing half-written was kept; make room (`backsight delete STUDY` frees some), then `backsight resume` the study",
+        path.display()
+    )]
+    Full {
+        /// The store, or the file that had no room.
+        path: PathBuf,
+    },
+    /// Another process holds the store.
+    #[error(
+        "the store {} is locked {by}: wait until that is done or end it, then try again; a study that was stopped by this goes on with `backsight resume`",
+        path.display()
+    )]
+    Locked {
+        /// The database or lock file.
+        path: PathBuf,
+        /// Who holds it, as far as the system tells: `by process 123 (sqlite3)`.
+        by: String,
+    },
+    /// The store was written by a newer Backsight.
+    #[error(
+        "the store {} has schema {found}, this Backsight knows none above {known}: use the newer Backsight that wrote it, or another folder",
+        path.display()
+    )]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its schema's number.
+        found: i64,
+        /// The newest schema that this program knows.
+        known: i64,
+    },
+    /// The database is damaged, or no database of ours.
+    #[error(
+        "the store {} is damaged or is no store of Backsight: {detail}; move it away and put a copy back, or name another folder",
+        path.display()
+    )]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// A raw object isn't what it was.
+    #[error(
+        "raw output {raw} is damaged: {}: {detail}; the samples taken from it are in the database still, the trial can be measured anew in another study",
+        path.display()
+    )]
+    RawDamaged {
+        /// The object.
+        raw: RawRef,
+        /// Its file.
+        path: PathBuf,
+        /// What was found.
+        detail: String,
+    },
+    /// A study of that name exists.
+    #[error(
+        "there is a study `{name}` already ({state}): choose another name, go on with it (`backsight resume {name}`), or remove it (`backsight delete {name}`)"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Where the existing study stands.
+        state: String,
+    },
+    /// No study is called that.
+    #[error("there is no study `{asked}`: {}", known_studies(suggestion.as_deref(), known))]
+    NoSuchStudy {
+        /// The name or number that was asked for.
+        asked: String,
+        /// The name that was perhaps meant.
+        suggestion: Option<String>,
+        /// The newest studies that there are.
+        known: Vec<String>,
+    },
+    /// The study is being run by another process.
+    #[error(
+        "study `{name}` is being measured by process {pid}: wait until it is done, or stop it (`kill -INT {pid}`) and try again"
+    )]
+    InUse {
+        /// The study.
+        name: String,
+        /// The process.
+        pid: u32,
+    },
+    /// The study has no such trial.
+    #[error("study {study} has no trial {trial}: `backsight show {study}` lists its trials")]
+    NoSuchTrial {
+        /// The study.
+        study: i64,
+        /// The trial asked for.
+        trial: u32,
+    },
+    /// A trial was to be recorded that is there already.
+    #[error(
+        "trial {trial} (cell {cell}, round {round}) of study {study} is recorded already: it is not recorded twice, so that no sample is doubled"
+    )]
+    Twice {
+        /// The study.
+        study: i64,
+        /// The trial's number.
+        trial: u32,
+        /// The cell's number in the plan.
+        cell: usize,
+        /// The round.
+        round: u32,
+    },
+    /// Something was to be recorded that doesn't belong to its study.
+    #[error("this doesn't belong to study {study}: {what}")]
+    Stray {
+        /// The study.
+        study: i64,
+        /// What doesn't fit.
+        what: String,
+    },
+    /// A stored value can't be understood.
+    #[error(
+        "the store {} says `{value}` where {expected} should be: it was changed by something else, or damaged; put a copy back",
+        path.display()
+    )]
+    Content {
+        /// The database.
+        path: PathBuf,
+        /// What was expected.
+        expected: &'static str,
+        /// What stands there.
+        value: String,
+    },
+    /// The program is about to end and starts nothing new.
+    #[error("Backsight is being stopped: the store takes nothing new; `backsight resume` goes on")]
+    Stopping,
+    /// Anything else that the database says.
+    #[error("the store {}: {source}", path.display())]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What it said.
+        source: sqlx::Error,
+    },
+}
+
+impl StoreError {
+    /// An error of the file system, told apart by what can be done about it.
+    pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            _ => Self::File {
+                doing,
+                path,
+                source,
+            },
+        }
+    }
+}
+
+fn known_studies(suggestion: Option<&str>, known: &[String]) -> String {
+    match (suggestion, known) {
+        (Some(name), _) => format!("did you mean `{name}`? `backsight studies` lists all"),
+        (None, []) => "the store holds none yet; `backsight run` makes one".to_owned(),
+        (None, known) => format!(
+            "the newest are {}; `backsight studies` lists all",
+            known.join(", ")
+        ),
+    }
+}

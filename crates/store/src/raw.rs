@@ -1,0 +1,279 @@
+//! What was printed, as it was printed: zstd files named by the BLAKE3 hash of their content. The same content is
+//! kept once.
+//!
+//! Files are written with `std::fs` and not through a library for folders and buckets, because those don't wait
+//! until a file is on the disk, and a trial whose raw output may vanish isn't durable. A bucket can become a second
+//! way when somebody has one.
+//!
+//! Refuses: to hand out an object whose content isn't what its name says.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt,
+    fs::{self, File, TryLockError},
+    io::{self, Write},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::{Duration, Instant},
+};
+use tempfile::NamedTempFile;
+
+use crate::{StoreError, holder};
+
+/// zstd's fastest ordinary level: the next trial waits for this.
+const LEVEL: i32 = 1;
+/// Beginning of the names of files that aren't objects yet.
+const UNFINISHED: &str = ".new-";
+/// How often a lock that is held is asked for again.
+const ASK_AGAIN: Duration = Duration::from_millis(5);
+
+/// The address of a raw output: the BLAKE3 hash of its content, 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RawRef(blake3::Hash);
+
+impl RawRef {
+    /// The address of this content.
+    pub fn of(content: &[u8]) -> Self {
+        Self(blake3::hash(content))
+    }
+}
+
+impl fmt::Display for RawRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.to_hex())
+    }
+}
+
+/// A text that is no address of a raw output.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a raw output's address is 64 hexadecimal digits")]
+pub struct BadRawRef;
+
+impl FromStr for RawRef {
+    type Err = BadRawRef;
+
+    fn from_str(text: &str) -> Result<Self, BadRawRef> {
+        blake3::Hash::from_hex(text)
+            .map(Self)
+            .map_err(|_| BadRawRef)
+    }
+}
+
+/// What a sweep removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Swept {
+    /// Raw objects that nothing referred to any more.
+    pub objects: u64,
+    /// Their size on disk, in bytes.
+    pub bytes: u64,
+}
+
+/// The folder of raw objects, and the store's lock.
+#[derive(Debug, Clone)]
+pub(crate) struct RawFolder {
+    dir: PathBuf,
+    lock: PathBuf,
+    patience: Duration,
+}
+
+impl RawFolder {
+    pub(crate) fn open(store: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let dir = store.join("raw");
+        fs::create_dir_all(&dir).map_err(|e| StoreError::file("make", &dir, e))?;
+        let folder = Self {
+            dir,
+            lock: store.join("lock"),
+            patience,
+        };
+        // Whether the store can be written is found out here, not after the first trial.
+        folder.lock_file()?;
+        Ok(folder)
+    }
+
+    /// Holds off sweeps until it is dropped. Taken before objects are written, kept until they are referred to.
+    pub(crate) async fn unswept(&self) -> Result<File, StoreError> {
+        self.lock_within(self.patience, File::try_lock_shared).await
+    }
+
+    /// Waits until nobody holds off sweeps, and lets nobody do it until it is dropped.
+    pub(crate) async fn alone(&self) -> Result<File, StoreError> {
+        self.lock_within(self.patience, File::try_lock).await
+    }
+
+    /// As [`RawFolder::alone`], at once or not at all.
+    pub(crate) async fn alone_at_once(&self) -> Result<File, StoreError> {
+        self.lock_within(Duration::ZERO, File::try_lock).await
+    }
+
+    async fn lock_within(
+        &self,
+        patience: Duration,
+        lock: fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<File, StoreError> {
+        let file = self.lock_file()?;
+        let until = Instant::now() + patience;
+        loop {
+            match lock(&file) {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    tokio::time::sleep(ASK_AGAIN).await;
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Locked {
+                        path: self.lock.clone(),
+                        by: holder::of_any(&[&self.lock]),
+                    });
+                }
+                Err(TryLockError::Error(e)) => return Err(self.fault("lock", &self.lock, e)),
+            }
+        }
+    }
+
+    fn lock_file(&self) -> Result<File, StoreError> {
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&self.lock)
+            .map_err(|e| self.fault("open", &self.lock, e))
+    }
+
+    /// Where an object is: `ab/cdef….zst`.
+    pub(crate) fn path_of(&self, raw: &RawRef) -> PathBuf {
+        let hex = raw.0.to_hex();
+        let (folder, name) = hex.split_at(2);
+        self.dir.join(folder).join(format!("{name}.zst"))
+    }
+
+    /// Keeps these contents; they are on disk, and found there after a crash, when it returns. Blocks.
+    pub(crate) fn keep(&self, contents: &[Vec<u8>]) -> Result<Vec<RawRef>, StoreError> {
+        let mut fresh: Vec<(NamedTempFile, PathBuf)> = Vec::new();
+        let mut seen = HashSet::new();
+        let mut folders = BTreeSet::new();
+        let mut refs = Vec::with_capacity(contents.len());
+        for content in contents {
+            let raw = RawRef::of(content);
+            let path = self.path_of(&raw);
+            folders.extend(path.parent().map(Path::to_owned));
+            if seen.insert(raw) && !path.exists() {
+                fresh.push((self.unfinished(content)?, path));
+            }
+            refs.push(raw);
+        }
+        // All are written before the first is waited for: a journal is then committed once, not once a file.
+        for (file, path) in &fresh {
+            let synced = file.as_file().sync_data();
+            synced.map_err(|e| self.fault("write", path, e))?;
+        }
+        let mut new_folder = false;
+        for folder in &folders {
+            match fs::create_dir(folder) {
+                Ok(()) => new_folder = true,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(self.fault("make", folder, e)),
+            }
+        }
+        for (file, path) in fresh {
+            file.persist(&path)
+                .map_err(|e| self.fault("write", &path, e.error))?;
+        }
+        // Folders of objects that were there already too: another process may have put them there just now.
+        for folder in folders.iter().chain(new_folder.then_some(&self.dir)) {
+            let synced = File::open(folder).and_then(|folder| folder.sync_all());
+            synced.map_err(|e| self.fault("write", folder, e))?;
+        }
+        Ok(refs)
+    }
+
+    fn unfinished(&self, content: &[u8]) -> Result<NamedTempFile, StoreError> {
+        let fault = |e| self.fault("write", &self.dir, e);
+        let packed = zstd::bulk::compress(content, LEVEL).map_err(fault)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .permissions(fs::Permissions::from_mode(0o644))
+            .tempfile_in(&self.dir)
+            .map_err(fault)?;
+        file.write_all(&packed).map_err(fault)?;
+        Ok(file)
+    }
+
+    /// The content of an object. Blocks.
+    pub(crate) fn read(&self, raw: &RawRef) -> Result<Vec<u8>, StoreError> {
+        let path = self.path_of(raw);
+        let damaged = |detail: String| StoreError::RawDamaged {
+            raw: *raw,
+            path: path.clone(),
+            detail,
+        };
+        let packed = fs::read(&path).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => damaged("its file is missing".into()),
+            _ => self.fault("read", &path, e),
+        })?;
+        let content = zstd::stream::decode_all(packed.as_slice())
+            .map_err(|e| damaged(format!("it can't be unpacked ({e})")))?;
+        if RawRef::of(&content) == *raw {
+            Ok(content)
+        } else {
+            Err(damaged("its content is another one".into()))
+        }
+    }
+
+    /// Removes every object but these, and what a killed process left unfinished. Blocks; call it [`alone`].
+    ///
+    /// [`alone`]: RawFolder::alone
+    pub(crate) fn sweep(&self, keep: &HashSet<RawRef>) -> Result<Swept, StoreError> {
+        let mut swept = Swept::default();
+        for entry in self.entries(&self.dir)? {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(UNFINISHED) {
+                self.remove(&entry.path())?;
+            } else if name.len() == 2 && entry.path().is_dir() {
+                for object in self.entries(&entry.path())? {
+                    let path = object.path();
+                    let file = object.file_name();
+                    let raw = file
+                        .to_string_lossy()
+                        .strip_suffix(".zst")
+                        .and_then(|rest| format!("{name}{rest}").parse::<RawRef>().ok());
+                    // What isn't named like an object isn't ours to remove.
+                    if raw.is_some_and(|raw| !keep.contains(&raw)) {
+                        swept.bytes += object.metadata().map_or(0, |meta| meta.len());
+                        swept.objects += 1;
+                        self.remove(&path)?;
+                    }
+                }
+            }
+        }
+        Ok(swept)
+    }
+
+    fn entries(&self, dir: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
+        fs::read_dir(dir)
+            .and_then(Iterator::collect)
+            .map_err(|e| self.fault("read", dir, e))
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StoreError> {
+        match fs::remove_file(path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(self.fault("remove", path, e)),
+            _ => Ok(()),
+        }
+    }
+
+    fn fault(&self, doing: &'static str, path: &Path, error: io::Error) -> StoreError {
+        StoreError::file(doing, path, error)
+    }
+}
+
+/// Runs a job that blocks where it doesn't hold up whoever waits for events.
+pub(crate) async fn off_the_loop<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(job).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(_) => Err(StoreError::Stopping),
+    }
+}

@@ -1,0 +1,677 @@
+//! Studies in the store: made, listed, found, claimed by who runs them, deleted.
+//!
+//! Refuses: two studies of one name, and to delete or claim a study that another process measures.
+
+use backsight_model::{
+    BenchmarkName, Better, Cell, HostName, MetricName, StudyName, StudyState, Unit, nearest,
+};
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Transaction};
+use std::{collections::HashSet, fmt};
+
+use crate::{
+    RawRef, Runner, Store, StoreError, Swept,
+    database::{AnswerRow, Kind},
+    raw,
+};
+
+/// Rows a statement; SQLite takes at most 32,766 values in one.
+pub(crate) const ROWS_AT_ONCE: usize = 500;
+
+/// A study's number in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StudyId(pub i64);
+
+impl fmt::Display for StudyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A document that a study was made from, as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StudyDocument {
+    /// What it is: `plan`, `lab`, `benchmark`.
+    pub kind: String,
+    /// Its name: a benchmark's, or the file's.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// What must be known of a metric to read its samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricShape {
+    /// Its name.
+    pub name: MetricName,
+    /// The unit of its samples.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One line about it.
+    pub about: String,
+}
+
+/// A study that is about to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewStudy {
+    /// Its name.
+    pub name: StudyName,
+    /// The verb that it is a study of: `run`, …
+    pub verb: String,
+    /// Everything that it was made from, so that it can be resumed and published.
+    pub documents: Vec<StudyDocument>,
+    /// The arguments of the verb, as JSON.
+    pub arguments: String,
+    /// Seed of its order.
+    pub seed: u32,
+    /// Its cells, in the plan's order.
+    pub cells: Vec<Cell>,
+    /// The metrics of each benchmark, in the definition's order.
+    pub metrics: IndexMap<BenchmarkName, Vec<MetricShape>>,
+}
+
+/// A study as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyRow {
+    /// Its number.
+    pub id: StudyId,
+    /// Its name.
+    pub name: StudyName,
+    /// The verb that it is a study of.
+    pub verb: String,
+    /// The arguments of the verb, as JSON.
+    pub arguments: String,
+    /// Seed of its order.
+    pub seed: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// When it was stopped or had its verdict.
+    pub ended: Option<Timestamp>,
+    /// Where it stands.
+    pub state: StudyState,
+    /// The process that measures it, or did when it was killed.
+    pub runner: Option<Runner>,
+    /// How many cells it has.
+    pub cells: usize,
+    /// How many trials gave samples.
+    pub measured: usize,
+    /// How many trials failed.
+    pub failed: usize,
+}
+
+impl StudyRow {
+    /// Whether its process measures it right now.
+    pub fn is_measuring(&self) -> bool {
+        self.state == StudyState::Running && self.runner.as_ref().is_some_and(Runner::is_alive)
+    }
+
+    /// Whether its process ended without saying so: killed, or the machine went down.
+    pub fn was_killed(&self) -> bool {
+        self.state == StudyState::Running && !self.is_measuring()
+    }
+
+    /// Where it stands, in one word that a list can show.
+    pub fn standing(&self) -> &'static str {
+        match self.state {
+            StudyState::Running if self.is_measuring() => "running",
+            StudyState::Running => "killed",
+            StudyState::Stopped => "stopped",
+            StudyState::Finished => "finished",
+        }
+    }
+}
+
+/// A fact about a host that isn't what it was when the study began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedFact {
+    /// Which fact.
+    pub fact: String,
+    /// What it was; `None` if it wasn't known.
+    pub was: Option<String>,
+    /// What it is; `None` if it isn't known any more.
+    pub is: Option<String>,
+}
+
+/// A query for rows that [`Store::study_row`] reads.
+macro_rules! studies {
+    ($rest:literal) => {
+        concat!(
+            "SELECT s.id, s.name, s.verb, s.arguments, s.seed, s.began, s.ended, s.state, \
+             s.runner_pid, s.runner_boot, s.runner_start, \
+             (SELECT COUNT(*) FROM cell c WHERE c.study = s.id), \
+             (SELECT COUNT(*) FROM trial t WHERE t.study = s.id), \
+             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id) \
+             FROM study s ",
+            $rest
+        )
+    };
+}
+
+impl Store {
+    /// Makes a study; this process is its runner.
+    ///
+    /// # Errors
+    /// The name is taken; the store's own.
+    pub async fn create_study(&self, new: &NewStudy) -> Result<StudyId, StoreError> {
+        let mut tx = self.database.begin().await?;
+        self.refuse_taken_name(&mut tx, &new.name).await?;
+        let id: i64 = sqlx::query_scalar("SELECT COALESCE(MAX(id), 0) + 1 FROM study")
+            .fetch_one(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        let runner = Runner::this_process();
+        sqlx::query(
+            "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        )
+        .bind(id)
+        .bind(new.name.as_str())
+        .bind(&new.verb)
+        .bind(&new.arguments)
+        .bind(i64::from(new.seed))
+        .bind(Timestamp::now().to_string())
+        .bind(StudyState::Running.to_string())
+        .bind(runner.as_ref().map(|r| i64::from(r.pid)))
+        .bind(runner.as_ref().map(|r| r.boot.clone()))
+        .bind(runner.as_ref().map(|r| saturated(r.start)))
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        self.insert_documents(&mut tx, id, &new.documents).await?;
+        self.insert_metrics(&mut tx, id, &new.metrics).await?;
+        self.insert_cells(&mut tx, id, &new.cells).await?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(StudyId(id))
+    }
+
+    async fn refuse_taken_name(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        name: &StudyName,
+    ) -> Result<(), StoreError> {
+        let existing = sqlx::query(studies!("WHERE s.name = $1"))
+            .bind(name.as_str())
+            .fetch_optional(&mut **tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        match existing {
+            None => Ok(()),
+            Some(row) => Err(StoreError::NameTaken {
+                name: name.to_string(),
+                state: self.study_row(&row)?.standing().to_owned(),
+            }),
+        }
+    }
+
+    async fn insert_documents(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        study: i64,
+        documents: &[StudyDocument],
+    ) -> Result<(), StoreError> {
+        for (chunk, from) in chunks(documents) {
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO document (study, position, kind, name, content) ",
+            );
+            insert.push_values(chunk.iter().zip(from..), |mut row, (document, position)| {
+                row.push_bind(study)
+                    .push_bind(position)
+                    .push_bind(&document.kind)
+                    .push_bind(&document.name)
+                    .push_bind(&document.text);
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_metrics(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        study: i64,
+        metrics: &IndexMap<BenchmarkName, Vec<MetricShape>>,
+    ) -> Result<(), StoreError> {
+        let rows: Vec<(&BenchmarkName, usize, &MetricShape)> = metrics
+            .iter()
+            .flat_map(|(benchmark, metrics)| {
+                metrics
+                    .iter()
+                    .enumerate()
+                    .map(move |(position, metric)| (benchmark, position, metric))
+            })
+            .collect();
+        for (chunk, _) in chunks(&rows) {
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO metric (study, benchmark, position, name, unit, better, about) ",
+            );
+            insert.push_values(chunk, |mut row, (benchmark, position, metric)| {
+                row.push_bind(study)
+                    .push_bind(benchmark.as_str())
+                    .push_bind(*position as i64)
+                    .push_bind(metric.name.as_str())
+                    .push_bind(metric.unit.to_string())
+                    .push_bind(metric.better.as_str())
+                    .push_bind(&metric.about);
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_cells(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        study: i64,
+        cells: &[Cell],
+    ) -> Result<(), StoreError> {
+        for (chunk, from) in chunks(cells) {
+            let rows = chunk
+                .iter()
+                .zip(from..)
+                .map(|(cell, number)| {
+                    let params = self.to_json(&cell.params)?;
+                    Ok((cell, number, params, self.to_json(&cell.chosen)?))
+                })
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO cell (study, number, benchmark, variant, params, chosen) ",
+            );
+            insert.push_values(rows, |mut row, (cell, number, params, chosen)| {
+                row.push_bind(study)
+                    .push_bind(number)
+                    .push_bind(cell.benchmark.as_str())
+                    .push_bind(cell.variant.as_str())
+                    .push_bind(params)
+                    .push_bind(chosen);
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn execute(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        mut statement: QueryBuilder<Kind>,
+    ) -> Result<(), StoreError> {
+        // Statements with many rows differ in their number of rows: not worth a place in the cache.
+        let query = statement.build().persistent(false);
+        match query.execute(&mut **tx).await {
+            Ok(_) => Ok(()),
+            Err(e) => Err(self.database.fault(e)),
+        }
+    }
+
+    pub(crate) fn to_json(&self, value: &impl serde::Serialize) -> Result<String, StoreError> {
+        serde_json::to_string(value)
+            .map_err(|e| self.database.strange("something that JSON can say", e))
+    }
+
+    /// Every study, the newest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn studies(&self) -> Result<Vec<StudyRow>, StoreError> {
+        let rows = sqlx::query(studies!("ORDER BY s.id DESC"))
+            .fetch_all(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        rows.iter().map(|row| self.study_row(row)).collect()
+    }
+
+    /// The study of this name or number; a name goes first where both exist.
+    ///
+    /// # Errors
+    /// There is none; the error knows the nearest name.
+    pub async fn study(&self, asked: &str) -> Result<StudyRow, StoreError> {
+        let number = asked.parse::<i64>().ok();
+        let rows = sqlx::query(studies!("WHERE s.name = $1 OR s.id = $2"))
+            .bind(asked)
+            .bind(number)
+            .fetch_all(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        let found = rows
+            .iter()
+            .map(|row| self.study_row(row))
+            .collect::<Result<Vec<_>, _>>()?;
+        let by_name = found.iter().position(|study| study.name.as_str() == asked);
+        match found.into_iter().nth(by_name.unwrap_or(0)) {
+            Some(study) => Ok(study),
+            None => Err(self.no_such_study(asked).await?),
+        }
+    }
+
+    /// The study of this number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub async fn study_of(&self, study: StudyId) -> Result<StudyRow, StoreError> {
+        let row = sqlx::query(studies!("WHERE s.id = $1"))
+            .bind(study.0)
+            .fetch_optional(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        match row {
+            Some(row) => self.study_row(&row),
+            None => Err(self.no_such_study(&study.to_string()).await?),
+        }
+    }
+
+    async fn no_such_study(&self, asked: &str) -> Result<StoreError, StoreError> {
+        const SHOWN: usize = 5;
+        let known: Vec<String> = sqlx::query_scalar("SELECT name FROM study ORDER BY id DESC")
+            .fetch_all(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        Ok(StoreError::NoSuchStudy {
+            asked: asked.chars().take(80).collect(),
+            suggestion: nearest(asked, known.iter().map(String::as_str)).map(str::to_owned),
+            known: known.into_iter().take(SHOWN).collect(),
+        })
+    }
+
+    fn study_row(&self, row: &AnswerRow) -> Result<StudyRow, StoreError> {
+        let db = &self.database;
+        let ended: Option<&str> = db.column(row, 6)?;
+        let pid: Option<i64> = db.column(row, 8)?;
+        let boot: Option<String> = db.column(row, 9)?;
+        let start: Option<i64> = db.column(row, 10)?;
+        let runner = match (pid.map(u32::try_from), boot, start.map(u64::try_from)) {
+            (Some(Ok(pid)), Some(boot), Some(Ok(start))) => Some(Runner { pid, boot, start }),
+            _ => None,
+        };
+        let trials: usize = db.whole(row, 12)?;
+        let failed: usize = db.whole(row, 13)?;
+        Ok(StudyRow {
+            id: StudyId(db.column(row, 0)?),
+            name: db.parsed(row, 1, "a study's name")?,
+            verb: db.column(row, 2)?,
+            arguments: db.column(row, 3)?,
+            seed: db.whole(row, 4)?,
+            began: db.parsed(row, 5, "a time")?,
+            ended: ended
+                .map(|text| text.parse().map_err(|_| db.strange("a time", text)))
+                .transpose()?,
+            state: state_of(db.column(row, 7)?)
+                .ok_or_else(|| db.strange("a study's state", "something else"))?,
+            runner,
+            cells: db.whole(row, 11)?,
+            measured: trials.saturating_sub(failed),
+            failed,
+        })
+    }
+
+    /// The documents that a study was made from.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn documents(&self, study: StudyId) -> Result<Vec<StudyDocument>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT kind, name, content FROM document WHERE study = $1 ORDER BY position",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| {
+                Ok(StudyDocument {
+                    kind: self.database.column(row, 0)?,
+                    name: self.database.column(row, 1)?,
+                    text: self.database.column(row, 2)?,
+                })
+            })
+            .collect()
+    }
+
+    /// A study's cells, in the plan's order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn cells(&self, study: StudyId) -> Result<Vec<Cell>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT benchmark, variant, params, chosen FROM cell WHERE study = $1 ORDER BY number",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                Ok(Cell {
+                    benchmark: db.parsed(row, 0, "a benchmark's name")?,
+                    variant: db.parsed(row, 1, "a variant's name")?,
+                    params: db.json(row, 2, "a cell's parameters")?,
+                    chosen: db.json(row, 3, "names of parameters")?,
+                })
+            })
+            .collect()
+    }
+
+    /// The metrics of each benchmark of a study, in the definitions' order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn metrics(
+        &self,
+        study: StudyId,
+    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT benchmark, name, unit, better, about FROM metric WHERE study = $1 ORDER BY benchmark, position",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
+        for row in &rows {
+            let unit: &str = db.column(row, 2)?;
+            let shape = MetricShape {
+                name: db.parsed(row, 1, "a metric's name")?,
+                unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
+                better: db.parsed(row, 3, "`higher` or `lower`")?,
+                about: db.column(row, 4)?,
+            };
+            let benchmark = db.parsed(row, 0, "a benchmark's name")?;
+            metrics.entry(benchmark).or_default().push(shape);
+        }
+        Ok(metrics)
+    }
+
+    /// Says where a study stands. `Running` claims it for this process.
+    ///
+    /// # Errors
+    /// There is no such study; another process measures it.
+    pub async fn set_state(&self, study: StudyId, state: StudyState) -> Result<(), StoreError> {
+        let row = self.study_of(study).await?;
+        let mut tx = self.database.begin().await?;
+        // Asked again under the write lock: another process may have claimed it since.
+        let now = sqlx::query(studies!("WHERE s.id = $1"))
+            .bind(study.0)
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        let now = now.map_or(Ok(row), |row| self.study_row(&row))?;
+        refuse_in_use(&now)?;
+        let running = state == StudyState::Running;
+        let runner = Runner::this_process().filter(|_| running);
+        sqlx::query(
+            "UPDATE study SET state = $1, ended = $2, runner_pid = $3, runner_boot = $4, runner_start = $5 WHERE id = $6",
+        )
+        .bind(state.to_string())
+        .bind((!running).then(|| Timestamp::now().to_string()))
+        .bind(runner.as_ref().map(|r| i64::from(r.pid)))
+        .bind(runner.as_ref().map(|r| r.boot.clone()))
+        .bind(runner.as_ref().map(|r| saturated(r.start)))
+        .bind(study.0)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
+    /// Says what a host is. A host that was asked before keeps what was said then too; the answer is what differs.
+    ///
+    /// # Errors
+    /// There is no such study.
+    pub async fn record_facts(
+        &self,
+        study: StudyId,
+        host: &HostName,
+        facts: &IndexMap<String, String>,
+    ) -> Result<Vec<ChangedFact>, StoreError> {
+        let before = self.last_facts(study, host).await?;
+        let changes = before
+            .as_ref()
+            .map_or(Vec::new(), |before| changes(before, facts));
+        if before.is_some() && changes.is_empty() {
+            return Ok(changes);
+        }
+        let mut tx = self.database.begin().await?;
+        sqlx::query(
+            "INSERT INTO facts (study, position, host, facts) \
+             SELECT $1, COALESCE(MAX(position), 0) + 1, $2, $3 FROM facts WHERE study = $1",
+        )
+        .bind(study.0)
+        .bind(host.as_str())
+        .bind(self.to_json(facts)?)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.stray_or_fault(study, "facts of a study that isn't there", e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        Ok(changes)
+    }
+
+    async fn last_facts(
+        &self,
+        study: StudyId,
+        host: &HostName,
+    ) -> Result<Option<IndexMap<String, String>>, StoreError> {
+        let row = sqlx::query(
+            "SELECT facts FROM facts WHERE study = $1 AND host = $2 ORDER BY position DESC LIMIT 1",
+        )
+        .bind(study.0)
+        .bind(host.as_str())
+        .fetch_optional(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        row.map(|row| self.database.json(&row, 0, "facts about a host"))
+            .transpose()
+    }
+
+    pub(crate) fn stray_or_fault(
+        &self,
+        study: StudyId,
+        what: &str,
+        error: sqlx::Error,
+    ) -> StoreError {
+        let stray = error
+            .as_database_error()
+            .is_some_and(|e| e.is_foreign_key_violation());
+        if stray {
+            StoreError::Stray {
+                study: study.0,
+                what: what.to_owned(),
+            }
+        } else {
+            self.database.fault(error)
+        }
+    }
+
+    /// Removes a study with everything that it measured, and the raw outputs that no other study has.
+    ///
+    /// # Errors
+    /// There is no such study; a process measures it.
+    pub async fn delete(&self, study: StudyId) -> Result<Swept, StoreError> {
+        refuse_in_use(&self.study_of(study).await?)?;
+        let mut tx = self.database.begin().await?;
+        sqlx::query("DELETE FROM study WHERE id = $1")
+            .bind(study.0)
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        self.sweep().await
+    }
+
+    /// Removes raw outputs that nothing refers to: those of deleted studies, and of trials that were being recorded
+    /// when their process was killed.
+    ///
+    /// # Errors
+    /// Somebody records trials for longer than five seconds.
+    pub async fn sweep(&self) -> Result<Swept, StoreError> {
+        let alone = self.raw.alone().await?;
+        let swept = self.sweep_alone().await;
+        drop(alone);
+        swept
+    }
+
+    /// The sweep itself, under the lock.
+    pub(crate) async fn sweep_alone(&self) -> Result<Swept, StoreError> {
+        let rows = sqlx::query(
+            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL",
+        )
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let keep = rows
+            .iter()
+            .map(|row| self.database.parsed(row, 0, "a raw output's address"))
+            .collect::<Result<HashSet<RawRef>, _>>()?;
+        let folder = self.raw.clone();
+        raw::off_the_loop(move || folder.sweep(&keep)).await
+    }
+}
+
+/// Parts of a list that fit into one statement, with the number of their first item.
+pub(crate) fn chunks<T>(items: &[T]) -> impl Iterator<Item = (&[T], i64)> {
+    items
+        .chunks(ROWS_AT_ONCE)
+        .enumerate()
+        .map(|(n, chunk)| (chunk, (n * ROWS_AT_ONCE) as i64))
+}
+
+/// The largest that a database holds, for what is larger.
+pub(crate) fn saturated(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn state_of(text: &str) -> Option<StudyState> {
+    [
+        StudyState::Running,
+        StudyState::Stopped,
+        StudyState::Finished,
+    ]
+    .into_iter()
+    .find(|state| state.to_string() == text)
+}
+
+fn refuse_in_use(study: &StudyRow) -> Result<(), StoreError> {
+    match &study.runner {
+        Some(runner) if study.is_measuring() && Some(runner) != Runner::this_process().as_ref() => {
+            Err(StoreError::InUse {
+                name: study.name.to_string(),
+                pid: runner.pid,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn changes(was: &IndexMap<String, String>, is: &IndexMap<String, String>) -> Vec<ChangedFact> {
+    let gone = was.keys().filter(|fact| !is.contains_key(*fact));
+    is.keys()
+        .chain(gone)
+        .filter(|fact| was.get(*fact) != is.get(*fact))
+        .map(|fact| ChangedFact {
+            fact: fact.clone(),
+            was: was.get(fact).cloned(),
+            is: is.get(fact).cloned(),
+        })
+        .collect()
+}

@@ -1,0 +1,623 @@
+//! Trials in the store: recorded whole or not at all, and read back.
+//!
+//! Refuses: a second trial of the same cell in the same round, and samples of a metric that the cell's benchmark
+//! doesn't have.
+
+use backsight_model::{
+    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, Phase, RoleName, StepRecord,
+    TrialRecord, Usage,
+};
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Transaction};
+use std::{collections::HashSet, time::Duration};
+
+use crate::{
+    RawRef, Store, StoreError, StudyId,
+    database::{AnswerRow, Kind},
+    packed::{pack, unpack},
+    raw,
+    study::{chunks, saturated},
+};
+
+/// Output that is handed to the thread that compresses it at a time, in bytes.
+const BATCH: usize = 16 * 1024 * 1024;
+
+/// What a policy needs to know of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Observed {
+    /// The cell's number in the plan's order, from 0.
+    pub cell: usize,
+    /// The round, from 1.
+    pub round: u32,
+    /// Whether it gave samples.
+    pub measured: bool,
+}
+
+/// A trial as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialRow {
+    /// Its number in the study, from 1.
+    pub number: u32,
+    /// The cell's number in the plan's order, from 0.
+    pub cell: usize,
+    /// Its round, from 1.
+    pub round: u32,
+    /// When it began.
+    pub began: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// The processors' use, by machine.
+    pub load: Vec<MachineLoad>,
+    /// The share of the processors that others took, of the machine where it was worst, from 0 to 1.
+    pub neighbours: f64,
+    /// Things that the reader of the result should know.
+    pub warnings: Vec<String>,
+}
+
+/// An output stream that was kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is: what [`Store::raw`] takes. `None` when nothing was kept.
+    pub raw: Option<RawRef>,
+    /// How many bytes were kept.
+    pub kept: u64,
+    /// How many bytes were printed.
+    pub printed: u64,
+}
+
+/// A step that was begun.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepRow {
+    /// The role.
+    pub role: RoleName,
+    /// Its host.
+    pub host: HostName,
+    /// The phase.
+    pub phase: Phase,
+    /// Its number within role and phase, from 0.
+    pub number: usize,
+    /// The command, filled.
+    pub command: String,
+    /// Whether it was spawned.
+    pub spawned: bool,
+    /// When the program began, on the host's wall clock.
+    pub began: Timestamp,
+    /// When it began on the host's monotonic clock, in nanoseconds.
+    pub began_monotonic: u64,
+    /// How it ended.
+    pub ending: Ending,
+    /// What it used.
+    pub usage: Usage,
+    /// What it printed.
+    pub stdout: Kept,
+    /// What it printed on standard error.
+    pub stderr: Kept,
+}
+
+impl Store {
+    /// Records a trial: the raw outputs first, then everything else in one transaction. When it returns, all of it
+    /// is on disk; when it fails, none of it is referred to.
+    ///
+    /// # Errors
+    /// The trial's number, or its cell in its round, is recorded already; the study has no such cell or metric; the
+    /// disk is full; the store is locked.
+    pub async fn record_trial(
+        &self,
+        study: StudyId,
+        number: u32,
+        cell: usize,
+        round: u32,
+        record: &TrialRecord,
+    ) -> Result<(), StoreError> {
+        let trial = NewTrial {
+            study,
+            number,
+            cell,
+            round,
+            record,
+        };
+        let recorded = self.record(&trial).await;
+        if let Err(StoreError::Full { .. }) = &recorded {
+            // Outputs that were written before there was no room are in nobody's way, but need the room.
+            if let Ok(_alone) = self.raw.alone_at_once().await {
+                let _ = self.sweep_alone().await;
+            }
+        }
+        recorded
+    }
+
+    async fn record(&self, trial: &NewTrial<'_>) -> Result<(), StoreError> {
+        let unswept = self.raw.unswept().await?;
+        let outputs = self.keep_outputs(&trial.record.steps).await?;
+        let mut tx = self.database.begin().await?;
+        let metrics = self.metrics_of_cell(&mut tx, trial).await?;
+        self.insert_trial(&mut tx, trial).await?;
+        if let Ok(samples) = &trial.record.outcome {
+            self.insert_samples(&mut tx, trial, &metrics, samples)
+                .await?;
+        }
+        self.insert_loads(&mut tx, trial).await?;
+        self.insert_steps(&mut tx, trial, &outputs).await?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        drop(unswept);
+        Ok(())
+    }
+
+    /// Keeps what the steps printed: for each, where its two streams are.
+    async fn keep_outputs(&self, steps: &[StepRecord]) -> Result<Vec<Option<RawRef>>, StoreError> {
+        let streams: Vec<&[u8]> = steps
+            .iter()
+            .flat_map(|step| [&step.stdout, &step.stderr])
+            .map(|output| output.bytes.as_slice())
+            .collect();
+        let mut refs = Vec::with_capacity(streams.len());
+        let mut batch: Vec<Vec<u8>> = Vec::new();
+        let mut bytes = 0;
+        let mut kept = Vec::new();
+        for stream in streams.iter().filter(|stream| !stream.is_empty()) {
+            batch.push(stream.to_vec());
+            bytes += stream.len();
+            if bytes >= BATCH {
+                kept.extend(self.keep_batch(std::mem::take(&mut batch)).await?);
+                bytes = 0;
+            }
+        }
+        kept.extend(self.keep_batch(batch).await?);
+        let mut kept = kept.into_iter();
+        for stream in streams {
+            refs.push(if stream.is_empty() { None } else { kept.next() });
+        }
+        Ok(refs)
+    }
+
+    async fn keep_batch(&self, batch: Vec<Vec<u8>>) -> Result<Vec<RawRef>, StoreError> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let folder = self.raw.clone();
+        raw::off_the_loop(move || folder.keep(&batch)).await
+    }
+
+    /// The metrics of a trial's cell, in order.
+    async fn metrics_of_cell(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+    ) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT m.name FROM cell c LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
+             WHERE c.study = $1 AND c.number = $2 ORDER BY m.position",
+        )
+        .bind(trial.study.0)
+        .bind(trial.cell as i64)
+        .fetch_all(&mut **tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        if rows.is_empty() {
+            return Err(trial.stray(format!("it has no cell {}", trial.cell)));
+        }
+        rows.iter()
+            .filter_map(|row| self.database.column(row, 0).transpose())
+            .collect()
+    }
+
+    async fn insert_trial(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+    ) -> Result<(), StoreError> {
+        let record = trial.record;
+        let failure = match &record.outcome {
+            Ok(_) => None,
+            Err(failure) => Some(self.to_json(failure)?),
+        };
+        let neighbours = record
+            .load
+            .iter()
+            .map(MachineLoad::neighbours)
+            .filter(|share| share.is_finite())
+            .fold(0.0, f64::max);
+        sqlx::query(
+            "INSERT INTO trial (study, number, cell, round, began, took, failure, neighbours, warnings) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        )
+        .bind(trial.study.0)
+        .bind(i64::from(trial.number))
+        .bind(trial.cell as i64)
+        .bind(i64::from(trial.round))
+        .bind(record.began.to_string())
+        .bind(i64::try_from(record.took.as_nanos()).unwrap_or(i64::MAX))
+        .bind(failure)
+        .bind(neighbours)
+        .bind(self.to_json(&record.warnings)?)
+        .execute(&mut **tx)
+        .await
+        .map_err(|e| match e.as_database_error() {
+            Some(database) if database.is_unique_violation() => trial.twice(),
+            _ => self.database.fault(e),
+        })?;
+        Ok(())
+    }
+
+    async fn insert_samples(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+        metrics: &[String],
+        samples: &[MetricSamples],
+    ) -> Result<(), StoreError> {
+        let mut seen = HashSet::new();
+        let mut rows = Vec::with_capacity(samples.len());
+        for samples in samples {
+            let name = samples.metric.as_str();
+            let position = metrics.iter().position(|metric| metric == name);
+            let Some(position) = position else {
+                return Err(trial.stray(format!("its cell {} has no metric `{name}`", trial.cell)));
+            };
+            if !seen.insert(position) {
+                return Err(trial.stray(format!("samples of `{name}` stand in one trial twice")));
+            }
+            if !(samples.values.is_empty() && samples.each.is_empty()) {
+                rows.push((position as i64, pack(&samples.values), pack(&samples.each)));
+            }
+        }
+        for (chunk, _) in chunks(&rows) {
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO sample (study, trial, metric, measured, within) ",
+            );
+            insert.push_values(chunk, |mut row, (metric, values, each)| {
+                row.push_bind(trial.study.0)
+                    .push_bind(i64::from(trial.number))
+                    .push_bind(*metric)
+                    .push_bind(values.as_slice())
+                    .push_bind(each.as_slice());
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_loads(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+    ) -> Result<(), StoreError> {
+        for (chunk, from) in chunks(&trial.record.load) {
+            let rows = chunk
+                .iter()
+                .zip(from..)
+                .map(|(load, machine)| Ok((load, machine, self.to_json(&load.hosts)?)))
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO machine_load (study, trial, machine, hosts, available, ours, others, interrupts, stolen) ",
+            );
+            insert.push_values(rows, |mut row, (load, machine, hosts)| {
+                row.push_bind(trial.study.0)
+                    .push_bind(i64::from(trial.number))
+                    .push_bind(machine)
+                    .push_bind(hosts)
+                    .push_bind(finite(load.available))
+                    .push_bind(finite(load.ours))
+                    .push_bind(finite(load.others))
+                    .push_bind(finite(load.interrupts))
+                    .push_bind(finite(load.stolen));
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    async fn insert_steps(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+        outputs: &[Option<RawRef>],
+    ) -> Result<(), StoreError> {
+        let mut outputs = outputs.iter().copied();
+        for (chunk, from) in chunks(&trial.record.steps) {
+            let rows = chunk
+                .iter()
+                .zip(from..)
+                .map(|(step, position)| {
+                    let stdout = outputs.next().flatten();
+                    let stderr = outputs.next().flatten();
+                    Ok((step, position, self.to_json(&step.ending)?, stdout, stderr))
+                })
+                .collect::<Result<Vec<_>, StoreError>>()?;
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
+                 began_monotonic, ending, wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
+                 stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed) ",
+            );
+            insert.push_values(rows, |mut row, (step, position, ending, stdout, stderr)| {
+                row.push_bind(trial.study.0)
+                    .push_bind(i64::from(trial.number))
+                    .push_bind(position)
+                    .push_bind(step.role.as_str())
+                    .push_bind(step.host.as_str())
+                    .push_bind(step.phase.to_string())
+                    .push_bind(step.number as i64)
+                    .push_bind(&step.command)
+                    .push_bind(step.spawned)
+                    .push_bind(step.began.to_string())
+                    .push_bind(saturated(step.began_monotonic))
+                    .push_bind(ending)
+                    .push_bind(finite(step.usage.wall))
+                    .push_bind(finite(step.usage.user))
+                    .push_bind(finite(step.usage.sys))
+                    .push_bind(saturated(step.usage.maxrss))
+                    .push_bind(saturated(step.usage.voluntary_switches))
+                    .push_bind(saturated(step.usage.involuntary_switches));
+                for (raw, output) in [(stdout, &step.stdout), (stderr, &step.stderr)] {
+                    row.push_bind(raw.map(|raw| raw.to_string()))
+                        .push_bind(output.bytes.len() as i64)
+                        .push_bind(saturated(output.printed));
+                }
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    /// What a policy needs to know of every trial, in order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn evidence(&self, study: StudyId) -> Result<Vec<Observed>, StoreError> {
+        let rows =
+            sqlx::query("SELECT cell, round, failure FROM trial WHERE study = $1 ORDER BY number")
+                .bind(study.0)
+                .fetch_all(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| {
+                Ok(Observed {
+                    cell: self.database.whole(row, 0)?,
+                    round: self.database.whole(row, 1)?,
+                    measured: self.database.column::<Option<&str>>(row, 2)?.is_none(),
+                })
+            })
+            .collect()
+    }
+
+    /// Every trial of a study, in order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn trials(&self, study: StudyId) -> Result<Vec<TrialRow>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT number, cell, round, began, took, failure, neighbours, warnings \
+             FROM trial WHERE study = $1 ORDER BY number",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let mut trials = rows
+            .iter()
+            .map(|row| self.trial_row(row))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (number, load) in self.loads(study).await? {
+            // Both are in the order of trials' numbers.
+            if let Ok(at) = trials.binary_search_by_key(&number, |trial| trial.number) {
+                trials[at].load.push(load);
+            }
+        }
+        Ok(trials)
+    }
+
+    fn trial_row(&self, row: &AnswerRow) -> Result<TrialRow, StoreError> {
+        let db = &self.database;
+        Ok(TrialRow {
+            number: db.whole(row, 0)?,
+            cell: db.whole(row, 1)?,
+            round: db.whole(row, 2)?,
+            began: db.parsed(row, 3, "a time")?,
+            took: Duration::from_nanos(db.whole(row, 4)?),
+            failure: self.failure(row, 5)?,
+            load: Vec::new(),
+            neighbours: db.column(row, 6)?,
+            warnings: db.json(row, 7, "a list of warnings")?,
+        })
+    }
+
+    pub(crate) fn failure(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+    ) -> Result<Option<Failure>, StoreError> {
+        let text: Option<&str> = self.database.column(row, index)?;
+        text.map(|text| {
+            serde_json::from_str(text).map_err(|_| self.database.strange("a failure", text))
+        })
+        .transpose()
+    }
+
+    async fn loads(&self, study: StudyId) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT trial, hosts, available, ours, others, interrupts, stolen \
+             FROM machine_load WHERE study = $1 ORDER BY trial, machine",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                let load = MachineLoad {
+                    hosts: db.json(row, 1, "names of hosts")?,
+                    available: self.float(row, 2)?,
+                    ours: self.float(row, 3)?,
+                    others: self.float(row, 4)?,
+                    interrupts: self.float(row, 5)?,
+                    stolen: self.float(row, 6)?,
+                };
+                Ok((db.whole(row, 0)?, load))
+            })
+            .collect()
+    }
+
+    /// A number that was not finite when it was recorded comes back as one that isn't.
+    fn float(&self, row: &AnswerRow, index: usize) -> Result<f64, StoreError> {
+        let number: Option<f64> = self.database.column(row, index)?;
+        Ok(number.unwrap_or(f64::NAN))
+    }
+
+    /// The samples of one trial; none if it failed.
+    ///
+    /// # Errors
+    /// There is no such trial.
+    pub async fn samples(
+        &self,
+        study: StudyId,
+        trial: u32,
+    ) -> Result<Vec<MetricSamples>, StoreError> {
+        self.refuse_unknown_trial(study, trial).await?;
+        let rows = sqlx::query(
+            "SELECT m.name, s.measured, s.within FROM sample s \
+             JOIN trial t ON t.study = s.study AND t.number = s.trial \
+             JOIN cell c ON c.study = t.study AND c.number = t.cell \
+             JOIN metric m ON m.study = s.study AND m.benchmark = c.benchmark AND m.position = s.metric \
+             WHERE s.study = $1 AND s.trial = $2 ORDER BY s.metric",
+        )
+        .bind(study.0)
+        .bind(i64::from(trial))
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| {
+                let metric: MetricName = self.database.parsed(row, 0, "a metric's name")?;
+                Ok(MetricSamples {
+                    metric,
+                    values: self.floats(row, 1)?,
+                    each: self.floats(row, 2)?,
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn floats(&self, row: &AnswerRow, index: usize) -> Result<Vec<f64>, StoreError> {
+        let bytes: &[u8] = self.database.column(row, index)?;
+        unpack(bytes).ok_or_else(|| {
+            self.database
+                .strange("packed samples", format!("{} bytes", bytes.len()))
+        })
+    }
+
+    /// The steps of one trial, in the order in which they were recorded.
+    ///
+    /// # Errors
+    /// There is no such trial.
+    pub async fn steps(&self, study: StudyId, trial: u32) -> Result<Vec<StepRow>, StoreError> {
+        self.refuse_unknown_trial(study, trial).await?;
+        let rows = sqlx::query(
+            "SELECT role, host, phase, number, command, spawned, began, began_monotonic, ending, \
+             wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
+             stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed \
+             FROM step WHERE study = $1 AND trial = $2 ORDER BY position",
+        )
+        .bind(study.0)
+        .bind(i64::from(trial))
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter().map(|row| self.step_row(row)).collect()
+    }
+
+    fn step_row(&self, row: &AnswerRow) -> Result<StepRow, StoreError> {
+        let db = &self.database;
+        let phase: &str = db.column(row, 2)?;
+        Ok(StepRow {
+            role: db.parsed(row, 0, "a role's name")?,
+            host: db.parsed(row, 1, "a host's name")?,
+            phase: Phase::ALL
+                .into_iter()
+                .find(|known| known.to_string() == phase)
+                .ok_or_else(|| db.strange("a phase", phase))?,
+            number: db.whole(row, 3)?,
+            command: db.column(row, 4)?,
+            spawned: db.column(row, 5)?,
+            began: db.parsed(row, 6, "a time")?,
+            began_monotonic: db.whole(row, 7)?,
+            ending: db.json(row, 8, "a step's ending")?,
+            usage: Usage {
+                wall: self.float(row, 9)?,
+                user: self.float(row, 10)?,
+                sys: self.float(row, 11)?,
+                maxrss: db.whole(row, 12)?,
+                voluntary_switches: db.whole(row, 13)?,
+                involuntary_switches: db.whole(row, 14)?,
+            },
+            stdout: self.kept(row, 15)?,
+            stderr: self.kept(row, 18)?,
+        })
+    }
+
+    fn kept(&self, row: &AnswerRow, from: usize) -> Result<Kept, StoreError> {
+        let db = &self.database;
+        let raw: Option<&str> = db.column(row, from)?;
+        Ok(Kept {
+            raw: raw
+                .map(|text| {
+                    text.parse()
+                        .map_err(|_| db.strange("a raw output's address", text))
+                })
+                .transpose()?,
+            kept: db.whole(row, from + 1)?,
+            printed: db.whole(row, from + 2)?,
+        })
+    }
+
+    async fn refuse_unknown_trial(&self, study: StudyId, trial: u32) -> Result<(), StoreError> {
+        let known = sqlx::query("SELECT number FROM trial WHERE study = $1 AND number = $2")
+            .bind(study.0)
+            .bind(i64::from(trial))
+            .fetch_optional(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        match known {
+            Some(_) => Ok(()),
+            None => Err(StoreError::NoSuchTrial {
+                study: study.0,
+                trial,
+            }),
+        }
+    }
+}
+
+/// A trial that is about to be recorded.
+struct NewTrial<'a> {
+    study: StudyId,
+    number: u32,
+    cell: usize,
+    round: u32,
+    record: &'a TrialRecord,
+}
+
+impl NewTrial<'_> {
+    fn stray(&self, what: String) -> StoreError {
+        StoreError::Stray {
+            study: self.study.0,
+            what,
+        }
+    }
+
+    fn twice(&self) -> StoreError {
+        StoreError::Twice {
+            study: self.study.0,
+            trial: self.number,
+            cell: self.cell,
+            round: self.round,
+        }
+    }
+}
+
+/// `None` for what SQLite can't hold and PostgreSQL would sort oddly.
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}

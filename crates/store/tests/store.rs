@@ -1,0 +1,988 @@
+//! The store from outside: what goes in comes out, and what can go wrong is said.
+
+use backsight_model::{
+    Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, Output, Phase, StepRecord,
+    StudyState, TrialRecord, Unit, Usage, Value,
+};
+use backsight_store::{
+    ChangedFact, MetricShape, NewStudy, RawRef, Runner, Store, StoreError, StudyDocument, StudyId,
+    Swept,
+};
+use indexmap::IndexMap;
+use proptest::prelude::*;
+use sqlx::{
+    Connection,
+    sqlite::{SqliteConnectOptions, SqliteConnection},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+fn cell(benchmark: &str, streams: i64) -> Cell {
+    Cell {
+        benchmark: benchmark.parse().unwrap(),
+        params: [
+            ("streams".parse().unwrap(), Value::Integer(streams)),
+            ("share".parse().unwrap(), Value::Float(0.1)),
+        ]
+        .into_iter()
+        .collect(),
+        chosen: vec!["streams".parse().unwrap()],
+        variant: "default".parse().unwrap(),
+    }
+}
+
+fn metric(name: &str, unit: &str, better: Better) -> MetricShape {
+    MetricShape {
+        name: name.parse().unwrap(),
+        unit: Unit::parse(unit).unwrap(),
+        better,
+        about: format!("what {name} is"),
+    }
+}
+
+fn new_study(name: &str) -> NewStudy {
+    let document = |kind: &str, name: &str, text: &str| StudyDocument {
+        kind: kind.into(),
+        name: name.into(),
+        text: text.into(),
+    };
+    NewStudy {
+        name: name.parse().unwrap(),
+        verb: "run".into(),
+        documents: vec![
+            document("plan", "plan.toml", "rounds = 2\n# ä comment\n"),
+            document("benchmark", "iperf3-tcp", "name = 'iperf3-tcp'"),
+        ],
+        arguments: r#"{"rounds":2}"#.into(),
+        seed: 4_294_967_295,
+        cells: vec![
+            cell("iperf3-tcp", 1),
+            cell("ping-rtt", 1),
+            cell("iperf3-tcp", 10),
+        ],
+        metrics: [
+            (
+                "iperf3-tcp".parse().unwrap(),
+                vec![
+                    metric("throughput", "Gbit/s", Better::Higher),
+                    metric("retransmits", "count", Better::Lower),
+                ],
+            ),
+            (
+                "ping-rtt".parse().unwrap(),
+                vec![metric("rtt", "us", Better::Lower)],
+            ),
+        ]
+        .into_iter()
+        .collect(),
+    }
+}
+
+fn samples(metric: &str, values: &[f64]) -> MetricSamples {
+    MetricSamples {
+        metric: metric.parse().unwrap(),
+        values: values.to_vec(),
+        each: Vec::new(),
+    }
+}
+
+fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
+    let output = |bytes: &[u8]| Output {
+        bytes: bytes.to_vec(),
+        printed: bytes.len() as u64,
+    };
+    StepRecord {
+        role: "client".parse().unwrap(),
+        host: "source".parse().unwrap(),
+        phase: Phase::Run,
+        number,
+        command: format!("iperf3 --client 10.0.0.{number}"),
+        spawned: number == 1,
+        began: "2024-02-29T23:59:59.123456789Z".parse().unwrap(),
+        began_monotonic: 123_456_789_012,
+        ending: Ending::Exit(0),
+        usage: Usage {
+            wall: 0.1 + 0.2,
+            user: 1e-9,
+            sys: 0.0,
+            maxrss: 4096,
+            voluntary_switches: 3,
+            involuntary_switches: 4,
+        },
+        stdout: output(stdout),
+        stderr: output(stderr),
+    }
+}
+
+fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord {
+    TrialRecord {
+        began: "2024-03-01T00:00:00.5Z".parse().unwrap(),
+        took: Duration::new(10, 7),
+        outcome: Ok(outcome),
+        steps,
+        load: vec![MachineLoad {
+            hosts: vec!["source".parse().unwrap(), "sink".parse().unwrap()],
+            available: 20.0,
+            ours: 5.0,
+            others: 3.0,
+            interrupts: 0.5,
+            stolen: 1.0,
+        }],
+        warnings: vec!["a warning".into()],
+    }
+}
+
+fn failed(reason: &str, stderr: &[u8]) -> TrialRecord {
+    let failure = Failure {
+        host: Some("sink".parse().unwrap()),
+        role: Some("server".parse().unwrap()),
+        phase: Some(Phase::Startup),
+        ..Failure::of_trial(reason)
+    };
+    TrialRecord {
+        outcome: Err(failure),
+        ..measured(Vec::new(), vec![step(0, b"", stderr)])
+    }
+}
+
+/// Files of raw objects below a store's folder.
+fn objects(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in fs::read_dir(dir.join("raw")).unwrap() {
+        let folder = folder.unwrap().path();
+        if folder.is_dir() {
+            found.extend(fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()));
+        } else {
+            found.push(folder);
+        }
+    }
+    found
+}
+
+/// A connection to the database of a store that isn't the store's own.
+async fn stranger(dir: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(dir.join("backsight.db"));
+    SqliteConnection::connect_with(&options).await.unwrap()
+}
+
+/// Changes the database behind the store's back.
+async fn change(dir: &Path, statement: String) {
+    let mut stranger = stranger(dir).await;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
+        .execute(&mut stranger)
+        .await
+        .unwrap();
+    stranger.close().await.unwrap();
+}
+
+async fn with_study(dir: &Path) -> (Store, StudyId) {
+    let store = Store::open(dir).await.unwrap();
+    let study = store.create_study(&new_study("base")).await.unwrap();
+    (store, study)
+}
+
+#[tokio::test]
+async fn a_study_comes_back_as_it_was_made() {
+    let dir = tempfile::tempdir().unwrap();
+    let new = new_study("base");
+    {
+        let store = Store::open(dir.path()).await.unwrap();
+        store.create_study(&new).await.unwrap();
+        store.close().await;
+    }
+    let store = Store::open_existing(dir.path()).await.unwrap();
+    let row = store.study("base").await.unwrap();
+    assert_eq!(
+        (row.verb.as_str(), row.seed, row.cells),
+        ("run", new.seed, 3)
+    );
+    assert_eq!(row.arguments, new.arguments);
+    assert_eq!(row.runner, Runner::this_process());
+    assert!(row.is_measuring() && !row.was_killed());
+    assert_eq!(store.study("1").await.unwrap(), row);
+    assert_eq!(store.documents(row.id).await.unwrap(), new.documents);
+    assert_eq!(store.cells(row.id).await.unwrap(), new.cells);
+    assert_eq!(store.metrics(row.id).await.unwrap(), new.metrics);
+    assert_eq!(store.studies().await.unwrap(), vec![row]);
+}
+
+#[tokio::test]
+async fn a_trial_comes_back_as_it_was_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let mut record = measured(
+        vec![
+            MetricSamples {
+                each: vec![1.0, f64::NAN, 3.0],
+                ..samples("retransmits", &[7.0])
+            },
+            samples("throughput", &[0.1 + 0.2, 1e300]),
+        ],
+        vec![step(0, b"out \xff\x00 put", b""), step(1, b"", b"err")],
+    );
+    record.steps[1].stdout.printed = 99;
+    record.steps[1].ending = Ending::Refused("no such \"thing\"".into());
+    store.record_trial(study, 1, 2, 1, &record).await.unwrap();
+
+    let trials = store.trials(study).await.unwrap();
+    assert_eq!(trials.len(), 1);
+    assert_eq!(
+        (trials[0].number, trials[0].cell, trials[0].round),
+        (1, 2, 1)
+    );
+    assert_eq!(
+        (trials[0].began, trials[0].took),
+        (record.began, record.took)
+    );
+    assert_eq!(trials[0].load, record.load);
+    assert_eq!(trials[0].neighbours, 0.2);
+    assert_eq!(trials[0].warnings, record.warnings);
+    assert_eq!(trials[0].failure, None);
+
+    let steps = store.steps(study, 1).await.unwrap();
+    for (stored, step) in steps.iter().zip(&record.steps) {
+        assert_eq!((&stored.role, &stored.host), (&step.role, &step.host));
+        assert_eq!((stored.phase, stored.number), (step.phase, step.number));
+        assert_eq!(
+            (&stored.command, stored.spawned),
+            (&step.command, step.spawned)
+        );
+        assert_eq!(
+            (stored.began, stored.began_monotonic),
+            (step.began, step.began_monotonic)
+        );
+        assert_eq!((&stored.ending, stored.usage), (&step.ending, step.usage));
+        for (kept, output) in [(stored.stdout, &step.stdout), (stored.stderr, &step.stderr)] {
+            assert_eq!(
+                (kept.kept, kept.printed),
+                (output.bytes.len() as u64, output.printed)
+            );
+            match kept.raw {
+                Some(raw) => assert_eq!(store.raw(&raw).await.unwrap(), output.bytes),
+                None => assert!(output.bytes.is_empty()),
+            }
+        }
+    }
+    let back = store.samples(study, 1).await.unwrap();
+    assert_eq!(back[0].metric.as_str(), "throughput");
+    assert_eq!(back[0].values, vec![0.1 + 0.2, 1e300]);
+    assert_eq!(back[1].values, vec![7.0]);
+    assert!(back[1].each[1].is_nan() && back[1].each[2] == 3.0);
+}
+
+#[tokio::test]
+async fn a_result_set_has_every_cell_and_every_failure_in_the_plans_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let host: HostName = "sink".parse().unwrap();
+    let facts = |kernel: &str| -> IndexMap<String, String> {
+        [("kernel", kernel), ("cpus", "2")]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into_iter()
+            .collect()
+    };
+    assert_eq!(
+        store
+            .record_facts(study, &host, &facts("6.1"))
+            .await
+            .unwrap(),
+        vec![]
+    );
+    store
+        .record_trial(
+            study,
+            1,
+            2,
+            1,
+            &measured(vec![samples("throughput", &[10.0])], vec![]),
+        )
+        .await
+        .unwrap();
+    store
+        .record_trial(study, 2, 0, 1, &failed("no route", b"x"))
+        .await
+        .unwrap();
+    store
+        .record_trial(
+            study,
+            3,
+            2,
+            2,
+            &measured(vec![samples("throughput", &[11.0, 12.0])], vec![]),
+        )
+        .await
+        .unwrap();
+    assert_eq!(
+        store
+            .record_facts(study, &host, &facts("6.1"))
+            .await
+            .unwrap(),
+        vec![]
+    );
+    let change = ChangedFact {
+        fact: "kernel".into(),
+        was: Some("6.1".into()),
+        is: Some("6.2".into()),
+    };
+    assert_eq!(
+        store
+            .record_facts(study, &host, &facts("6.2"))
+            .await
+            .unwrap(),
+        vec![change]
+    );
+
+    let set = store.result_set(study).await.unwrap();
+    let shape: Vec<(String, &str, Vec<u32>)> = set
+        .series
+        .iter()
+        .map(|s| {
+            (
+                s.cell.to_string(),
+                s.metric.as_str(),
+                s.trials.iter().map(|t| t.trial).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        shape,
+        vec![
+            ("iperf3-tcp streams=1".into(), "throughput", vec![]),
+            ("iperf3-tcp streams=1".into(), "retransmits", vec![]),
+            ("ping-rtt streams=1".into(), "rtt", vec![]),
+            ("iperf3-tcp streams=10".into(), "throughput", vec![1, 3]),
+            ("iperf3-tcp streams=10".into(), "retransmits", vec![]),
+        ]
+    );
+    assert_eq!(set.series[3].values(), vec![10.0, 11.0, 12.0]);
+    assert_eq!(set.series[3].trials[1].round, 2);
+    assert_eq!(set.series[3].trials[1].neighbours, 0.2);
+    assert_eq!(
+        (set.failed.len(), set.failed[0].0, set.failed[0].1),
+        (1, 2, 1)
+    );
+    assert_eq!(
+        set.failed[0].3.to_string(),
+        "startup of server on sink: no route"
+    );
+    assert_eq!(set.hosts[&host]["kernel"], "6.1, then 6.2");
+    assert_eq!(
+        (set.name.as_str(), set.state),
+        ("base", StudyState::Running)
+    );
+
+    let evidence = store.evidence(study).await.unwrap();
+    let seen: Vec<(usize, u32, bool)> = evidence
+        .iter()
+        .map(|o| (o.cell, o.round, o.measured))
+        .collect();
+    assert_eq!(seen, vec![(2, 1, true), (0, 1, false), (2, 2, true)]);
+    let row = store.study_of(study).await.unwrap();
+    assert_eq!((row.measured, row.failed), (2, 1));
+}
+
+#[tokio::test]
+async fn a_trial_is_not_recorded_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let record = measured(vec![samples("rtt", &[35.0])], vec![step(0, b"once", b"")]);
+    store.record_trial(study, 1, 1, 1, &record).await.unwrap();
+    for (number, cell, round) in [(1, 1, 1), (2, 1, 1), (1, 1, 2)] {
+        let error = store
+            .record_trial(study, number, cell, round, &record)
+            .await
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Twice { .. }), "{error}");
+    }
+    store.record_trial(study, 2, 1, 2, &record).await.unwrap();
+    assert_eq!(
+        store.result_set(study).await.unwrap().series[2].values(),
+        vec![35.0, 35.0]
+    );
+}
+
+#[tokio::test]
+async fn what_does_not_belong_to_a_study_is_refused_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let cases = [
+        (study, 9, vec![]),
+        (StudyId(77), 1, vec![]),
+        (study, 1, vec![samples("throughput", &[1.0])]),
+        (
+            study,
+            1,
+            vec![samples("rtt", &[1.0]), samples("rtt", &[2.0])],
+        ),
+    ];
+    for (study, cell, outcome) in cases {
+        let error = store
+            .record_trial(study, 1, cell, 1, &measured(outcome, vec![]))
+            .await
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Stray { .. }), "{error}");
+    }
+    assert_eq!(store.evidence(study).await.unwrap(), vec![]);
+    let nobody = store
+        .record_facts(StudyId(77), &"sink".parse().unwrap(), &IndexMap::new())
+        .await;
+    assert!(
+        matches!(nobody, Err(StoreError::Stray { .. })),
+        "{nobody:?}"
+    );
+    assert!(matches!(
+        store.steps(study, 5).await,
+        Err(StoreError::NoSuchTrial { .. })
+    ));
+    assert!(matches!(
+        store.samples(study, 5).await,
+        Err(StoreError::NoSuchTrial { .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_taken_name_and_a_mistyped_one_are_told_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let error = store
+        .create_study(&new_study("base"))
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("`backsight resume base`") && error.contains("(running)"),
+        "{error}"
+    );
+    let error = store.study("bsae").await.unwrap_err().to_string();
+    assert!(error.contains("did you mean `base`?"), "{error}");
+    let error = store.study("zzzzzzzzz").await.unwrap_err().to_string();
+    assert!(error.contains("the newest are base"), "{error}");
+    // A name made of digits goes before the number.
+    let named = store.create_study(&new_study("1")).await.unwrap();
+    assert_eq!(store.study("1").await.unwrap().id, named);
+    assert_eq!(store.study("base").await.unwrap().id, study);
+    let nowhere = Store::open_existing(dir.path().join("not-here"))
+        .await
+        .unwrap_err();
+    assert!(matches!(nowhere, StoreError::NoStore { .. }), "{nowhere}");
+    assert!(!dir.path().join("not-here").exists());
+}
+
+#[tokio::test]
+async fn the_same_output_is_kept_once_and_goes_with_its_last_study() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, one) = with_study(dir.path()).await;
+    let two = store.create_study(&new_study("two")).await.unwrap();
+    let record = |own: &[u8]| {
+        measured(
+            vec![samples("rtt", &[35.0])],
+            vec![step(0, b"the same", b""), step(1, own, b"the same")],
+        )
+    };
+    store
+        .record_trial(one, 1, 1, 1, &record(b"of one"))
+        .await
+        .unwrap();
+    store
+        .record_trial(two, 1, 1, 1, &record(b"of two"))
+        .await
+        .unwrap();
+    assert_eq!(objects(dir.path()).len(), 3);
+
+    store.set_state(one, StudyState::Finished).await.unwrap();
+    let swept = store.delete(one).await.unwrap();
+    assert_eq!(swept.objects, 1);
+    assert!(swept.bytes > 0);
+    assert_eq!(
+        store.raw(&RawRef::of(b"the same")).await.unwrap(),
+        b"the same"
+    );
+    assert_eq!(store.raw(&RawRef::of(b"of two")).await.unwrap(), b"of two");
+    assert!(store.raw(&RawRef::of(b"of one")).await.is_err());
+    assert!(matches!(
+        store.study("base").await,
+        Err(StoreError::NoSuchStudy { .. })
+    ));
+    assert!(store.result_set(two).await.unwrap().series[2].trials.len() == 1);
+    store.delete(two).await.unwrap();
+    assert_eq!(objects(dir.path()), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_unfinished_is_swept_and_strangers_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    store
+        .record_trial(study, 1, 0, 1, &failed("x", b"kept"))
+        .await
+        .unwrap();
+    let raw = dir.path().join("raw");
+    fs::write(raw.join(".new-abc"), "half").unwrap();
+    fs::write(raw.join("README"), "not ours").unwrap();
+    let orphan = RawRef::of(b"orphan").to_string();
+    fs::create_dir_all(raw.join(&orphan[..2])).unwrap();
+    fs::write(
+        raw.join(&orphan[..2]).join(format!("{}.zst", &orphan[2..])),
+        "12345",
+    )
+    .unwrap();
+    assert_eq!(
+        store.sweep().await.unwrap(),
+        Swept {
+            objects: 1,
+            bytes: 5
+        }
+    );
+    assert!(raw.join("README").exists() && !raw.join(".new-abc").exists());
+    assert_eq!(store.raw(&RawRef::of(b"kept")).await.unwrap(), b"kept");
+}
+
+#[tokio::test]
+async fn a_damaged_raw_object_is_noticed_whatever_was_done_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let content: Vec<u8> = (0..5000u32).flat_map(|n| n.to_le_bytes()).collect();
+    store
+        .record_trial(study, 1, 0, 1, &failed("x", &content))
+        .await
+        .unwrap();
+    let raw = RawRef::of(&content);
+    let path = objects(dir.path()).remove(0);
+    let whole = fs::read(&path).unwrap();
+    let noticed = async |bytes: &[u8], what: &str| {
+        fs::write(&path, bytes).unwrap();
+        let error = store.raw(&raw).await.unwrap_err();
+        assert!(
+            matches!(error, StoreError::RawDamaged { .. }),
+            "{what}: {error}"
+        );
+    };
+    noticed(&whole[..whole.len() / 2], "torn").await;
+    noticed(b"", "empty").await;
+    noticed(b"garbage", "garbage").await;
+    let mut flipped = whole.clone();
+    let middle = flipped.len() / 2;
+    flipped[middle] ^= 0x10;
+    noticed(&flipped, "a flipped bit").await;
+    fs::remove_file(&path).unwrap();
+    let error = store.raw(&raw).await.unwrap_err().to_string();
+    assert!(error.contains("missing"), "{error}");
+}
+
+#[tokio::test]
+async fn a_study_that_another_process_measures_is_neither_claimed_nor_deleted() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let mut other = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", other.id())).unwrap();
+    let start = stat
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_whitespace()
+        .nth(19)
+        .unwrap()
+        .to_owned();
+    let claim = format!(
+        "UPDATE study SET runner_pid = {}, runner_start = {start}",
+        other.id()
+    );
+    change(dir.path(), claim).await;
+
+    assert!(store.study_of(study).await.unwrap().is_measuring());
+    for error in [
+        store
+            .set_state(study, StudyState::Running)
+            .await
+            .unwrap_err(),
+        store.delete(study).await.unwrap_err(),
+    ] {
+        assert!(
+            matches!(error, StoreError::InUse { pid, .. } if pid == other.id()),
+            "{error}"
+        );
+    }
+
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let row = store.study_of(study).await.unwrap();
+    assert!(row.was_killed() && row.standing() == "killed");
+    store.set_state(study, StudyState::Running).await.unwrap();
+    assert_eq!(
+        store.study_of(study).await.unwrap().runner,
+        Runner::this_process()
+    );
+    store.set_state(study, StudyState::Stopped).await.unwrap();
+    let row = store.study_of(study).await.unwrap();
+    assert_eq!(
+        (row.standing(), row.runner.is_none(), row.ended.is_some()),
+        ("stopped", true, true)
+    );
+}
+
+const NO_PATIENCE: Duration = Duration::from_millis(50);
+
+#[tokio::test]
+async fn a_store_that_another_process_holds_says_who_and_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let record = failed("x", b"printed");
+    store.record_trial(study, 1, 0, 1, &record).await.unwrap();
+    store.close().await;
+    let store = Store::open_patiently(dir.path(), NO_PATIENCE)
+        .await
+        .unwrap();
+    let mut stranger = stranger(dir.path()).await;
+    sqlx::query("BEGIN IMMEDIATE")
+        .execute(&mut stranger)
+        .await
+        .unwrap();
+
+    let error = store
+        .record_trial(study, 2, 1, 1, &record)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+    let error = error.to_string();
+    assert!(
+        error.contains(&format!("process {}", std::process::id())),
+        "{error}"
+    );
+    assert!(error.contains("backsight resume"), "{error}");
+    // Reading goes on meanwhile, also from a store that is opened only now.
+    let reader = Store::open_patiently(dir.path(), NO_PATIENCE)
+        .await
+        .unwrap();
+    assert_eq!(reader.evidence(study).await.unwrap().len(), 1);
+
+    sqlx::query("ROLLBACK")
+        .execute(&mut stranger)
+        .await
+        .unwrap();
+    store.record_trial(study, 2, 1, 1, &record).await.unwrap();
+    assert_eq!(reader.evidence(study).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_sweep_waits_for_trials_that_are_being_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    store.close().await;
+    let store = Store::open_patiently(dir.path(), NO_PATIENCE)
+        .await
+        .unwrap();
+    let recording = fs::File::open(dir.path().join("lock")).unwrap();
+    recording.lock_shared().unwrap();
+    let error = store.sweep().await.unwrap_err();
+    assert!(matches!(error, StoreError::Locked { .. }), "{error}");
+    // Another trial isn't in the way of the first.
+    store
+        .record_trial(study, 1, 0, 1, &failed("x", b"printed"))
+        .await
+        .unwrap();
+    recording.unlock().unwrap();
+    assert_eq!(store.sweep().await.unwrap(), Swept::default());
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_backsight_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = with_study(dir.path()).await;
+    store.close().await;
+    let newer = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+                 VALUES (99, 'later', true, x'00', 0)";
+    change(dir.path(), newer.into()).await;
+    let error = Store::open(dir.path()).await.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            StoreError::Newer {
+                found: 99,
+                known: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn two_processes_can_open_a_new_store_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let opened = (0..8).map(|_| {
+        let dir = dir.path().to_owned();
+        std::thread::spawn(move || runtime().block_on(async { Store::open(dir).await.map(|_| ()) }))
+    });
+    for thread in opened.collect::<Vec<_>>() {
+        thread.join().unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backsight.db");
+    fs::write(&file, "This is no database. ".repeat(1000)).unwrap();
+    let error = Store::open(dir.path()).await.unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(error.to_string().contains("backsight.db"), "{error}");
+}
+
+#[tokio::test]
+async fn a_database_with_a_hole_in_it_gives_an_error_and_no_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    for round in 1..60 {
+        let record = measured(vec![samples("rtt", &[f64::from(round); 100])], vec![]);
+        store
+            .record_trial(study, round, 1, round, &record)
+            .await
+            .unwrap();
+    }
+    store.close().await;
+    let file = dir.path().join("backsight.db");
+    let whole = fs::read(&file).unwrap();
+    for page in 1..whole.len() / 4096 {
+        let mut damaged = whole.clone();
+        damaged[page * 4096..(page + 1) * 4096].fill(0x5a);
+        fs::write(&file, &damaged).unwrap();
+        // A hole in a page that isn't asked for may go unseen; samples are never made of one.
+        let Ok(store) = Store::open(dir.path()).await else {
+            continue;
+        };
+        match store.result_set(study).await {
+            Ok(set) => assert!(
+                set.series[2]
+                    .values()
+                    .iter()
+                    .all(|v| (1.0..60.0).contains(v)),
+                "page {page}"
+            ),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+        store.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_nobody_could_have_stored_is_an_error() {
+    for (statement, expected) in [
+        ("UPDATE cell SET params = '{'", "parameters"),
+        ("UPDATE study SET began = 'yesterday'", "a time"),
+        ("UPDATE study SET state = 'asleep'", "a study's state"),
+        ("UPDATE metric SET unit = 'parsec'", "a unit"),
+        ("UPDATE sample SET measured = x'0102'", "packed samples"),
+        ("UPDATE sample SET metric = 7", "a metric"),
+        ("UPDATE trial SET round = -1", "a whole number"),
+        (
+            "UPDATE cell SET benchmark = '../../etc'",
+            "a benchmark's name",
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, study) = with_study(dir.path()).await;
+        let record = measured(vec![samples("rtt", &[35.0])], vec![]);
+        store.record_trial(study, 1, 1, 1, &record).await.unwrap();
+        change(dir.path(), statement.into()).await;
+        let error = store.result_set(study).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{statement}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_can_not_be_made_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Store::open(file.join("store")).await.unwrap_err();
+    assert!(matches!(error, StoreError::File { .. }), "{error}");
+    assert!(error.to_string().contains("file/store/raw"), "{error}");
+}
+
+/// Runs a job with a small file system at this folder that only the job sees. Says why and does nothing where that
+/// isn't permitted.
+fn with_file_system(at: &Path, options: &str, job: impl FnOnce() + Send) {
+    use nix::mount::{MsFlags, mount};
+    let none: Option<&str> = None;
+    let mounted = move || {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS)?;
+        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+        mount(
+            Some("tmpfs"),
+            at,
+            Some("tmpfs"),
+            MsFlags::empty(),
+            Some(options),
+        )
+    };
+    // A thread may have mounts of its own; threads that it starts have them too.
+    std::thread::scope(|scope| {
+        let job = scope.spawn(move || match mounted() {
+            Ok(()) => job(),
+            Err(error) => {
+                eprintln!("skipped: mounting a file system of one's own: {error} (needs root)")
+            }
+        });
+        job.join().unwrap();
+    });
+}
+
+fn remount(at: &Path, flags: nix::mount::MsFlags, options: &str) {
+    let none: Option<&str> = None;
+    let flags = nix::mount::MsFlags::MS_REMOUNT | flags;
+    nix::mount::mount(none, at, none, flags, Some(options)).unwrap();
+}
+
+#[test]
+fn a_folder_that_is_not_writable_is_said_before_anything_is_measured() {
+    let dir = tempfile::tempdir().unwrap();
+    with_file_system(dir.path(), "size=1m", || {
+        runtime().block_on(async {
+            with_study(dir.path()).await.0.close().await;
+            remount(dir.path(), nix::mount::MsFlags::MS_RDONLY, "");
+            let error = Store::open(dir.path()).await.unwrap_err();
+            assert!(matches!(error, StoreError::File { .. }), "{error}");
+            assert!(error.to_string().contains("permissions"), "{error}");
+        });
+    });
+}
+
+/// Bytes that don't compress.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut bytes = vec![0; length];
+    blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof()
+        .fill(&mut bytes);
+    bytes
+}
+
+/// Records trials until the disk is full; then, with more room, the one that didn't fit.
+fn fill_the_disk(trial: fn(u32) -> TrialRecord) {
+    let dir = tempfile::tempdir().unwrap();
+    with_file_system(dir.path(), "size=1500k", || {
+        runtime().block_on(async {
+            let (store, study) = with_study(dir.path()).await;
+            let mut recorded = 0;
+            let error = loop {
+                assert!(recorded < 100, "the disk should be full by now");
+                match store
+                    .record_trial(study, recorded + 1, 1, recorded + 1, &trial(recorded))
+                    .await
+                {
+                    Ok(()) => recorded += 1,
+                    Err(error) => break error,
+                }
+            };
+            assert!(matches!(error, StoreError::Full { .. }), "{error}");
+            assert!(error.to_string().contains("backsight resume"), "{error}");
+            assert!(recorded > 0);
+            check(&store, study, dir.path(), recorded, trial).await;
+
+            remount(dir.path(), nix::mount::MsFlags::empty(), "size=8m");
+            store
+                .record_trial(study, recorded + 1, 1, recorded + 1, &trial(recorded))
+                .await
+                .unwrap();
+            drop(store);
+            let store = Store::open(dir.path()).await.unwrap();
+            check(&store, study, dir.path(), recorded + 1, trial).await;
+        });
+    });
+}
+
+async fn check(
+    store: &Store,
+    study: StudyId,
+    dir: &Path,
+    recorded: u32,
+    trial: fn(u32) -> TrialRecord,
+) {
+    assert_eq!(
+        store.evidence(study).await.unwrap().len(),
+        recorded as usize
+    );
+    let mut outputs = 0;
+    for n in 0..recorded {
+        let record = trial(n);
+        assert_eq!(
+            store.samples(study, n + 1).await.unwrap(),
+            record.outcome.unwrap()
+        );
+        for (step, original) in store
+            .steps(study, n + 1)
+            .await
+            .unwrap()
+            .iter()
+            .zip(&record.steps)
+        {
+            let raw = step.stdout.raw.unwrap();
+            assert_eq!(store.raw(&raw).await.unwrap(), original.stdout.bytes);
+            outputs += 1;
+        }
+    }
+    assert_eq!(
+        objects(dir).len(),
+        outputs,
+        "objects that no step refers to"
+    );
+}
+
+#[test]
+fn a_disk_that_fills_up_with_outputs_loses_only_the_trial_that_did_not_fit() {
+    fill_the_disk(|n| {
+        let stdout = noise(u64::from(n), 100_000);
+        measured(
+            vec![samples("rtt", &[35.0])],
+            vec![step(0, b"always the same", b""), step(1, &stdout, b"")],
+        )
+    });
+}
+
+#[test]
+fn a_disk_that_fills_up_with_samples_loses_only_the_trial_that_did_not_fit() {
+    fill_the_disk(|n| measured(vec![samples("rtt", &vec![f64::from(n); 12_000])], vec![]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn whatever_is_recorded_in_any_order_comes_back_in_order(
+        trials in prop::collection::vec((0usize..3, prop::collection::vec(-1e9..1e9f64, 0..4), any::<bool>()), 1..12),
+    ) {
+        runtime().block_on(async {
+            let dir = tempfile::tempdir().unwrap();
+            let (store, study) = with_study(dir.path()).await;
+            let metric = ["throughput", "rtt", "throughput"];
+            for (n, (cell, values, fails)) in trials.iter().enumerate() {
+                let record = if *fails {
+                    failed("x", b"")
+                } else {
+                    measured(vec![samples(metric[*cell], values)], vec![])
+                };
+                store.record_trial(study, n as u32 + 1, *cell, n as u32 + 1, &record).await.unwrap();
+            }
+            let set = store.result_set(study).await.unwrap();
+            for (series, cell) in [(0, 0), (2, 1), (3, 2)] {
+                let expected: Vec<f64> = trials.iter().filter(|(c, _, fails)| *c == cell && !fails)
+                    .flat_map(|(_, values, _)| values.clone()).collect();
+                assert_eq!(set.series[series].values(), expected);
+            }
+            assert_eq!(set.failed.len(), trials.iter().filter(|(_, _, fails)| *fails).count());
+        });
+    }
+}

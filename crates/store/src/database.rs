@@ -6,14 +6,15 @@
 //! Refuses: to go on with a schema that it doesn't know.
 
 use sqlx::{
-    ConnectOptions, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
+    ConnectOptions, Connection, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
     sqlite::{
         SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
     },
 };
 use std::{
-    io,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
     time::Duration,
@@ -54,6 +55,11 @@ impl Database {
         lock: &RawFolder,
     ) -> Result<Self, StoreError> {
         let path = file_in(dir);
+        // Two processes that open a new store together must not both set it up.
+        let alone = match is_set_up(&path) {
+            true => None,
+            false => Some(lock.alone().await?),
+        };
         let options = SqliteConnectOptions::new()
             .filename(&path)
             .create_if_missing(true)
@@ -68,11 +74,25 @@ impl Database {
             .max_connections(4)
             .acquire_timeout(patience * 2)
             .test_before_acquire(false)
+            // On a full disk SQLite rolls back by itself, and sqlx doesn't notice that the transaction is over:
+            // such a connection would refuse every later one. The ping waits for what is still queued.
+            .after_release(|connection, _| {
+                Box::pin(async move {
+                    connection.ping().await?;
+                    Ok(!connection.is_in_transaction())
+                })
+            })
             .connect_with(options)
             .await
             .map_err(|error| fault(&path, error))?;
         let database = Self { pool, path };
-        database.migrate(lock).await?;
+        if database.lacks_migrations().await? {
+            let _alone = match alone {
+                Some(alone) => alone,
+                None => lock.alone().await?,
+            };
+            database.migrate().await?;
+        }
         Ok(database)
     }
 
@@ -147,21 +167,19 @@ impl Database {
         }
     }
 
-    async fn migrate(&self, lock: &RawFolder) -> Result<(), StoreError> {
+    async fn lacks_migrations(&self) -> Result<bool, StoreError> {
         let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
         match self.schema().await? {
-            Some(found) if found == known => return Ok(()),
-            Some(found) if found > known => {
-                return Err(StoreError::Newer {
-                    path: self.path.clone(),
-                    found,
-                    known,
-                });
-            }
-            _ => {}
+            Some(found) if found > known => Err(StoreError::Newer {
+                path: self.path.clone(),
+                found,
+                known,
+            }),
+            found => Ok(found != Some(known)),
         }
-        // Two processes that open a new store together must not both make its tables.
-        let _alone = lock.alone().await?;
+    }
+
+    async fn migrate(&self) -> Result<(), StoreError> {
         let migrations = MIGRATIONS
             .iter()
             .map(|(version, name, sql)| {
@@ -200,6 +218,14 @@ impl Database {
             Err(error) => Err(self.fault(error)),
         }
     }
+}
+
+/// Whether the file's header says that it has a write-ahead log, which is the first thing that we set: SQLite doesn't
+/// wait for others there.
+fn is_set_up(path: &Path) -> bool {
+    let mut header = [0; 20];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && header[18..] == [2, 2]
 }
 
 /// SQLite's extended result code.

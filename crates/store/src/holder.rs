@@ -1,6 +1,6 @@
 //! Who holds a file's lock, as far as /proc/locks tells: an error that names the process is one that can be mended.
 
-use std::{fs, os::unix::fs::MetadataExt, path::Path};
+use std::{collections::BTreeSet, fs, os::unix::fs::MetadataExt, path::Path};
 
 /// `by process 123 (sqlite3)`, or in general words where the system doesn't tell.
 pub(crate) fn of_any(files: &[&Path]) -> String {
@@ -9,21 +9,27 @@ pub(crate) fn of_any(files: &[&Path]) -> String {
         .filter_map(|file| fs::metadata(file).ok())
         .map(|meta| meta.ino())
         .collect();
-    let locks = fs::read_to_string("/proc/locks").unwrap_or_default();
-    let mut holders: Vec<u32> = locks
-        .lines()
-        .filter_map(exclusive_lock)
-        .filter(|(_, inode)| inodes.contains(inode))
-        .map(|(pid, _)| pid)
-        .collect();
-    holders.sort_unstable();
-    holders.dedup();
-    let named: Vec<String> = holders.into_iter().map(name).collect();
+    // The table is read piece by piece while others change it, so that a line may slip through.
+    const LOOKS: usize = 3;
+    let holders = (0..LOOKS)
+        .map(|_| fs::read_to_string("/proc/locks").unwrap_or_default())
+        .map(|locks| holders(&locks, &inodes))
+        .find(|holders| !holders.is_empty());
+    let named: Vec<String> = holders.into_iter().flatten().map(name).collect();
     if named.is_empty() {
         "by another process (`fuser` tells which)".to_owned()
     } else {
         format!("by {}", named.join(", "))
     }
+}
+
+fn holders(locks: &str, inodes: &[u64]) -> BTreeSet<u32> {
+    locks
+        .lines()
+        .filter_map(exclusive_lock)
+        .filter(|(_, inode)| inodes.contains(inode))
+        .map(|(pid, _)| pid)
+        .collect()
 }
 
 /// The process and the inode of a line such as `3: POSIX  ADVISORY  WRITE 4711 fe:01:131 120 120`.

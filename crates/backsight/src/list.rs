@@ -43,7 +43,7 @@ fn benchmarks(shared: &Shared) -> miette::Result<()> {
 /// A table without lines, columns two spaces apart: easy to read, easy to cut.
 pub fn table(header: &[&str]) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING);
+    table.load_style(comfy_table::presets::NOTHING);
     table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
     table.set_width(120);
     table.set_header(header.iter().map(|text| text.to_uppercase()));

@@ -110,7 +110,7 @@ impl Run {
         let (question, catalog) = self.asked.question(shared)?;
         let arrangement = question.arrange(&catalog)?;
         let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(rand::random);
+        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let name = match self.name {
@@ -126,6 +126,12 @@ impl Run {
             session.measure(&store, id, name, cells, seed, &catalog, false).await
         })
     }
+}
+
+/// A seed that nobody chose: hashing keys are drawn by the system, anew for each.
+fn drawn_seed() -> u32 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(std::process::id()) as u32
 }
 
 /// The first of run-1, run-2, … that no study has.

@@ -150,7 +150,8 @@ impl<'a> Stage<'a> {
                 return Err(None);
             }
         }
-        match first.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
             Some(failure) => Err(Some(failure)),
             None => Ok(()),
         }

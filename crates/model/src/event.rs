@@ -32,7 +32,7 @@ pub enum Event {
     /// A trial begins.
     TrialStarted {
         /// Its number in the study, from 1.
-        trial: usize,
+        trial: u32,
         /// How many there are.
         of: usize,
         /// Its round, from 1.
@@ -79,7 +79,7 @@ pub enum Event {
     /// A trial has ended and is on disk.
     TrialFinished {
         /// Its number in the study, from 1.
-        trial: usize,
+        trial: u32,
         /// How many there are.
         of: usize,
         /// What was measured.

@@ -74,7 +74,7 @@ pub enum PursuitError {
     #[error("trial {trial} can't be kept: {cause}")]
     Store {
         /// The trial's number.
-        trial: usize,
+        trial: u32,
         /// What the store said.
         #[source]
         cause: StoreError,
@@ -98,7 +98,7 @@ pub async fn pursue<P: Policy>(
     measurer: &mut impl Measurer,
     events: &Events,
 ) -> Result<Pursuit<P::Verdict>, PursuitError> {
-    let mut evidence = store.evidence(study.id).await?;
+    let mut evidence = evidence(store, study.id).await?;
     let of = policy.expected_trials(&evidence);
     events.tell(&Event::StudyStarted {
         study: study.id.0,
@@ -120,7 +120,7 @@ pub async fn pursue<P: Policy>(
             round = request.round;
             events.tell(&Event::RoundStarted { round, of: study.rounds });
         }
-        let trial = evidence.observations.len() + 1;
+        let trial = u32::try_from(evidence.observations.len() + 1).unwrap_or(u32::MAX);
         let cell = study.cells[request.cell].clone();
         events.tell(&Event::TrialStarted { trial, of, round, cell: cell.clone() });
         let record = match measurer.measure(request).await {
@@ -135,7 +135,7 @@ pub async fn pursue<P: Policy>(
                 break None;
             }
         };
-        let kept = store.record_trial(study.id, trial, request, &record).await;
+        let kept = store.record_trial(study.id, trial, request.cell, request.round, &record).await;
         if let Err(cause) = kept {
             // What the study is now is on disk as far as the disk allows; `resume` finds the rest.
             let _ = store.set_state(study.id, StudyState::Stopped).await;
@@ -167,6 +167,18 @@ pub async fn pursue<P: Policy>(
     let state = if verdict.is_some() { StudyState::Finished } else { StudyState::Stopped };
     store.set_state(study.id, state).await?;
     Ok(finished(policy, study, &evidence, events, verdict, stopped, interrupted))
+}
+
+async fn evidence(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
+    let observed = store.evidence(study).await?;
+    let observations = observed
+        .into_iter()
+        .map(|seen| Observation {
+            request: Request { cell: seen.cell, round: seen.round },
+            measured: seen.measured,
+        })
+        .collect();
+    Ok(Evidence { observations })
 }
 
 fn finished<P: Policy>(

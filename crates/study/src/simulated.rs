@@ -6,7 +6,7 @@
 
 use backsight_model::{Failure, MetricName, MetricSamples, TrialRecord};
 use backsight_policy::Request;
-use rand::{Rng as _, RngExt as _, SeedableRng as _};
+use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use std::{collections::HashSet, time::Duration};
 

@@ -25,12 +25,16 @@ use nix::sys::ptrace;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use nix::unistd::Pid;
-use rustix::process::{PidfdFlags, pidfd_open};
+use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tokio::sync::mpsc;
 
 use crate::clocks;
 use crate::reap::{self, Death, Stop};
 use crate::step::{Held, Moment};
+
+/// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
+/// and nothing that it could do now is worth making one of them wait for a processor.
+const HUSH: Duration = Duration::from_millis(5);
 
 /// What a held program's thread tells, in this order; `Died` and `Failed` are the last words, at any time.
 pub(crate) enum Word {
@@ -38,7 +42,7 @@ pub(crate) enum Word {
     Started(Started),
     /// It waits for its release.
     Held(Held),
-    /// It was let go; from now on somebody else has to wait for it.
+    /// It was let go, a hush ago.
     Begun(Moment),
     /// It ended before it was let go.
     Died(Death),
@@ -50,8 +54,18 @@ pub(crate) enum Word {
 pub(crate) struct Started {
     pub(crate) pid: Pid,
     /// A handle to kill it by: its thread may already have waited for it, and its number be another's.
-    pub(crate) handle: Option<OwnedFd>,
+    handle: Option<OwnedFd>,
     pub(crate) at: Moment,
+}
+
+impl Started {
+    /// Sends it SIGKILL. Nothing else reaches a program that is held.
+    pub(crate) fn kill(&self) {
+        let _dead_already = match &self.handle {
+            Some(handle) => pidfd_send_signal(handle, Signal::KILL).map_err(io::Error::from),
+            None => nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL).map_err(io::Error::from),
+        };
+    }
 }
 
 /// The door of a held program: the instant to let it go at is sent through it. Closed, the thread waits for the
@@ -110,7 +124,11 @@ fn held_by_tracing(
     };
     tell(Word::Held(held));
     match wait_for_release(opened) {
-        Some(at) => tell(Word::Begun(tracee.release(at))),
+        Some(at) => {
+            let begun = tracee.release(at);
+            std::thread::sleep(HUSH);
+            tell(Word::Begun(begun));
+        }
         None => tell(Word::Died(tracee.bury()?)),
     }
     Ok(())
@@ -305,6 +323,7 @@ fn held_before_exec(
                 let _killed_meanwhile = open.write_all(&[1]);
                 drop(open);
                 joined(starting)?;
+                std::thread::sleep(HUSH);
                 tell(Word::Begun(begun));
             }
             None => {

@@ -11,7 +11,6 @@ use nix::libc;
 use nix::unistd::Pid;
 use prost::bytes::Bytes;
 use regex::bytes::Regex;
-use rustix::process::{Signal, pidfd_send_signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 use tonic::Status;
@@ -23,7 +22,7 @@ use crate::procs;
 use crate::ready::{self, LineSought};
 use crate::reap::{Death, Reaper};
 use crate::spool::{Note, Spool};
-use crate::step::{Condition, Exit, Finished, Moment, Reason, Step, StepEvent};
+use crate::step::{Condition, Exit, Finished, Held, Moment, Reason, Step, StepEvent};
 use crate::{proto, wire};
 
 /// How long a process may take to die of SIGKILL before its step is ended without it.
@@ -160,7 +159,10 @@ enum Phase {
     Held {
         door: Option<Door>,
         words: mpsc::UnboundedReceiver<Word>,
-        process: Option<Started>,
+        process: Option<(Started, oneshot::Receiver<Death>)>,
+        by_tracing: bool,
+        /// It is being let go: the agent keeps still until that is told.
+        hush: bool,
     },
     /// Running; its main process hasn't been waited for.
     Running {
@@ -206,6 +208,8 @@ fn begin(
                 door: Some(door),
                 words,
                 process: None,
+                by_tracing: false,
+                hush: false,
             },
             None,
         )
@@ -265,9 +269,11 @@ impl Life {
         let end = loop {
             match self.next().await {
                 Event::Order(order) => self.obey(order),
-                Event::Word(Some(Word::Died(death))) => break End::of(death),
-                Event::Word(Some(Word::Failed(error))) => break End::never(error.to_string()),
-                Event::Word(Some(word)) => self.hear(word),
+                Event::Word(Some(word)) => {
+                    if let Some(end) = self.hear(word) {
+                        break end;
+                    }
+                }
                 Event::Word(None) => break End::never("its thread ended".into()),
                 Event::Died(Some(death)) => break self.with_group(death).await,
                 Event::Died(None) => break End::default(),
@@ -288,6 +294,7 @@ impl Life {
 
     async fn next(&mut self) -> Event {
         let wake_at = self.wake_at();
+        let hush = matches!(self.phase, Phase::Held { hush: true, .. });
         let (word, death) = match &mut self.phase {
             Phase::Held { words, .. } => (Some(words), None),
             Phase::Running { death, .. } => (None, Some(death)),
@@ -299,8 +306,8 @@ impl Life {
             death = async { match death { Some(death) => death.await.ok(), None => pending().await } } => Event::Died(death),
             Some(order) = self.orders.recv() => Event::Order(order),
             () = self.tell.closed(), if !self.forsaken => Event::Forsaken,
-            note = self.stdout.pump() => Event::Note(note),
-            note = self.stderr.pump() => Event::Note(note),
+            note = self.stdout.pump(), if !hush => Event::Note(note),
+            note = self.stderr.pump(), if !hush => Event::Note(note),
             () = sleep_until(wake_at) => Event::Time,
         }
     }
@@ -361,26 +368,35 @@ impl Life {
         say(&self.tell, StepEvent::Ready(clocks::now()));
     }
 
-    fn hear(&mut self, word: Word) {
-        let Phase::Held { process, door, .. } = &mut self.phase else {
-            return;
+    /// Some: it was the last word.
+    fn hear(&mut self, word: Word) -> Option<End> {
+        let Phase::Held {
+            process,
+            door,
+            by_tracing,
+            ..
+        } = &mut self.phase
+        else {
+            return None;
         };
         match word {
             Word::Started(started) => {
                 let (pid, at) = (started.pid, started.at);
-                *process = Some(started);
+                // Already now: once let go, it may end before that is heard.
+                *process = Some((started, self.reaper.expect(pid)));
                 self.has_started(pid, at);
                 if self.doom.is_some() {
                     self.signal(libc::SIGKILL);
                 }
             }
-            Word::Held(held) => say(&self.tell, StepEvent::Held(held)),
+            Word::Held(held) => {
+                *by_tracing = held != Held::BeforeExec;
+                say(&self.tell, StepEvent::Held(held));
+            }
             Word::Begun(at) => {
-                let Some(Started { pid, .. }) = process.take() else {
-                    return;
-                };
+                let (Started { pid, .. }, death) = process.take()?;
                 *door = None;
-                let death = self.reaper.expect(pid);
+                self.reaper.let_go(pid);
                 self.phase = Phase::Running { pid, death };
                 say(&self.tell, StepEvent::Begun(at));
                 self.has_begun(at);
@@ -388,12 +404,23 @@ impl Life {
                     self.signal(libc::SIGKILL);
                 }
             }
-            Word::Died(_) | Word::Failed(_) => {}
+            Word::Died(death) => {
+                if let Some((Started { pid, .. }, _)) = process {
+                    self.reaper.forget(*pid);
+                }
+                return Some(End::of(death));
+            }
+            Word::Failed(error) => {
+                // Or it was let go and closed in again, and somebody else saw its end.
+                let seen = process.take().and_then(|(_, mut death)| death.try_recv().ok());
+                return Some(seen.map_or_else(|| End::never(error.to_string()), End::of));
+            }
         }
+        None
     }
 
     fn has_started(&self, pid: Pid, at: Moment) {
-        let _the_fallback_starts_twice = self.pid.set(pid.as_raw());
+        let _only_once = self.pid.set(pid.as_raw());
         say(
             &self.tell,
             StepEvent::Started {
@@ -427,10 +454,19 @@ impl Life {
         match order {
             Order::Release(at) => {
                 if let Phase::Held {
-                    door: Some(door), ..
-                } = &self.phase
+                    door: Some(door),
+                    process: Some((Started { pid, .. }, _)),
+                    by_tracing,
+                    hush,
+                    ..
+                } = &mut self.phase
                 {
                     let _it_died_meanwhile = door.send(at);
+                    *hush = true;
+                    if *by_tracing {
+                        // Its end is seen when it happens, though it is heard only after the hush.
+                        self.reaper.let_go(*pid);
+                    }
                 }
             }
             Order::Stop { signal, grace } => {
@@ -483,21 +519,11 @@ impl Life {
 
     fn signal(&self, signal: i32) {
         match &self.phase {
-            Phase::Held {
-                process:
-                    Some(Started {
-                        handle: Some(handle),
-                        ..
-                    }),
-                ..
-            } => {
-                let _dead_already = pidfd_send_signal(handle, Signal::KILL);
+            Phase::Held { process, .. } => {
+                if let Some((started, _)) = process {
+                    started.kill();
+                }
             }
-            Phase::Held {
-                process: Some(Started { pid, .. }),
-                ..
-            } => procs::signal_group(pid.as_raw(), libc::SIGKILL),
-            Phase::Held { process: None, .. } => {}
             Phase::Running { pid, .. } => procs::signal_group(pid.as_raw(), signal),
         }
     }

@@ -61,18 +61,25 @@ impl Reaper {
         Ok((Pid::from_raw(pid), death))
     }
 
-    /// Expects the end of a child of another thread, which mustn't wait for it any more.
+    /// Expects the end of a child that another thread traces and still waits for itself.
     pub(crate) fn expect(&self, pid: Pid) -> oneshot::Receiver<Death> {
         let (tell, death) = oneshot::channel();
-        self.awaited().insert(
-            pid.as_raw(),
-            Awaited {
-                tell,
-                elsewhere: true,
-            },
-        );
-        self.reap();
+        self.awaited().insert(pid.as_raw(), Awaited { tell, elsewhere: false });
         death
+    }
+
+    /// That thread will let it go and wait for it no more. It has to be expected before: once let go it may end at
+    /// any moment, and with its thread gone it is the main thread's child.
+    pub(crate) fn let_go(&self, pid: Pid) {
+        if let Some(awaited) = self.awaited().get_mut(&pid.as_raw()) {
+            awaited.elsewhere = true;
+        }
+        self.reap();
+    }
+
+    /// Expects it no more: its own thread saw its end.
+    pub(crate) fn forget(&self, pid: Pid) {
+        self.awaited().remove(&pid.as_raw());
     }
 
     /// Waits for all that have ended; to be called at each SIGCHLD.

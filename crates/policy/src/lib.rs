@@ -6,8 +6,13 @@
 //!
 //! Refuses: to know how anything is measured.
 
+mod compare;
 mod run;
 
+pub use compare::{
+    Against, By, CompareOptions, Comparison, Difference, Entry, Level, Mean, Measured, Missing,
+    NotComparable, NothingToSplit, RatioMean, Row, Side, Warning, Word, compare, compare_by, split,
+};
 pub use run::{RunPolicy, RunVerdict};
 
 /// What is to be measured: one trial of a cell.

@@ -1,0 +1,208 @@
+//! One result set as several: the parts that differ in their variant, or in one parameter, beside each other.
+//!
+//! Refuses: to split by what isn't there or has one value only, and to drop silently what belongs to no part.
+
+use backsight_model::{Cell, ParamName, ResultSet, VariantName, nearest};
+use indexmap::{IndexMap, IndexSet};
+use std::{convert::Infallible, fmt, str::FromStr};
+
+use super::{CompareOptions, Comparison, Warning, compare};
+
+/// What makes the parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// Each variant is a part.
+    Variant,
+    /// Each value of this parameter is a part.
+    Param(String),
+}
+
+impl FromStr for By {
+    type Err = Infallible;
+
+    /// `variant`, else a parameter's name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(match text {
+            "variant" => Self::Variant,
+            name => Self::Param(name.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variant => f.pad("variant"),
+            Self::Param(name) => f.pad(name),
+        }
+    }
+}
+
+/// A result set has no two parts of the kind asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NothingToSplit {
+    /// No cell has such a parameter.
+    Unknown {
+        /// What was asked for.
+        by: String,
+        /// What could be asked for: everything that has two values or more.
+        known: Vec<String>,
+    },
+    /// All cells agree in it.
+    OneValue {
+        /// What was asked for.
+        by: String,
+        /// The value that they have.
+        value: String,
+        /// What could be asked for.
+        known: Vec<String>,
+    },
+}
+
+impl fmt::Display for NothingToSplit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Unknown { by, known } | Self::OneValue { by, known, .. }) = self;
+        match self {
+            Self::Unknown { .. } => write!(f, "no cell of this study has a parameter `{by}`")?,
+            Self::OneValue { value, .. } => {
+                write!(
+                    f,
+                    "every cell of this study has {by} {value}: there is nothing to compare"
+                )?;
+            }
+        }
+        match (nearest(by, known.iter().map(String::as_str)), &known[..]) {
+            (Some(name), _) if matches!(self, Self::Unknown { .. }) => {
+                write!(f, "; did you mean `{name}`?")
+            }
+            (_, []) => f.write_str("; compare it with another study"),
+            (_, known) => write!(f, "; it has several values of: {}", known.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for NothingToSplit {}
+
+/// The parts of a result set, in the order in which its plan has their values. A part is named by its value, and its
+/// cells no longer have what it was split by, so that they ask the same question in every part. Also the series of
+/// cells that have no such parameter and so belong to no part.
+///
+/// # Errors
+/// There are no two parts.
+pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), NothingToSplit> {
+    let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
+    let mut left_out = IndexSet::new();
+    for series in &set.series {
+        match value_of(&series.cell, by) {
+            Some(value) => {
+                let mut series = series.clone();
+                strip(&mut series.cell, by);
+                part(&mut parts, set, value).series.push(series);
+            }
+            None => {
+                left_out.insert(format!("{} {}", series.cell, series.metric));
+            }
+        }
+    }
+    for (trial, round, cell, failure) in &set.failed {
+        if let Some(value) = value_of(cell, by) {
+            let mut cell = cell.clone();
+            strip(&mut cell, by);
+            let failed = &mut part(&mut parts, set, value).failed;
+            failed.push((*trial, *round, cell, failure.clone()));
+        }
+    }
+    let by = by.to_string();
+    let known = || several(set);
+    match parts.len() {
+        0 => Err(NothingToSplit::Unknown { by, known: known() }),
+        1 => Err(NothingToSplit::OneValue {
+            by,
+            value: parts.keys().next().cloned().unwrap_or_default(),
+            known: known(),
+        }),
+        _ => Ok((
+            parts.into_values().collect(),
+            left_out.into_iter().collect(),
+        )),
+    }
+}
+
+/// The part of this value, made if it isn't there.
+fn part<'a>(
+    parts: &'a mut IndexMap<String, ResultSet>,
+    whole: &ResultSet,
+    value: String,
+) -> &'a mut ResultSet {
+    parts.entry(value).or_insert_with_key(|value| ResultSet {
+        study: whole.study,
+        name: value.clone(),
+        study_name: whole.study_name.clone(),
+        began: whole.began,
+        state: whole.state,
+        hosts: whole.hosts.clone(),
+        series: Vec::new(),
+        failed: Vec::new(),
+    })
+}
+
+/// The parts of a result set beside each other: [`split`], then [`compare`].
+///
+/// # Errors
+/// There are no two parts.
+pub fn compare_by(
+    set: &ResultSet,
+    by: &By,
+    options: CompareOptions,
+) -> Result<Comparison, NothingToSplit> {
+    let (parts, left_out) = split(set, by)?;
+    let mut comparison = compare(&parts, options);
+    if !left_out.is_empty() {
+        comparison.warnings.push(Warning::LeftOut {
+            by: by.to_string(),
+            rows: left_out,
+        });
+    }
+    Ok(comparison)
+}
+
+fn value_of(cell: &Cell, by: &By) -> Option<String> {
+    match by {
+        By::Variant => Some(cell.variant.to_string()),
+        By::Param(name) => cell.params.get(name.as_str()).map(ToString::to_string),
+    }
+}
+
+fn strip(cell: &mut Cell, by: &By) {
+    match by {
+        By::Variant => {
+            // A cell's text doesn't mention the variant of this name.
+            if let Ok(name) = VariantName::new("default") {
+                cell.variant = name;
+            }
+        }
+        By::Param(name) => {
+            cell.params.shift_remove(name.as_str());
+            cell.chosen
+                .retain(|chosen: &ParamName| chosen.as_str() != name);
+        }
+    }
+}
+
+/// Everything that a set could be split by.
+fn several(set: &ResultSet) -> Vec<String> {
+    let mut values: IndexMap<String, IndexSet<String>> = IndexMap::new();
+    for series in &set.series {
+        let variant = ("variant".to_owned(), series.cell.variant.to_string());
+        let params = series
+            .cell
+            .params
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.to_string()));
+        for (name, value) in std::iter::once(variant).chain(params) {
+            values.entry(name).or_default().insert(value);
+        }
+    }
+    values.retain(|_, values| values.len() > 1);
+    values.into_keys().collect()
+}

@@ -1,0 +1,439 @@
+//! What a reader should know before believing a comparison.
+//!
+//! Refuses: to say the same thing once a row; a warning names what it is about and how often.
+
+use backsight_model::{HostName, ResultSet, StudyName, StudyState};
+use indexmap::IndexMap;
+use std::fmt;
+
+use super::{Comparison, Entry, Measured, Missing, Row};
+
+/// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
+const NEIGHBOURS_APART: f64 = 0.05;
+
+/// Something that a reader should know. Its text is a sentence that says what it means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// Other programs had more of the processors on one side.
+    Neighbours {
+        /// The side, and the baseline.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// Their shares in these rows, mean, from 0 to 1.
+        share: f64,
+        /// The baseline's.
+        base_share: f64,
+        /// In how many rows.
+        rows: usize,
+    },
+    /// Sides have different numbers of trials.
+    UnequalTrials {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// In how many rows.
+        rows: usize,
+        /// The numbers of the row where they differ most: baseline's and side's.
+        most: (usize, usize),
+    },
+    /// Trials failed.
+    Failed {
+        /// The side.
+        side: String,
+        /// How many.
+        failed: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// A fact about hosts isn't the same.
+    Fact {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// The hosts of which it is said.
+        hosts: Vec<HostName>,
+        /// Which fact.
+        fact: String,
+        /// The baseline's; `None` if it isn't known.
+        was: Option<String>,
+        /// The side's.
+        is: Option<String>,
+    },
+    /// The machine was started anew between the sides.
+    AnotherBoot {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+    },
+    /// Hosts that only one side has.
+    OtherHosts {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// Hosts that only the baseline has.
+        gone: Vec<HostName>,
+        /// Hosts that only the side has.
+        new: Vec<HostName>,
+    },
+    /// There is one trial only, so that nothing is known of how the next one would differ.
+    OneTrial {
+        /// The side.
+        side: String,
+        /// In how many rows.
+        rows: usize,
+    },
+    /// Trials gave several samples each, which were averaged.
+    Averaged {
+        /// In how many rows.
+        rows: usize,
+    },
+    /// Rates that are zero or negative have no harmonic mean.
+    NoHarmonicMean {
+        /// In how many rows.
+        rows: usize,
+    },
+    /// A study isn't finished.
+    Unfinished {
+        /// The study.
+        study: StudyName,
+        /// How many rows have nothing yet.
+        rows: usize,
+    },
+    /// Series that have nothing of what a set was split by.
+    LeftOut {
+        /// What it was split by.
+        by: String,
+        /// The series.
+        rows: Vec<String>,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Neighbours {
+                side,
+                base,
+                share,
+                base_share,
+                rows,
+            } => write!(
+                f,
+                "noisy neighbours: other programs took {:.0}% of the processors while `{side}` was measured and {:.0}% \
+                 with `{base}` ({}): a difference may be theirs",
+                share * 100.0,
+                base_share * 100.0,
+                counted(*rows, "row")
+            ),
+            Self::UnequalTrials {
+                side,
+                base,
+                rows,
+                most: (of_base, of_side),
+            } => write!(
+                f,
+                "`{base}` and `{side}` have different numbers of trials in {} (at most {of_base} and {of_side})",
+                counted(*rows, "row")
+            ),
+            Self::Failed { side, failed, of } => {
+                write!(
+                    f,
+                    "`{side}`: {failed} of {} failed and gave no samples",
+                    counted(*of, "trial")
+                )
+            }
+            Self::Fact {
+                side,
+                base,
+                hosts,
+                fact,
+                was,
+                is,
+            } => write!(
+                f,
+                "{fact} differs: {} with `{base}`, {} with `{side}` ({})",
+                known(was),
+                known(is),
+                listed(hosts)
+            ),
+            Self::AnotherBoot { side, base } => write!(
+                f,
+                "`{side}` was measured in another boot than `{base}`: this compares one boot with one boot"
+            ),
+            Self::OtherHosts {
+                side,
+                base,
+                gone,
+                new,
+            } => {
+                let only = |hosts: &[HostName]| {
+                    if hosts.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        listed(hosts)
+                    }
+                };
+                write!(
+                    f,
+                    "hosts differ: only `{base}` has {}, only `{side}` has {}",
+                    only(gone),
+                    only(new)
+                )
+            }
+            Self::OneTrial { side, rows } => write!(
+                f,
+                "`{side}` has a single trial in {}: how the next one would differ isn't known; measure more rounds",
+                counted(*rows, "row")
+            ),
+            Self::Averaged { rows } => write!(
+                f,
+                "{}: trials gave several samples each; those of one trial are averaged to one value first",
+                counted(*rows, "row")
+            ),
+            Self::NoHarmonicMean { rows } => write!(
+                f,
+                "{}: a rate of zero has no harmonic mean; the arithmetic mean is shown",
+                counted(*rows, "row")
+            ),
+            Self::Unfinished { study, rows } => write!(
+                f,
+                "study `{study}` isn't finished: {} nothing yet; `backsight resume {study}` goes on",
+                if *rows == 1 {
+                    "1 row has".to_owned()
+                } else {
+                    format!("{rows} rows have")
+                }
+            ),
+            Self::LeftOut { by, rows } => write!(
+                f,
+                "{} no `{by}` and not in this comparison: {}",
+                if rows.len() == 1 {
+                    "1 series has".to_owned()
+                } else {
+                    format!("{} series have", rows.len())
+                },
+                shortened(rows)
+            ),
+        }
+    }
+}
+
+fn known(value: &Option<String>) -> String {
+    match value {
+        Some(value) => format!("`{value}`"),
+        None => "unknown".to_owned(),
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+fn listed(hosts: &[HostName]) -> String {
+    let names: Vec<&str> = hosts.iter().map(|host| host.as_str()).collect();
+    names.join(", ")
+}
+
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = names
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// Every warning about a comparison of these sets, the gravest first.
+pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let others = 1..sets.len();
+    for side in &comparison.sides {
+        if side.failed > 0 {
+            warnings.push(Warning::Failed {
+                side: side.name.clone(),
+                failed: side.failed,
+                of: side.failed + side.measured,
+            });
+        }
+    }
+    warnings.extend(unfinished(sets, comparison));
+    warnings.extend(
+        others
+            .clone()
+            .filter_map(|side| neighbours(comparison, side)),
+    );
+    for side in others.clone() {
+        // Parts of one study share its hosts.
+        if sets[side].study != sets[0].study {
+            warnings.extend(hosts(&sets[0], &sets[side]));
+        }
+    }
+    warnings.extend((0..sets.len()).filter_map(|side| one_trial(comparison, side)));
+    warnings.extend(others.filter_map(|side| unequal_trials(comparison, side)));
+    let of_rows = |holds: fn(&Row) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
+    let averaged = of_rows(|row| entries(row).any(|side| side.samples > side.trials));
+    if averaged > 0 {
+        warnings.push(Warning::Averaged { rows: averaged });
+    }
+    let no_harmonic = of_rows(|row| {
+        row.better == backsight_stats::Better::Higher
+            && row.mean == super::Mean::Arithmetic
+            && entries(row).next().is_some()
+    });
+    if no_harmonic > 0 {
+        warnings.push(Warning::NoHarmonicMean { rows: no_harmonic });
+    }
+    warnings
+}
+
+fn entries(row: &Row) -> impl Iterator<Item = &Measured> {
+    row.entries.iter().filter_map(Entry::measured)
+}
+
+/// Rows in which both the baseline and this side have something.
+fn pairs(comparison: &Comparison, side: usize) -> impl Iterator<Item = (&Measured, &Measured)> {
+    comparison
+        .rows
+        .iter()
+        .filter_map(move |row| Some((row.entries[0].measured()?, row.entries[side].measured()?)))
+}
+
+/// One for each study, of which several sides may be parts.
+fn unfinished(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
+    let mut studies: IndexMap<i64, Vec<usize>> = IndexMap::new();
+    for (side, set) in sets.iter().enumerate() {
+        if set.state != StudyState::Finished {
+            studies.entry(set.study).or_default().push(side);
+        }
+    }
+    let nothing_yet = |row: &Row, sides: &[usize]| {
+        let entries = sides.iter().map(|side| &row.entries[*side]);
+        entries
+            .into_iter()
+            .any(|entry| matches!(entry, Entry::Missing(Missing::NotYet)))
+    };
+    studies
+        .into_values()
+        .map(|sides| Warning::Unfinished {
+            study: sets[sides[0]].study_name.clone(),
+            rows: comparison
+                .rows
+                .iter()
+                .filter(|row| nothing_yet(row, &sides))
+                .count(),
+        })
+        .collect()
+}
+
+fn neighbours(comparison: &Comparison, side: usize) -> Option<Warning> {
+    let apart: Vec<(f64, f64)> = pairs(comparison, side)
+        .map(|(base, new)| (base.neighbours, new.neighbours))
+        .filter(|(base, new)| (base - new).abs() >= NEIGHBOURS_APART)
+        .collect();
+    let rows = apart.len();
+    let mean = |of: fn(&(f64, f64)) -> f64| apart.iter().map(of).sum::<f64>() / rows as f64;
+    (rows > 0).then(|| Warning::Neighbours {
+        side: comparison.sides[side].name.clone(),
+        base: comparison.sides[0].name.clone(),
+        share: mean(|(_, new)| *new),
+        base_share: mean(|(base, _)| *base),
+        rows,
+    })
+}
+
+fn one_trial(comparison: &Comparison, side: usize) -> Option<Warning> {
+    let single = |row: &&Row| {
+        row.entries[side]
+            .measured()
+            .is_some_and(|side| side.trials == 1)
+    };
+    let rows = comparison.rows.iter().filter(single).count();
+    (rows > 0).then(|| Warning::OneTrial {
+        side: comparison.sides[side].name.clone(),
+        rows,
+    })
+}
+
+fn unequal_trials(comparison: &Comparison, side: usize) -> Option<Warning> {
+    let unequal: Vec<(usize, usize)> = pairs(comparison, side)
+        .map(|(base, new)| (base.trials, new.trials))
+        .filter(|(base, new)| base != new)
+        .collect();
+    let most = *unequal
+        .iter()
+        .max_by_key(|(base, new)| base.abs_diff(*new))?;
+    Some(Warning::UnequalTrials {
+        side: comparison.sides[side].name.clone(),
+        base: comparison.sides[0].name.clone(),
+        rows: unequal.len(),
+        most,
+    })
+}
+
+/// What differs between the hosts of two sets. Several hosts of one machine say the same thing: it is said once.
+fn hosts(base: &ResultSet, new: &ResultSet) -> Vec<Warning> {
+    const BOOT: &str = "boot_id";
+    let mut facts: IndexMap<(&str, Option<&String>, Option<&String>), Vec<HostName>> =
+        IndexMap::new();
+    for (host, was) in &base.hosts {
+        let Some(is) = new.hosts.get(host) else {
+            continue;
+        };
+        let only_new = is.keys().filter(|fact| !was.contains_key(*fact));
+        for fact in was.keys().chain(only_new) {
+            let (was, is) = (was.get(fact), is.get(fact));
+            if was != is {
+                facts.entry((fact, was, is)).or_default().push(host.clone());
+            }
+        }
+    }
+    let mut warnings = Vec::new();
+    let only = |these: &ResultSet, those: &ResultSet| -> Vec<HostName> {
+        these
+            .hosts
+            .keys()
+            .filter(|host| !those.hosts.contains_key(*host))
+            .cloned()
+            .collect()
+    };
+    let (gone, added) = (only(base, new), only(new, base));
+    if !(gone.is_empty() && added.is_empty()) {
+        warnings.push(Warning::OtherHosts {
+            side: new.name.clone(),
+            base: base.name.clone(),
+            gone,
+            new: added,
+        });
+    }
+    let another_boot = facts.keys().any(|(fact, ..)| *fact == BOOT);
+    warnings.extend(
+        facts
+            .into_iter()
+            .filter(|((fact, ..), _)| *fact != BOOT)
+            .map(|((fact, was, is), hosts)| Warning::Fact {
+                side: new.name.clone(),
+                base: base.name.clone(),
+                hosts,
+                fact: fact.to_owned(),
+                was: was.cloned(),
+                is: is.cloned(),
+            }),
+    );
+    if another_boot {
+        warnings.push(Warning::AnotherBoot {
+            side: new.name.clone(),
+            base: base.name.clone(),
+        });
+    }
+    warnings
+}

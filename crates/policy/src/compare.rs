@@ -684,3 +684,6 @@ fn ratio_mean(rows: &[Row], side: usize, better: Better) -> Option<RatioMean> {
         left_out: rows.len() - ratios.len(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,613 @@
+use super::*;
+use backsight_model::{Failure, TrialSamples, Value};
+use proptest::prelude::*;
+
+/// A series: benchmark, streams, variant, metric, unit, direction, and the samples of each trial.
+fn series(
+    benchmark: &str,
+    streams: i64,
+    variant: &str,
+    (metric, unit, better): (&str, &str, Better),
+    trials: &[&[f64]],
+) -> Series {
+    Series {
+        cell: Cell {
+            benchmark: benchmark.parse().unwrap(),
+            params: [("streams".parse().unwrap(), Value::Integer(streams))]
+                .into_iter()
+                .collect(),
+            chosen: vec!["streams".parse().unwrap()],
+            variant: variant.parse().unwrap(),
+        },
+        metric: metric.parse().unwrap(),
+        unit: Unit::parse(unit).unwrap(),
+        better,
+        about: String::new(),
+        trials: trials
+            .iter()
+            .zip(1..)
+            .map(|(values, trial)| TrialSamples {
+                trial,
+                round: trial,
+                values: values.to_vec(),
+                each: Vec::new(),
+                neighbours: 0.01,
+            })
+            .collect(),
+    }
+}
+
+const RATE: (&str, &str, Better) = ("throughput", "Gbit/s", Better::Higher);
+const TIME: (&str, &str, Better) = ("rtt", "us", Better::Lower);
+
+fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
+    ResultSet {
+        study,
+        name: name.into(),
+        study_name: name.parse().unwrap(),
+        began: jiff::Timestamp::UNIX_EPOCH,
+        state: StudyState::Finished,
+        hosts: IndexMap::new(),
+        series,
+        failed: Vec::new(),
+    }
+}
+
+fn one_a_trial(values: &[f64]) -> Vec<&[f64]> {
+    values.chunks(1).collect()
+}
+
+/// Two sides with one row of one value a trial.
+fn pair(shape: (&str, &str, Better), base: &[f64], new: &[f64]) -> Comparison {
+    let side = |name: &str, study, values: &[f64]| {
+        set(
+            name,
+            study,
+            vec![series("b", 1, "default", shape, &one_a_trial(values))],
+        )
+    };
+    compare(
+        &[side("base", 1, base), side("new", 2, new)],
+        CompareOptions::default(),
+    )
+}
+
+fn measured(comparison: &Comparison, side: usize) -> &Measured {
+    comparison.rows[0].entries[side].measured().unwrap()
+}
+
+fn difference_of(comparison: &Comparison) -> &Difference {
+    match measured(comparison, 1).against.as_ref().unwrap() {
+        Against::Compared(difference) => difference,
+        Against::NotComparable(why) => panic!("{why}"),
+    }
+}
+
+#[test]
+fn durations_are_compared_by_their_arithmetic_means() {
+    let comparison = pair(TIME, &[3.5, 3.1, 3.9], &[4.5, 4.1, 4.9]);
+    assert_eq!(comparison.rows[0].mean, Mean::Arithmetic);
+    let (base, new) = (measured(&comparison, 0), measured(&comparison, 1));
+    assert!((base.mean - 3.5).abs() < 1e-12 && (new.mean - 4.5).abs() < 1e-12);
+    assert!((base.spread.unwrap() - 11.428_571).abs() < 1e-5);
+    let difference = difference_of(&comparison);
+    assert!((difference.percent.unwrap() + 28.571_428).abs() < 1e-5);
+    assert_eq!(difference.word, Word::Worse);
+    let interval = difference.percent_interval.unwrap();
+    assert!(
+        interval.high < 0.0 && interval.contains(difference.percent.unwrap()),
+        "{interval:?}"
+    );
+    assert!((difference.absolute - 1.0).abs() < 1e-12);
+    assert!(difference.absolute_interval.unwrap().contains(1.0));
+}
+
+#[test]
+fn rates_are_compared_by_their_harmonic_means() {
+    // Jain (1991), section 12.4: 10 and 30 a second take as long as twice 15.
+    let comparison = pair(RATE, &[10.0, 30.0], &[15.0, 15.0]);
+    assert_eq!(comparison.rows[0].mean, Mean::Harmonic);
+    assert!((measured(&comparison, 0).mean - 15.0).abs() < 1e-12);
+    assert!(difference_of(&comparison).percent.unwrap().abs() < 1e-9);
+    assert_eq!(difference_of(&comparison).word, Word::NoDifferenceSeen);
+}
+
+#[test]
+fn a_rate_of_zero_falls_back_to_arithmetic_means_on_every_side_and_says_so() {
+    let comparison = pair(RATE, &[0.0, 10.0, 20.0], &[30.0, 31.0, 32.0]);
+    assert_eq!(comparison.rows[0].mean, Mean::Arithmetic);
+    assert_eq!(
+        (measured(&comparison, 0).mean, measured(&comparison, 1).mean),
+        (10.0, 31.0)
+    );
+    assert!(
+        comparison
+            .warnings
+            .contains(&Warning::NoHarmonicMean { rows: 1 })
+    );
+}
+
+#[test]
+fn a_baseline_of_zero_has_no_percentage_but_a_difference_with_its_interval() {
+    let shape = ("loss", "%", Better::Lower);
+    let comparison = pair(shape, &[0.0, 0.0, 0.0], &[5.0, 6.0, 5.5]);
+    let difference = difference_of(&comparison);
+    assert_eq!(difference.percent, Err(Undefined::NotPositive));
+    assert_eq!((difference.absolute, difference.word), (5.5, Word::Worse));
+    assert!(difference.absolute_interval.unwrap().low > 0.0);
+    let same = pair(shape, &[0.0, 0.0], &[0.0, 0.0]);
+    assert_eq!(difference_of(&same).word, Word::NoDifferenceSeen);
+}
+
+#[test]
+fn sides_without_spread_differ_beyond_chance_only_with_enough_trials() {
+    let shape = ("instructions", "instructions", Better::Lower);
+    let word = |n: usize| difference_of(&pair(shape, &vec![1000.0; n], &vec![1001.0; n])).word;
+    // 2 of C(6, 3) = 20 orders are 10%, 2 of C(8, 4) = 70 are 3%.
+    assert_eq!(word(3), Word::CannotTell(Undefined::NoSpread));
+    assert_eq!(word(4), Word::Worse);
+}
+
+#[test]
+fn a_single_trial_has_no_interval_and_its_spread_is_that_of_its_samples() {
+    let base = series("b", 1, "default", TIME, &[&[35.0]]);
+    let new = series("b", 1, "default", TIME, &[&[30.0, 40.0]]);
+    let comparison = compare(
+        &[set("base", 1, vec![base]), set("new", 2, vec![new])],
+        CompareOptions::default(),
+    );
+    let (base, new) = (measured(&comparison, 0), measured(&comparison, 1));
+    assert_eq!(base.spread, Err(Undefined::TooFew { needs: 2, has: 1 }));
+    assert_eq!(
+        (new.trials, new.samples, new.level, new.mean),
+        (1, 2, Level::Samples, 35.0)
+    );
+    assert!((new.spread.unwrap() - 20.203_05).abs() < 1e-4);
+    let difference = difference_of(&comparison);
+    assert_eq!(
+        difference.word,
+        Word::CannotTell(Undefined::TooFew { needs: 2, has: 1 })
+    );
+    assert!(difference.percent_interval.is_err() && difference.percent.unwrap() == 0.0);
+    assert!(comparison.warnings.contains(&Warning::OneTrial {
+        side: "base".into(),
+        rows: 1
+    }));
+}
+
+#[test]
+fn many_samples_of_few_trials_make_the_interval_no_narrower() {
+    // Ten blocks of ten samples that hardly differ within a block.
+    let blocks = |shift: f64| -> Vec<Vec<f64>> {
+        (0..10)
+            .map(|block| {
+                (0..10)
+                    .map(|n| 100.0 + shift + f64::from(block) + f64::from(n) * 0.01)
+                    .collect()
+            })
+            .collect()
+    };
+    let means = |blocks: &[Vec<f64>]| -> Vec<f64> {
+        blocks
+            .iter()
+            .map(|block| block.iter().sum::<f64>() / 10.0)
+            .collect()
+    };
+    let (base, new) = (blocks(0.0), blocks(1.0));
+    let slices = |blocks: &'static [Vec<f64>]| blocks.iter().map(Vec::as_slice).collect::<Vec<_>>();
+    let side = |name, study, blocks: &Vec<Vec<f64>>| {
+        let blocks: &'static [Vec<f64>] = blocks.clone().leak();
+        set(
+            name,
+            study,
+            vec![series("b", 1, "default", TIME, &slices(blocks))],
+        )
+    };
+    let clustered = compare(
+        &[side("base", 1, &base), side("new", 2, &new)],
+        CompareOptions::default(),
+    );
+    let averaged = pair(TIME, &means(&base), &means(&new));
+    let (a, b) = (
+        difference_of(&clustered).percent_interval.unwrap(),
+        difference_of(&averaged).percent_interval.unwrap(),
+    );
+    assert!((a.low - b.low).abs() < 1e-9 && (a.high - b.high).abs() < 1e-9);
+    assert_eq!(
+        (
+            measured(&clustered, 0).trials,
+            measured(&clustered, 0).samples
+        ),
+        (10, 100)
+    );
+    assert_eq!(measured(&clustered, 0).of_samples.n, 100);
+    assert!(clustered.warnings.contains(&Warning::Averaged { rows: 1 }));
+}
+
+#[test]
+fn what_a_side_lacks_is_a_row_with_the_reason() {
+    let base = set(
+        "base",
+        1,
+        vec![
+            series("a", 1, "default", TIME, &[&[1.0], &[2.0]]),
+            series("b", 1, "default", TIME, &[]),
+            series("c", 1, "default", TIME, &[]),
+            series("d", 1, "default", TIME, &[&[1.0]]),
+            series("d", 1, "default", ("jitter", "us", Better::Lower), &[]),
+        ],
+    );
+    let mut new = set(
+        "new",
+        2,
+        vec![series("e", 1, "default", TIME, &[&[f64::NAN]])],
+    );
+    new.series
+        .push(series("b", 1, "default", TIME, &[&[1.0], &[2.0]]));
+    let mut base = base;
+    base.failed = (1..=3)
+        .map(|trial| {
+            (
+                trial,
+                trial,
+                base.series[1].cell.clone(),
+                Failure::of_trial("no route"),
+            )
+        })
+        .collect();
+    let comparison = compare(&[base, new], CompareOptions::default());
+    let why = |row: usize, side: usize| match &comparison.rows[row].entries[side] {
+        Entry::Missing(missing) => missing.clone(),
+        Entry::Measured(_) => panic!("row {row} side {side} has something"),
+    };
+    assert_eq!(comparison.rows.len(), 6);
+    assert_eq!(why(0, 1), Missing::NotInPlan);
+    assert_eq!(why(1, 0), Missing::Failed { trials: 3 });
+    assert_eq!(why(2, 0), Missing::NotYet);
+    assert_eq!(why(4, 0), Missing::NoSample);
+    assert_eq!(why(5, 1), Missing::NotANumber);
+    // Without a baseline there is nothing to differ from.
+    assert_eq!(
+        comparison.rows[1].entries[1].measured().unwrap().against,
+        None
+    );
+    assert!(comparison.warnings.contains(&Warning::Failed {
+        side: "base".into(),
+        failed: 3,
+        of: 5
+    }));
+    assert_eq!(comparison.sides[0].failed, 3);
+}
+
+#[test]
+fn another_prefix_is_converted_and_another_unit_or_direction_is_not_comparable() {
+    let one = |shape| {
+        set(
+            "x",
+            1,
+            vec![series("b", 1, "default", shape, &[&[2.0], &[3.0]])],
+        )
+    };
+    let against = |base, new| {
+        let comparison = compare(&[one(base), one(new)], CompareOptions::default());
+        let measured = measured(&comparison, 1).clone();
+        (measured.mean, measured.against.unwrap())
+    };
+    let (mean, compared) = against(("t", "us", Better::Lower), ("t", "ms", Better::Lower));
+    assert_eq!(mean, 2500.0);
+    assert!(matches!(compared, Against::Compared(_)));
+    let (mean, not) = against(("t", "us", Better::Lower), ("t", "ops/s", Better::Lower));
+    assert_eq!(mean, 2.5);
+    assert!(matches!(
+        not,
+        Against::NotComparable(NotComparable::Units { .. })
+    ));
+    let (_, not) = against(("t", "us", Better::Lower), ("t", "us", Better::Higher));
+    assert!(matches!(
+        not,
+        Against::NotComparable(NotComparable::Directions { .. })
+    ));
+}
+
+#[test]
+fn ratios_have_one_geometric_mean_for_each_direction() {
+    let side = |name: &str, study, factor: f64| {
+        let trial = |values: &[f64]| -> Vec<f64> { values.iter().map(|v| v * factor).collect() };
+        let (fast, slow) = (trial(&[10.0, 11.0]), trial(&[100.0, 120.0]));
+        set(
+            name,
+            study,
+            vec![
+                series("a", 1, "default", RATE, &one_a_trial(&fast)),
+                series("a", 2, "default", RATE, &one_a_trial(&slow)),
+                series(
+                    "a",
+                    3,
+                    "default",
+                    RATE,
+                    if study == 1 { &[] } else { &[&[1.0]] },
+                ),
+                series("b", 1, "default", TIME, &one_a_trial(&fast)),
+            ],
+        )
+    };
+    let comparison = compare(
+        &[side("base", 1, 1.0), side("new", 2, 1.5)],
+        CompareOptions::default(),
+    );
+    let [rates, times] = &comparison.ratios[..] else {
+        panic!("{:?}", comparison.ratios)
+    };
+    assert_eq!(
+        (rates.better, rates.rows, rates.left_out),
+        (Better::Higher, 2, 1)
+    );
+    assert_eq!(
+        (times.better, times.rows, times.left_out),
+        (Better::Lower, 1, 0)
+    );
+    assert!((rates.gmean.unwrap() - 1.5).abs() < 1e-12);
+    assert!((rates.range.unwrap().high - 1.5).abs() < 1e-12);
+}
+
+fn facts(pairs: &[(&str, &str)]) -> IndexMap<String, String> {
+    pairs
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect()
+}
+
+#[test]
+fn hosts_that_are_not_what_they_were_are_said_once_with_their_names() {
+    let one = |name: &str, study, kernel: &str, boot: &str, third: &str| {
+        let mut set = set(
+            name,
+            study,
+            vec![series("b", 1, "default", TIME, &[&[1.0], &[2.0]])],
+        );
+        for host in ["source", "sink"] {
+            let facts = facts(&[("kernel.release", kernel), ("cpus", "2"), ("boot_id", boot)]);
+            set.hosts.insert(host.parse().unwrap(), facts);
+        }
+        set.hosts
+            .insert(third.parse().unwrap(), facts(&[("cpus", "4")]));
+        set
+    };
+    let comparison = compare(
+        &[
+            one("base", 1, "6.1", "x", "dut"),
+            one("new", 2, "6.2", "y", "other"),
+        ],
+        CompareOptions::default(),
+    );
+    let texts: Vec<String> = comparison
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "hosts differ: only `base` has dut, only `new` has other",
+            "kernel.release differs: `6.1` with `base`, `6.2` with `new` (source, sink)",
+            "`new` was measured in another boot than `base`: this compares one boot with one boot",
+        ]
+    );
+}
+
+#[test]
+fn what_spoils_a_comparison_is_warned_of() {
+    let mut base = set(
+        "base",
+        1,
+        vec![series("b", 1, "default", TIME, &[&[1.0], &[2.0], &[3.0]])],
+    );
+    let mut new = set(
+        "new",
+        2,
+        vec![series("b", 1, "default", TIME, &[&[1.0], &[2.0]])],
+    );
+    for trial in &mut new.series[0].trials {
+        trial.neighbours = 0.23;
+    }
+    base.state = StudyState::Stopped;
+    base.series.push(series("b", 2, "default", TIME, &[]));
+    let texts: Vec<String> = compare(&[base, new], CompareOptions::default())
+        .warnings
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "study `base` isn't finished: 1 row has nothing yet; `backsight resume base` goes on",
+            "noisy neighbours: other programs took 23% of the processors while `new` was measured and 1% with `base` \
+             (1 row): a difference may be theirs",
+            "`base` and `new` have different numbers of trials in 1 row (at most 3 and 2)",
+        ]
+    );
+}
+
+#[test]
+fn a_quiet_pair_is_warned_of_nothing() {
+    assert_eq!(pair(TIME, &[1.0, 2.0], &[1.0, 2.0]).warnings, vec![]);
+    assert_eq!(compare(&[], CompareOptions::default()).rows, vec![]);
+}
+
+fn matrix() -> ResultSet {
+    let mut all = Vec::new();
+    for variant in ["direct", "filter"] {
+        for streams in [1, 10] {
+            let rate = 10.0 * streams as f64;
+            all.push(series(
+                "tcp",
+                streams,
+                variant,
+                RATE,
+                &[&[rate], &[rate + 1.0]],
+            ));
+        }
+    }
+    let mut plain = series("ping", 1, "direct", TIME, &[&[35.0]]);
+    plain.cell.params.clear();
+    plain.cell.chosen.clear();
+    all.push(plain);
+    let mut set = set("demo", 7, all);
+    set.failed
+        .push((9, 3, set.series[2].cell.clone(), Failure::of_trial("x")));
+    set
+}
+
+#[test]
+fn a_set_is_split_by_variant_in_the_plans_order() {
+    let comparison = compare_by(&matrix(), &By::Variant, CompareOptions::default()).unwrap();
+    let names: Vec<&str> = comparison
+        .sides
+        .iter()
+        .map(|side| side.name.as_str())
+        .collect();
+    assert_eq!(names, ["direct", "filter"]);
+    assert_eq!(
+        (comparison.sides[0].failed, comparison.sides[1].failed),
+        (0, 1)
+    );
+    let rows: Vec<String> = comparison
+        .rows
+        .iter()
+        .map(|row| row.cell.to_string())
+        .collect();
+    assert_eq!(rows, ["tcp streams=1", "tcp streams=10", "ping"]);
+    assert!(matches!(
+        comparison.rows[2].entries[1],
+        Entry::Missing(Missing::NotInPlan)
+    ));
+    assert_eq!(comparison.rows[0].entries[1].measured().unwrap().failed, 1);
+}
+
+#[test]
+fn a_set_is_split_by_a_parameter_and_what_lacks_it_is_named() {
+    let comparison = compare_by(
+        &matrix(),
+        &"streams".parse().unwrap(),
+        CompareOptions::default(),
+    )
+    .unwrap();
+    let names: Vec<&str> = comparison
+        .sides
+        .iter()
+        .map(|side| side.name.as_str())
+        .collect();
+    assert_eq!(names, ["1", "10"]);
+    let rows: Vec<String> = comparison
+        .rows
+        .iter()
+        .map(|row| row.cell.to_string())
+        .collect();
+    assert_eq!(rows, ["tcp direct", "tcp filter"]);
+    let text = comparison.warnings.last().unwrap().to_string();
+    assert_eq!(
+        text,
+        "1 series has no `streams` and not in this comparison: ping direct rtt"
+    );
+}
+
+#[test]
+fn what_can_not_be_split_says_what_could_be() {
+    let nothing = |by: &str| {
+        split(&matrix(), &by.parse().unwrap())
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        nothing("steams"),
+        "no cell of this study has a parameter `steams`; did you mean `streams`?"
+    );
+    assert_eq!(
+        nothing("zzz"),
+        "no cell of this study has a parameter `zzz`; it has several values of: variant, streams"
+    );
+    let mut one = matrix();
+    one.series.truncate(1);
+    one.failed.clear();
+    assert_eq!(
+        split(&one, &By::Variant).unwrap_err().to_string(),
+        "every cell of this study has variant direct: there is nothing to compare; compare it with another study"
+    );
+}
+
+fn values() -> impl Strategy<Value = Vec<f64>> {
+    // Spread and count are such that no base can be taken for zero.
+    prop::collection::vec(80.0..120.0f64, 3..12)
+}
+
+fn directions() -> impl Strategy<Value = (&'static str, &'static str, Better)> {
+    prop::sample::select(vec![RATE, TIME])
+}
+
+proptest! {
+    #[test]
+    fn the_word_the_interval_and_the_percentage_agree(shape in directions(), base in values(), new in values()) {
+        let comparison = pair(shape, &base, &new);
+        let difference = difference_of(&comparison);
+        let (percent, interval) = (difference.percent.unwrap(), difference.percent_interval.unwrap());
+        prop_assert!(interval.contains(percent), "{} in {:?}", percent, interval);
+        match difference.word {
+            Word::Better => prop_assert!(interval.low > 0.0),
+            Word::Worse => prop_assert!(interval.high < 0.0),
+            Word::NoDifferenceSeen => prop_assert!(interval.contains(0.0)),
+            Word::CannotTell(why) => prop_assert!(false, "{}", why),
+        }
+    }
+
+    #[test]
+    fn exchanging_the_sides_inverts_the_ratio_and_the_word(shape in directions(), base in values(), new in values()) {
+        let (there, back) = (pair(shape, &base, &new), pair(shape, &new, &base));
+        let (there, back) = (difference_of(&there), difference_of(&back));
+        prop_assert!((there.ratio.unwrap() * back.ratio.unwrap() - 1.0).abs() < 1e-9);
+        prop_assert!((there.absolute + back.absolute).abs() < 1e-9);
+        let inverse = |word| match word {
+            Word::Better => Word::Worse,
+            Word::Worse => Word::Better,
+            other => other,
+        };
+        // Degrees of freedom are taken at the ratio observed, so that an interval that just ends at 1 may flip.
+        let borderline = there.ratio_interval.unwrap();
+        prop_assume!((borderline.low - 1.0).abs() > 1e-3 && (borderline.high - 1.0).abs() > 1e-3);
+        prop_assert_eq!(inverse(there.word), back.word);
+    }
+
+    #[test]
+    fn the_prefix_of_a_unit_changes_nothing(base in values(), new in values(), better in directions()) {
+        let scaled: Vec<f64> = new.iter().map(|value| value / 1000.0).collect();
+        let side = |name: &str, study, unit: &'static str, values: &[f64]| {
+            let shape = ("m", unit, better.2);
+            set(name, study, vec![series("b", 1, "default", shape, &one_a_trial(values))])
+        };
+        let of = |new: ResultSet| {
+            compare(&[side("base", 1, "ms", &base), new], CompareOptions::default())
+        };
+        let (one, other) = (of(side("new", 2, "ms", &new)), of(side("new", 2, "s", &scaled)));
+        let (one, other) = (difference_of(&one), difference_of(&other));
+        prop_assert!((one.percent.unwrap() - other.percent.unwrap()).abs() < 1e-6);
+        prop_assert_eq!(one.word, other.word);
+    }
+
+    #[test]
+    fn every_series_of_every_side_is_in_exactly_one_row(
+        sides in prop::collection::vec(prop::collection::btree_set((0i64..4, 0usize..2), 0..6), 1..4),
+    ) {
+        let sets: Vec<ResultSet> = sides.iter().enumerate().map(|(n, cells)| {
+            let all = cells.iter().map(|(streams, shape)| {
+                series("b", *streams, "default", [RATE, TIME][*shape], &[&[1.0], &[2.0]])
+            });
+            set(&format!("s{n}"), n as i64, all.collect())
+        }).collect();
+        let comparison = compare(&sets, CompareOptions::default());
+        let union: HashSet<_> = sides.iter().flatten().collect();
+        prop_assert_eq!(comparison.rows.len(), union.len());
+        for (side, cells) in sides.iter().enumerate() {
+            let with = comparison.rows.iter().filter(|row| row.entries[side].measured().is_some()).count();
+            prop_assert_eq!(with, cells.len());
+        }
+    }
+}

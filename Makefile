@@ -26,8 +26,8 @@ unit:                       ## unit, property and end-to-end tests
 browser:                    ## the pages in a real browser
 	tests/browser/run
 
-bench: setup-test build     ## our figures beside the peers', measured here and now
-	scripts/bench $(BINARY)
+bench: setup-test           ## our figures beside the peers', measured here and now
+	cargo bench --locked --target $(TARGET) -p backsight --bench figures
 
 setup-build setup-demo setup-test:
 	@scripts/setup $(@:setup-%=%)

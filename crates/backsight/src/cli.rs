@@ -59,6 +59,9 @@ enum Verb {
     Completions(manual::Completions),
     /// Write the manual pages into a folder
     Man(manual::Man),
+    /// Write the reference pages of the documentation
+    #[command(hide = true)]
+    Reference(manual::Reference),
     /// What runs on a host; started by the conductor, not by people
     #[command(hide = true)]
     Agent(agent::Agent),
@@ -83,6 +86,7 @@ impl Arguments {
             Verb::Schema(verb) => verb.execute(),
             Verb::Completions(verb) => verb.execute(),
             Verb::Man(verb) => verb.execute(),
+            Verb::Reference(verb) => verb.execute(),
             Verb::Agent(verb) => verb.execute(),
         }
     }

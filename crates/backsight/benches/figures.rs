@@ -1,0 +1,339 @@
+//! `make bench`: what Backsight itself costs, measured here and now, with a floor measured in the same run
+//! and what a reference is known to take beside it.
+//!
+//! Each line runs the real binary. Refuses: to judge. Machines are shared and noisy; it prints medians of
+//! several runs, and what was asked for.
+
+use backsight_model::{
+    Better, Cell, MetricName, MetricSamples, ParamName, StudyState, TrialRecord, Unit,
+    Value,
+};
+use backsight_store::{MetricShape, NewStudy, Store, StudyDocument};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
+
+fn main() {
+    if std::env::args().nth(1).as_deref() == Some("instant") {
+        println!("{}", monotonic());
+        return;
+    }
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let want = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
+    println!("{:<52} {:>12} {:>12}   {}", "figure", "measured", "asked", "beside it");
+    if want("help") {
+        help();
+    }
+    if want("steps") {
+        steps();
+    }
+    if want("skew") {
+        for hosts in [3, 8, 30] {
+            skew(hosts);
+        }
+    }
+    if want("output") {
+        output();
+    }
+    if want("compare") {
+        compare("compare, 2 × 40 cells × 100 samples", 40, 100, 1, "≤ 50 ms");
+        compare("compare, 2 × 1,000,000 samples", 40, 1, 25_000, "≤ 1.5 s");
+    }
+}
+
+fn row(figure: &str, measured: &str, asked: &str, beside: &str) {
+    println!("{figure:<52} {measured:>12} {asked:>12}   {beside}");
+}
+
+fn monotonic() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Runs it this often and takes the median of the wall times.
+fn timed(times: usize, mut command: impl FnMut() -> Command) -> Duration {
+    let measure = |command: &mut Command| {
+        let begin = Instant::now();
+        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        assert!(status.expect("it starts").success(), "{command:?} failed");
+        begin.elapsed()
+    };
+    measure(&mut command());
+    median((0..times).map(|_| measure(&mut command())).collect())
+}
+
+fn sh(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]);
+    command
+}
+
+/// A folder with a plan for hosts of kind `local`, and the command that runs it.
+struct Place {
+    folder: tempfile::TempDir,
+    runs: std::cell::Cell<usize>,
+}
+
+impl Place {
+    fn new(hosts: usize, benchmark: &str, plan: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut lab = String::new();
+        let mut testbed = String::from("[testbed.bench]\n");
+        for n in 1..=hosts {
+            let _ = writeln!(lab, "[host.bench-{n}]\nkind = \"local\"");
+            let _ = writeln!(testbed, "r{n} = \"bench-{n}\"");
+        }
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+        std::fs::create_dir(folder.path().join("benchmarks")).expect("a folder");
+        write("lab.toml", &(lab + &testbed));
+        write("benchmarks/bench.toml", benchmark);
+        write("plan.toml", plan);
+        Self { folder, runs: std::cell::Cell::new(0) }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn store(&self) -> PathBuf {
+        self.path().join("store")
+    }
+
+    fn run(&self) -> Command {
+        self.runs.set(self.runs.get() + 1);
+        let mut command = Command::new(BINARY);
+        command
+            .args(["run", "plan.toml", "--quiet", "--name", &format!("bench-{}", self.runs.get())])
+            .arg("--store")
+            .arg(self.store())
+            .current_dir(self.path());
+        command
+    }
+}
+
+fn help() {
+    let took = timed(20, || {
+        let mut command = Command::new(BINARY);
+        command.arg("--help");
+        command
+    });
+    let floor = timed(20, || Command::new("true"));
+    let size = std::fs::metadata(BINARY).map_or(0, |m| m.len());
+    row(
+        "backsight --help, whole process",
+        &milliseconds(took),
+        "≤ 10 ms",
+        &format!("`true`: {}; the binary: {:.1} MB", milliseconds(floor), size as f64 / 1e6),
+    );
+}
+
+/// A benchmark in which every role runs these steps.
+fn benchmark(hosts: usize, steps: &str, metrics: &str) -> String {
+    let roles: Vec<String> = (1..=hosts).map(|n| format!("\"r{n}\"")).collect();
+    let mut text = format!("name = \"bench\"\nabout = \"bench\"\nroles = [{}]\n", roles.join(", "));
+    for n in 1..=hosts {
+        let _ = writeln!(text, "[r{n}]\nrun = {steps}");
+    }
+    text + metrics
+}
+
+const PLAN: &str = "use = [\"bench\"]\nrounds = 1\n";
+
+fn steps() {
+    let hundred = format!("[{}]", vec!["\"true\""; 100].join(", "));
+    let metric = "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\nfrom = \"r1.run\"\n";
+    let place = Place::new(3, &benchmark(3, &hundred, metric), PLAN);
+    let took = timed(9, || place.run());
+    let by_trial = trial_time(&place);
+    let floor = timed(9, || sh("for n in 1 2 3; do (i=0; while [ $i -lt 100 ]; do sh -c true; i=$((i+1)); done) & done; wait"));
+    row(
+        "100 no-op steps × 3 hosts, one trial, whole `run`",
+        &milliseconds(took),
+        "≤ 0.3 s",
+        &format!(
+            "the trial alone {}; floor, 300 × `sh -c true`: {}; reference conductor 15.9 s, mended 0.5 s",
+            milliseconds(by_trial),
+            milliseconds(floor)
+        ),
+    );
+    let hundred = format!("[{}]", vec!["\"sh -c true\""; 100].join(", "));
+    let place = Place::new(3, &benchmark(3, &hundred, metric), PLAN);
+    let took = timed(9, || place.run());
+    row(
+        "the same with `sh -c true` as the step",
+        &milliseconds(took),
+        "≤ 0.3 s",
+        &format!("the trial alone {}", milliseconds(trial_time(&place))),
+    );
+}
+
+/// Median of what the store says each trial took.
+fn trial_time(place: &Place) -> Duration {
+    on_runtime(async {
+        let store = Store::open_existing(place.store()).await.expect("a store");
+        let mut times = Vec::new();
+        for study in store.studies().await.expect("studies") {
+            times.extend(store.trials(study.id).await.expect("trials").iter().map(|t| t.took));
+        }
+        median(times)
+    })
+}
+
+fn on_runtime<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+}
+
+fn skew(hosts: usize) {
+    let itself = std::env::current_exe().expect("this program");
+    let mut metrics = String::new();
+    for n in 1..=hosts {
+        let _ = writeln!(
+            metrics,
+            "[metric.instant{n}]\nunit = \"ns\"\nbetter = \"lower\"\nregex = '(?<value>\\d+)'\nfrom = \"r{n}.run\""
+        );
+    }
+    let step = format!("\"{} instant\"", itself.display());
+    let place = Place::new(hosts, &benchmark(hosts, &step, &metrics), "use = [\"bench\"]\nrounds = 200\n");
+    let begin = Instant::now();
+    let status = place.run().stderr(Stdio::null()).status().expect("it starts");
+    assert!(status.success(), "the skew study failed");
+    let took = begin.elapsed() / 200;
+    let mut skews: Vec<f64> = on_runtime(async {
+        let store = Store::open_existing(place.store()).await.expect("a store");
+        let study = store.study("bench-1").await.expect("the study");
+        let results = store.result_set(study.id).await.expect("results");
+        (0..200)
+            .map(|trial| {
+                let instants = results.series.iter().map(|series| series.trials[trial].values[0]);
+                let (least, most) = instants.fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+                (most - least) * 1e-6
+            })
+            .collect()
+    });
+    skews.sort_by(f64::total_cmp);
+    let (asked, reference) = match hosts {
+        3 => ("≤ 1 ms", "references: median 3 ms"),
+        8 => ("≤ 2 ms", "netcat and ssh: 49 ms"),
+        _ => ("≤ 5 ms", "netcat and ssh: 235 ms"),
+    };
+    row(
+        &format!("start skew over {hosts} hosts, 200 starts, p99"),
+        &format!("{:.2} ms", skews[197]),
+        asked,
+        &format!(
+            "median {:.2} ms, max {:.2} ms; {} a trial; {reference}",
+            skews[100],
+            skews[199],
+            milliseconds(took)
+        ),
+    );
+}
+
+fn output() {
+    let step = "\"head -c 10000000 /dev/zero\"";
+    let metric = "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\n";
+    let place = Place::new(1, &benchmark(1, step, metric), PLAN);
+    let zeros = timed(5, || place.run());
+    // Text that doesn't compress to nothing.
+    let step = "\"openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero -base64\"";
+    let bounded = step.replace("-base64", "-base64 2>/dev/null | head -c 10000000");
+    let place = Place::new(1, &benchmark(1, &bounded, metric), PLAN);
+    let text = timed(5, || place.run());
+    let empty = Place::new(1, &benchmark(1, "\"true\"", metric), PLAN);
+    let nothing = timed(5, || empty.run());
+    let floor = timed(5, || sh("openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero -base64 2>/dev/null | head -c 10000000 | cat > /dev/null"));
+    row(
+        "10 MB of step output (random text), whole `run`",
+        &milliseconds(text),
+        "≤ 0.2 s",
+        &format!(
+            "zeros {}; no output {}; the program alone {}; reference 13 s for 9 MB",
+            milliseconds(zeros),
+            milliseconds(nothing),
+            milliseconds(floor)
+        ),
+    );
+}
+
+/// Two studies with made-up samples in a store.
+fn compare(figure: &str, cells: usize, trials: usize, samples: usize, asked: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    on_runtime(fill(folder.path(), cells, trials, samples));
+    let took = timed(7, || {
+        let mut command = Command::new(BINARY);
+        command.args(["compare", "base", "new", "--store"]).arg(folder.path());
+        command
+    });
+    let bytes = 2 * cells * trials * samples * 8;
+    row(figure, &milliseconds(took), asked, &format!("{:.1} MB of samples", bytes as f64 / 1e6));
+}
+
+async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
+    let store = Store::open(folder).await.expect("a store");
+    let metric = MetricName::new("rate").expect("a name");
+    for (name, shift) in [("base", 1.0), ("new", 1.01)] {
+        let cells: Vec<Cell> = (0..cells)
+            .map(|n| Cell {
+                benchmark: "bench".parse().expect("a name"),
+                params: [(ParamName::new("n").expect("a name"), Value::Integer(n as i64))].into_iter().collect(),
+                chosen: vec![ParamName::new("n").expect("a name")],
+                variant: "default".parse().expect("a name"),
+            })
+            .collect();
+        let shape = MetricShape {
+            name: metric.clone(),
+            unit: Unit::parse("ops/s").expect("a unit"),
+            better: Better::Higher,
+            about: String::new(),
+        };
+        let study = store
+            .create_study(&NewStudy {
+                name: name.parse().expect("a name"),
+                verb: "run".into(),
+                documents: Vec::<StudyDocument>::new(),
+                arguments: "{}".into(),
+                seed: 1,
+                cells: cells.clone(),
+                metrics: [("bench".parse().expect("a name"), vec![shape])].into_iter().collect(),
+            })
+            .await
+            .expect("a study");
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        let mut number = 0;
+        for round in 0..trials {
+            for cell in 0..cells.len() {
+                number += 1;
+                let values = (0..samples).map(|_| 1000.0 * shift * (1.0 + 0.05 * noise())).collect();
+                let record = TrialRecord {
+                    began: jiff::Timestamp::UNIX_EPOCH,
+                    took: Duration::from_secs(1),
+                    outcome: Ok(vec![MetricSamples { metric: metric.clone(), values, each: Vec::new() }]),
+                    steps: Vec::new(),
+                    load: Vec::new(),
+                    warnings: Vec::new(),
+                };
+                store.record_trial(study, number, cell, round as u32 + 1, &record).await.expect("kept");
+            }
+        }
+        store.set_state(study, StudyState::Finished).await.expect("finished");
+    }
+    store.close().await;
+}

@@ -33,7 +33,8 @@ pub struct Asked {
     /// The plan's file; without one, --use says what is measured
     plan: Option<PathBuf>,
     /// Benchmarks to measure, instead of the plan's; with a comma between them
-    #[arg(long = "use", value_name = "NAMES", value_delimiter = ',')]
+    // Named, or it would be taken for the shared `--benchmarks`.
+    #[arg(id = "use", long = "use", value_name = "NAMES", value_delimiter = ',')]
     benchmarks: Vec<BenchmarkName>,
     /// How often each cell is measured, instead of the plan's rounds
     #[arg(long, value_name = "N")]

@@ -19,10 +19,13 @@
 //! ```
 
 mod better;
+pub mod changes;
 mod difference;
 mod distributions;
 mod interval;
+mod random;
 mod samples;
+pub mod simulate;
 mod summary;
 mod sums;
 mod undefined;
@@ -31,6 +34,7 @@ mod welch;
 pub use better::{Better, NoSuchDirection};
 pub use difference::{difference_percent, gmean_of_ratios, ratio};
 pub use interval::{Confidence, Interval};
+pub use random::Random;
 pub use samples::{NotSamples, Samples};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;

@@ -1,0 +1,249 @@
+//! What the noise around the levels is like: how much each point keeps of the one before, and its density.
+
+use crate::distributions::NormalScores;
+use crate::sums;
+
+use super::scan::{Stretch, dense_ranks};
+
+/// Autocorrelation above this isn't taken for noise but for a level that moves.
+pub(crate) const MOST_KEPT: f64 = 0.7;
+
+/// A first look at the lag-1 autocorrelation, before any level is known.
+///
+/// For an AR(1) the differences at lag 2 have 1 + φ times the variance of those at lag 1, whatever the levels are
+/// as long as they seldom change. Source: S. Chakar et al., "A robust approach for estimating change-points in the
+/// mean of an AR(1) process", Bernoulli 23 (2017), eq. 7, with clipped squares in place of their quantile.
+pub(crate) fn kept_by_differences(values: &[f64]) -> f64 {
+    if values.len() < 8 {
+        return 0.0;
+    }
+    let mut near: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
+    let mut far: Vec<f64> = values.windows(3).map(|w| (w[2] - w[0]).abs()).collect();
+    near.sort_unstable_by(f64::total_cmp);
+    far.sort_unstable_by(f64::total_cmp);
+    let clipped = |sorted: &[f64]| {
+        let most = sorted[(sorted.len() - 1) * 4 / 5];
+        sorted.iter().map(|x| x.min(most).powi(2)).sum::<f64>() / sorted.len() as f64
+    };
+    let (near, far) = (clipped(&near), clipped(&far));
+    if near <= 0.0 {
+        0.0
+    } else {
+        (far / near - 1.0).clamp(0.0, MOST_KEPT)
+    }
+}
+
+/// The lag-1 autocorrelation of residuals within their segments, corrected for the levels having been fitted to them.
+///
+/// Taken from the residuals' normal scores, as the search is: an outlier is one rank among many.
+pub(crate) fn kept_by_residuals(residuals: &[f64], segments: &[Stretch]) -> f64 {
+    let n = residuals.len();
+    let scores = NormalScores::of(n);
+    let score: Vec<f64> = dense_ranks(residuals)
+        .into_iter()
+        .map(|rank| scores.at(f64::from(rank)))
+        .collect();
+    let (mut products, mut squares, mut pairs) = (0.0, 0.0, 0.0);
+    for segment in segments {
+        let score = &score[segment.start..segment.end];
+        let mean = score.iter().sum::<f64>() / score.len() as f64;
+        squares += score.iter().map(|s| (s - mean) * (s - mean)).sum::<f64>();
+        products += score
+            .windows(2)
+            .map(|w| (w[0] - mean) * (w[1] - mean))
+            .sum::<f64>();
+        pairs += (score.len() - 1) as f64;
+    }
+    if squares <= 0.0 || pairs < 4.0 {
+        return 0.0;
+    }
+    let raw = (products / pairs) / (squares / n as f64);
+    // F. H. C. Marriott, J. A. Pope (1954): a fitted mean costs (1 + 3φ)/n.
+    let cost = segments.len() as f64 / n as f64;
+    (raw + cost).clamp(0.0, MOST_KEPT)
+}
+
+/// By how much autocorrelation makes the variance of a difference of two neighbouring means of `k` and `l` points
+/// larger than for independent points.
+pub(crate) fn inflation(kept: f64, k: usize, l: usize) -> f64 {
+    if kept == 0.0 {
+        return 1.0;
+    }
+    let (k, l) = (k as f64, l as f64);
+    let rest = 1.0 - kept;
+    let mean =
+        |m: f64| ((1.0 + kept) / rest - 2.0 * kept * (1.0 - kept.powf(m)) / (m * rest * rest)) / m;
+    let both = kept * (1.0 - kept.powf(k)) * (1.0 - kept.powf(l)) / (rest * rest * k * l);
+    ((mean(k) + mean(l) - 2.0 * both) / (1.0 / k + 1.0 / l)).max(1.0)
+}
+
+/// A density estimated from residuals, as a table of its logarithm.
+#[derive(Debug, Clone)]
+pub(crate) struct Density {
+    low: f64,
+    step: f64,
+    width: f64,
+    log: Vec<f64>,
+}
+
+const CELLS: usize = 256;
+
+/// The share of the density that is spread over the whole table, so that a single outlier decides nothing.
+const FLOOR: f64 = 0.02;
+
+impl Density {
+    /// A Gaussian kernel estimate with B. W. Silverman's width (*Density Estimation*, 1986, eq. 3.31), for which the
+    /// spread is that of the densest half: two modes must not blur each other. `None` if there is no spread.
+    pub(crate) fn of(residuals: &[f64]) -> Option<Self> {
+        let ascending = ascending(residuals);
+        let n = ascending.len();
+        if n < 2 {
+            return None;
+        }
+        let mean = sums::mean(&ascending);
+        let deviation = sums::root_of_squares(&ascending, mean) / (n as f64).sqrt();
+        let half = n.div_ceil(2);
+        let densest = (0..=n - half)
+            .map(|i| ascending[i + half - 1] - ascending[i])
+            .fold(f64::INFINITY, f64::min);
+        let spread = if densest > 0.0 {
+            deviation.min(densest / 1.349)
+        } else {
+            deviation
+        };
+        if spread <= 0.0 || !spread.is_finite() {
+            return None;
+        }
+        let width = 0.9 * spread * (n as f64).powf(-0.2);
+        // Wide enough for the bulk and for the bulk moved; what is outside has the floor's density.
+        let at = |p: f64| ascending[((n - 1) as f64 * p).round() as usize];
+        let margin = 4.0 * spread.max((at(0.75) - at(0.25)) / 1.349);
+        Some(Density::estimate(
+            &ascending,
+            width,
+            at(0.01) - margin,
+            at(0.99) + margin,
+        ))
+    }
+
+    /// An estimate from other residuals that can be compared with `other`: the same width over the same range.
+    pub(crate) fn as_wide_as(other: &Density, residuals: &[f64]) -> Option<Self> {
+        let high = other.low + other.step * (CELLS - 1) as f64;
+        (!residuals.is_empty())
+            .then(|| Density::estimate(&ascending(residuals), other.width, other.low, high))
+    }
+
+    fn estimate(ascending: &[f64], width: f64, low: f64, high: f64) -> Self {
+        let step = (high - low) / (CELLS - 1) as f64;
+        let mut counts = [0.0; CELLS];
+        for r in ascending {
+            let place = (r - low) / step;
+            if place >= 0.0 && place < (CELLS - 1) as f64 {
+                let cell = place as usize;
+                counts[cell] += 1.0 - place.fract();
+                counts[cell + 1] += place.fract();
+            }
+        }
+        let reach = ((4.0 * width / step).ceil() as usize).clamp(1, CELLS);
+        let kernel: Vec<f64> = (0..=reach)
+            .map(|i| (-0.5 * (i as f64 * step / width).powi(2)).exp())
+            .collect();
+        let mut density = [0.0; CELLS];
+        for (cell, &count) in counts.iter().enumerate() {
+            if count > 0.0 {
+                let nearby = cell.saturating_sub(reach)..(cell + reach + 1).min(CELLS);
+                for (place, density) in nearby.clone().zip(&mut density[nearby]) {
+                    *density += count * kernel[cell.abs_diff(place)];
+                }
+            }
+        }
+        let kernel_sum = kernel[0] + 2.0 * kernel[1..].iter().sum::<f64>();
+        let scale = (1.0 - FLOOR) / (kernel_sum * step * ascending.len() as f64);
+        let floor = FLOOR / (high - low);
+        Density {
+            low,
+            step,
+            width,
+            log: density.iter().map(|d| (d * scale + floor).ln()).collect(),
+        }
+    }
+
+    /// The logarithm of the density at `x`.
+    pub(crate) fn log_at(&self, x: f64) -> f64 {
+        let place = ((x - self.low) / self.step).clamp(0.0, (CELLS - 2) as f64 + 0.999_999);
+        let cell = place as usize;
+        let share = place - cell as f64;
+        self.log[cell] * (1.0 - share) + self.log[cell + 1] * share
+    }
+}
+
+fn ascending(values: &[f64]) -> Vec<f64> {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+    use crate::simulate::{Noise, steps};
+
+    #[test]
+    fn differences_tell_the_autocorrelation_in_spite_of_steps() {
+        let levels: Vec<(usize, f64)> = (0..10).map(|i| (100, f64::from(i % 3) * 4.0)).collect();
+        for keep in [0.0, 0.3, 0.6] {
+            let series = steps(
+                &levels,
+                Noise::Autoregressive { keep },
+                &mut Random::seeded(1),
+            );
+            let kept = kept_by_differences(&series);
+            assert!((kept - keep).abs() < 0.12, "{keep}: {kept}");
+        }
+    }
+
+    #[test]
+    fn inflation_is_that_of_the_variance_of_a_difference_of_means() {
+        // By adding up all covariances φ^|i−j|.
+        let (kept, k, l) = (0.6_f64, 5_usize, 9_usize);
+        let weight = |i: usize| {
+            if i < k {
+                -1.0 / k as f64
+            } else {
+                1.0 / l as f64
+            }
+        };
+        let points = || 0..k + l;
+        let variance: f64 = points()
+            .flat_map(|i| points().map(move |j| (i, j)))
+            .map(|(i, j)| weight(i) * weight(j) * kept.powi(i.abs_diff(j) as i32))
+            .sum();
+        let independent = 1.0 / k as f64 + 1.0 / l as f64;
+        assert!((inflation(kept, k, l) - variance / independent).abs() < 1e-12);
+        assert_eq!(inflation(0.0, k, l), 1.0);
+    }
+
+    #[test]
+    fn a_density_sums_to_one_and_has_its_modes_where_they_are() {
+        let values = Noise::Bimodal {
+            upper_share: 0.5,
+            apart: 8.0,
+        }
+        .draw(500, &mut Random::seeded(2));
+        let density = Density::of(&values).unwrap();
+        let total: f64 = density.log.iter().map(|log| log.exp() * density.step).sum();
+        assert!((total - 1.0).abs() < 0.03, "{total}");
+        assert!(density.log_at(0.97) > density.log_at(0.0) + 2.0);
+        assert!(density.log_at(-0.97) > density.log_at(0.0) + 2.0);
+    }
+
+    #[test]
+    fn equal_values_have_no_density() {
+        assert!(
+            Density::of(&[2.0; 9]).is_none()
+                && Density::of(&[1.0]).is_none()
+                && Density::of(&[]).is_none()
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! Small, fast versions of the quality table, and what must always hold.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::Random;
+use crate::simulate::{Noise, steps};
+
+fn found(series: &[f64]) -> Findings {
+    detect(series, &Search::default()).unwrap()
+}
+
+fn places(series: &[f64]) -> Vec<usize> {
+    found(series)
+        .changes
+        .iter()
+        .map(|change| change.at)
+        .collect()
+}
+
+const SHAPES: [Noise; 5] = [
+    Noise::Gauss,
+    Noise::Lognormal { sigma: 0.5 },
+    Noise::Bimodal {
+        upper_share: 0.5,
+        apart: 4.0,
+    },
+    Noise::Autoregressive { keep: 0.5 },
+    Noise::Outliers {
+        share: 0.05,
+        far: 10.0,
+    },
+];
+
+#[test]
+fn what_is_no_number_is_refused() {
+    assert_eq!(detect(&[], &Search::default()), Err(NotSamples::Empty));
+    let bad = detect(&[1.0, f64::NAN], &Search::default());
+    assert!(matches!(bad, Err(NotSamples::NotFinite { index: 1, .. })));
+}
+
+#[test]
+fn too_few_points_and_equal_points_have_no_changes() {
+    for series in [
+        vec![1.0],
+        vec![1.0, 9.0],
+        vec![1.0, 1.0, 9.0, 9.0, 9.0],
+        vec![3.5; 200],
+    ] {
+        let findings = found(&series);
+        assert_eq!(
+            (findings.changes, findings.epochs),
+            (vec![], vec![]),
+            "{series:?}"
+        );
+    }
+}
+
+#[test]
+fn a_step_without_any_noise_is_found_exactly() {
+    let series: Vec<f64> = (0..70).map(|i| if i < 30 { 10.0 } else { 11.0 }).collect();
+    let findings = found(&series);
+    let change = &findings.changes[0];
+    assert_eq!(
+        (
+            findings.changes.len(),
+            change.at,
+            change.before,
+            change.after
+        ),
+        (1, 30, 10.0, 11.0)
+    );
+    assert_eq!(
+        (change.earliest, change.latest, change.probability),
+        (30, 30, 1.0)
+    );
+    assert_eq!(
+        change.size_interval,
+        Interval {
+            low: 1.0,
+            high: 1.0
+        }
+    );
+}
+
+#[test]
+fn flat_series_seldom_have_changes_whatever_the_noise() {
+    for noise in SHAPES {
+        let mut random = Random::seeded(21);
+        let wrong: usize = (0..150)
+            .map(|_| places(&noise.draw(200, &mut random)).len())
+            .sum();
+        // At most 0.5 a thousand points were 15; with 0.1 a thousand, 3 are expected.
+        assert!(wrong <= 9, "{noise:?}: {wrong} in 30,000 points");
+    }
+}
+
+#[test]
+fn a_step_of_two_deviations_is_found_where_it_is_whatever_the_noise() {
+    for noise in SHAPES {
+        let mut random = Random::seeded(22);
+        let hits = (0..100)
+            .filter(|_| {
+                let series = steps(&[(100, 0.0), (100, 2.0)], noise, &mut random);
+                places(&series).iter().any(|at| at.abs_diff(100) <= 5)
+            })
+            .count();
+        assert!(hits >= 88, "{noise:?}: {hits} of 100");
+    }
+}
+
+#[test]
+fn nineteen_alternating_steps_are_all_found() {
+    let levels: Vec<(usize, f64)> = (0..20)
+        .map(|i| (50, if i % 2 == 0 { 0.0 } else { 3.0 }))
+        .collect();
+    let mut random = Random::seeded(23);
+    for _ in 0..10 {
+        let at = places(&steps(&levels, Noise::Gauss, &mut random));
+        for step in 1..20 {
+            assert!(
+                at.iter().any(|at| at.abs_diff(step * 50) <= 5),
+                "{step}: {at:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_few_outliers_in_a_row_are_no_change() {
+    let mut series = Noise::Gauss.draw(200, &mut Random::seeded(24));
+    series[90] = 40.0;
+    series[91] = 35.0;
+    assert_eq!(places(&series), Vec::<usize>::new());
+}
+
+#[test]
+fn a_change_of_the_share_of_two_modes_is_a_change() {
+    let mut random = Random::seeded(25);
+    let mut mode =
+        |share: f64| if random.uniform() < share { 4.4 } else { 1.6 } + 0.05 * random.normal();
+    let series: Vec<f64> = (0..200)
+        .map(|i| mode(if i < 120 { 0.8 } else { 0.3 }))
+        .collect();
+    let at = places(&series);
+    assert_eq!(at.len(), 1);
+    assert!(at[0].abs_diff(120) <= 8, "{at:?}");
+}
+
+#[test]
+fn a_noisier_machine_is_an_epoch_and_no_change() {
+    let mut random = Random::seeded(26);
+    let mut series = Noise::Gauss.draw(200, &mut random);
+    series.extend(Noise::Gauss.draw(100, &mut random).iter().map(|x| 4.0 * x));
+    let findings = found(&series);
+    assert_eq!(findings.changes, vec![]);
+    assert_eq!(findings.epochs.len(), 1);
+    let epoch = &findings.epochs[0];
+    assert!(
+        epoch.at.abs_diff(200) <= 8 && epoch.after > 2.5 * epoch.before,
+        "{epoch:?}"
+    );
+}
+
+#[test]
+fn a_wandering_level_is_described_by_few_lines() {
+    let series: Vec<f64> = (0..80)
+        .map(|i| {
+            if i < 50 {
+                2.0 * f64::from(i)
+            } else {
+                200.0 - f64::from(i)
+            }
+        })
+        .collect();
+    let findings = found(&series);
+    assert_eq!(findings.changes.len(), 1);
+    assert_eq!(
+        (findings.changes[0].kind, findings.changes[0].at),
+        (Kind::Trend, 50)
+    );
+}
+
+#[test]
+fn short_stationary_series_seldom_look_restless() {
+    let mut random = Random::seeded(30);
+    for keep in [0.0, 0.5] {
+        for n in [12, 20, 30, 60] {
+            let wrong = (0..200)
+                .filter(|_| {
+                    !places(&Noise::Autoregressive { keep }.draw(n, &mut random)).is_empty()
+                })
+                .count();
+            assert!(wrong <= 8, "{keep} {n}: {wrong} of 200");
+        }
+    }
+}
+
+#[test]
+fn a_steady_slope_has_no_change() {
+    let mut random = Random::seeded(27);
+    let series: Vec<f64> = (0..100).map(|i| f64::from(i) + random.normal()).collect();
+    assert_eq!(places(&series), Vec::<usize>::new());
+}
+
+#[test]
+fn places_and_sizes_lie_in_their_intervals_as_often_as_stated() {
+    for (noise, step) in [
+        (Noise::Gauss, 1.0),
+        (Noise::Gauss, 2.0),
+        (Noise::Autoregressive { keep: 0.5 }, 2.0),
+    ] {
+        let mut random = Random::seeded(28);
+        let (mut found_any, mut placed, mut sized) = (0.0, 0.0, 0.0);
+        for _ in 0..200 {
+            let series = steps(&[(80, 0.0), (120, step)], noise, &mut random);
+            let findings = found(&series);
+            let Some(change) = findings
+                .changes
+                .iter()
+                .min_by_key(|change| change.at.abs_diff(80))
+            else {
+                continue;
+            };
+            found_any += 1.0;
+            placed += f64::from(u8::from(change.earliest <= 80 && 80 <= change.latest));
+            sized += f64::from(u8::from(change.size_interval.contains(step)));
+        }
+        assert!(
+            placed / found_any >= 0.85,
+            "{noise:?} {step}: place {}",
+            placed / found_any
+        );
+        assert!(
+            sized / found_any >= 0.85,
+            "{noise:?} {step}: size {}",
+            sized / found_any
+        );
+    }
+}
+
+#[test]
+fn what_is_not_found_is_said() {
+    let findings = found(&Noise::Gauss.draw(200, &mut Random::seeded(29)));
+    let least = findings.least_found.unwrap();
+    assert!((0.5..1.2).contains(&least), "{least}");
+    assert!(findings.doubted.unwrap().p > 0.03);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn unit_and_direction_change_nothing(seed in 0..1000_u64, scale in 1e-6..1e6f64, shift in -1e3..1e3f64) {
+        let series = steps(&[(40, 0.0), (50, 2.0), (30, -1.0)], Noise::Gauss, &mut Random::seeded(seed));
+        let here = places(&series);
+        let there: Vec<f64> = series.iter().map(|x| (x + shift) * -scale).collect();
+        prop_assert_eq!(here, places(&there));
+    }
+
+    #[test]
+    fn findings_are_in_order_and_in_the_series(values in prop::collection::vec(-5..5_i32, 1..120)) {
+        let series: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
+        let findings = found(&series);
+        let mut last = 0;
+        for change in &findings.changes {
+            prop_assert!(last < change.at && change.at < series.len());
+            prop_assert!(change.earliest <= change.at && change.at <= change.latest);
+            prop_assert!((0.0..=1.0).contains(&change.p) && (0.0..=1.0).contains(&change.probability));
+            prop_assert!(change.size_interval.low <= change.size && change.size <= change.size_interval.high);
+            last = change.at;
+        }
+    }
+}

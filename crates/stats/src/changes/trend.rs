@@ -1,0 +1,224 @@
+//! Series whose level never rests: straight lines with few breaks. Used only where levels with noise around them
+//! describe a series badly; refuses a break that doesn't explain most of what is left.
+
+use std::ops::Range;
+
+/// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left
+/// without it.
+///
+/// Deliberately far beyond what chance gives for a stationary series (a tenth for 200 points of an AR(1) with φ = .5,
+/// a third with φ = .8): in a level that wanders, no p-value of a fixed noise model can be believed.
+const LEFT: f64 = 0.3;
+
+/// More breaks describe nothing that a person would call a trend.
+const MOST_BREAKS: usize = 6;
+
+/// Breaks are looked for at so many places at most, then moved to the best point around.
+const GRID: usize = 128;
+
+/// Straight lines, one after the other, not joined.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lines {
+    /// First points of the second and later lines.
+    pub breaks: Vec<usize>,
+    /// Sum of squared deviations.
+    pub left: f64,
+}
+
+/// Sums from which the deviations from a line through any range of points follow at once.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    n: usize,
+    /// Of y, i·y and y², y centred; item i sums what is before point i.
+    sums: Vec<[f64; 3]>,
+}
+
+impl Sums {
+    pub(crate) fn of(values: &[f64]) -> Self {
+        let centre = crate::sums::mean(values);
+        let mut total = [0.0; 3];
+        let mut sums = vec![total];
+        sums.extend(values.iter().enumerate().map(|(i, value)| {
+            let y = value - centre;
+            total = [total[0] + y, total[1] + i as f64 * y, total[2] + y * y];
+            total
+        }));
+        Sums {
+            n: values.len(),
+            sums,
+        }
+    }
+
+    /// Squared deviations of `range` from its own line.
+    pub(crate) fn left(&self, range: Range<usize>) -> f64 {
+        let (squares, along) = self.moments(range);
+        (squares - along).max(0.0)
+    }
+
+    /// Squared deviations of `range` from its mean, and how much of them its line takes away.
+    fn moments(&self, range: Range<usize>) -> (f64, f64) {
+        let (low, high) = (self.sums[range.start], self.sums[range.end]);
+        let m = (range.end - range.start) as f64;
+        let middle = (range.start + range.end - 1) as f64 / 2.0;
+        let sum = high[0] - low[0];
+        let squares = (high[2] - low[2]) - sum * sum / m;
+        let along = (high[1] - low[1]) - middle * sum;
+        let spread = m * (m * m - 1.0) / 12.0;
+        (
+            squares.max(0.0),
+            if spread > 0.0 {
+                along * along / spread
+            } else {
+                0.0
+            },
+        )
+    }
+
+    fn all(&self) -> f64 {
+        self.moments(0..self.n).0
+    }
+}
+
+/// The fewest straight lines after which another break wouldn't explain most of what is left.
+pub(crate) fn lines(values: &[f64]) -> Lines {
+    let sums = Sums::of(values);
+    let n = values.len();
+    let shortest = (n / 30).max(4);
+    // Beyond this it is rounding that is explained.
+    let nothing = sums.all() * 1e-10;
+    let mut best = Lines {
+        breaks: Vec::new(),
+        left: sums.left(0..n),
+    };
+    for mut breaks in best_breaks(&sums, shortest) {
+        settle(&sums, &mut breaks, shortest);
+        let left = left_by(&sums, &breaks);
+        // A line has two parameters, a break one more.
+        let free = |breaks: usize| n as f64 - (3 * breaks + 2) as f64;
+        let share = (left / free(breaks.len())) / (best.left / free(best.breaks.len()));
+        if best.left <= nothing || free(breaks.len()) < 2.0 || share > LEFT {
+            break;
+        }
+        best = Lines { breaks, left };
+    }
+    best
+}
+
+/// The best 1, 2, … breaks on a grid, by dynamic programming (R. Bellman, "On the approximation of curves by line
+/// segments using dynamic programming", CACM 4, 1961).
+fn best_breaks(sums: &Sums, shortest: usize) -> Vec<Vec<usize>> {
+    let step = sums.n.div_ceil(GRID).max(1);
+    let mut grid: Vec<usize> = (0..sums.n).step_by(step).collect();
+    grid.push(sums.n);
+    let last = grid.len() - 1;
+    let line = |i: usize, j: usize| {
+        if grid[j] - grid[i] < shortest {
+            f64::INFINITY
+        } else {
+            sums.left(grid[i]..grid[j])
+        }
+    };
+    let cost: Vec<Vec<f64>> = (0..=last)
+        .map(|j| (0..j).map(|i| line(i, j)).collect())
+        .collect();
+    let mut least: Vec<f64> = (0..=last)
+        .map(|j| if j == 0 { f64::INFINITY } else { cost[j][0] })
+        .collect();
+    let mut from: Vec<Vec<usize>> = Vec::new();
+    let mut found = Vec::new();
+    for _ in 0..MOST_BREAKS {
+        let mut next = vec![f64::INFINITY; last + 1];
+        let mut origin = vec![0; last + 1];
+        for j in 1..=last {
+            for i in 1..j {
+                let total = least[i] + cost[j][i];
+                if total < next[j] {
+                    (next[j], origin[j]) = (total, i);
+                }
+            }
+        }
+        if !next[last].is_finite() {
+            break;
+        }
+        least = next;
+        from.push(origin);
+        let mut breaks = Vec::new();
+        let mut j = last;
+        for origin in from.iter().rev() {
+            j = origin[j];
+            breaks.push(grid[j]);
+        }
+        breaks.reverse();
+        found.push(breaks);
+    }
+    found
+}
+
+/// Moves each break to the best point between its neighbours' halfway marks, twice round.
+fn settle(sums: &Sums, breaks: &mut [usize], shortest: usize) {
+    let step = sums.n.div_ceil(GRID).max(1);
+    for _ in 0..2 {
+        for i in 0..breaks.len() {
+            let start = if i == 0 { 0 } else { breaks[i - 1] };
+            let end = breaks.get(i + 1).copied().unwrap_or(sums.n);
+            let low = breaks[i].saturating_sub(step).max(start + shortest);
+            let high = (breaks[i] + step).min(end.saturating_sub(shortest));
+            let left = |at: usize| sums.left(start..at) + sums.left(at..end);
+            if let Some(best) = (low..=high).min_by(|&a, &b| left(a).total_cmp(&left(b))) {
+                breaks[i] = best;
+            }
+        }
+    }
+}
+
+/// Squared deviations from the lines between the breaks.
+pub(crate) fn left_by(sums: &Sums, breaks: &[usize]) -> f64 {
+    super::select::stretches(breaks, sums.n, 1)
+        .into_iter()
+        .map(|s| sums.left(s.start..s.end))
+        .sum()
+}
+
+/// The values at the ends of the line through `range`.
+pub(crate) fn ends(values: &[f64], range: Range<usize>) -> (f64, f64) {
+    let m = range.len() as f64;
+    let y = &values[range];
+    let mean = crate::sums::mean(y);
+    let middle = (m - 1.0) / 2.0;
+    let along: f64 = y
+        .iter()
+        .enumerate()
+        .map(|(i, y)| (i as f64 - middle) * (y - mean))
+        .sum();
+    let slope = if m > 1.0 {
+        along * 12.0 / (m * (m * m - 1.0))
+    } else {
+        0.0
+    };
+    (mean - slope * middle, mean + slope * middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+
+    #[test]
+    fn a_kink_is_found_where_it_is() {
+        let mut random = Random::seeded(4);
+        let values: Vec<f64> = (0..60)
+            .map(|i| f64::from(if i < 35 { 2 * i } else { 70 - (i - 35) }) + 0.5 * random.normal())
+            .collect();
+        let lines = lines(&values);
+        assert_eq!(lines.breaks.len(), 1);
+        assert!(lines.breaks[0].abs_diff(35) <= 1, "{lines:?}");
+    }
+
+    #[test]
+    fn a_straight_line_has_no_break() {
+        let values: Vec<f64> = (0..50).map(|i| 3.0 + 0.25 * f64::from(i)).collect();
+        assert_eq!(lines(&values).breaks, Vec::<usize>::new());
+        let (low, high) = ends(&values, 0..50);
+        assert!((low - 3.0).abs() < 1e-12 && (high - 15.25).abs() < 1e-12);
+    }
+}

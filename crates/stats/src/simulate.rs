@@ -1,0 +1,131 @@
+//! Made-up measurements with known truth, to check the statistics against: noise of several shapes, all with mean 0
+//! and variance 1. For tests, for the quality table, and for policies that are tried on simulated histories.
+
+use crate::Random;
+
+/// A shape of noise, standardised to mean 0 and variance 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Normal.
+    Gauss,
+    /// exp(`sigma`·Z), skewed to the right as durations are.
+    Lognormal {
+        /// The standard deviation of the logarithm.
+        sigma: f64,
+    },
+    /// Two states with normal noise of one standard deviation within each.
+    Bimodal {
+        /// The share of samples in the upper state.
+        upper_share: f64,
+        /// How many standard deviations the states are apart.
+        apart: f64,
+    },
+    /// Stationary first-order autoregression: each value keeps `keep` of the one before.
+    Autoregressive {
+        /// The lag-1 autocorrelation.
+        keep: f64,
+    },
+    /// Normal, but a share of the samples is thrown far out; the variance is 1 without those.
+    Outliers {
+        /// The share of outliers.
+        share: f64,
+        /// How far out they are, in standard deviations, on either side.
+        far: f64,
+    },
+}
+
+impl Noise {
+    /// `n` values of this noise in the order of measurement.
+    #[must_use]
+    pub fn draw(self, n: usize, random: &mut Random) -> Vec<f64> {
+        let mut previous = random.normal();
+        (0..n)
+            .map(|_| match self {
+                Noise::Gauss => random.normal(),
+                Noise::Lognormal { sigma } => {
+                    let variance = sigma * sigma;
+                    let spread = ((variance.exp() - 1.0) * variance.exp()).sqrt();
+                    ((sigma * random.normal()).exp() - (variance / 2.0).exp()) / spread
+                }
+                Noise::Bimodal { upper_share, apart } => {
+                    let state = if random.uniform() < upper_share {
+                        apart
+                    } else {
+                        0.0
+                    };
+                    let spread = (1.0 + apart * apart * upper_share * (1.0 - upper_share)).sqrt();
+                    (state + random.normal() - apart * upper_share) / spread
+                }
+                Noise::Autoregressive { keep } => {
+                    previous = keep * previous + (1.0 - keep * keep).sqrt() * random.normal();
+                    previous
+                }
+                Noise::Outliers { share, far } => {
+                    let value = random.normal();
+                    match random.uniform() {
+                        u if u < share / 2.0 => value - far,
+                        u if u < share => value + far,
+                        _ => value,
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+/// `noise` for each of the levels, one after the other: `(length, level)`.
+#[must_use]
+pub fn steps(levels: &[(usize, f64)], noise: Noise, random: &mut Random) -> Vec<f64> {
+    let n = levels.iter().map(|(length, _)| length).sum();
+    let level = levels
+        .iter()
+        .flat_map(|&(length, level)| std::iter::repeat_n(level, length));
+    noise
+        .draw(n, random)
+        .into_iter()
+        .zip(level)
+        .map(|(noise, level)| noise + level)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_noise_has_mean_zero_and_variance_one() {
+        let shapes = [
+            Noise::Gauss,
+            Noise::Lognormal { sigma: 0.5 },
+            Noise::Bimodal {
+                upper_share: 0.3,
+                apart: 5.0,
+            },
+            Noise::Autoregressive { keep: 0.5 },
+            Noise::Outliers {
+                share: 0.0,
+                far: 10.0,
+            },
+        ];
+        for noise in shapes {
+            let values = noise.draw(200_000, &mut Random::seeded(5));
+            let mean = values.iter().sum::<f64>() / 2e5;
+            let variance = values.iter().map(|x| x * x).sum::<f64>() / 2e5;
+            assert!(
+                mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03,
+                "{noise:?} {mean} {variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn steps_are_where_they_were_asked_for() {
+        let values = steps(
+            &[(3, 0.0), (2, 1000.0)],
+            Noise::Gauss,
+            &mut Random::seeded(1),
+        );
+        let high: Vec<bool> = values.iter().map(|&x| x > 500.0).collect();
+        assert_eq!(high, [false, false, false, true, true]);
+    }
+}

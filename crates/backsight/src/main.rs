@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     match arguments.execute() {
         Ok(status) => status,
         Err(report) => {
-            eprintln!("{report:?}");
+            files::say(&format!("{report:?}"));
             ExitCode::from(REFUSED)
         }
     }

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::files::say;
+
 /// A progress line on standard error.
 pub struct Progress {
     bar: ProgressBar,
@@ -68,13 +70,13 @@ impl Listener for Progress {
             Event::TrialFinished { trial, cell, failure, .. } => {
                 self.bar.set_position(u64::from(*trial));
                 if let Some(failure) = failure {
-                    self.bar.suspend(|| eprintln!("failed: {cell}: {failure}"));
+                    self.bar.suspend(|| say(&format!("failed: {cell}: {failure}")));
                 }
             }
             Event::HostLost { host, why } => {
-                self.bar.suspend(|| eprintln!("host {host} was lost: {why}"));
+                self.bar.suspend(|| say(&format!("host {host} was lost: {why}")));
             }
-            Event::Warning { message } => self.bar.suspend(|| eprintln!("warning: {message}")),
+            Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
             Event::StepFinished { .. } => {}
         }
@@ -102,10 +104,10 @@ impl Listener for Lines {
     fn hear(&mut self, event: &Event) {
         match event {
             Event::TrialFinished { cell, failure: Some(failure), .. } => {
-                eprintln!("failed: {cell}: {failure}");
+                say(&format!("failed: {cell}: {failure}"));
             }
-            Event::HostLost { host, why } => eprintln!("host {host} was lost: {why}"),
-            Event::Warning { message } => eprintln!("warning: {message}"),
+            Event::HostLost { host, why } => say(&format!("host {host} was lost: {why}")),
+            Event::Warning { message } => say(&format!("warning: {message}")),
             _ => {}
         }
     }

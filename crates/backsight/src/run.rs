@@ -291,9 +291,9 @@ impl Session {
 fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
     let Pursuit { measured, failed, left, .. } = pursuit;
     let trials = |n: usize| if n == 1 { "1 trial".to_owned() } else { format!("{n} trials") };
-    eprintln!("{name}: {} measured, {failed} failed, {left} left", trials(*measured));
+    files::say(&format!("{name}: {} measured, {failed} failed, {left} left", trials(*measured)));
     if let Some(why) = &pursuit.stopped {
-        eprintln!("{name}: {why}\n{name}: go on with: backsight resume {name}");
+        files::say(&format!("{name}: {why}\n{name}: go on with: backsight resume {name}"));
     }
     match pursuit {
         Pursuit { interrupted: true, .. } => ExitCode::from(crate::INTERRUPTED),
@@ -323,7 +323,7 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
             if count > 1 {
                 std::process::exit(i32::from(crate::INTERRUPTED));
             }
-            eprintln!("stopping: the trial under way is being put back (once more to end at once)");
+            files::say("stopping: the trial under way is being put back (once more to end at once)");
             stop.send_replace(true);
         }
     });

@@ -80,8 +80,7 @@ pub fn print(text: &str) -> miette::Result<()> {
 /// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
 /// a study must not end because a terminal was closed.
 pub fn say(text: &str) {
-    let mut out = std::io::stderr().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
+    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Writes a file whole or not at all.

@@ -302,8 +302,9 @@ fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
     }
 }
 
-/// Becomes true on the first ^C or SIGTERM: the trial under way is put back and the study stops in order.
-/// A second one ends the program at once; its agents then clean up by themselves.
+/// Becomes true on the first ^C, SIGTERM or hang-up (the terminal was closed, the connection to this machine
+/// was lost): the trial under way is put back and the study stops in order. A second one ends the program at
+/// once; its agents then clean up by themselves.
 fn stop_on_interrupt() -> watch::Receiver<bool> {
     use tokio::signal::unix::{SignalKind, signal};
     let (stop, stopped) = watch::channel(false);
@@ -313,11 +314,14 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
         else {
             return;
         };
+        // Whoever starts it with `nohup` wants it to go on.
+        let mut hang_up = if hang_up_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };
         let mut count = 0;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                Some(_) = async { hang_up.as_mut()?.recv().await } => {}
             }
             count += 1;
             if count > 1 {
@@ -328,4 +332,11 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
         }
     });
     stopped
+}
+
+/// Whether SIGHUP was set to be ignored by whoever started this program: bit 0 of the mask in /proc.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }

@@ -34,7 +34,7 @@ enum Kind {
 impl Init {
     /// Writes the files and says what to do next.
     pub fn execute(self, _: &Shared) -> miette::Result<ExitCode> {
-        use miette::IntoDiagnostic as _;
+        use miette::{IntoDiagnostic as _, WrapErr as _};
         let kind = self.lab.unwrap_or_else(kind_that_runs_here);
         let (lab, plan) = match kind {
             Kind::Wire => (WIRE_LAB, WIRE_PLAN),
@@ -57,7 +57,9 @@ impl Init {
                 ));
             }
         }
-        std::fs::create_dir_all(self.folder.join(crate::files::PROJECT)).into_diagnostic()?;
+        std::fs::create_dir_all(self.folder.join(crate::files::PROJECT))
+            .into_diagnostic()
+            .wrap_err_with(|| format!("can't make a project in {}", self.folder.display()))?;
         for (file, text) in files {
             crate::files::write_whole(&self.folder.join(file), text)?;
         }

@@ -7,7 +7,7 @@ use backsight_model::{
     did_you_mean,
 };
 use backsight_policy::{RunPolicy, RunVerdict};
-use backsight_store::{MetricShape, NewStudy, Store, StudyDocument, StudyId};
+use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{Choices, Pursuit, Question, Study, Testbed, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -114,16 +114,21 @@ impl Run {
         let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
         crate::block_on(async {
             let store = files::open_store(shared).await?;
-            let name = match self.name {
+            let chosen = self.name.is_some();
+            let mut name = match self.name {
                 Some(name) => name,
                 None => free_name(&store).await?,
             };
             let session = Session::open(&arrangement, &name, &self.watching).await?;
             let cells = session.cells()?;
-            let id = store
-                .create_study(&new_study(&question, &catalog, &arrangement, &name, &cells, seed))
-                .await
-                .into_diagnostic()?;
+            let id = loop {
+                let new = new_study(&question, &catalog, &arrangement, &name, &cells, seed);
+                match store.create_study(&new).await {
+                    // Somebody else took the name that was free a moment ago.
+                    Err(StoreError::NameTaken { .. }) if !chosen => name = free_name(&store).await?,
+                    made => break made.into_diagnostic()?,
+                }
+            };
             session.measure(&store, id, name, cells, seed, &catalog, false).await
         })
     }

@@ -6,7 +6,7 @@ use backsight_model::Document;
 use backsight_store::Store;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
-    io::Write as _,
+    io::{IsTerminal as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -70,11 +70,41 @@ pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<D
 
 /// Prints to standard output. A reader that has seen enough (`| head`) is no fault.
 pub fn print(text: &str) -> miette::Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+fn print_bytes(bytes: &[u8]) -> miette::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.into_diagnostic().wrap_err("can't write to standard output"),
     }
+}
+
+/// Prints what others wrote: into a file or a pipe byte for byte; on a terminal with every character spelled out
+/// that would do something to it instead of being read.
+pub fn print_foreign(bytes: &[u8]) -> miette::Result<()> {
+    if std::io::stdout().is_terminal() {
+        print(&harmless(&String::from_utf8_lossy(bytes)))
+    } else {
+        print_bytes(bytes)
+    }
+}
+
+/// The text with control characters and those that change the direction of writing as `\u{1b}`.
+fn harmless(text: &str) -> String {
+    let acts = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
 }
 
 /// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
@@ -95,4 +125,14 @@ pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
         let _ = std::fs::remove_file(&temporary);
     }
     written.into_diagnostic().wrap_err_with(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_act_on_a_terminal_is_spelled_out() {
+        assert_eq!(harmless("a\tb\nc\u{1b}[31m\r\u{202e}é"), "a\tb\nc\\u{1b}[31m\\u{d}\\u{202e}é");
+    }
 }

@@ -97,13 +97,13 @@ impl Show {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.what).await.into_diagnostic()?;
-            let text = match self.trial {
+            let page = match self.trial {
                 Some(number) => trial(&store, &study, number, self.raw).await?,
-                None if self.documents => documents(&store, &study).await?,
-                None if self.hosts => hosts(&store, &study).await?,
-                None => overview(&store, &study).await?,
+                None if self.documents => documents(&store, &study).await?.into_bytes(),
+                None if self.hosts => hosts(&store, &study).await?.into_bytes(),
+                None => overview(&store, &study).await?.into_bytes(),
             };
-            files::print(&text)?;
+            files::print_foreign(&page)?;
             Ok(ExitCode::SUCCESS)
         })
     }
@@ -194,23 +194,24 @@ fn outcome(trial: &TrialRow) -> String {
     }
 }
 
-async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miette::Result<String> {
+async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miette::Result<Vec<u8>> {
     let trials = store.trials(study.id).await.into_diagnostic()?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let trial = trials.iter().find(|trial| trial.number == number).ok_or_else(|| {
         miette::miette!("study `{}` has no trial {number}: it has 1 to {}", study.name, trials.len())
     })?;
-    let mut text = format!(
+    let mut page = format!(
         "trial {number} of {}: {}, round {}, {}\n{}\n",
         study.name,
         cells.get(trial.cell).map(ToString::to_string).unwrap_or_default(),
         trial.round,
         local(trial.began),
         outcome(trial)
-    );
+    )
+    .into_bytes();
     for load in &trial.load {
         let hosts: Vec<String> = load.hosts.iter().map(ToString::to_string).collect();
-        text.push_str(&format!(
+        let line = format!(
             "processors of {}: {:.2} s available, {:.2} s ours, {:.2} s others', {:.2} s interrupts, {:.2} s stolen\n",
             hosts.join(", "),
             load.available,
@@ -218,10 +219,11 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
             load.others,
             load.interrupts,
             load.stolen
-        ));
+        );
+        page.extend(line.bytes());
     }
     for step in store.steps(study.id, number).await.into_diagnostic()? {
-        text.push_str(&format!(
+        let heading = format!(
             "\n{} of {} on {}: {}\n  {}, {}, user {:.2} s, system {:.2} s\n",
             step.phase,
             step.role,
@@ -231,26 +233,26 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
             Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
             step.usage.user,
             step.usage.sys
-        ));
+        );
+        page.extend(heading.bytes());
         for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
-            text.push_str(&output(store, name, kept, raw).await?);
+            page.extend(output(store, name, kept, raw).await?);
         }
     }
-    Ok(text)
+    Ok(page)
 }
 
-async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Result<String> {
-    let Some(reference) = &kept.raw else { return Ok(String::new()) };
+async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Result<Vec<u8>> {
+    let Some(reference) = &kept.raw else { return Ok(Vec::new()) };
     if !raw {
-        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed));
+        return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed).into_bytes());
     }
-    let bytes = store.raw(reference).await.into_diagnostic()?;
-    let mut text = format!("  {name}, {} bytes:\n", kept.printed);
-    text.push_str(&String::from_utf8_lossy(&bytes));
-    if !text.ends_with('\n') {
-        text.push('\n');
+    let mut page = format!("  {name}, {} bytes:\n", kept.printed).into_bytes();
+    page.extend(store.raw(reference).await.into_diagnostic()?);
+    if !page.ends_with(b"\n") {
+        page.push(b'\n');
     }
-    Ok(text)
+    Ok(page)
 }
 
 /// How a program ended, in words.

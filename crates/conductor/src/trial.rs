@@ -7,7 +7,7 @@ use backsight_agent::{Account, BeginTrial};
 use backsight_catalog::Catalog;
 use backsight_model::{
     Arrangement, Cell, Event, Failure, HostName, Machine, MachineLoad, MetricSamples, Phase, RoleName,
-    StepRecord, TrialRecord,
+    RoleTrial, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::{
     ConnectError, Events, Reach,
     hosts::Connected,
-    phase::Stage,
+    phase::{Stage, undo},
 };
 
 /// How long a command that tells a version may take.
@@ -209,7 +209,7 @@ impl Conductor {
             }
         };
         let own_before = own_cpu_seconds();
-        let spools = match self.begin().await {
+        let spools = match self.begin(&roles).await {
             Ok(spools) => spools,
             Err(failure) => {
                 record.outcome = Err(failure.clone());
@@ -260,7 +260,6 @@ impl Conductor {
         };
         if let Err(failure) = record.outcome.clone()
             && self.bury_lost(&failure).await
-            && !interrupted
         {
             self.put_back(cell).await;
         }
@@ -268,10 +267,14 @@ impl Conductor {
     }
 
     /// Opens the trial on every host.
-    async fn begin(&self) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
+    async fn begin(&self, roles: &[RoleTrial]) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
-            let trial = BeginTrial { trial: trial.clone(), env: BTreeMap::new() };
+            let trial = BeginTrial {
+                trial: trial.clone(),
+                env: BTreeMap::new(),
+                undo: undo(roles, &host.name),
+            };
             async move { (&host.name, host.client.begin_trial(trial).await) }
         }));
         let mut spools = HashMap::new();
@@ -315,7 +318,7 @@ impl Conductor {
             return;
         }
         let Ok(roles) = self.arrangement.fill(cell, |role| self.machine(role)) else { return };
-        let Ok(spools) = self.begin().await else { return };
+        let Ok(spools) = self.begin(&roles).await else { return };
         let quiet = Events::default();
         let hint = |program: &str, _: &Connected| program.to_owned();
         let (_never, stop) = watch::channel(false);

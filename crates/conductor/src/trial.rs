@@ -171,9 +171,12 @@ impl Conductor {
         cell: &Cell,
         stop: watch::Receiver<bool>,
     ) -> Result<Measured, ConnectError> {
-        let recovered = self.hosts.len();
+        for name in self.gone().await {
+            self.bury(name, "its agent went away since the last trial").await;
+        }
+        let left = self.hosts.len();
         self.connect().await?;
-        let recovered = self.hosts.len() > recovered;
+        let recovered = self.hosts.len() > left;
         let began = jiff::Timestamp::now();
         let clock = Instant::now();
         self.trials += 1;
@@ -295,20 +298,29 @@ impl Conductor {
             return false;
         }
         let mut lost: Vec<HostName> = failure.host.iter().cloned().collect();
-        for (name, host) in &self.hosts {
-            // A second host may have gone with the first one.
-            if host.client.clock_offset(1).await.is_err() && !lost.contains(name) {
-                lost.push(name.clone());
-            }
-        }
+        // A second host may have gone with the first one.
+        lost.extend(self.gone().await);
         for name in lost {
-            if let Some(host) = self.hosts.shift_remove(&name) {
-                let words = host.bury().await;
-                let why = if words.is_empty() { failure.reason.clone() } else { words };
-                self.events.tell(&Event::HostLost { host: name, why });
-            }
+            self.bury(name, &failure.reason).await;
         }
         true
+    }
+
+    /// The hosts whose agents don't answer.
+    async fn gone(&self) -> Vec<HostName> {
+        let asked = self.hosts.values().map(|host| async move {
+            host.client.clock_offset(1).await.is_err().then(|| host.name.clone())
+        });
+        join_all(asked).await.into_iter().flatten().collect()
+    }
+
+    /// Removes a host, if it is still there, with whatever its agent left.
+    async fn bury(&mut self, name: HostName, why: &str) {
+        if let Some(host) = self.hosts.shift_remove(&name) {
+            let words = host.bury().await;
+            let why = if words.is_empty() { why.to_owned() } else { words };
+            self.events.tell(&Event::HostLost { host: name, why });
+        }
     }
 
     /// Does the `reset` and `teardown` that a lost agent couldn't do. What fails is left as it is: the

@@ -3,6 +3,7 @@
 //! Everything but held starts runs on one thread, the process's main one: the kernel gives that thread the orphans
 //! that steps leave, and one thread is enough for what little there is to do.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::DirBuilder;
 use std::io;
@@ -20,7 +21,7 @@ use tonic::{Request, Response, Status};
 use crate::cgroup::Cgroup;
 use crate::life::Order;
 use crate::proto::{self, agent_server::AgentServer};
-use crate::step::{Condition, StepId};
+use crate::step::{Condition, Step, StepId};
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
 use crate::{PROTOCOL, clocks, facts, procs, wire};
@@ -69,6 +70,7 @@ pub fn serve_stdio() -> Result<(), ServeError> {
         return Err(ServeError::NotMainThread);
     }
     let claimed = stream::claim().map_err(ServeError::Stream)?;
+    keep_to_ourselves();
     obey_all_signals();
     nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;
     let ground = Arc::new(ground()?);
@@ -81,6 +83,17 @@ pub fn serve_stdio() -> Result<(), ServeError> {
     }
     let _left_for_the_sweep = trial::remove(&ground.folder);
     served
+}
+
+/// Descriptors that we were given beside the standard ones (locks that last as long as we do) are not for the
+/// programs that we start.
+fn keep_to_ourselves() {
+    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
+        // SAFETY: a plain system call on a number; a descriptor that is gone meanwhile is refused by the kernel.
+        let _gone = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
 }
 
 /// Signals that whoever started us ignores would be ignored by every program that we start.
@@ -150,7 +163,7 @@ async fn serve(claimed: stream::Claimed, ground: Arc<Ground>) -> Result<(), Serv
         () = over(closed) => {}
         asked = asked_to_end() => asked?,
     }
-    agent.end_open_trial().await;
+    agent.put_back().await;
     Ok(())
 }
 
@@ -180,10 +193,38 @@ struct Agent {
 #[derive(Default)]
 struct Open {
     trial: Option<Trial>,
+    /// What puts the host back if nobody ends the trial.
+    undo: Vec<Step>,
     begun: u64,
 }
 
 impl Agent {
+    /// Ends a trial that nobody ended, and does what puts the host back.
+    async fn put_back(&self) {
+        if self.end_open_trial().await.is_none() {
+            return;
+        }
+        let mut open = self.open.lock().await;
+        let undo = std::mem::take(&mut open.undo);
+        if undo.is_empty() {
+            return;
+        }
+        open.begun += 1;
+        let ground = Arc::clone(&self.ground);
+        // A disk without room for a folder leaves the host as it is; the next conductor's own undoing may do better.
+        let Ok(mut trial) = Trial::begin(ground, open.begun, "undo", BTreeMap::new()) else {
+            return;
+        };
+        for step in undo {
+            let (tell, mut told) = trial::events();
+            if trial.run(step, tell).is_ok() {
+                // Ends with the step, which has a time limit of its own.
+                while told.next().await.is_some() {}
+            }
+        }
+        trial.end().await;
+    }
+
     async fn end_open_trial(&self) -> Option<crate::step::TrialEnded> {
         let trial = self.open.lock().await.trial.take()?;
         Some(trial.end().await)
@@ -235,7 +276,13 @@ impl proto::agent_server::Agent for Agent {
         &self,
         request: Request<proto::BeginTrialRequest>,
     ) -> Reply<proto::BeginTrialReply> {
-        let proto::BeginTrialRequest { trial: name, env } = request.into_inner();
+        let proto::BeginTrialRequest {
+            trial: name,
+            env,
+            undo,
+        } = request.into_inner();
+        let undo = undo.into_iter().map(wire::step).collect::<Result<_, _>>();
+        let undo = undo.map_err(Status::invalid_argument)?;
         if name.len() > NAME_LIMIT || name.contains('\0') {
             return Err(Status::invalid_argument(format!(
                 "a trial's name has at most {NAME_LIMIT} bytes and no NUL"
@@ -255,6 +302,7 @@ impl proto::agent_server::Agent for Agent {
             spool: trial.spool().display().to_string(),
         };
         open.trial = Some(trial);
+        open.undo = undo;
         Ok(Response::new(reply))
     }
 

@@ -231,6 +231,7 @@ impl Client {
         let request = proto::BeginTrialRequest {
             trial: trial.trial,
             env: trial.env,
+            undo: trial.undo.into_iter().map(wire::run_request).collect(),
         };
         let reply = self
             .call("begin the trial", END_LIMIT, |mut calls| async move {

@@ -52,6 +52,9 @@ pub struct BeginTrial {
     pub trial: String,
     /// Environment for every step, over the agent's own.
     pub env: BTreeMap<String, String>,
+    /// What puts the host back: done by the agent itself, in order, if the conductor goes away before it has ended
+    /// the trial. A step that fails doesn't keep the next one from being done.
+    pub undo: Vec<Step>,
 }
 
 /// Where an open trial keeps its files, on the agent's machine.

@@ -54,7 +54,7 @@ pub struct Watching {
     #[arg(long, short)]
     quiet: bool,
     /// How long to wait for hosts that another study has
-    #[arg(long, value_name = "TIME", default_value = "0s")]
+    #[arg(long, value_name = "TIME", default_value = "3s")]
     wait: Time,
 }
 

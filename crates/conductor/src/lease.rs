@@ -1,7 +1,8 @@
 //! Leases: two studies never measure on the same host at once.
 //!
-//! A lease is a lock on a small file a host, held by the process that measures; the system drops it when
-//! that process ends, however it ends. Hosts of one machine are hosts of their own here: who wants the
+//! A lease is a lock on a small file a host, held by the process that measures and by the agents that it
+//! starts; the system drops it when the last of them ends, however it ends. So when the conductor is killed,
+//! nobody else gets the hosts before the agents have put them back. Hosts of one machine are hosts of their own here: who wants the
 //! whole machine quiet leases every host of it.
 //!
 //! Refuses: to wait longer than it was told.
@@ -121,6 +122,8 @@ fn lock(path: &Path, host: &HostName, holder: &str) -> Result<File, LeaseError> 
             file.set_len(0).map_err(fault)?;
             file.rewind().map_err(fault)?;
             file.write_all(holder.as_bytes()).map_err(fault)?;
+            // The agents inherit it.
+            rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| fault(e.into()))?;
             Ok(file)
         }
         Err(rustix::io::Errno::WOULDBLOCK) => {

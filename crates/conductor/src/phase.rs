@@ -502,6 +502,19 @@ impl<'a> Stage<'a> {
     }
 }
 
+/// What puts a host back when nobody else does: `reset` and `teardown` of the roles on it.
+pub(crate) fn undo(roles: &[RoleTrial], host: &HostName) -> Vec<backsight_agent::Step> {
+    let on_host = || roles.iter().filter(|role| role.host == *host);
+    Phase::ALL
+        .into_iter()
+        .filter(|phase| phase.always())
+        .flat_map(|phase| on_host().filter_map(move |role| role.steps.get(&phase)).flatten())
+        .filter(|step| matches!(step.action, FilledAction::Run))
+        .zip(1..)
+        .map(|(step, id)| agent_step(id, step, false))
+        .collect()
+}
+
 async fn release(line: Option<&StartLine>) -> u64 {
     match line {
         Some(line) => line.instant().await,

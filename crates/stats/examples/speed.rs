@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use backsight_stats::changes::{Search, detect};
+use backsight_stats::changes::{Search, Watch, detect};
 use backsight_stats::simulate::{Noise, steps};
 use backsight_stats::{Better, Random, Samples, Summary};
 
@@ -27,6 +27,17 @@ fn main() {
             black_box(detect(&series, &Search::default()).expect("finite"));
         });
     }
+    let series = steps(
+        &[(400, 100.0), (600, 102.0)],
+        Noise::Gauss,
+        &mut Random::seeded(2),
+    );
+    report("1000 versions appended one by one", 9, || {
+        let mut watch = Watch::new(Vec::new(), Search::default()).expect("empty");
+        for &value in &series {
+            black_box(watch.push(value).expect("finite"));
+        }
+    });
     let many: Vec<Vec<f64>> = (0..100)
         .map(|seed| Noise::Gauss.draw(500, &mut Random::seeded(seed)))
         .collect();

@@ -12,6 +12,8 @@
 //!
 //! Refused: values that are no numbers; seasons (a period is noise here); to find a change in fewer than eight points.
 //!
+//! [`Watch`] does the same for a series that grows, point by point.
+//!
 //! A series is one value per version, in order; spacing doesn't matter. Leave out versions that weren't measured,
 //! and read "between `earliest` − 1 and `latest`" as "in one of the versions after the measured one at `earliest` − 1, up
 //! to the one at `latest`". Several samples of a version become one value by [`version_value`].
@@ -21,6 +23,9 @@ mod place;
 mod scan;
 mod select;
 mod trend;
+mod watch;
+
+pub use watch::{News, Watch};
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
@@ -140,7 +145,7 @@ const OWN_SHAPE: f64 = 10.0;
 /// The value that stands for one version: the mean of its samples without the tenth furthest out on either side.
 #[must_use]
 pub fn version_value(samples: &Samples) -> f64 {
-    trimmed_mean(samples.ascending())
+    trimmed_mean(&mut samples.ascending().to_vec())
 }
 
 /// Searches a series, one finite value a version, in order.
@@ -191,13 +196,12 @@ impl Levels {
                 false_per_point: search.false_per_point,
                 kept,
             });
-            let segments = stretches(&found, series.len(), 1);
-            kept = noise::kept_by_residuals(&residuals(series, &segments).1, &segments);
-            let same = changes.as_ref() == Some(&found);
-            changes = Some(found);
-            if same {
+            if changes.as_ref() == Some(&found) {
                 break;
             }
+            let segments = stretches(&found, series.len(), 1);
+            kept = noise::kept_by_residuals(&residuals(series, &segments).1, &segments);
+            changes = Some(found);
         }
         let changes = changes.unwrap_or_default();
         let mut levels = Levels {
@@ -209,8 +213,10 @@ impl Levels {
             density: None,
         };
         levels.measure(series);
-        for _ in 0..if levels.changes.is_empty() { 0 } else { 2 } {
-            levels.settle(series);
+        for _ in 0..2 {
+            if !levels.settle(series) {
+                break;
+            }
             levels.measure(series);
         }
         levels
@@ -256,13 +262,15 @@ impl Levels {
         (gain > OWN_SHAPE + 0.1 * innovations.len() as f64).then_some(own)
     }
 
-    /// Moves each change to its best place between its neighbours.
-    fn settle(&mut self, series: &[f64]) {
+    /// Moves each change to its best place between its neighbours; says whether any moved.
+    fn settle(&mut self, series: &[f64]) -> bool {
+        let before = self.changes.clone();
         for i in 0..self.changes.len() {
             if let Some(places) = self.places(series, i) {
                 self.changes[i] = places.best();
             }
         }
+        self.changes != before
     }
 
     fn places(&self, series: &[f64], i: usize) -> Option<Places> {
@@ -388,8 +396,7 @@ fn residuals(series: &[f64], segments: &[Stretch]) -> (Vec<f64>, Vec<f64>) {
         .iter()
         .map(|s| {
             let mut values = series[s.start..s.end].to_vec();
-            values.sort_unstable_by(f64::total_cmp);
-            trimmed_mean(&values)
+            trimmed_mean(&mut values)
         })
         .collect();
     let residuals = segments
@@ -400,9 +407,16 @@ fn residuals(series: &[f64], segments: &[Stretch]) -> (Vec<f64>, Vec<f64>) {
     (levels, residuals)
 }
 
-fn trimmed_mean(ascending: &[f64]) -> f64 {
-    let cut = ascending.len() / 10;
-    crate::sums::mean(&ascending[cut..ascending.len() - cut])
+/// Reorders `values`.
+fn trimmed_mean(values: &mut [f64]) -> f64 {
+    let cut = values.len() / 10;
+    if cut == 0 {
+        return crate::sums::mean(values);
+    }
+    let (_, _, upper) = values.select_nth_unstable_by(cut - 1, f64::total_cmp);
+    let kept = upper.len() - cut;
+    let (middle, _, _) = upper.select_nth_unstable_by(kept, f64::total_cmp);
+    crate::sums::mean(middle)
 }
 
 /// The standard deviation that normal noise with this median deviation from zero has.

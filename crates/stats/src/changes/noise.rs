@@ -17,15 +17,14 @@ pub(crate) fn kept_by_differences(values: &[f64]) -> f64 {
     if values.len() < 8 {
         return 0.0;
     }
-    let mut near: Vec<f64> = values.windows(2).map(|w| (w[1] - w[0]).abs()).collect();
-    let mut far: Vec<f64> = values.windows(3).map(|w| (w[2] - w[0]).abs()).collect();
-    near.sort_unstable_by(f64::total_cmp);
-    far.sort_unstable_by(f64::total_cmp);
-    let clipped = |sorted: &[f64]| {
-        let most = sorted[(sorted.len() - 1) * 4 / 5];
-        sorted.iter().map(|x| x.min(most).powi(2)).sum::<f64>() / sorted.len() as f64
+    let clipped = |lag: usize| {
+        let differences = values[lag..].iter().zip(values).map(|(b, a)| (b - a).abs());
+        let mut differences: Vec<f64> = differences.collect();
+        let most = (differences.len() - 1) * 4 / 5;
+        let most = *differences.select_nth_unstable_by(most, f64::total_cmp).1;
+        differences.iter().map(|x| x.min(most).powi(2)).sum::<f64>() / differences.len() as f64
     };
-    let (near, far) = (clipped(&near), clipped(&far));
+    let (near, far) = (clipped(1), clipped(2));
     if near <= 0.0 {
         0.0
     } else {

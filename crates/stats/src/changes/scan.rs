@@ -78,14 +78,18 @@ fn maximally_selected(z: f64, points: f64) -> f64 {
 /// Scans stretches of one series.
 pub(crate) struct Scan {
     ranks: Vec<u32>,
+    /// All points by rank.
+    order: Vec<u32>,
     score: Vec<f64>,
     sorted: Vec<u32>,
 }
 
 impl Scan {
     pub(crate) fn of(values: &[f64]) -> Self {
+        let order = ascending_order(values);
         Scan {
-            ranks: dense_ranks(values),
+            ranks: ranks_in(&order, values),
+            order,
             score: Vec::new(),
             sorted: Vec::new(),
         }
@@ -95,8 +99,18 @@ impl Scan {
     pub(crate) fn best(&mut self, stretch: Stretch) -> Option<Split> {
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.clear();
-        sorted.extend(stretch.start as u32..stretch.end as u32);
-        sorted.sort_unstable_by_key(|&i| self.ranks[i as usize]);
+        let (start, end) = (stretch.start as u32, stretch.end as u32);
+        if stretch.points() * 16 > self.order.len() {
+            sorted.extend(
+                self.order
+                    .iter()
+                    .copied()
+                    .filter(|i| (start..end).contains(i)),
+            );
+        } else {
+            sorted.extend(start..end);
+            sorted.sort_unstable_by_key(|&i| self.ranks[i as usize]);
+        }
         let split = self.best_of_sorted(stretch, &sorted, &weights(stretch.points()));
         self.sorted = sorted;
         split
@@ -107,8 +121,7 @@ impl Scan {
     /// Points are dealt out in the order of their ranks, so that no stretch has to be sorted by itself.
     pub(crate) fn best_of_seeded(&mut self, shortest: usize) -> Vec<Split> {
         let n = self.ranks.len();
-        let mut order: Vec<u32> = (0..n as u32).collect();
-        order.sort_unstable_by_key(|&i| self.ranks[i as usize]);
+        let order = self.order.clone();
         let whole = Stretch { start: 0, end: n };
         let mut splits: Vec<Split> = self
             .best_of_sorted(whole, &order, &weights(n))
@@ -233,16 +246,23 @@ fn deal(order: &[u32], stretches: &[Stretch], dealt: &mut Vec<u32>) {
 
 /// Ranks of values from 0, equal values alike.
 pub(crate) fn dense_ranks(values: &[f64]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..values.len() as u32).collect();
-    order.sort_unstable_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
+    ranks_in(&ascending_order(values), values)
+}
+
+fn ascending_order(values: &[f64]) -> Vec<u32> {
+    let mut keyed: Vec<(f64, u32)> = values.iter().copied().zip(0..).collect();
+    keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    keyed.into_iter().map(|(_, index)| index).collect()
+}
+
+fn ranks_in(order: &[u32], values: &[f64]) -> Vec<u32> {
     let mut ranks = vec![0; values.len()];
     let mut rank = 0;
-    for pair in 1..order.len() {
-        let (before, index) = (order[pair - 1] as usize, order[pair] as usize);
-        if values[index] > values[before] {
+    for pair in order.windows(2) {
+        if values[pair[1] as usize] > values[pair[0] as usize] {
             rank += 1;
         }
-        ranks[index] = rank;
+        ranks[pair[1] as usize] = rank;
     }
     ranks
 }

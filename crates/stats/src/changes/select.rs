@@ -30,7 +30,7 @@ impl Belief {
         (self.false_per_point * lenience * points as f64).clamp(1e-4, 0.05)
     }
 
-    fn believes(self, split: &Split) -> Option<Significance> {
+    pub(crate) fn believes(self, split: &Split) -> Option<Significance> {
         let significance = split.significance(self.kept);
         (significance.p <= self.level(split.stretch().points())).then_some(significance)
     }

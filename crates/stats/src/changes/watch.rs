@@ -1,0 +1,259 @@
+//! A series that grows: each new point is looked at in less time than a redraw takes, and what was said before stays
+//! said unless it is withdrawn aloud. Refuses to change a verdict silently.
+
+use serde::Serialize;
+
+use crate::NotSamples;
+
+use super::noise::kept_by_differences;
+use super::scan::{Scan, Stretch};
+use super::select::Belief;
+use super::{Change, Search, detect};
+
+/// The newest points that a new point is compared with. A change too small to show within so many waits for
+/// [`Watch::review`].
+const WINDOW: usize = 256;
+
+/// What a new point, or a review, changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum News {
+    /// A change that wasn't known.
+    Found(Change),
+    /// A change that is known better now: its place moved.
+    Moved {
+        /// As it was last told.
+        from: Change,
+        /// As it is now.
+        to: Change,
+    },
+    /// A change that the newer points don't bear out.
+    Withdrawn(Change),
+}
+
+/// A growing series with the changes found so far.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    search: Search,
+    series: Vec<f64>,
+    changes: Vec<Change>,
+    /// How many points there must be before the window is looked at again, after a look that found nothing.
+    quiet_until: usize,
+}
+
+impl Watch {
+    /// Searches what there is of a series; more points may follow. An empty series is a beginning.
+    ///
+    /// # Errors
+    /// [`NotSamples::NotFinite`] if a value is NaN or infinite.
+    pub fn new(series: Vec<f64>, search: Search) -> Result<Self, NotSamples> {
+        let changes = if series.is_empty() {
+            Vec::new()
+        } else {
+            detect(&series, &search)?.changes
+        };
+        Ok(Watch {
+            search,
+            series,
+            changes,
+            quiet_until: 0,
+        })
+    }
+
+    /// The series so far.
+    #[must_use]
+    pub fn series(&self) -> &[f64] {
+        &self.series
+    }
+
+    /// The changes as they were last told, in the order of the series.
+    #[must_use]
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Appends one point and says what it changes; most often nothing.
+    ///
+    /// # Errors
+    /// [`NotSamples::NotFinite`] if `value` is NaN or infinite; the series stays as it was.
+    pub fn push(&mut self, value: f64) -> Result<Vec<News>, NotSamples> {
+        if !value.is_finite() {
+            return Err(NotSamples::NotFinite {
+                index: self.series.len(),
+                value,
+            });
+        }
+        self.series.push(value);
+        let n = self.series.len();
+        let since = n - self.changes.last().map_or(0, |change| change.at);
+        // A young change is looked at again each time that there is twice as much after it.
+        let again =
+            !self.changes.is_empty() && since >= 16 && since <= WINDOW && since.is_power_of_two();
+        if !again && (n < self.quiet_until || !self.stirs()) {
+            return Ok(Vec::new());
+        }
+        let before = self
+            .changes
+            .len()
+            .checked_sub(2)
+            .map_or(0, |i| self.changes[i].at);
+        let news = self.search_from(before.max(n.saturating_sub(2 * WINDOW)))?;
+        self.quiet_until = n + since.min(WINDOW) / 16;
+        Ok(news)
+    }
+
+    /// Searches the whole series anew, for what shows only at length.
+    ///
+    /// # Errors
+    /// None that the points so far can cause.
+    pub fn review(&mut self) -> Result<Vec<News>, NotSamples> {
+        if self.series.is_empty() {
+            Ok(Vec::new())
+        } else {
+            self.search_from(0)
+        }
+    }
+
+    /// Whether any stretch that ends with the newest point splits beyond chance.
+    fn stirs(&self) -> bool {
+        let start = self
+            .changes
+            .last()
+            .map_or(0, |change| change.at)
+            .max(self.series.len().saturating_sub(WINDOW));
+        let window = &self.series[start..];
+        let belief = Belief {
+            false_per_point: self.search.false_per_point,
+            kept: kept_by_differences(window),
+        };
+        let mut scan = Scan::of(window);
+        let end = window.len();
+        let lengths =
+            std::iter::successors(Some(end), |length| Some(length.next_power_of_two() / 2));
+        lengths.take_while(|&length| length >= 8).any(|length| {
+            scan.best(Stretch {
+                start: end - length,
+                end,
+            })
+            .is_some_and(|split| belief.believes(&split).is_some())
+        })
+    }
+
+    /// Replaces the changes after `from` by those that a search of the rest finds, and says what differs.
+    fn search_from(&mut self, from: usize) -> Result<Vec<News>, NotSamples> {
+        let mut found = detect(&self.series[from..], &self.search)?.changes;
+        for change in &mut found {
+            change.at += from;
+            change.earliest += from;
+            change.latest += from;
+        }
+        let known = self
+            .changes
+            .split_off(self.changes.partition_point(|change| change.at <= from));
+        let mut news = Vec::new();
+        let mut left = known;
+        for change in &found {
+            let same = left
+                .iter()
+                .position(|old| old.earliest <= change.latest && change.earliest <= old.latest);
+            match same.map(|i| left.remove(i)) {
+                Some(old) if old.at == change.at => {}
+                Some(old) => news.push(News::Moved {
+                    from: old,
+                    to: change.clone(),
+                }),
+                None => news.push(News::Found(change.clone())),
+            }
+        }
+        news.extend(left.into_iter().map(News::Withdrawn));
+        self.changes.extend(found);
+        Ok(news)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+    use crate::simulate::{Noise, steps};
+
+    #[test]
+    fn a_step_is_told_soon_after_it_happens_and_only_once() {
+        let series = steps(
+            &[(150, 0.0), (100, 3.0)],
+            Noise::Gauss,
+            &mut Random::seeded(1),
+        );
+        let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+        let mut told = Vec::new();
+        for (i, &value) in series.iter().enumerate() {
+            for news in watch.push(value).unwrap() {
+                if let News::Found(change) = news {
+                    told.push((i, change.at));
+                }
+            }
+        }
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].0 < 165 && told[0].1.abs_diff(150) <= 3, "{told:?}");
+    }
+
+    #[test]
+    fn verdicts_are_seldom_withdrawn_and_false_ones_are_rare() {
+        let mut random = Random::seeded(2);
+        let (mut found, mut withdrawn) = (0, 0);
+        for _ in 0..20 {
+            let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+            for value in steps(
+                &[(150, 0.0), (150, 2.0), (100, 1.0)],
+                Noise::Gauss,
+                &mut random,
+            ) {
+                for news in watch.push(value).unwrap() {
+                    match news {
+                        News::Found(_) => found += 1,
+                        News::Withdrawn(_) => withdrawn += 1,
+                        News::Moved { .. } => {}
+                    }
+                }
+            }
+        }
+        assert!((38..=50).contains(&found), "{found}");
+        assert!(withdrawn <= 6, "{withdrawn}");
+    }
+
+    #[test]
+    fn a_series_that_was_there_is_searched_first() {
+        let series = steps(
+            &[(60, 0.0), (60, 4.0)],
+            Noise::Gauss,
+            &mut Random::seeded(3),
+        );
+        let watch = Watch::new(series.clone(), Search::default()).unwrap();
+        assert_eq!(
+            watch.changes(),
+            detect(&series, &Search::default()).unwrap().changes
+        );
+        assert_eq!(watch.series(), series);
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_refused_and_changes_nothing() {
+        let mut watch = Watch::new(vec![1.0, 2.0], Search::default()).unwrap();
+        assert!(matches!(
+            watch.push(f64::NAN),
+            Err(NotSamples::NotFinite { index: 2, .. })
+        ));
+        assert_eq!(watch.series(), [1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_review_of_nothing_new_is_silent() {
+        let series = steps(
+            &[(60, 0.0), (60, 4.0)],
+            Noise::Gauss,
+            &mut Random::seeded(4),
+        );
+        let mut watch = Watch::new(series, Search::default()).unwrap();
+        assert_eq!(watch.review(), Ok(vec![]));
+    }
+}

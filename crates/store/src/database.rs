@@ -241,12 +241,14 @@ fn fault(path: &Path, error: sqlx::Error) -> StoreError {
     const CORRUPT: u32 = 11;
     const FULL: u32 = 13;
     const CANNOT_OPEN: u32 = 14;
+    // Somebody kept a lock all through SQLite's own attempts to read the log: its word is "locking protocol".
+    const PROTOCOL: u32 = 15;
     const NOT_A_DATABASE: u32 = 26;
 
     let path = path.to_owned();
     // The low byte is the primary result code.
     match code(&error).map(|code| code & 0xff) {
-        Some(BUSY | LOCKED) => locked(path),
+        Some(BUSY | LOCKED | PROTOCOL) => locked(path),
         Some(FULL) => StoreError::Full { path },
         Some(IO_ERROR | CANNOT_OPEN) if no_room(&path) => StoreError::Full { path },
         Some(READ_ONLY | CANNOT_OPEN) => StoreError::File {

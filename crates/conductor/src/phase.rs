@@ -6,7 +6,9 @@
 //! Refuses: to wait for anything without a limit. Every step has one, and so a barrier has one too: the
 //! steps of those that it waits for.
 
-use backsight_agent::{Command, Condition, Error as AgentError, Exit, Finished, Reason, Run, StepEvent};
+use backsight_agent::{
+    Command, Condition, Error as AgentError, Exit, Finished, Outcome, Reason, Run, StepEvent, StepId,
+};
 use backsight_model::{
     Ending, Event, Failure, FilledAction, FilledStep, HostName, Output, Phase, ReadyWhen, RoleTrial,
     StepRecord, Stop, Usage,
@@ -17,12 +19,12 @@ use std::{
     collections::HashMap,
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, task::JoinHandle};
 
 use crate::{Events, hosts::Connected, start_line::{Meetings, StartLine}};
 
@@ -31,10 +33,13 @@ const QUOTED: usize = 300;
 
 /// A program that was spawned and goes on.
 struct Spawned {
-    run: Run,
+    id: StepId,
     place: Place,
     started: Started,
     expect: Vec<i32>,
+    /// Takes in what it prints, until its end.
+    task: JoinHandle<()>,
+    outcome: Arc<OnceLock<Result<Outcome, AgentError>>>,
 }
 
 /// Whose step it is.
@@ -72,6 +77,8 @@ pub(crate) struct Stage<'a> {
     pub(crate) stop: watch::Receiver<bool>,
     next_step: AtomicU64,
     spawned: Mutex<Vec<Spawned>>,
+    /// How many spawned programs have ended.
+    ended: watch::Sender<usize>,
     records: Mutex<Vec<StepRecord>>,
 }
 
@@ -93,6 +100,7 @@ impl<'a> Stage<'a> {
             stop,
             next_step: AtomicU64::new(1),
             spawned: Mutex::default(),
+            ended: watch::channel(0).0,
             records: Mutex::default(),
         }
     }
@@ -144,6 +152,11 @@ impl<'a> Stage<'a> {
                 cancel.send_replace(true);
                 drivers.await;
             }
+            died = self.first_to_die() => {
+                // Whoever needs it would wait for it until a time limit.
+                fail(died);
+                drivers.await;
+            }
             () = self.stopped_by_user(phase) => {
                 cancel.send_replace(true);
                 drivers.await;
@@ -182,6 +195,32 @@ impl<'a> Stage<'a> {
             host_lost: true,
             ..Failure::of_trial("the agent on this host went away")
         }
+    }
+
+    /// The first spawned program to end by itself, and not well.
+    async fn first_to_die(&self) -> Failure {
+        let mut ended = self.ended.subscribe();
+        loop {
+            ended.borrow_and_update();
+            let died = {
+                let spawned = self.spawned.lock().unwrap_or_else(PoisonError::into_inner);
+                spawned.iter().find_map(|spawned| self.death(spawned))
+            };
+            if let Some(died) = died {
+                return died;
+            }
+            if ended.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Why a spawned program's end is a failure, if it has ended and it is one. That its host is gone is seen
+    /// elsewhere.
+    fn death(&self, spawned: &Spawned) -> Option<Failure> {
+        let Some(Ok(Outcome { finished, stdout, stderr })) = spawned.outcome.get() else { return None };
+        let host = self.host(spawned.place.role).ok()?;
+        self.judge(&spawned.place, finished, (stdout, stderr), &spawned.expect, host)
     }
 
     /// One role's part of a phase.
@@ -328,7 +367,7 @@ impl<'a> Stage<'a> {
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Finished(finished))) => {
-                    let failure = self.judge(&place, &finished, &output, &step.expect, host);
+                    let failure = self.judge(&place, &finished, (&output.0, &output.1), &step.expect, host);
                     self.finish(&place, spawned, started, &finished, output);
                     return match failure {
                         _ if stopping => Err(Halt::Cancelled),
@@ -347,7 +386,13 @@ impl<'a> Stage<'a> {
     }
 
     fn keep(&self, run: Run, place: Place, started: Started, step: &FilledStep) -> Result<(), Halt> {
-        let spawned = Spawned { run, place, started, expect: step.expect.clone() };
+        let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
+        let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
+        let task = tokio::spawn(async move {
+            let _ = slot.set(run.outcome().await);
+            ended.send_modify(|ended| *ended += 1);
+        });
+        let spawned = Spawned { id, place, started, expect: step.expect.clone(), task, outcome };
         self.spawned.lock().unwrap_or_else(PoisonError::into_inner).push(spawned);
         Ok(())
     }
@@ -363,18 +408,24 @@ impl<'a> Stage<'a> {
     }
 
     async fn stop_one(&self, spawned: Spawned) -> Result<(), Failure> {
-        let Spawned { run, place, started, expect } = spawned;
+        let Spawned { id, place, started, expect, task, outcome } = spawned;
         let Ok(host) = self.host(place.role) else { return Ok(()) };
-        let id = run.step();
         let outcome = match host.client.stop(id, None, None).await {
-            Ok(()) => run.outcome().await,
-            Err(error) => Err(error),
+            Ok(()) => {
+                let _ended_in_its_outcome = task.await;
+                Arc::into_inner(outcome).and_then(OnceLock::into_inner).unwrap_or_else(|| {
+                    Err(AgentError::Lost { why: "nobody took in what it printed".into() })
+                })
+            }
+            Err(error) => {
+                task.abort();
+                Err(error)
+            }
         };
         match outcome {
-            Ok(outcome) => {
-                let output = (outcome.stdout, outcome.stderr);
-                let failure = self.judge(&place, &outcome.finished, &output, &expect, host);
-                self.finish(&place, true, started, &outcome.finished, output);
+            Ok(Outcome { finished, stdout, stderr }) => {
+                let failure = self.judge(&place, &finished, (&stdout, &stderr), &expect, host);
+                self.finish(&place, true, started, &finished, (stdout, stderr));
                 failure.map_or(Ok(()), Err)
             }
             Err(error) => {
@@ -390,7 +441,7 @@ impl<'a> Stage<'a> {
         &self,
         place: &Place,
         finished: &Finished,
-        output: &(Vec<u8>, Vec<u8>),
+        (stdout, stderr): (&[u8], &[u8]),
         expect: &[i32],
         host: &Connected,
     ) -> Option<Failure> {
@@ -402,7 +453,7 @@ impl<'a> Stage<'a> {
             (Reason::NotFound { program }, _) => (self.install)(program, host),
             // What a shell says when it doesn't find a program.
             (Reason::Exited, Some(Exit::Code(127))) if !expect.contains(&127) => {
-                match program_not_found(&output.1) {
+                match program_not_found(stderr) {
                     Some(program) => (self.install)(&program, host),
                     None => format!("`{command}` exited with code 127"),
                 }
@@ -416,7 +467,7 @@ impl<'a> Stage<'a> {
             (Reason::TimedOut, _) => format!("`{command}` took longer than its time limit and was killed"),
             (other, _) => format!("`{command}` {other}"),
         };
-        if let Some(words) = last_line(&output.1).or_else(|| last_line(&output.0)) {
+        if let Some(words) = last_line(stderr).or_else(|| last_line(stdout)) {
             reason.push_str(": ");
             reason.push_str(&words);
         }

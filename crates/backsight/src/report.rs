@@ -1,5 +1,7 @@
-//! `backsight report`: a study as one self-contained page.
+//! `backsight report`: studies as one self-contained page.
 
+use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
+use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
@@ -8,17 +10,16 @@ use crate::{cli::Shared, files};
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub struct Report {
-    /// The study: its name or its number
-    study: String,
+    /// Studies, by name or number; the first is the baseline of the others
+    #[arg(required = true, value_name = "STUDY")]
+    studies: Vec<String>,
     /// The page's file; else NAME.html
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What the page compares: `variant`, or a parameter; unless said, the variants if there are several
+    /// With one study: which of its parts the page compares, `variant` or a parameter; else its variants, if
+    /// there are several
     #[arg(long, value_name = "WHAT")]
-    by: Option<String>,
-    /// Another study to compare with; may be repeated
-    #[arg(long = "with", value_name = "STUDY")]
-    others: Vec<String>,
+    by: Option<By>,
 }
 
 impl Report {
@@ -26,9 +27,43 @@ impl Report {
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
-            let study = store.study(&self.study).await.into_diagnostic()?;
-            let path = self.output.unwrap_or_else(|| PathBuf::from(format!("{}.html", study.name)));
-            todo!("{path:?}")
+            let mut studies = Vec::new();
+            for asked in &self.studies {
+                studies.push(store.study(asked).await.into_diagnostic()?);
+            }
+            let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
+            let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
+            let comparison = self.comparison(&store, &ids).await?;
+            let collected = backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
+            let page = backsight_site::report(&collected.into_diagnostic()?).into_diagnostic()?;
+            let path =
+                self.output.unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));
+            files::write_whole(&path, &page)?;
+            files::print(&format!("wrote {}\n", path.display()))?;
+            Ok(ExitCode::SUCCESS)
         })
+    }
+
+    async fn comparison(
+        &self,
+        store: &Store,
+        studies: &[backsight_store::StudyId],
+    ) -> miette::Result<Option<Comparison>> {
+        let options = CompareOptions::default();
+        let mut sets = Vec::new();
+        for study in studies {
+            sets.push(store.result_set(*study).await.into_diagnostic()?);
+        }
+        match (&self.by, &sets[..]) {
+            (Some(by), [only]) => compare_by(only, by, options).into_diagnostic().map(Some),
+            (Some(by), _) => Err(miette::miette!(
+                help = format!("name one study: `backsight report {} --by {by}`", self.studies[0]),
+                "--by compares the parts of one study, and {} were named",
+                self.studies.len()
+            )),
+            // A study without variants has nothing to compare; its page shows what it measured.
+            (None, [only]) => Ok(compare_by(only, &By::Variant, options).ok()),
+            (None, sets) => Ok(Some(compare(sets, options))),
+        }
     }
 }

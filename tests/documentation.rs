@@ -1,0 +1,119 @@
+//! What the documentation says is what the program does: every command in it is run, every file in it is
+//! read, and the generated pages are what would be generated now.
+
+use backsight_model::{Benchmark, Document, Lab, Plan};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Fenced blocks of this language in a page, in order.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(project().join(page)).unwrap();
+    let fence = format!("```{language}\n");
+    let found = text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    found.map(str::to_owned).collect()
+}
+
+/// Follows a page to the letter: its `console` blocks, in a folder of its own.
+fn follow(page: &str) {
+    let root = rustix::process::geteuid().is_root();
+    let commands: Vec<String> = blocks(page, "console")
+        .iter()
+        .flat_map(|block| block.lines())
+        .filter_map(|line| line.strip_prefix("$ ").map(str::to_owned))
+        .collect();
+    assert!(!commands.is_empty(), "{page} has no commands");
+    if !root && commands.iter().any(|command| command.contains("lab up")) {
+        println!("skipped: {page} makes network namespaces, which needs root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink(BINARY, bin.join("backsight")).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let script = commands.join("\n");
+    let output = Command::new("timeout")
+        .args(["--signal=INT", "--kill-after=20", "280", "sh", "-ex", "-c", &script])
+        .current_dir(folder.path())
+        .env("PATH", path)
+        .env("HOME", folder.path())
+        .env_remove("XDG_DATA_HOME")
+        .env_remove("BACKSIGHT_STORE")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{page}: {}\n{}\n{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn the_tour_of_the_readme_works_to_the_letter() {
+    follow("README.md");
+}
+
+#[test]
+fn the_tutorial_works_to_the_letter() {
+    follow("docs/tutorial.md");
+}
+
+#[test]
+fn the_page_about_comparing_works_to_the_letter() {
+    follow("docs/how-to/compare.md");
+}
+
+#[test]
+fn files_in_the_documentation_are_right() {
+    for page in ["docs/how-to/add-a-benchmark.md", "docs/how-to/describe-a-lab.md"] {
+        for block in blocks(page, "toml") {
+            let document = |text: &str| Document::new(page, text);
+            if block.contains("[metric.") {
+                Benchmark::read(&document(&block)).unwrap();
+            } else if block.contains("[host.") {
+                Lab::read(&document(&block)).unwrap();
+            } else {
+                Plan::read(&document(&format!("use = [\"iperf3-tcp\"]\n{block}"))).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn the_benchmark_of_the_how_to_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[0];
+    std::fs::write(folder.path().join("wc-lines.toml"), definition).unwrap();
+    let output = Command::new(BINARY)
+        .args(["run", "--use", "wc-lines", "--rounds", "2", "--name", "docs", "--store", "store", "--benchmarks", "."])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("counted") && said.contains("n=2"), "{said}");
+}
+
+#[test]
+fn generated_pages_are_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let status = Command::new(BINARY).arg("reference").arg(folder.path()).status().unwrap();
+    assert!(status.success());
+    for page in ["commands.md", "benchmarks.md", "files.md"] {
+        let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
+        let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();
+        assert!(now == kept, "docs/reference/{page} is old: run `backsight reference`");
+    }
+}

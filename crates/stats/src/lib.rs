@@ -19,12 +19,17 @@
 //! ```
 
 mod better;
+mod bootstrap;
 pub mod changes;
+mod components;
 mod difference;
+mod discoveries;
 mod distributions;
 mod interval;
 mod random;
+mod ranks;
 mod samples;
+mod side;
 pub mod simulate;
 mod summary;
 mod sums;
@@ -32,10 +37,15 @@ mod undefined;
 mod welch;
 
 pub use better::{Better, NoSuchDirection};
+pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two};
+pub use components::{Advice, Component, Components, Cost, advice, components};
 pub use difference::{difference_percent, gmean_of_ratios, ratio};
+pub use discoveries::benjamini_hochberg;
 pub use interval::{Confidence, Interval};
 pub use random::Random;
+pub use ranks::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{NotSamples, Samples};
+pub use side::{Level, Placed, Side, Units, intraclass_correlation};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
 pub use welch::{Welch, welch};

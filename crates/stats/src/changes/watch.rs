@@ -88,7 +88,7 @@ impl Watch {
         let since = n - self.changes.last().map_or(0, |change| change.at);
         // A young change is looked at again each time that there is twice as much after it.
         let again =
-            !self.changes.is_empty() && since >= 16 && since <= WINDOW && since.is_power_of_two();
+            !self.changes.is_empty() && (16..=WINDOW).contains(&since) && since.is_power_of_two();
         if !again && (n < self.quiet_until || !self.stirs()) {
             return Ok(Vec::new());
         }

@@ -1,0 +1,359 @@
+//! The samples of one side of a comparison, each with its place in the nesting layout › boot › trial › sample.
+//! Refuses to count samples of one trial, or trials of one boot, as if each were a repetition of its own when a
+//! higher level was repeated.
+
+use serde::Serialize;
+
+use crate::{NotSamples, Samples, Undefined};
+
+/// What can be repeated, from the inside out. The highest level that was repeated is the unit of replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// One measured value.
+    Sample,
+    /// One execution of a cell.
+    Trial,
+    /// One start of the system under test.
+    Boot,
+    /// One way in which the same source was laid out in memory.
+    Layout,
+}
+
+/// One sample and where it belongs. Numbers only tell apart: a boot is the same boot if layout and boot are the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placed {
+    /// Which layout (build).
+    pub layout: u64,
+    /// Which boot of that layout.
+    pub boot: u64,
+    /// Which trial of that boot.
+    pub trial: u64,
+    /// The measured value.
+    pub value: f64,
+}
+
+/// The samples of one side: at least one, all finite, in the order of measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Side {
+    placed: Vec<Placed>,
+    samples: Samples,
+}
+
+/// The units of replication of a side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Units {
+    /// The highest level that was repeated; [`Level::Sample`] if none above it was.
+    pub level: Level,
+    /// One mean a unit, in the order in which the units were first measured; each group within a unit counts alike.
+    pub means: Vec<f64>,
+}
+
+impl Side {
+    /// Checks samples with their places, in the order of measurement.
+    ///
+    /// # Errors
+    /// As [`Samples::new`].
+    pub fn new(placed: Vec<Placed>) -> Result<Self, NotSamples> {
+        let samples = Samples::new(placed.iter().map(|p| p.value).collect())?;
+        Ok(Side { placed, samples })
+    }
+
+    /// Samples of which nothing but the order is known: each is its own repetition.
+    #[must_use]
+    pub fn of_independent(samples: Samples) -> Self {
+        let placed = samples
+            .measured()
+            .iter()
+            .map(|&value| Placed {
+                layout: 0,
+                boot: 0,
+                trial: 0,
+                value,
+            })
+            .collect();
+        Side { placed, samples }
+    }
+
+    /// All samples, without their places.
+    #[must_use]
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// All samples with their places, in the order of measurement.
+    #[must_use]
+    pub fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// The highest level of which there is more than one.
+    #[must_use]
+    pub fn replicated(&self) -> Level {
+        let first = self.placed[0];
+        let differs =
+            |same: fn(&Placed, &Placed) -> bool| self.placed.iter().any(|p| !same(&first, p));
+        if differs(|a, b| a.layout == b.layout) {
+            Level::Layout
+        } else if differs(|a, b| a.boot == b.boot) {
+            Level::Boot
+        } else if differs(|a, b| a.trial == b.trial) {
+            Level::Trial
+        } else {
+            Level::Sample
+        }
+    }
+
+    /// The units at the highest repeated level.
+    #[must_use]
+    pub fn units(&self) -> Units {
+        self.units_at(self.replicated())
+    }
+
+    /// The units at `level`: one mean each, of the means one level below, of the means …: what has more trials or
+    /// more samples weighs no more.
+    #[must_use]
+    pub fn units_at(&self, level: Level) -> Units {
+        let means = match level {
+            Level::Sample => self.samples.measured().to_vec(),
+            Level::Trial => self.trials().into_iter().map(|trial| trial.mean).collect(),
+            Level::Boot => self.boots().into_iter().map(|boot| boot.mean).collect(),
+            Level::Layout => group(&self.boots(), |key| [key[0], 0, 0])
+                .into_iter()
+                .map(|layout| layout.mean)
+                .collect(),
+        };
+        Units { level, means }
+    }
+
+    fn trials(&self) -> Vec<Group> {
+        let samples: Vec<Group> = self
+            .placed
+            .iter()
+            .map(|p| Group {
+                key: [p.layout, p.boot, p.trial],
+                mean: p.value,
+            })
+            .collect();
+        group(&samples, |key| key)
+    }
+
+    fn boots(&self) -> Vec<Group> {
+        group(&self.trials(), |key| [key[0], key[1], 0])
+    }
+
+    /// The samples of each trial, in the order of measurement.
+    #[must_use]
+    pub fn by_trial(&self) -> Vec<Vec<f64>> {
+        let keys: Vec<[u64; 3]> = self
+            .placed
+            .iter()
+            .map(|p| [p.layout, p.boot, p.trial])
+            .collect();
+        let (places, count) = first_seen(&keys);
+        let mut trials = vec![Vec::new(); count];
+        for (p, place) in self.placed.iter().zip(places) {
+            trials[place].push(p.value);
+        }
+        trials
+    }
+
+    /// The nesting as counts and means need it: layouts of boots of trials of samples.
+    pub(crate) fn nested(&self) -> Vec<Vec<Vec<Vec<f64>>>> {
+        let mut layouts: Vec<(u64, Vec<(u64, Vec<(u64, Vec<f64>)>)>)> = Vec::new();
+        let mut order: Vec<usize> = (0..self.placed.len()).collect();
+        order.sort_by_key(|&i| {
+            (
+                self.placed[i].layout,
+                self.placed[i].boot,
+                self.placed[i].trial,
+            )
+        });
+        for i in order {
+            let p = self.placed[i];
+            let boots = entry(&mut layouts, p.layout);
+            let trials = entry(boots, p.boot);
+            entry(trials, p.trial).push(p.value);
+        }
+        let strip =
+            |trials: Vec<(u64, Vec<f64>)>| trials.into_iter().map(|(_, samples)| samples).collect();
+        let boots = |boots: Vec<(u64, Vec<(u64, Vec<f64>)>)>| {
+            boots.into_iter().map(|(_, trials)| strip(trials)).collect()
+        };
+        layouts.into_iter().map(|(_, inner)| boots(inner)).collect()
+    }
+}
+
+/// The last entry if it has this key, else a new one: for keys that come sorted.
+fn entry<T: Default>(entries: &mut Vec<(u64, T)>, key: u64) -> &mut T {
+    if entries.last().is_none_or(|(last, _)| *last != key) {
+        entries.push((key, T::default()));
+    }
+    let last = entries.len() - 1;
+    &mut entries[last].1
+}
+
+/// Samples, trials or boots of one mean.
+struct Group {
+    key: [u64; 3],
+    mean: f64,
+}
+
+/// The means of the groups that share what `outer` leaves of their keys, in the order of first sight.
+fn group(groups: &[Group], outer: impl Fn([u64; 3]) -> [u64; 3]) -> Vec<Group> {
+    let keys: Vec<[u64; 3]> = groups.iter().map(|group| outer(group.key)).collect();
+    let (places, count) = first_seen(&keys);
+    let mut sums = vec![(crate::sums::Sum::default(), 0.0); count];
+    let mut names = vec![[0; 3]; count];
+    for ((inner, place), key) in groups.iter().zip(places).zip(keys) {
+        sums[place].0.add(inner.mean);
+        sums[place].1 += 1.0;
+        names[place] = key;
+    }
+    sums.into_iter()
+        .zip(names)
+        .map(|((sum, count), key)| Group {
+            key,
+            mean: sum.value() / count,
+        })
+        .collect()
+}
+
+/// For each key, which of the distinct keys it is, numbered in the order of first sight; and how many there are.
+fn first_seen(keys: &[[u64; 3]]) -> (Vec<usize>, usize) {
+    let mut seen = std::collections::HashMap::new();
+    let mut last: Option<([u64; 3], usize)> = None;
+    let places = keys
+        .iter()
+        .map(|&key| {
+            // Samples of one trial mostly follow each other: a million of them need no million look-ups.
+            if let Some((_, place)) = last.filter(|(before, _)| *before == key) {
+                return place;
+            }
+            let next = seen.len();
+            let place = *seen.entry(key).or_insert(next);
+            last = Some((key, place));
+            place
+        })
+        .collect();
+    (places, seen.len())
+}
+
+/// The intraclass correlation: the share of the variance of single samples that lies between units at `level`.
+///
+/// Source: one-way analysis of variance, P. E. Shrout, J. L. Fleiss, "Intraclass correlations", Psychological Bulletin
+/// 86 (1979), ICC(1), with the mean number of samples for unequal units (Donner, 1986).
+///
+/// # Errors
+/// [`Undefined::TooFew`] with fewer than two units or no unit with two samples; [`Undefined::NoSpread`] if all are equal.
+pub fn intraclass_correlation(side: &Side) -> Result<f64, Undefined> {
+    let trials = side.by_trial();
+    let (k, n) = (trials.len() as f64, side.samples().n() as f64);
+    if trials.len() < 2 || n <= k {
+        return Err(Undefined::TooFew {
+            needs: 2,
+            has: trials.len().min(side.samples().n() - trials.len() + 1),
+        });
+    }
+    let grand = side.samples().amean();
+    let (mut between, mut within, mut squares) = (0.0, 0.0, 0.0);
+    for trial in &trials {
+        let mean = crate::sums::mean(trial);
+        between += trial.len() as f64 * (mean - grand).powi(2);
+        within += trial.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
+        squares += (trial.len() as f64).powi(2);
+    }
+    let (between, within) = (between / (k - 1.0), within / (n - k));
+    let per_unit = (n - squares / n) / (k - 1.0);
+    let total = between + (per_unit - 1.0) * within;
+    if total <= 0.0 {
+        Err(Undefined::NoSpread)
+    } else {
+        Ok((between - within) / total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(places: &[(u64, u64, u64, f64)]) -> Side {
+        Side::new(
+            places
+                .iter()
+                .map(|&(layout, boot, trial, value)| Placed {
+                    layout,
+                    boot,
+                    trial,
+                    value,
+                })
+                .collect(),
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_highest_repeated_level_is_the_unit() {
+        assert_eq!(
+            side(&[(1, 1, 1, 1.0), (1, 1, 1, 2.0)]).replicated(),
+            Level::Sample
+        );
+        assert_eq!(
+            side(&[(1, 1, 1, 1.0), (1, 1, 2, 2.0)]).replicated(),
+            Level::Trial
+        );
+        assert_eq!(
+            side(&[(1, 1, 1, 1.0), (1, 2, 1, 2.0)]).replicated(),
+            Level::Boot
+        );
+        assert_eq!(
+            side(&[(1, 1, 1, 1.0), (2, 1, 1, 2.0)]).replicated(),
+            Level::Layout
+        );
+    }
+
+    #[test]
+    fn what_has_more_samples_weighs_no_more() {
+        let uneven = side(&[
+            (1, 1, 1, 1.0),
+            (1, 1, 1, 1.0),
+            (1, 1, 1, 1.0),
+            (1, 1, 2, 3.0),
+            (1, 2, 1, 10.0),
+        ]);
+        assert_eq!(
+            uneven.units(),
+            Units {
+                level: Level::Boot,
+                means: vec![2.0, 10.0]
+            }
+        );
+        assert_eq!(uneven.units_at(Level::Trial).means, [1.0, 3.0, 10.0]);
+        assert_eq!(uneven.units_at(Level::Layout).means, [6.0]);
+    }
+
+    #[test]
+    fn the_same_trial_number_in_another_boot_is_another_trial() {
+        let two = side(&[(1, 1, 1, 1.0), (1, 2, 1, 5.0), (1, 1, 1, 3.0)]);
+        assert_eq!(two.by_trial(), [vec![1.0, 3.0], vec![5.0]]);
+        assert_eq!(two.nested(), [[[vec![1.0, 3.0]], [vec![5.0]]]]);
+    }
+
+    #[test]
+    fn samples_that_agree_within_trials_are_correlated() {
+        let alike = side(&[
+            (1, 1, 1, 1.0),
+            (1, 1, 1, 1.1),
+            (1, 1, 2, 5.0),
+            (1, 1, 2, 5.1),
+            (1, 1, 3, 9.0),
+            (1, 1, 3, 9.1),
+        ]);
+        assert!(intraclass_correlation(&alike).unwrap() > 0.99);
+        let none = side(&[(1, 1, 1, 1.0)]);
+        assert!(matches!(
+            intraclass_correlation(&none),
+            Err(Undefined::TooFew { .. })
+        ));
+    }
+}

@@ -31,6 +31,8 @@ pub struct CompareOptions {
 /// Result sets beside each other. The first side is the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
+    /// What the sides are parts by, if they are parts of one result set.
+    pub by: Option<By>,
     /// What is compared.
     pub sides: Vec<Side>,
     /// One row a metric and cell: the baseline's in its plan's order, then what only others have.
@@ -301,6 +303,7 @@ pub struct RatioMean {
 /// Compares result sets; the first is the baseline.
 pub fn compare(sets: &[ResultSet], options: CompareOptions) -> Comparison {
     let mut comparison = Comparison {
+        by: None,
         sides: sets.iter().map(side).collect(),
         rows: rows(sets, options.confidence),
         ratios: Vec::new(),

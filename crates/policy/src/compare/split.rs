@@ -156,7 +156,10 @@ pub fn compare_by(
     options: CompareOptions,
 ) -> Result<Comparison, NothingToSplit> {
     let (parts, left_out) = split(set, by)?;
-    let mut comparison = compare(&parts, options);
+    let mut comparison = Comparison {
+        by: Some(by.clone()),
+        ..compare(&parts, options)
+    };
     if !left_out.is_empty() {
         comparison.warnings.push(Warning::LeftOut {
             by: by.to_string(),

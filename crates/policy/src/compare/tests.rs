@@ -498,6 +498,7 @@ fn a_set_is_split_by_a_parameter_and_what_lacks_it_is_named() {
         .map(|side| side.name.as_str())
         .collect();
     assert_eq!(names, ["1", "10"]);
+    assert_eq!(comparison.by, Some(By::Param("streams".into())));
     let rows: Vec<String> = comparison
         .rows
         .iter()

@@ -187,7 +187,8 @@ impl fmt::Display for Warning {
             }
             Self::OneTrial { side, rows } => write!(
                 f,
-                "`{side}` has a single trial in {}: how the next one would differ isn't known; measure more rounds",
+                "`{side}` has a single trial in {}: how the next one would differ isn't known (a spread \
+                 in brackets is that within it); measure more rounds",
                 counted(*rows, "row")
             ),
             Self::Averaged { rows } => write!(

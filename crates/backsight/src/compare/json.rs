@@ -1,0 +1,282 @@
+//! A comparison for programs. The types below are its shape; a field that isn't there is unknown or undefined, and
+//! numbers are never rounded.
+//!
+//! Refuses: to be read without its `format`, which grows by one with every change that an old reader would trip over.
+
+use backsight_model::{Unit, Value};
+use backsight_policy::{Against, Comparison, Entry, Level, Mean, Measured, Row, Side};
+use backsight_stats::{Better, Interval, Undefined};
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use super::statistics;
+
+/// The number of this shape.
+const FORMAT: u32 = 1;
+
+/// The whole.
+#[derive(Serialize)]
+struct Document {
+    /// The number of this shape: 1.
+    format: u32,
+    /// The confidence of every interval, from 0 to 1.
+    confidence: f64,
+    /// What is compared; the first is the baseline.
+    sides: Vec<SideShape>,
+    /// One for each metric of each cell.
+    rows: Vec<RowShape>,
+    /// Geometric means of the ratios to the baseline.
+    ratios: Vec<RatioShape>,
+    /// What a reader should know, as sentences.
+    warnings: Vec<String>,
+}
+
+/// A side.
+#[derive(Serialize)]
+struct SideShape {
+    /// Its name.
+    name: String,
+    /// The study's number and name.
+    study: i64,
+    study_name: String,
+    /// When the study began: RFC 3339.
+    began: String,
+    /// `running`, `stopped` or `finished`.
+    state: String,
+    /// Trials that gave samples, and that failed.
+    trials: usize,
+    failed_trials: usize,
+}
+
+/// One metric of one cell.
+#[derive(Serialize)]
+struct RowShape {
+    benchmark: String,
+    params: IndexMap<String, Value>,
+    /// The parameters that the plan chose.
+    chosen: Vec<String>,
+    variant: String,
+    metric: String,
+    about: String,
+    unit: String,
+    /// `higher` or `lower`.
+    better: Better,
+    /// `arithmetic` or `harmonic`: of every `mean` in this row.
+    mean: &'static str,
+    /// One for each side, in the same order.
+    sides: Vec<EntryShape>,
+}
+
+/// What one side has in a row: either `missing`, or the rest.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum EntryShape {
+    Missing {
+        side: String,
+        /// Why.
+        missing: String,
+    },
+    Measured(Box<MeasuredShape>),
+}
+
+#[derive(Serialize)]
+struct MeasuredShape {
+    side: String,
+    /// The unit of the numbers here.
+    unit: String,
+    /// How many trials gave samples, how many they gave, how many trials of this cell failed.
+    trials: usize,
+    samples: usize,
+    failed_trials: usize,
+    /// The mean of the trials' values.
+    mean: f64,
+    /// Their coefficient of variation, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spread_percent: Option<f64>,
+    /// `trials`; `samples` where there is one trial and that is the spread within it.
+    spread_of: &'static str,
+    /// Percent of the processors that others took meanwhile.
+    neighbours_percent: f64,
+    /// The summaries of all samples, those that are defined: `min` … `pctile_99`.
+    summary: IndexMap<String, f64>,
+    /// Why the others are not.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    undefined: IndexMap<String, String>,
+    /// How it differs from the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<DifferenceShape>,
+}
+
+/// A difference, or why there is none.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum DifferenceShape {
+    NotComparable {
+        not_comparable: String,
+    },
+    Compared {
+        /// In percent of the baseline's mean; positive is better.
+        percent: Number,
+        /// new/base.
+        ratio: Number,
+        /// Of the arithmetic means, in the row's unit.
+        absolute: Number,
+        /// Two-sided, of "the means are equal".
+        #[serde(skip_serializing_if = "Option::is_none")]
+        p: Option<f64>,
+        /// `better`, `worse`, `no difference seen` or `can't tell…`.
+        verdict: String,
+    },
+}
+
+/// A number with its interval.
+#[derive(Serialize)]
+struct Number {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
+    /// Why the value or its interval isn't there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undefined: Option<String>,
+}
+
+/// A geometric mean of ratios.
+#[derive(Serialize)]
+struct RatioShape {
+    side: String,
+    /// The direction of the rows that it is of.
+    better: Better,
+    /// Of how many rows, and how many of that direction have no ratio.
+    rows: usize,
+    rows_without: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    geometric_mean: Option<f64>,
+    /// The smallest and the largest ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Interval>,
+}
+
+pub fn render(comparison: &Comparison) -> String {
+    let document = Document {
+        format: FORMAT,
+        confidence: comparison.confidence.share(),
+        sides: comparison.sides.iter().map(side).collect(),
+        rows: comparison.rows.iter().map(|r| row(r, &comparison.sides)).collect(),
+        ratios: comparison
+            .ratios
+            .iter()
+            .map(|mean| RatioShape {
+                side: comparison.sides[mean.side].name.clone(),
+                better: mean.better,
+                rows: mean.rows,
+                rows_without: mean.left_out,
+                geometric_mean: mean.gmean.ok(),
+                range: mean.range,
+            })
+            .collect(),
+        warnings: comparison.warnings.iter().map(ToString::to_string).collect(),
+    };
+    // Maps with text keys and numbers: nothing here can't be said in JSON.
+    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+}
+
+fn side(side: &Side) -> SideShape {
+    SideShape {
+        name: side.name.clone(),
+        study: side.study,
+        study_name: side.study_name.to_string(),
+        began: side.began.to_string(),
+        state: side.state.to_string(),
+        trials: side.measured,
+        failed_trials: side.failed,
+    }
+}
+
+fn row(row: &Row, sides: &[Side]) -> RowShape {
+    RowShape {
+        benchmark: row.cell.benchmark.to_string(),
+        params: row.cell.params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        chosen: row.cell.chosen.iter().map(ToString::to_string).collect(),
+        variant: row.cell.variant.to_string(),
+        metric: row.metric.to_string(),
+        about: row.about.clone(),
+        unit: row.unit.to_string(),
+        better: row.better,
+        mean: match row.mean {
+            Mean::Arithmetic => "arithmetic",
+            Mean::Harmonic => "harmonic",
+        },
+        sides: row
+            .entries
+            .iter()
+            .zip(sides)
+            .map(|(entry, side)| match entry {
+                Entry::Missing(why) => EntryShape::Missing {
+                    side: side.name.clone(),
+                    missing: why.to_string(),
+                },
+                Entry::Measured(measured) => EntryShape::Measured(Box::new(shape(measured, side))),
+            })
+            .collect(),
+    }
+}
+
+fn shape(measured: &Measured, side: &Side) -> MeasuredShape {
+    let mut summary = IndexMap::new();
+    let mut undefined = IndexMap::new();
+    for statistic in statistics::of(&measured.of_samples) {
+        match statistic.value {
+            Ok(value) => {
+                summary.insert(statistic.key, value);
+            }
+            Err(why) => {
+                undefined.insert(statistic.key, why.to_string());
+            }
+        }
+    }
+    MeasuredShape {
+        side: side.name.clone(),
+        unit: unit(measured.unit),
+        trials: measured.trials,
+        samples: measured.samples,
+        failed_trials: measured.failed,
+        mean: measured.mean,
+        spread_percent: measured.spread.ok(),
+        spread_of: match measured.level {
+            Level::Trials => "trials",
+            Level::Samples => "samples",
+        },
+        neighbours_percent: measured.neighbours * 100.0,
+        summary,
+        undefined,
+        difference: measured.against.as_ref().map(difference),
+    }
+}
+
+fn unit(unit: Unit) -> String {
+    unit.to_string()
+}
+
+fn difference(against: &Against) -> DifferenceShape {
+    match against {
+        Against::NotComparable(why) => DifferenceShape::NotComparable {
+            not_comparable: why.to_string(),
+        },
+        Against::Compared(difference) => DifferenceShape::Compared {
+            percent: number(difference.percent, difference.percent_interval),
+            ratio: number(difference.ratio, difference.ratio_interval),
+            absolute: number(Ok(difference.absolute), difference.absolute_interval),
+            p: difference.p.ok(),
+            verdict: difference.word.to_string(),
+        },
+    }
+}
+
+fn number(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>) -> Number {
+    Number {
+        value: value.ok(),
+        interval: interval.ok(),
+        undefined: value.err().or(interval.err()).map(|why| why.to_string()),
+    }
+}

@@ -1,0 +1,74 @@
+//! `backsight compare`: result sets beside each other, and how that is written: for a terminal, for a pull request, for
+//! a spreadsheet, for a program.
+//!
+//! Refuses: a number without its spread, its count and its unit, and a row less because a side has nothing in it.
+
+mod json;
+mod markdown;
+mod numbers;
+mod sheet;
+mod spreadsheet;
+mod statistics;
+mod text;
+mod verb;
+
+pub use verb::Compare;
+
+use backsight_model::ResultSet;
+use backsight_policy::{CompareOptions, Comparison};
+
+/// How a comparison is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Tables for a person at a terminal.
+    Text,
+    /// Tables for a pull request.
+    Markdown,
+    /// One line a cell, metric and side, every number in full.
+    Csv,
+    /// Everything, for programs.
+    Json,
+}
+
+/// What is shown beside the comparison itself, and how wide. Only tables know of it; CSV and JSON have everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Every summary of the samples.
+    pub statistics: bool,
+    /// The ratios and their geometric means.
+    pub ratio: bool,
+    /// Colour codes for a terminal.
+    pub colour: bool,
+    /// Columns that a text may take.
+    pub width: u16,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            statistics: false,
+            ratio: false,
+            colour: false,
+            width: 120,
+        }
+    }
+}
+
+/// The comparison as a text that ends with a line's end.
+pub fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
+    match format {
+        Format::Text => text::render(comparison, look),
+        Format::Markdown => markdown::render(comparison, look),
+        Format::Csv => spreadsheet::render(comparison),
+        Format::Json => json::render(comparison),
+    }
+}
+
+/// One result set by itself, for a terminal: what a run ends with.
+pub fn summary(results: &ResultSet) -> String {
+    let alone = backsight_policy::compare(std::slice::from_ref(results), CompareOptions::default());
+    text::render(&alone, &Look::default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Numbers as tables show them: in one readable unit a row, with spread and count.
+//!
+//! Refuses: to show 0 for what is undefined.
+
+use backsight_model::{Unit, significant};
+use backsight_policy::{Against, Difference, Entry, Level, Measured, Row};
+use backsight_stats::{Interval, Undefined};
+
+/// The unit in which a row reads best.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// That unit.
+    pub unit: Unit,
+    factor: f64,
+}
+
+impl Scale {
+    /// The unit of a row: the one in which the baseline's mean reads best; the next side's if there is none or it is
+    /// zero.
+    pub fn of(row: &Row) -> Self {
+        let comparable = |measured: &&Measured| !matches!(measured.against, Some(Against::NotComparable(_)));
+        let means = row.entries.iter().filter_map(Entry::measured).filter(comparable);
+        let first = means.map(|measured| measured.mean).find(|mean| *mean != 0.0);
+        Self::fitting(row.unit, first.unwrap_or(0.0))
+    }
+
+    fn fitting(unit: Unit, value: f64) -> Self {
+        let readable = unit.readable_for(value);
+        match unit.in_terms_of(readable) {
+            Some(factor) => Self { unit: readable, factor },
+            None => Self { unit, factor: 1.0 },
+        }
+    }
+
+    /// A number of the row, without its unit.
+    pub fn show(&self, value: f64) -> String {
+        significant(value * self.factor, 4)
+    }
+
+    /// As [`Scale::show`], with a sign.
+    fn show_signed(&self, value: f64) -> String {
+        let text = self.show(value);
+        if value > 0.0 { format!("+{text}") } else { text }
+    }
+}
+
+/// `38.21 ±1.2% n=5`.
+pub fn mean(measured: &Measured, scale: &Scale) -> String {
+    let own;
+    let (scale, unit) = match measured.against {
+        Some(Against::NotComparable(_)) => {
+            own = Scale::fitting(measured.unit, measured.mean);
+            (&own, format!(" {}", own.unit))
+        }
+        _ => (scale, String::new()),
+    };
+    let mut text = format!(
+        "{}{unit} {} {}",
+        scale.show(measured.mean),
+        spread(measured, scale),
+        count(measured)
+    );
+    if measured.failed > 0 {
+        text.push_str(&format!(", {} failed", measured.failed));
+    }
+    text
+}
+
+/// The spread beside a mean: in percent of it; in the row's unit where the mean is zero; in brackets where it is the
+/// spread within the only trial.
+pub fn spread(measured: &Measured, scale: &Scale) -> String {
+    let summary = match measured.level {
+        Level::Trials => &measured.of_trials,
+        Level::Samples => &measured.of_samples,
+    };
+    let spread = match (measured.spread, summary.stddev) {
+        (Ok(percent), _) => format!("±{}%", share(percent.abs())),
+        (Err(_), Ok(stddev)) => format!("±{}", scale.show(stddev)),
+        (Err(_), Err(_)) => "±?".to_owned(),
+    };
+    match measured.level {
+        Level::Trials => spread,
+        Level::Samples => format!("({spread})"),
+    }
+}
+
+/// `n=5`; `n=5 (500)` where five trials gave 500 samples.
+pub fn count(measured: &Measured) -> String {
+    if measured.samples == measured.trials {
+        format!("n={}", measured.trials)
+    } else {
+        format!("n={} ({})", measured.trials, measured.samples)
+    }
+}
+
+/// A number of percent with two significant digits: `0.12`, `1.2`, `12`.
+fn share(percent: f64) -> String {
+    match percent {
+        0.0 => "0".to_owned(),
+        small if small < 1.0 => format!("{small:.2}"),
+        middle if middle < 9.95 => format!("{middle:.1}"),
+        large => format!("{large:.0}"),
+    }
+}
+
+/// `-3.1%`, with this many digits behind the point.
+pub fn percent(value: f64, decimals: usize) -> String {
+    let text = format!("{value:+.decimals$}");
+    // A minus before nothing is no direction.
+    match text.trim_start_matches(['+', '-']) {
+        nothing if nothing.chars().all(|c| matches!(c, '0' | '.')) => format!("{nothing}%"),
+        _ => format!("{text}%"),
+    }
+}
+
+/// Digits behind the point that show two digits of an uncertainty.
+fn decimals(uncertainty: f64) -> usize {
+    const MOST: f64 = 3.0;
+    if uncertainty > 0.0 {
+        (1.0 - uncertainty.log10().floor()).clamp(0.0, MOST) as usize
+    } else {
+        2
+    }
+}
+
+/// `-3.12% (-4.00 to -2.25)`, in the row's unit where there is no percentage; or why there is none.
+pub fn difference(difference: &Difference, scale: &Scale) -> String {
+    match (difference.percent, difference.percent_interval) {
+        (Ok(value), Ok(interval)) => {
+            let digits = decimals(interval.width() / 2.0);
+            let Interval { low, high } = interval;
+            format!("{} ({low:+.digits$} to {high:+.digits$})", percent(value, digits))
+        }
+        (Ok(value), Err(_)) if difference.absolute_interval.is_err() => {
+            format!("{} (no interval)", percent(value, 2))
+        }
+        _ => absolute(difference, scale),
+    }
+}
+
+fn absolute(difference: &Difference, scale: &Scale) -> String {
+    let value = scale.show_signed(difference.absolute);
+    match difference.absolute_interval {
+        Ok(Interval { low, high }) => format!(
+            "by {value} {} ({} to {})",
+            scale.unit,
+            scale.show_signed(low),
+            scale.show_signed(high)
+        ),
+        Err(_) => format!("by {value} {} (no interval)", scale.unit),
+    }
+}
+
+/// `0.968 (0.960 to 0.977)`, or why there is none.
+pub fn ratio(difference: &Difference) -> String {
+    match (difference.ratio, difference.ratio_interval) {
+        (Ok(ratio), Ok(Interval { low, high })) => {
+            format!("{} ({} to {})", plain_ratio(ratio), plain_ratio(low), plain_ratio(high))
+        }
+        (Ok(ratio), Err(_)) => format!("{} (no interval)", plain_ratio(ratio)),
+        (Err(why), _) => undefined(why).to_owned(),
+    }
+}
+
+/// A ratio with four significant digits, and not fewer than three behind the point around 1.
+pub fn plain_ratio(ratio: f64) -> String {
+    if (0.1..10.0).contains(&ratio.abs()) {
+        format!("{ratio:.3}")
+    } else {
+        significant(ratio, 4)
+    }
+}
+
+/// Why a number is undefined, short enough for a table.
+pub fn undefined(why: Undefined) -> &'static str {
+    match why {
+        Undefined::TooFew { .. } => "undefined: too few",
+        Undefined::NotPositive => "undefined: not positive",
+        Undefined::ZeroMean => "undefined: mean is 0",
+        Undefined::NoSpread => "undefined: all alike",
+        Undefined::Unbounded => "undefined: base may be 0",
+        _ => "undefined",
+    }
+}
+
+/// A text that others wrote, on one line and without what a terminal would obey.
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

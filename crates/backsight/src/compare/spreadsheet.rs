@@ -1,0 +1,160 @@
+//! A comparison for spreadsheets and data frames: one line for each cell, metric and side, every number in full.
+//!
+//! Columns, in order: `benchmark`, `params` (`name=value`, separated by spaces), `variant`, `metric`, `unit`, `better`,
+//! `side`, `study`, `status` (`measured` or `missing`), `reason` (why it is missing or not comparable), `trials`,
+//! `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or `harmonic`),
+//! `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples` where there
+//! is one trial), `difference_percent` with `_low` and `_high` (positive is better), `ratio` with `_low` and `_high`,
+//! `difference` with `_low` and `_high` (of the arithmetic means, in the unit), `p`, `confidence`, `verdict`,
+//! `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`). What is missing or undefined is empty.
+//!
+//! Refuses: to round, and stand-ins for what is missing.
+
+use backsight_policy::{Against, Comparison, Difference, Entry, Level, Mean, Measured, Row, Side};
+use backsight_stats::{Interval, Undefined};
+
+use super::statistics;
+
+const COLUMNS: &[&str] = &[
+    "benchmark",
+    "params",
+    "variant",
+    "metric",
+    "unit",
+    "better",
+    "side",
+    "study",
+    "status",
+    "reason",
+    "trials",
+    "samples",
+    "failed_trials",
+    "mean",
+    "mean_kind",
+    "spread_percent",
+    "spread_of",
+    "difference_percent",
+    "difference_percent_low",
+    "difference_percent_high",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "difference",
+    "difference_low",
+    "difference_high",
+    "p",
+    "confidence",
+    "verdict",
+    "neighbours_percent",
+];
+
+pub fn render(comparison: &Comparison) -> String {
+    let columns: Vec<String> =
+        COLUMNS.iter().map(|name| (*name).to_owned()).chain(statistics::keys()).collect();
+    let mut lines = vec![columns.clone()];
+    for row in &comparison.rows {
+        for (entry, side) in row.entries.iter().zip(&comparison.sides) {
+            let mut fields = place(row, entry, side);
+            match entry {
+                Entry::Measured(measured) => {
+                    fields.extend(numbers(row, measured));
+                    fields.extend(relation(measured, comparison.confidence.share()));
+                    fields.push((measured.neighbours * 100.0).to_string());
+                    let statistics = statistics::of(&measured.of_samples);
+                    fields.extend(statistics.into_iter().map(|statistic| defined(statistic.value)));
+                }
+                Entry::Missing(_) => fields.resize(columns.len(), String::new()),
+            }
+            lines.push(fields);
+        }
+    }
+    text_of(&lines)
+}
+
+fn text_of(lines: &[Vec<String>]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
+        // Nothing can go wrong when memory is written to and every line has as many fields.
+        let _ = writer.write_record(line);
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
+    let params: Vec<String> =
+        row.cell.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let measured = entry.measured();
+    let (status, reason) = match entry {
+        Entry::Missing(why) => ("missing", why.to_string()),
+        Entry::Measured(measured) => match &measured.against {
+            Some(Against::NotComparable(why)) => ("measured", why.to_string()),
+            _ => ("measured", String::new()),
+        },
+    };
+    vec![
+        row.cell.benchmark.to_string(),
+        params.join(" "),
+        row.cell.variant.to_string(),
+        row.metric.to_string(),
+        measured.map_or(row.unit, |measured| measured.unit).to_string(),
+        row.better.to_string(),
+        side.name.clone(),
+        side.study_name.to_string(),
+        status.to_owned(),
+        reason,
+    ]
+}
+
+fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
+    let mean = match row.mean {
+        Mean::Arithmetic => "arithmetic",
+        Mean::Harmonic => "harmonic",
+    };
+    let level = match measured.level {
+        Level::Trials => "trials",
+        Level::Samples => "samples",
+    };
+    vec![
+        measured.trials.to_string(),
+        measured.samples.to_string(),
+        measured.failed.to_string(),
+        measured.mean.to_string(),
+        mean.to_owned(),
+        defined(measured.spread),
+        level.to_owned(),
+    ]
+}
+
+fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
+    match &measured.against {
+        Some(Against::Compared(difference)) => {
+            let Difference { percent, percent_interval, ratio, ratio_interval, .. } = difference;
+            let mut fields = with_interval(*percent, *percent_interval);
+            fields.extend(with_interval(*ratio, *ratio_interval));
+            fields.extend(with_interval(Ok(difference.absolute), difference.absolute_interval));
+            fields.push(defined(difference.p));
+            fields.push(confidence.to_string());
+            fields.push(difference.word.to_string());
+            fields
+        }
+        Some(Against::NotComparable(_)) => {
+            let mut fields = vec![String::new(); 11];
+            fields.push("not comparable".to_owned());
+            fields
+        }
+        None => vec![String::new(); 12],
+    }
+}
+
+fn with_interval(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>) -> Vec<String> {
+    vec![
+        defined(value),
+        defined(interval.map(|interval| interval.low)),
+        defined(interval.map(|interval| interval.high)),
+    ]
+}
+
+fn defined(value: Result<f64, Undefined>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}

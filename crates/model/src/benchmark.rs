@@ -789,7 +789,7 @@ impl Param {
 
 /// Where a template stands in its document. Steps are read through enums that forget their places, so
 /// it is found again by its text.
-fn place_of(document: &Document, template: &Template) -> std::ops::Range<usize> {
+pub(crate) fn place_of(document: &Document, template: &Template) -> std::ops::Range<usize> {
     find(document, template.source())
 }
 

@@ -10,6 +10,7 @@ use std::{fmt, num::NonZeroU32, path::PathBuf};
 use crate::{
     At, Benchmark, BenchmarkName, Cell, Document, Lab, ParamName, Phase, Problem, RoleName, Seat,
     Steps, Testbed, TestbedName, Value, Values, VariantName,
+    benchmark::{BUILT_IN, ROLE_FACTS, place_of},
     document::{IfTable, did_you_mean},
 };
 
@@ -320,6 +321,7 @@ impl Plan {
             .set_params(&benchmarks)
             .map_err(|(span, message, help)| fault(span, message, help))?;
         let (testbed, seats) = self.seats(document, lab, &benchmarks, &variants)?;
+        self.check_placeholders(document, &benchmarks, &seats)?;
         Ok(Arrangement {
             lab: lab.clone(),
             testbed,
@@ -442,6 +444,46 @@ impl Plan {
             }
         }
         Ok(set)
+    }
+
+    /// A variant's steps are done in the trials of every benchmark, so each of them must define the names.
+    fn check_placeholders(
+        &self,
+        document: &Document,
+        benchmarks: &IndexMap<BenchmarkName, Benchmark>,
+        seats: &IndexMap<RoleName, Seat>,
+    ) -> Result<(), Problem> {
+        let of_seat = |name: &str| {
+            let role_and_fact = name.rsplit_once('.');
+            role_and_fact.is_some_and(|(role, fact)| seats.contains_key(role) && ROLE_FACTS.contains(&fact))
+        };
+        let everywhere = |name: &str| {
+            BUILT_IN.contains(&name)
+                || of_seat(name)
+                || benchmarks.values().all(|b| b.params.contains_key(name))
+        };
+        let roles = self.variant.iter().flat_map(|variant| &variant.roles);
+        let steps = roles.flat_map(|(_, role)| role.setup.0.iter().chain(&role.teardown.0));
+        for template in steps.flat_map(crate::Step::templates) {
+            let Some(name) = template.names().into_iter().find(|name| !everywhere(name)) else { continue };
+            let mut known: Vec<String> = seats
+                .keys()
+                .flat_map(|role| ROLE_FACTS.iter().map(move |fact| format!("{role}.{fact}")))
+                .collect();
+            known.extend(BUILT_IN.iter().map(ToString::to_string));
+            let params = benchmarks.values().flat_map(|b| b.params.keys()).map(ParamName::as_str);
+            known.extend(params.filter(|name| everywhere(name)).map(str::to_owned));
+            known.dedup();
+            return Err(document.problem(
+                place_of(document, template),
+                format!("`{{{name}}}` is not defined in every benchmark of this plan"),
+                "used here",
+                did_you_mean(name, known.iter().map(String::as_str)).or_else(|| {
+                    Some(format!("known here: {}; write {{{{ and }}}} for literal braces", known.join(", ")))
+                }),
+            ));
+        }
+        Ok(())
     }
 
     fn seats<E: From<Problem>>(
@@ -726,6 +768,16 @@ dut.teardown = "nft flush ruleset"
             ]
         );
         assert_eq!(cells[0].params["threads"], Value::Integer(4));
+    }
+
+    #[test]
+    fn a_placeholder_of_a_variant_that_nobody_defines_is_pointed_at() {
+        let plan = "use = [\"bulk\"]\n[[variant]]\nname = \"v\"\ndut.setup = \"echo {dut.hots} {cpus}\"\n";
+        let problem = arrange(plan).unwrap_err();
+        assert_eq!(problem.place(), (4, 14));
+        let message = format!("{problem} {}", miette::Diagnostic::help(&problem).unwrap());
+        assert!(message.contains("`{dut.hots}` is not defined"), "{message}");
+        assert!(message.contains("did you mean `dut.host`?"), "{message}");
     }
 
     #[test]

@@ -94,13 +94,27 @@ impl Document {
         let end = span.end.min(self.text.len());
         let start = span.start.min(end);
         Problem {
-            message: message.into(),
-            source_code: NamedSource::new(&self.name, self.text.clone()).with_language("TOML"),
+            message: readable(&message.into()),
+            source_code: NamedSource::new(&self.name, readable(&self.text).into()).with_language("TOML"),
             span: (start..end).into(),
-            label: label.into(),
-            help,
+            label: readable(&label.into()),
+            help: help.map(|help| readable(&help)),
         }
     }
+}
+
+/// The text with marks in the place of control characters, which would act on the reader's terminal. Every mark is as
+/// long as what it stands for, so that places stay the same.
+fn readable(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            '\r' => ' ',
+            '\0'..='\u{1f}' | '\u{7f}' => '?',
+            '\u{80}'..='\u{9f}' => '¿',
+            _ => c,
+        })
+        .collect()
 }
 
 impl Problem {
@@ -284,5 +298,21 @@ impl<'de, T: Deserialize<'de>> de::Visitor<'de> for IfTableVisitor<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for IfTable<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(IfTableVisitor(std::marker::PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_shows_no_control_characters_and_keeps_its_place() {
+        let document = Document::new("x.toml", "a = \"\u{1b}[2J\u{9b}\"\r\nb = 1\n");
+        let problem = document.problem(14..15, "what is `\u{1b}[2J`?", "here", None);
+        assert_eq!(problem.to_string(), "what is `?[2J`?");
+        assert_eq!(problem.place(), (2, 1));
+        let shown = problem.source_code.inner();
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+        assert_eq!(shown.len(), document.text.len());
     }
 }

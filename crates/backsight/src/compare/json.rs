@@ -162,7 +162,11 @@ pub fn render(comparison: &Comparison) -> String {
         format: FORMAT,
         confidence: comparison.confidence.share(),
         sides: comparison.sides.iter().map(side).collect(),
-        rows: comparison.rows.iter().map(|r| row(r, &comparison.sides)).collect(),
+        rows: comparison
+            .rows
+            .iter()
+            .map(|r| row(r, &comparison.sides))
+            .collect(),
         ratios: comparison
             .ratios
             .iter()
@@ -175,7 +179,11 @@ pub fn render(comparison: &Comparison) -> String {
                 range: mean.range,
             })
             .collect(),
-        warnings: comparison.warnings.iter().map(ToString::to_string).collect(),
+        warnings: comparison
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     };
     // Maps with text keys and numbers: nothing here can't be said in JSON.
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
@@ -196,7 +204,12 @@ fn side(side: &Side) -> SideShape {
 fn row(row: &Row, sides: &[Side]) -> RowShape {
     RowShape {
         benchmark: row.cell.benchmark.to_string(),
-        params: row.cell.params.iter().map(|(name, value)| (name.to_string(), value.clone())).collect(),
+        params: row
+            .cell
+            .params
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.clone()))
+            .collect(),
         chosen: row.cell.chosen.iter().map(ToString::to_string).collect(),
         variant: row.cell.variant.to_string(),
         metric: row.metric.to_string(),

@@ -21,7 +21,11 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     text.push_str(&legend(comparison));
     if look.ratio && comparison.sides.len() > 1 {
         let base = escaped(&comparison.sides[0].name);
-        let _ = write!(text, "\n### Ratios to {base}\n\n{}", draw(&sheet::ratios(comparison)));
+        let _ = write!(
+            text,
+            "\n### Ratios to {base}\n\n{}",
+            draw(&sheet::ratios(comparison))
+        );
     }
     if look.statistics {
         let _ = write!(
@@ -30,8 +34,13 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
             draw(&sheet::statistics(comparison))
         );
     }
-    let empty = sheet::empty_rows(comparison).into_iter().map(|row| format!("nothing measured: {row}"));
-    let warnings = comparison.warnings.iter().map(|warning| format!("⚠ {warning}"));
+    let empty = sheet::empty_rows(comparison)
+        .into_iter()
+        .map(|row| format!("nothing measured: {row}"));
+    let warnings = comparison
+        .warnings
+        .iter()
+        .map(|warning| format!("⚠ {warning}"));
     let notes: Vec<String> = empty.chain(warnings).collect();
     if !notes.is_empty() {
         text.push('\n');
@@ -43,7 +52,9 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
 }
 
 fn legend(comparison: &Comparison) -> String {
-    let mut legend = "\nMean ±coefficient of variation of n trials; ↑ higher is better, ↓ lower is better.".to_owned();
+    let mut legend =
+        "\nMean ±coefficient of variation of n trials; ↑ higher is better, ↓ lower is better."
+            .to_owned();
     if comparison.sides.len() > 1 {
         let _ = write!(
             legend,
@@ -60,7 +71,11 @@ fn draw(sheet: &Sheet) -> String {
     let mut line = |fields: &[String]| {
         let _ = writeln!(text, "| {} |", fields.join(" | "));
     };
-    let titles: Vec<String> = sheet.columns.iter().map(|column| escaped(&column.title)).collect();
+    let titles: Vec<String> = sheet
+        .columns
+        .iter()
+        .map(|column| escaped(&column.title))
+        .collect();
     line(&titles);
     let rules: Vec<String> = sheet
         .columns
@@ -92,19 +107,21 @@ fn shown(field: &Field) -> String {
 
 /// A text in which nothing is markup.
 fn escaped(text: &str) -> String {
-    one_line(text).chars().fold(String::new(), |mut escaped, c| {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            // A name mentioned with this would be told of every table.
-            '@' => escaped.push_str("&#64;"),
-            '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' | '!' => {
-                escaped.push('\\');
-                escaped.push(c);
+    one_line(text)
+        .chars()
+        .fold(String::new(), |mut escaped, c| {
+            match c {
+                '<' => escaped.push_str("&lt;"),
+                '>' => escaped.push_str("&gt;"),
+                '&' => escaped.push_str("&amp;"),
+                // A name mentioned with this would be told of every table.
+                '@' => escaped.push_str("&#64;"),
+                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' | '!' => {
+                    escaped.push('\\');
+                    escaped.push(c);
+                }
+                other => escaped.push(other),
             }
-            other => escaped.push(other),
-        }
-        escaped
-    })
+            escaped
+        })
 }

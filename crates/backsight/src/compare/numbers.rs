@@ -18,33 +18,41 @@ impl Scale {
     /// The unit of a row: the one in which the baseline's mean reads best; the next side's if there is none or it is
     /// zero.
     pub fn of(row: &Row) -> Self {
-        let comparable = |measured: &&Measured| !matches!(measured.against, Some(Against::NotComparable(_)));
-        let means = row.entries.iter().filter_map(Entry::measured).filter(comparable);
-        let first = means.map(|measured| measured.mean).find(|mean| *mean != 0.0);
+        let comparable =
+            |measured: &&Measured| !matches!(measured.against, Some(Against::NotComparable(_)));
+        let means = row
+            .entries
+            .iter()
+            .filter_map(Entry::measured)
+            .filter(comparable);
+        let first = means
+            .map(|measured| measured.mean)
+            .find(|mean| *mean != 0.0);
         Self::fitting(row.unit, first.unwrap_or(0.0))
     }
 
     fn fitting(unit: Unit, value: f64) -> Self {
         let readable = unit.readable_for(value);
         match unit.in_terms_of(readable) {
-            Some(factor) => Self { unit: readable, factor },
+            Some(factor) => Self {
+                unit: readable,
+                factor,
+            },
             None => Self { unit, factor: 1.0 },
         }
     }
 
     /// A number of the row, without its unit.
     pub fn show(&self, value: f64) -> String {
-        significant(value * self.factor, 4)
+        self.show_digits(value, 4)
     }
 
-    /// As [`Scale::show`], with a sign.
-    fn show_signed(&self, value: f64) -> String {
-        let text = self.show(value);
-        if value > 0.0 { format!("+{text}") } else { text }
+    fn show_digits(&self, value: f64, digits: usize) -> String {
+        significant(value * self.factor, digits)
     }
 }
 
-/// `38.21 ±1.2% n=5`.
+/// `38.21 ±1.2% n=5`, with its own unit where that isn't the row's.
 pub fn mean(measured: &Measured, scale: &Scale) -> String {
     let own;
     let (scale, unit) = match measured.against {
@@ -54,16 +62,12 @@ pub fn mean(measured: &Measured, scale: &Scale) -> String {
         }
         _ => (scale, String::new()),
     };
-    let mut text = format!(
+    format!(
         "{}{unit} {} {}",
         scale.show(measured.mean),
         spread(measured, scale),
         count(measured)
-    );
-    if measured.failed > 0 {
-        text.push_str(&format!(", {} failed", measured.failed));
-    }
-    text
+    )
 }
 
 /// The spread beside a mean: in percent of it; in the row's unit where the mean is zero; in brackets where it is the
@@ -84,13 +88,16 @@ pub fn spread(measured: &Measured, scale: &Scale) -> String {
     }
 }
 
-/// `n=5`; `n=5 (500)` where five trials gave 500 samples.
+/// `n=5`; `n=4/5` where one of five trials failed; `n=5 (500)` where five trials gave 500 samples.
 pub fn count(measured: &Measured) -> String {
-    if measured.samples == measured.trials {
-        format!("n={}", measured.trials)
-    } else {
-        format!("n={} ({})", measured.trials, measured.samples)
+    let mut text = format!("n={}", measured.trials);
+    if measured.failed > 0 {
+        text.push_str(&format!("/{}", measured.trials + measured.failed));
     }
+    if measured.samples != measured.trials {
+        text.push_str(&format!(" ({})", measured.samples));
+    }
+    text
 }
 
 /// A number of percent with two significant digits: `0.12`, `1.2`, `12`.
@@ -129,7 +136,10 @@ pub fn difference(difference: &Difference, scale: &Scale) -> String {
         (Ok(value), Ok(interval)) => {
             let digits = decimals(interval.width() / 2.0);
             let Interval { low, high } = interval;
-            format!("{} ({low:+.digits$} to {high:+.digits$})", percent(value, digits))
+            format!(
+                "{} ({low:+.digits$} to {high:+.digits$})",
+                percent(value, digits)
+            )
         }
         (Ok(value), Err(_)) if difference.absolute_interval.is_err() => {
             format!("{} (no interval)", percent(value, 2))
@@ -138,16 +148,20 @@ pub fn difference(difference: &Difference, scale: &Scale) -> String {
     }
 }
 
+/// `by +0.530 (+0.380 to +0.680)`.
 fn absolute(difference: &Difference, scale: &Scale) -> String {
-    let value = scale.show_signed(difference.absolute);
+    let signed = |value: f64| {
+        let text = scale.show_digits(value, 3);
+        if value > 0.0 {
+            format!("+{text}")
+        } else {
+            text
+        }
+    };
+    let value = signed(difference.absolute);
     match difference.absolute_interval {
-        Ok(Interval { low, high }) => format!(
-            "by {value} {} ({} to {})",
-            scale.unit,
-            scale.show_signed(low),
-            scale.show_signed(high)
-        ),
-        Err(_) => format!("by {value} {} (no interval)", scale.unit),
+        Ok(Interval { low, high }) => format!("by {value} ({} to {})", signed(low), signed(high)),
+        Err(_) => format!("by {value} (no interval)"),
     }
 }
 
@@ -155,9 +169,15 @@ fn absolute(difference: &Difference, scale: &Scale) -> String {
 pub fn ratio(difference: &Difference) -> String {
     match (difference.ratio, difference.ratio_interval) {
         (Ok(ratio), Ok(Interval { low, high })) => {
-            format!("{} ({} to {})", plain_ratio(ratio), plain_ratio(low), plain_ratio(high))
+            format!(
+                "{} ({} to {})",
+                plain_ratio(ratio),
+                plain_ratio(low),
+                plain_ratio(high)
+            )
         }
         (Ok(ratio), Err(_)) => format!("{} (no interval)", plain_ratio(ratio)),
+        (Err(Undefined::NotPositive), _) => "no ratio: base isn't positive".to_owned(),
         (Err(why), _) => undefined(why).to_owned(),
     }
 }
@@ -185,5 +205,10 @@ pub fn undefined(why: Undefined) -> &'static str {
 
 /// A text that others wrote, on one line and without what a terminal would obey.
 pub fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    let harmless = |c: char| {
+        !c.is_control() && !matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{202a}'..='\u{202e}')
+    };
+    text.chars()
+        .map(|c| if harmless(c) { c } else { '\u{fffd}' })
+        .collect()
 }

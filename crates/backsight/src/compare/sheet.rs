@@ -105,7 +105,10 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &Row)> {
     let mut benchmarks: IndexMap<&str, Vec<&Row>> = IndexMap::new();
     for row in &comparison.rows {
         if row.entries.iter().any(|entry| entry.measured().is_some()) {
-            benchmarks.entry(row.cell.benchmark.as_str()).or_default().push(row);
+            benchmarks
+                .entry(row.cell.benchmark.as_str())
+                .or_default()
+                .push(row);
         }
     }
     let mut places = Vec::new();
@@ -114,7 +117,11 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &Row)> {
         let mut last = None;
         for row in rows {
             let label = label(row);
-            let shown = if last.as_ref() == Some(&label) { String::new() } else { label.clone() };
+            let shown = if last.as_ref() == Some(&label) {
+                String::new()
+            } else {
+                label.clone()
+            };
             last = Some(label);
             places.push((heading.take(), shown, row));
         }
@@ -125,7 +132,9 @@ fn places(comparison: &Comparison) -> Vec<(Option<String>, String, &Row)> {
 /// A cell without its benchmark.
 fn label(row: &Row) -> String {
     let text = row.cell.to_string();
-    let rest = text.strip_prefix(row.cell.benchmark.as_str()).unwrap_or(&text);
+    let rest = text
+        .strip_prefix(row.cell.benchmark.as_str())
+        .unwrap_or(&text);
     one_line(rest.trim_start())
 }
 
@@ -153,13 +162,22 @@ fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 2] {
     match &measured.against {
         None if side == 0 => [field(""), field("")],
         None => [field(""), toned("no baseline", Tone::Faint)],
-        Some(Against::NotComparable(why)) => {
-            [toned(why.to_string(), Tone::Faint), toned("not comparable", Tone::Faint)]
-        }
+        Some(Against::NotComparable(why)) => [
+            toned(why.to_string(), Tone::Faint),
+            toned("not comparable", Tone::Faint),
+        ],
         Some(Against::Compared(difference)) => [
             field(numbers::difference(difference, scale)),
-            toned(difference.word.to_string(), tone(difference.word)),
+            toned(word(difference.word), tone(difference.word)),
         ],
+    }
+}
+
+/// The counts beside it, and the warnings, say why it can't be told.
+fn word(word: Word) -> String {
+    match word {
+        Word::CannotTell(_) => "can't tell".to_owned(),
+        told => told.to_string(),
     }
 }
 
@@ -174,7 +192,10 @@ fn tone(word: Word) -> Tone {
 
 /// Whether a difference is given in a row's unit instead of in percent.
 pub fn has_absolute_differences(comparison: &Comparison) -> bool {
-    let measured = comparison.rows.iter().flat_map(|row| row.entries.iter().filter_map(Entry::measured));
+    let measured = comparison
+        .rows
+        .iter()
+        .flat_map(|row| row.entries.iter().filter_map(Entry::measured));
     measured.into_iter().any(|side| match &side.against {
         Some(Against::Compared(difference)) => {
             difference.percent_interval.is_err()
@@ -186,12 +207,21 @@ pub fn has_absolute_differences(comparison: &Comparison) -> bool {
 
 /// One set by itself.
 pub fn alone(comparison: &Comparison) -> Sheet {
-    let mut sheet = Sheet::new(vec![left(""), left("metric"), right("mean"), right("least"), right("most")]);
+    let mut sheet = Sheet::new(vec![
+        left(""),
+        left("metric"),
+        right("mean"),
+        right("least"),
+        right("most"),
+    ]);
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
         let scale = Scale::of(row);
-        let extremes = row.entries[0].measured().map(|m| [m.of_samples.min, m.of_samples.max]);
-        let [least, most] = extremes.map_or([String::new(), String::new()], |e| e.map(|v| scale.show(v)));
+        let extremes = row.entries[0]
+            .measured()
+            .map(|m| [m.of_samples.min, m.of_samples.max]);
+        let [least, most] =
+            extremes.map_or([String::new(), String::new()], |e| e.map(|v| scale.show(v)));
         sheet.lines.push(Line::Fields(vec![
             field(label),
             field(metric(row, &scale)),
@@ -206,7 +236,14 @@ pub fn alone(comparison: &Comparison) -> Sheet {
 /// Two sides in columns beside each other.
 pub fn beside(comparison: &Comparison) -> Sheet {
     let name = |side: usize| right(comparison.sides[side].name.clone());
-    let columns = vec![left(""), left("metric"), name(0), name(1), right("difference"), left("")];
+    let columns = vec![
+        left(""),
+        left("metric"),
+        name(0),
+        name(1),
+        right("difference"),
+        left(""),
+    ];
     let mut sheet = Sheet::new(columns);
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
@@ -219,21 +256,31 @@ pub fn beside(comparison: &Comparison) -> Sheet {
     sheet
 }
 
-/// Any number of sides below each other.
+/// Any number of sides below each other, under a heading for each cell.
 pub fn stacked(comparison: &Comparison) -> Sheet {
-    let columns =
-        vec![left(""), left("metric"), left("side"), right("mean"), right("difference"), left("")];
+    let columns = vec![
+        left("metric"),
+        left("side"),
+        right("mean"),
+        right("difference"),
+        left(""),
+    ];
     let mut sheet = Sheet::new(columns);
-    for (benchmark, label, row) in places(comparison) {
-        sheet.lines.extend(benchmark.map(Line::Group));
+    let mut last = None;
+    for (_, _, row) in places(comparison) {
+        let cell = row.cell.to_string();
+        if last.as_ref() != Some(&cell) {
+            sheet.lines.push(Line::Group(cell.clone()));
+            last = Some(cell);
+        }
         let scale = Scale::of(row);
         for (number, (side, name)) in row.entries.iter().zip(&comparison.sides).enumerate() {
-            let mut fields = match number {
-                0 => vec![field(label.clone()), field(metric(row, &scale))],
-                _ => vec![field(""), field("")],
+            let first = if number == 0 {
+                metric(row, &scale)
+            } else {
+                String::new()
             };
-            fields.push(field(name.name.clone()));
-            fields.push(entry(side, &scale));
+            let mut fields = vec![field(first), field(name.name.clone()), entry(side, &scale)];
             fields.extend(relation(row, number, &scale));
             sheet.lines.push(Line::Fields(fields));
         }
@@ -243,7 +290,10 @@ pub fn stacked(comparison: &Comparison) -> Sheet {
 
 /// Rows that no side has anything in, as `cell metric: why`.
 pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
-    let empty = comparison.rows.iter().filter(|row| row.entries.iter().all(|e| e.measured().is_none()));
+    let empty = comparison
+        .rows
+        .iter()
+        .filter(|row| row.entries.iter().all(|e| e.measured().is_none()));
     empty
         .map(|row| {
             let mut reasons: Vec<String> = row
@@ -255,15 +305,29 @@ pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
                 })
                 .collect();
             reasons.dedup();
-            format!("{} {}: {}", one_line(&row.cell.to_string()), row.metric, reasons.join("; "))
+            format!(
+                "{} {}: {}",
+                one_line(&row.cell.to_string()),
+                row.metric,
+                reasons.join("; ")
+            )
         })
         .collect()
 }
 
 /// New over base for each side but the first, and their geometric means.
 pub fn ratios(comparison: &Comparison) -> Sheet {
-    let others = comparison.sides.iter().skip(1).map(|side| right(side.name.clone()));
-    let mut sheet = Sheet::new([left(""), left("metric")].into_iter().chain(others).collect());
+    let others = comparison
+        .sides
+        .iter()
+        .skip(1)
+        .map(|side| right(side.name.clone()));
+    let mut sheet = Sheet::new(
+        [left(""), left("metric")]
+            .into_iter()
+            .chain(others)
+            .collect(),
+    );
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
         let mut fields = vec![field(label), field(metric(row, &Scale::of(row)))];
@@ -272,7 +336,11 @@ pub fn ratios(comparison: &Comparison) -> Sheet {
     }
     sheet.lines.push(Line::Group("geometric mean".to_owned()));
     for (better, arrow) in [(Better::Higher, '↑'), (Better::Lower, '↓')] {
-        let means: Vec<_> = comparison.ratios.iter().filter(|mean| mean.better == better).collect();
+        let means: Vec<_> = comparison
+            .ratios
+            .iter()
+            .filter(|mean| mean.better == better)
+            .collect();
         if means.is_empty() {
             continue;
         }
@@ -291,8 +359,17 @@ fn ratio(entry: &Entry) -> Field {
         None => toned("no baseline", Tone::Faint),
         Some(Against::NotComparable(_)) => toned("not comparable", Tone::Faint),
         Some(Against::Compared(difference)) => {
-            let text = format!("{} {}", numbers::ratio(difference), numbers::count(measured));
-            toned(text, tone(difference.word))
+            let text = format!(
+                "{} {}",
+                numbers::ratio(difference),
+                numbers::count(measured)
+            );
+            toned(
+                text,
+                difference
+                    .ratio
+                    .map_or(Tone::Faint, |_| tone(difference.word)),
+            )
         }
     }
 }
@@ -325,30 +402,42 @@ pub fn statistics(comparison: &Comparison) -> Sheet {
         }
         let scale = Scale::of(row);
         let cell = one_line(&row.cell.to_string());
-        sheet.lines.push(Line::Group(format!("{cell} {}", metric(row, &scale))));
+        sheet
+            .lines
+            .push(Line::Group(format!("{cell} {}", metric(row, &scale))));
         let counts = row.entries.iter().map(|entry| match entry {
             Entry::Measured(measured) => field(numbers::count(measured)),
             Entry::Missing(why) => toned(why.to_string(), Tone::Faint),
         });
-        sheet.lines.push(Line::Fields([field("trials (samples)")].into_iter().chain(counts).collect()));
-        sheet.lines.extend(statistics_of_row(row, &measured, &scale));
+        sheet.lines.push(Line::Fields(
+            [field("trials (samples)")]
+                .into_iter()
+                .chain(counts)
+                .collect(),
+        ));
+        sheet
+            .lines
+            .extend(statistics_of_row(row, &measured, &scale));
     }
     sheet
 }
 
 fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -> Vec<Line> {
-    let sides: Vec<Option<Vec<Statistic>>> =
-        measured.iter().map(|side| side.map(|side| statistics::of(&side.of_samples))).collect();
+    let sides: Vec<Option<Vec<Statistic>>> = measured
+        .iter()
+        .map(|side| side.map(|side| statistics::of(&side.of_samples)))
+        .collect();
     let Some(first) = sides.iter().flatten().next() else {
         return Vec::new();
     };
     let line = |(number, statistic): (usize, &Statistic)| {
         let mut fields = vec![field(statistic_name(statistic, row.better))];
-        let of_side = |side: &Option<Vec<Statistic>>| side.as_ref().map(|side| side[number].clone());
+        let of_side =
+            |side: &Option<Vec<Statistic>>| side.as_ref().map(|side| side[number].clone());
         let base = sides.first().and_then(of_side);
         for (at, side) in sides.iter().enumerate() {
-            let comparable = measured[at]
-                .is_some_and(|side| matches!(side.against, Some(Against::Compared(_))));
+            let comparable =
+                measured[at].is_some_and(|side| matches!(side.against, Some(Against::Compared(_))));
             let base = base.as_ref().filter(|_| comparable);
             fields.push(field(of_side(side).map_or(String::new(), |side| {
                 statistic_text(&side, base, row.better, scale)
@@ -379,9 +468,10 @@ fn statistic_text(
 ) -> String {
     let value = match (statistic.value, statistic.kind) {
         (Err(why), _) => return numbers::undefined(why).to_owned(),
-        (Ok(value), statistics::Kind::Percent) => {
-            (value, format!("{}%", backsight_model::significant(value, 4)))
-        }
+        (Ok(value), statistics::Kind::Percent) => (
+            value,
+            format!("{}%", backsight_model::significant(value, 4)),
+        ),
         (Ok(value), _) => (value, scale.show(value)),
     };
     let (value, text) = value;

@@ -49,8 +49,11 @@ const COLUMNS: &[&str] = &[
 ];
 
 pub fn render(comparison: &Comparison) -> String {
-    let columns: Vec<String> =
-        COLUMNS.iter().map(|name| (*name).to_owned()).chain(statistics::keys()).collect();
+    let columns: Vec<String> = COLUMNS
+        .iter()
+        .map(|name| (*name).to_owned())
+        .chain(statistics::keys())
+        .collect();
     let mut lines = vec![columns.clone()];
     for row in &comparison.rows {
         for (entry, side) in row.entries.iter().zip(&comparison.sides) {
@@ -61,7 +64,11 @@ pub fn render(comparison: &Comparison) -> String {
                     fields.extend(relation(measured, comparison.confidence.share()));
                     fields.push((measured.neighbours * 100.0).to_string());
                     let statistics = statistics::of(&measured.of_samples);
-                    fields.extend(statistics.into_iter().map(|statistic| defined(statistic.value)));
+                    fields.extend(
+                        statistics
+                            .into_iter()
+                            .map(|statistic| defined(statistic.value)),
+                    );
                 }
                 Entry::Missing(_) => fields.resize(columns.len(), String::new()),
             }
@@ -82,8 +89,12 @@ fn text_of(lines: &[Vec<String>]) -> String {
 }
 
 fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
-    let params: Vec<String> =
-        row.cell.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let params: Vec<String> = row
+        .cell
+        .params
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     let measured = entry.measured();
     let (status, reason) = match entry {
         Entry::Missing(why) => ("missing", why.to_string()),
@@ -97,7 +108,9 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
         params.join(" "),
         row.cell.variant.to_string(),
         row.metric.to_string(),
-        measured.map_or(row.unit, |measured| measured.unit).to_string(),
+        measured
+            .map_or(row.unit, |measured| measured.unit)
+            .to_string(),
         row.better.to_string(),
         side.name.clone(),
         side.study_name.to_string(),
@@ -129,10 +142,19 @@ fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
 fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
     match &measured.against {
         Some(Against::Compared(difference)) => {
-            let Difference { percent, percent_interval, ratio, ratio_interval, .. } = difference;
+            let Difference {
+                percent,
+                percent_interval,
+                ratio,
+                ratio_interval,
+                ..
+            } = difference;
             let mut fields = with_interval(*percent, *percent_interval);
             fields.extend(with_interval(*ratio, *ratio_interval));
-            fields.extend(with_interval(Ok(difference.absolute), difference.absolute_interval));
+            fields.extend(with_interval(
+                Ok(difference.absolute),
+                difference.absolute_interval,
+            ));
             fields.push(defined(difference.p));
             fields.push(confidence.to_string());
             fields.push(difference.word.to_string());
@@ -147,7 +169,10 @@ fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
     }
 }
 
-fn with_interval(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>) -> Vec<String> {
+fn with_interval(
+    value: Result<f64, Undefined>,
+    interval: Result<Interval, Undefined>,
+) -> Vec<String> {
     vec![
         defined(value),
         defined(interval.map(|interval| interval.low)),

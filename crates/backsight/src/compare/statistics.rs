@@ -43,8 +43,17 @@ pub fn of(summary: &Summary) -> Vec<Statistic> {
     let mut all = Vec::new();
     let mut add = |name: String, kind, value| {
         let key = name.to_lowercase().replace('.', "_");
-        let key = if kind == Kind::Percent { format!("{key}_percent") } else { key };
-        all.push(Statistic { name, key, kind, value });
+        let key = if kind == Kind::Percent {
+            format!("{key}_percent")
+        } else {
+            key
+        };
+        all.push(Statistic {
+            name,
+            key,
+            kind,
+            value,
+        });
     };
     for (name, kind, value) in [
         ("Min", Kind::Value, Ok(summary.min)),
@@ -63,13 +72,21 @@ pub fn of(summary: &Summary) -> Vec<Statistic> {
         add(name.to_owned(), kind, value);
     }
     for best in &summary.best {
-        add(format!("BAmean.{}", best.percent), Kind::Value, Ok(best.amean));
+        add(
+            format!("BAmean.{}", best.percent),
+            Kind::Value,
+            Ok(best.amean),
+        );
     }
     for best in &summary.best {
         add(format!("BHmean.{}", best.percent), Kind::Value, best.hmean);
     }
     for pctile in &summary.pctiles {
-        add(format!("Pctile.{}", pctile.percent), Kind::Value, Ok(pctile.value));
+        add(
+            format!("Pctile.{}", pctile.percent),
+            Kind::Value,
+            Ok(pctile.value),
+        );
     }
     all
 }
@@ -93,5 +110,9 @@ pub fn keys() -> Vec<String> {
     let by_percent = ["bamean", "bhmean", "pctile"]
         .into_iter()
         .flat_map(|name| SUMMARY_PERCENTS.map(|percent| format!("{name}_{percent}")));
-    fixed.into_iter().map(str::to_owned).chain(by_percent).collect()
+    fixed
+        .into_iter()
+        .map(str::to_owned)
+        .chain(by_percent)
+        .collect()
 }

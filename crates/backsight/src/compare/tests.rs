@@ -12,8 +12,14 @@ const LOSS: Metric = ("loss", "%", Better::Lower);
 fn cell(benchmark: &str, params: &[(&str, Value)], variant: &str) -> Cell {
     Cell {
         benchmark: benchmark.parse().unwrap(),
-        params: params.iter().map(|(name, value)| (name.parse().unwrap(), value.clone())).collect(),
-        chosen: params.iter().map(|(name, _)| name.parse().unwrap()).collect(),
+        params: params
+            .iter()
+            .map(|(name, value)| (name.parse().unwrap(), value.clone()))
+            .collect(),
+        chosen: params
+            .iter()
+            .map(|(name, _)| name.parse().unwrap())
+            .collect(),
         variant: variant.parse().unwrap(),
     }
 }
@@ -54,17 +60,39 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
 
 /// A lab's usual evening: two versions, several benchmarks, something failed, something new.
 fn base_and_new() -> Vec<ResultSet> {
-    let tcp = |streams| cell("iperf3-tcp", &[("streams", Value::Integer(streams))], "default");
-    let udp = cell("iperf3-udp", &[("rate", Value::Text("500M".into()))], "filter");
+    let tcp = |streams| {
+        cell(
+            "iperf3-tcp",
+            &[("streams", Value::Integer(streams))],
+            "default",
+        )
+    };
+    let udp = cell(
+        "iperf3-udp",
+        &[("rate", Value::Text("500M".into()))],
+        "filter",
+    );
     let ping = cell("ping-rtt", &[], "default");
     let base = set(
         "base",
         1,
         vec![
-            series(tcp(1), RATE, &[&[38.2e9], &[37.9e9], &[38.6e9], &[38.1e9], &[38.3e9]]),
+            series(
+                tcp(1),
+                RATE,
+                &[&[38.2e9], &[37.9e9], &[38.6e9], &[38.1e9], &[38.3e9]],
+            ),
             series(udp.clone(), LOSS, &[&[0.0], &[0.0], &[0.0], &[0.0], &[0.0]]),
-            series(tcp(10), RATE, &[&[41.0e9], &[40.2e9], &[41.9e9], &[40.8e9], &[41.3e9]]),
-            series(ping.clone(), TIME, &[&[35.1, 36.0], &[34.8, 35.2], &[35.5, 35.4]]),
+            series(
+                tcp(10),
+                RATE,
+                &[&[41.0e9], &[40.2e9], &[41.9e9], &[40.8e9], &[41.3e9]],
+            ),
+            series(
+                ping.clone(),
+                TIME,
+                &[&[35.1, 36.0], &[34.8, 35.2], &[35.5, 35.4]],
+            ),
             series(cell("tbench", &[], "default"), RATE, &[]),
         ],
     );
@@ -72,11 +100,19 @@ fn base_and_new() -> Vec<ResultSet> {
         "new",
         2,
         vec![
-            series(tcp(1), RATE, &[&[36.9e9], &[37.2e9], &[36.5e9], &[37.0e9], &[37.1e9]]),
+            series(
+                tcp(1),
+                RATE,
+                &[&[36.9e9], &[37.2e9], &[36.5e9], &[37.0e9], &[37.1e9]],
+            ),
             series(udp, LOSS, &[&[0.4], &[0.6], &[0.5], &[0.7], &[0.45]]),
             series(tcp(10), RATE, &[&[41.1e9], &[40.0e9], &[42.0e9], &[41.8e9]]),
             series(ping, TIME, &[&[35.2, 35.9]]),
-            series(cell("hackbench", &[], "default"), ("time", "s", Better::Lower), &[&[1.5], &[1.6]]),
+            series(
+                cell("hackbench", &[], "default"),
+                ("time", "s", Better::Lower),
+                &[&[1.5], &[1.6]],
+            ),
         ],
     );
     for trial in &mut new.series[1].trials {
@@ -116,18 +152,39 @@ fn everything() -> Look {
 
 #[test]
 fn two_studies_stand_beside_each_other() {
-    insta::assert_snapshot!(render(&compared(), Format::Text, &Look { ratio: true, ..Look::default() }));
+    insta::assert_snapshot!(render(
+        &compared(),
+        Format::Text,
+        &Look {
+            ratio: true,
+            ..Look::default()
+        }
+    ));
 }
 
 #[test]
 fn a_narrow_terminal_has_the_sides_below_each_other() {
-    insta::assert_snapshot!(render(&compared(), Format::Text, &Look { width: 100, ..Look::default() }));
+    insta::assert_snapshot!(render(
+        &compared(),
+        Format::Text,
+        &Look {
+            width: 100,
+            ..Look::default()
+        }
+    ));
 }
 
 #[test]
 fn the_variants_of_a_study_stand_below_each_other() {
     let comparison = compare_by(&demo(), &By::Variant, CompareOptions::default()).unwrap();
-    insta::assert_snapshot!(render(&comparison, Format::Text, &Look { ratio: true, ..Look::default() }));
+    insta::assert_snapshot!(render(
+        &comparison,
+        Format::Text,
+        &Look {
+            ratio: true,
+            ..Look::default()
+        }
+    ));
 }
 
 #[test]
@@ -143,12 +200,26 @@ fn every_summary_is_shown_when_asked_for() {
         set.failed.clear();
     }
     let comparison = compare(&sets, CompareOptions::default());
-    insta::assert_snapshot!(render(&comparison, Format::Text, &Look { statistics: true, ..Look::default() }));
+    insta::assert_snapshot!(render(
+        &comparison,
+        Format::Text,
+        &Look {
+            statistics: true,
+            ..Look::default()
+        }
+    ));
 }
 
 #[test]
 fn a_pull_request_gets_tables() {
-    insta::assert_snapshot!(render(&compared(), Format::Markdown, &Look { ratio: true, ..Look::default() }));
+    insta::assert_snapshot!(render(
+        &compared(),
+        Format::Markdown,
+        &Look {
+            ratio: true,
+            ..Look::default()
+        }
+    ));
 }
 
 #[test]
@@ -170,7 +241,14 @@ fn a_program_gets_everything() {
 #[test]
 fn colour_is_there_when_asked_for_and_changes_no_word() {
     let plain = render(&compared(), Format::Text, &everything());
-    let coloured = render(&compared(), Format::Text, &Look { colour: true, ..everything() });
+    let coloured = render(
+        &compared(),
+        Format::Text,
+        &Look {
+            colour: true,
+            ..everything()
+        },
+    );
     assert!(!plain.contains('\u{1b}') && coloured.contains("\u{1b}["));
     let mut stripped = String::new();
     let mut rest = coloured.as_str();
@@ -179,7 +257,11 @@ fn colour_is_there_when_asked_for_and_changes_no_word() {
         rest = after.split_once('m').unwrap().1;
     }
     stripped.push_str(rest);
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(words(&stripped), words(&plain));
 }
 
@@ -188,13 +270,20 @@ fn what_others_wrote_is_text_and_nothing_else() {
     let hostile = "\u{1b}[31m|<script>alert(1)</script>\n@all `x`,\"y\"";
     let with = |study| {
         let cell = cell("b", &[("p", Value::Text(hostile.into()))], "default");
-        set(&format!("s{study}"), study, vec![series(cell, TIME, &[&[1.0], &[2.0]])])
+        set(
+            &format!("s{study}"),
+            study,
+            vec![series(cell, TIME, &[&[1.0], &[2.0]])],
+        )
     };
     let comparison = compare(&[with(1), with(2)], CompareOptions::default());
     let text = render(&comparison, Format::Text, &everything());
     assert!(!text.contains('\u{1b}'), "{text}");
     let markdown = render(&comparison, Format::Markdown, &everything());
-    assert!(!markdown.contains("<script") && !markdown.contains("@all"), "{markdown}");
+    assert!(
+        !markdown.contains("<script") && !markdown.contains("@all"),
+        "{markdown}"
+    );
     let table_lines = markdown.lines().filter(|line| line.contains("alert"));
     for line in table_lines {
         let separators = line.replace("\\|", "").matches('|').count();
@@ -204,7 +293,8 @@ fn what_others_wrote_is_text_and_nothing_else() {
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let record = reader.records().next().unwrap().unwrap();
     assert_eq!(record[1], format!("p={hostile}"));
-    let json: serde_json::Value = serde_json::from_str(&render(&comparison, Format::Json, &everything())).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&render(&comparison, Format::Json, &everything())).unwrap();
     assert_eq!(json["rows"][0]["params"]["p"], hostile);
 }
 
@@ -212,21 +302,39 @@ fn what_others_wrote_is_text_and_nothing_else() {
 fn the_keys_of_statistics_are_those_of_their_values() {
     let comparison = compared();
     let measured = comparison.rows[0].entries[0].measured().unwrap();
-    let keys: Vec<String> =
-        statistics::of(&measured.of_samples).into_iter().map(|statistic| statistic.key).collect();
+    let keys: Vec<String> = statistics::of(&measured.of_samples)
+        .into_iter()
+        .map(|statistic| statistic.key)
+        .collect();
     assert_eq!(keys, statistics::keys());
 }
 
 fn trials() -> impl Strategy<Value = Vec<Vec<f64>>> {
-    let value = prop_oneof![-1e3..1e3f64, 0.0..1e-9f64, 1e9..1e12f64, Just(0.0), Just(f64::NAN)];
+    let value = prop_oneof![
+        -1e3..1e3f64,
+        0.0..1e-9f64,
+        1e9..1e12f64,
+        Just(0.0),
+        Just(f64::NAN)
+    ];
     prop::collection::vec(prop::collection::vec(value, 0..3), 0..5)
 }
 
 fn any_set() -> impl Strategy<Value = ResultSet> {
-    let metric = prop::sample::select(vec![RATE, TIME, LOSS, ("rtt", "s", Better::Lower), ("rtt", "B", Better::Higher)]);
+    let metric = prop::sample::select(vec![
+        RATE,
+        TIME,
+        LOSS,
+        ("rtt", "s", Better::Lower),
+        ("rtt", "B", Better::Higher),
+    ]);
     prop::collection::btree_map((0i64..3, 0usize..2), (metric, trials()), 0..5).prop_map(|rows| {
         let all = rows.into_iter().map(|((size, variant), (metric, trials))| {
-            let cell = cell("b", &[("size", Value::Integer(size))], ["direct", "filter"][variant]);
+            let cell = cell(
+                "b",
+                &[("size", Value::Integer(size))],
+                ["direct", "filter"][variant],
+            );
             let trials: Vec<&[f64]> = trials.iter().map(Vec::as_slice).collect();
             series(cell, metric, &trials)
         });

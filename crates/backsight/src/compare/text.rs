@@ -15,6 +15,9 @@ use super::{
     sheet::{self, Line, Sheet, Tone},
 };
 
+/// What a table has where a heading goes that is wider than its first column. [`one_line`] lets it through nowhere.
+const HEADING: &str = "\u{e000}";
+
 pub fn render(comparison: &Comparison, look: &Look) -> String {
     let mut text = sides(comparison);
     let main = match comparison.sides.len() {
@@ -35,11 +38,20 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     let several = comparison.sides.len() > 1;
     if look.ratio && several {
         let base = &comparison.sides[0].name;
-        let _ = write!(text, "\nRatios to {base}\n\n{}\n", draw(&sheet::ratios(comparison), look));
+        let _ = write!(
+            text,
+            "\nRatios to {base}\n\n{}\n",
+            draw(&sheet::ratios(comparison), look)
+        );
     }
     if look.statistics {
-        let _ = write!(text, "\nSummaries of all samples\n\n{}\n", draw(&sheet::statistics(comparison), look));
-        let legend = "B…mean.N: mean of the best N%. Pctile.N: N% of the samples are at least as good.";
+        let _ = write!(
+            text,
+            "\nSummaries of all samples\n\n{}\n",
+            draw(&sheet::statistics(comparison), look)
+        );
+        let legend =
+            "B…mean.N: mean of the best N%. Pctile.N: N% of the samples are at least as good.";
         text.push('\n');
         wrapped(&mut text, legend, look.width);
     }
@@ -54,13 +66,28 @@ fn sides(comparison: &Comparison) -> String {
         return String::new();
     };
     if let Some(by) = &comparison.by {
-        let of_parts = sides.iter().map(|side| format!("{} ({})", side.name, trials(side)));
+        let of_parts = sides
+            .iter()
+            .map(|side| format!("{} ({})", side.name, trials(side)));
         let of_parts: Vec<String> = of_parts.collect();
-        return one_line(&format!("{} by {by}: {}", about_study(first), of_parts.join(", "))) + "\n";
+        return one_line(&format!(
+            "{} by {by}: {}",
+            about_study(first),
+            of_parts.join(", ")
+        )) + "\n";
     }
-    let width = sides.iter().map(|side| side.name.chars().count()).max().unwrap_or(0);
+    let width = sides
+        .iter()
+        .map(|side| side.name.chars().count())
+        .max()
+        .unwrap_or(0);
     sides.iter().fold(String::new(), |mut text, side| {
-        let line = format!("{:width$}  {}, {}", side.name, about_study(side), trials(side));
+        let line = format!(
+            "{:width$}  {}, {}",
+            side.name,
+            about_study(side),
+            trials(side)
+        );
         let _ = writeln!(text, "{}", one_line(&line));
         text
     })
@@ -88,9 +115,12 @@ fn trials(side: &Side) -> String {
 }
 
 fn legend(comparison: &Comparison) -> String {
-    let mut legend = "Mean ±coefficient of variation of n trials; \
-                      ↑ higher is better (harmonic mean), ↓ lower is better (arithmetic mean)."
+    let mut legend = "Mean ±coefficient of variation, n trials; ↑ higher is better (harmonic mean), ↓ lower is better \
+                      (arithmetic mean)."
         .to_owned();
+    if comparison.sides.iter().any(|side| side.failed > 0) {
+        legend.push_str(" n=4/5: the others failed.");
+    }
     if comparison.sides.len() > 1 {
         let _ = write!(
             legend,
@@ -100,7 +130,9 @@ fn legend(comparison: &Comparison) -> String {
         );
     }
     if sheet::has_absolute_differences(comparison) {
-        legend.push_str(" `by` a number: in the row's unit, because the base is zero or can't be told from it.");
+        legend.push_str(
+            " `by` a number: in the row's unit, because the base is zero or can't be told from it.",
+        );
     }
     legend
 }
@@ -114,7 +146,11 @@ fn notes(text: &mut String, comparison: &Comparison, width: u16) {
         wrapped(text, &format!("nothing measured: {row}"), width);
     }
     for warning in &comparison.warnings {
-        wrapped(text, &format!("warning: {}", one_line(&warning.to_string())), width);
+        wrapped(
+            text,
+            &format!("warning: {}", one_line(&warning.to_string())),
+            width,
+        );
     }
 }
 
@@ -138,14 +174,41 @@ fn wrapped(text: &mut String, line: &str, width: u16) {
 
 fn natural_width(sheet: &Sheet) -> usize {
     let table = table(sheet, false);
-    table.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
+    table
+        .lines()
+        .map(|line| line.trim_end().chars().count())
+        .max()
+        .unwrap_or(0)
 }
 
 fn draw(sheet: &Sheet, look: &Look) -> String {
     let mut table = table(sheet, look.colour);
-    table.set_width(look.width).set_content_arrangement(ContentArrangement::Dynamic);
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n")
+    table
+        .set_width(look.width)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    let mut headings = sheet.lines.iter().filter_map(|line| match line {
+        Line::Group(title) => Some(one_line(title)),
+        Line::Fields(_) => None,
+    });
+    let mut text = String::new();
+    for line in table.lines() {
+        let heading = if line.trim() == HEADING {
+            headings.next()
+        } else {
+            None
+        };
+        match heading {
+            Some(title) if look.colour => {
+                let _ = writeln!(text, "\u{1b}[1m{title}\u{1b}[0m");
+            }
+            Some(title) => wrapped(&mut text, &title, look.width),
+            None => {
+                let _ = writeln!(text, "{}", line.trim_end());
+            }
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text
 }
 
 fn table(sheet: &Sheet, colour: bool) -> Table {
@@ -162,8 +225,8 @@ fn table(sheet: &Sheet, colour: bool) -> Table {
     }));
     for line in &sheet.lines {
         match line {
-            Line::Group(title) => {
-                table.add_row([Cell::new(one_line(title)).add_attribute(Attribute::Bold)]);
+            Line::Group(_) => {
+                table.add_row([HEADING]);
             }
             Line::Fields(fields) => {
                 table.add_row(fields.iter().enumerate().map(|(number, field)| {
@@ -187,5 +250,9 @@ fn table(sheet: &Sheet, colour: bool) -> Table {
 }
 
 fn alignment(right: bool) -> CellAlignment {
-    if right { CellAlignment::Right } else { CellAlignment::Left }
+    if right {
+        CellAlignment::Right
+    } else {
+        CellAlignment::Left
+    }
 }

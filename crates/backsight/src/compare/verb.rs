@@ -96,7 +96,10 @@ impl Compare {
             (Some(by), [only]) => compare_by(only, by, options).into_diagnostic()?,
             (Some(by), _) => {
                 return Err(miette::miette!(
-                    help = format!("name one study: `backsight compare {} --by {by}`", self.studies[0]),
+                    help = format!(
+                        "name one study: `backsight compare {} --by {by}`",
+                        self.studies[0]
+                    ),
                     "--by compares the parts of one study, and {} were named",
                     self.studies.len()
                 ));
@@ -134,7 +137,8 @@ impl Compare {
         Look {
             statistics: self.stats,
             ratio: self.ratio,
-            colour: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+            colour: to_terminal
+                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             width: terminal.map_or(usual.width, |width| width.max(NARROWEST)),
         }
     }

@@ -239,7 +239,7 @@ impl<'a> Stage<'a> {
                     let mut cancelled = cancel.subscribe();
                     tokio::select! {
                         _ = barrier.wait() => Ok(()),
-                        _ = cancelled.wait_for(|cancel| *cancel) => Err(Halt::Cancelled),
+                        () = until_true(&mut cancelled) => Err(Halt::Cancelled),
                     }
                 }
                 (FilledAction::Barrier(_), None) => Ok(()),
@@ -329,7 +329,7 @@ impl<'a> Stage<'a> {
         loop {
             let event = tokio::select! {
                 event = run.next() => event,
-                _ = cancelled.wait_for(|cancel| *cancel), if !stopping => {
+                () = until_true(&mut cancelled), if !stopping => {
                     stopping = true;
                     if let Err(error) = host.client.stop(run.step(), None, None).await {
                         let failure = self.agent_failure(&place, &error);
@@ -564,6 +564,12 @@ pub(crate) fn undo(roles: &[RoleTrial], host: &HostName) -> Vec<backsight_agent:
         .zip(1..)
         .map(|(step, id)| agent_step(id, step, false))
         .collect()
+}
+
+/// Waits until it is so. What `wait_for` gives locks the value until it is dropped: in a `select!` that would be
+/// after the branch, and who sets the value meanwhile, on this same thread, would wait for ever.
+async fn until_true(value: &mut watch::Receiver<bool>) {
+    let _nobody_can_set_it_any_more = value.wait_for(|value| *value).await.is_err();
 }
 
 async fn release(line: Option<&StartLine>) -> u64 {

@@ -4,7 +4,9 @@
 //! Refuses: plans that name what doesn't exist; the problem points at the place.
 
 use backsight_catalog::{Catalog, CatalogError};
-use backsight_model::{Arrangement, BenchmarkName, Document, Lab, Missing, Plan, Problem, did_you_mean};
+use backsight_model::{
+    Arrangement, At, BenchmarkName, Document, Lab, Missing, Plan, PlanParam, Problem, did_you_mean,
+};
 use serde::{Deserialize, Serialize};
 use std::{num::NonZeroU32, path::PathBuf};
 
@@ -67,8 +69,7 @@ impl Question {
             plan.rounds = rounds;
         }
         if !self.choices.benchmarks.is_empty() {
-            plan.benchmarks =
-                self.choices.benchmarks.iter().cloned().map(backsight_model::At::nowhere).collect();
+            narrow(&mut plan, &self.choices.benchmarks, catalog);
         }
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),
@@ -81,4 +82,24 @@ impl Question {
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }
+}
+
+/// Chooses benchmarks over the plan's own. Parameters that only those take that aren't chosen go with them; what
+/// nobody takes stays, to be complained of.
+fn narrow(plan: &mut Plan, chosen: &[BenchmarkName], catalog: &Catalog) {
+    let left_out: Vec<BenchmarkName> =
+        plan.benchmarks.iter().map(|name| (**name).clone()).filter(|name| !chosen.contains(name)).collect();
+    let take = |names: &[BenchmarkName], param: &str| {
+        let mut found = names.iter().filter_map(|name| catalog.find(name).ok().flatten());
+        found.any(|definition| definition.benchmark.params.contains_key(param))
+    };
+    let is_asked = |param: &str| take(chosen, param) || !take(&left_out, param);
+    plan.params.retain(|key, entry| match entry {
+        PlanParam::Values(_) => is_asked(key),
+        PlanParam::Of(_) => !left_out.iter().any(|name| name.as_str() == key.as_str()),
+    });
+    for variant in &mut plan.variant {
+        variant.params.retain(|param, _| is_asked(param.as_str()));
+    }
+    plan.benchmarks = chosen.iter().cloned().map(At::nowhere).collect();
 }

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p backsight-agent --examples` builds it and the agent that it starts; then
 //! `target/release/examples/measure [program]`, where the program prints `CLOCK_MONOTONIC` in nanoseconds as the first
-//! thing that it does; without one, this program does that itself.
+//! thing that it does; without one, this program does that itself, and lives for 50 ms more.
 
 use std::error::Error;
 use std::process::Stdio;
@@ -23,17 +23,25 @@ fn monotonic_ns() -> Result<u64, Failure> {
 fn main() -> Result<(), Failure> {
     let program = std::env::args().nth(1);
     if program.as_deref() == Some("--instant") {
-        println!("{}", monotonic_ns()?);
+        let begun = monotonic_ns()?;
+        // It lives longer than the others take to begin, as what one measures does.
+        std::thread::sleep(Duration::from_millis(50));
+        println!("{begun}");
         return Ok(());
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     runtime.block_on(measure(program))
 }
 
 async fn measure(program: Option<String>) -> Result<(), Failure> {
     let command = match program {
         Some(program) => vec![program],
-        None => vec![std::env::current_exe()?.display().to_string(), "--instant".into()],
+        None => vec![
+            std::env::current_exe()?.display().to_string(),
+            "--instant".into(),
+        ],
     };
     no_ops("true", 3, 100).await?;
     no_ops("true;", 3, 100).await?;
@@ -46,7 +54,11 @@ async fn measure(program: Option<String>) -> Result<(), Failure> {
 
 async fn agent() -> Result<(Child, Client), Failure> {
     let program = std::env::current_exe()?.with_file_name("agent");
-    let mut child = Process::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()?;
+    let mut child = Process::new(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
     let output = child.stdout.take().ok_or("no output")?;
     let input = child.stdin.take().ok_or("no input")?;
     let client = Client::connect(tokio::io::join(output, input), LIMIT).await?;
@@ -64,18 +76,27 @@ async fn agents(hosts: usize) -> Result<Vec<(Child, Client)>, Failure> {
 async fn no_ops(text: &str, hosts: usize, steps: u64) -> Result<(), Failure> {
     let agents = agents(hosts).await?;
     let begun = Instant::now();
-    let trials = agents.iter().map(|(_, client)| tokio::spawn(no_op_trial(client.clone(), text.to_owned(), steps)));
+    let trials = agents
+        .iter()
+        .map(|(_, client)| tokio::spawn(no_op_trial(client.clone(), text.to_owned(), steps)));
     for trial in trials.collect::<Vec<_>>() {
         trial.await??;
     }
-    println!("{steps} steps `{text}` × {hosts} hosts, one trial: {:?}", begun.elapsed());
+    println!(
+        "{steps} steps `{text}` × {hosts} hosts, one trial: {:?}",
+        begun.elapsed()
+    );
     Ok(())
 }
 
 async fn no_op_trial(client: Client, text: String, steps: u64) -> Result<(), Failure> {
     client.begin_trial(BeginTrial::default()).await?;
     for id in 0..steps {
-        let outcome = client.run(Step::text(id, &text, LIMIT)).await?.outcome().await?;
+        let outcome = client
+            .run(Step::text(id, &text, LIMIT))
+            .await?
+            .outcome()
+            .await?;
         assert!(outcome.finished.as_expected, "{:?}", outcome.finished);
     }
     client.end_trial().await?;
@@ -87,9 +108,17 @@ async fn output(megabytes: usize) -> Result<(), Failure> {
     client.begin_trial(BeginTrial::default()).await?;
     let text = format!("head -c {} /dev/urandom", megabytes * 1_000_000);
     let begun = Instant::now();
-    let outcome = client.run(Step::text(0, text, LIMIT)).await?.outcome().await?;
+    let outcome = client
+        .run(Step::text(0, text, LIMIT))
+        .await?
+        .outcome()
+        .await?;
     assert_eq!(outcome.stdout.len(), megabytes * 1_000_000);
-    println!("{megabytes} MB of output: {:?} (the step itself {:?})", begun.elapsed(), outcome.finished.wall().unwrap_or_default());
+    println!(
+        "{megabytes} MB of output: {:?} (the step itself {:?})",
+        begun.elapsed(),
+        outcome.finished.wall().unwrap_or_default()
+    );
     Ok(())
 }
 
@@ -102,27 +131,49 @@ async fn skew(command: &[String], hosts: usize, starts: u64) -> Result<(), Failu
     for id in 0..starts {
         let mut runs = Vec::new();
         for (_, client) in &agents {
-            let step = Step { hold: true, ..Step::new(id, Command::Argv(command.to_vec()), LIMIT) };
+            let step = Step {
+                hold: true,
+                ..Step::new(id, Command::Argv(command.to_vec()), LIMIT)
+            };
             runs.push(client.run(step).await?);
         }
         for run in &mut runs {
             until_held(run).await?;
         }
-        let at = monotonic_ns()? + 20_000_000;
-        for ((_, client), run) in agents.iter().zip(&runs) {
-            client.release(run.step(), at).await?;
+        let at = monotonic_ns()? + 50_000_000 + 1_000_000 * u64::try_from(hosts)?;
+        let released = agents.iter().zip(&runs).map(|((_, client), run)| {
+            let (client, step) = (client.clone(), run.step());
+            tokio::spawn(async move { client.release(step, at).await })
+        });
+        for released in released.collect::<Vec<_>>() {
+            released.await??;
+        }
+        if monotonic_ns()? > at {
+            return Err(
+                "the releases took longer than the time until the start: too busy a machine".into(),
+            );
         }
         let mut instants = Vec::new();
         for run in runs {
             let outcome = run.outcome().await?;
             instants.push(String::from_utf8(outcome.stdout)?.trim().parse::<u64>()?);
         }
-        let (first, last) = (instants.iter().min().ok_or("none")?, instants.iter().max().ok_or("none")?);
+        let (first, last) = (
+            instants.iter().min().ok_or("none")?,
+            instants.iter().max().ok_or("none")?,
+        );
         skews.push(Duration::from_nanos(last - first));
     }
     skews.sort_unstable();
-    let at = |share: f64| skews[((skews.len() as f64 * share).ceil() as usize).clamp(1, skews.len()) - 1];
-    println!("start skew over {hosts} hosts, {starts} starts: median {:?}, p99 {:?}, max {:?}", at(0.5), at(0.99), at(1.0));
+    let at = |share: f64| {
+        skews[((skews.len() as f64 * share).ceil() as usize).clamp(1, skews.len()) - 1]
+    };
+    println!(
+        "start skew over {hosts} hosts, {starts} starts: median {:?}, p99 {:?}, max {:?}",
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    );
     Ok(())
 }
 

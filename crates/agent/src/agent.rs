@@ -88,7 +88,10 @@ pub fn serve_stdio() -> Result<(), ServeError> {
 /// Descriptors that we were given beside the standard ones (locks that last as long as we do) are not for the
 /// programs that we start.
 fn keep_to_ourselves() {
-    let open = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let open = std::fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten();
     let numbers = open.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     for number in numbers.filter(|number| *number > 2).collect::<Vec<_>>() {
         // SAFETY: a plain system call on a number; a descriptor that is gone meanwhile is refused by the kernel.

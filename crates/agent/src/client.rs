@@ -283,18 +283,19 @@ impl Client {
         let deadline = Instant::now().checked_add(limit);
         Ok(Run {
             step: id,
-            events,
+            events: Some(events),
             deadline,
             limit,
-            finished: false,
         })
     }
 
-    /// Lets a held step go when the agent's monotonic clock reaches `at_monotonic_ns`; at once if it has.
+    /// Lets a held step go when the agent's monotonic clock reaches `at_monotonic_ns`; at once if it has, and as soon
+    /// as the program is loaded if it isn't yet. The instant at which it really was let go is in
+    /// [`StepEvent::Begun`]. A step that was started without `hold` takes no notice.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the step isn't held; [`Error::Lost`], [`Error::Deadline`].
+    /// [`Error::Refused`] if there never was such a step in the trial; [`Error::Lost`], [`Error::Deadline`].
     pub async fn release(&self, step: StepId, at_monotonic_ns: u64) -> Result<(), Error> {
         let request = proto::ReleaseRequest {
             step: step.0,
@@ -351,10 +352,10 @@ impl Client {
 /// A step that was started: its events, in order.
 pub struct Run {
     step: StepId,
-    events: Streaming<proto::StepEvent>,
+    /// None once it has finished: nothing keeps the connection open then.
+    events: Option<Streaming<proto::StepEvent>>,
     deadline: Option<Instant>,
     limit: Duration,
-    finished: bool,
 }
 
 /// All of a step at once.
@@ -382,10 +383,10 @@ impl Run {
     /// [`Error::Lost`] if the agent went away, [`Error::Deadline`] if it didn't keep the step's limits.
     pub async fn next(&mut self) -> Result<Option<StepEvent>, Error> {
         const CALL: &str = "finish the step";
-        if self.finished {
+        let Some(events) = &mut self.events else {
             return Ok(None);
-        }
-        let message = self.events.message();
+        };
+        let message = events.message();
         let message = match self.deadline {
             Some(deadline) => timeout_at(deadline, message)
                 .await
@@ -398,7 +399,9 @@ impl Run {
         match message.map_err(|status| failure(CALL, &status))? {
             Some(event) => {
                 let event = wire::step_event(event)?;
-                self.finished = matches!(event, StepEvent::Finished(_));
+                if matches!(event, StepEvent::Finished(_)) {
+                    self.events = None;
+                }
                 Ok(Some(event))
             }
             None => Err(Error::Protocol {
@@ -553,5 +556,80 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::agent_server::AgentServer;
+    use tokio_stream::StreamExt;
+    use tonic::{Request, Response};
+
+    /// An agent of another protocol, which answers nothing but the greeting.
+    struct Stranger;
+
+    type Reply<T> = Result<Response<T>, Status>;
+
+    fn unknown<T>() -> Reply<T> {
+        Err(Status::unimplemented("another protocol"))
+    }
+
+    #[tonic::async_trait]
+    impl proto::agent_server::Agent for Stranger {
+        type RunStream = tokio_stream::Pending<Result<proto::StepEvent, Status>>;
+
+        async fn hello(&self, _: Request<proto::HelloRequest>) -> Reply<proto::HelloReply> {
+            let (protocol, agent_version) = (PROTOCOL + 1, "9.9".to_owned());
+            Ok(Response::new(proto::HelloReply {
+                protocol,
+                agent_version,
+                ..Default::default()
+            }))
+        }
+        async fn clock(&self, _: Request<proto::ClockRequest>) -> Reply<proto::Moment> {
+            unknown()
+        }
+        async fn facts(&self, _: Request<proto::FactsRequest>) -> Reply<proto::FactsReply> {
+            unknown()
+        }
+        async fn begin_trial(
+            &self,
+            _: Request<proto::BeginTrialRequest>,
+        ) -> Reply<proto::BeginTrialReply> {
+            unknown()
+        }
+        async fn end_trial(
+            &self,
+            _: Request<proto::EndTrialRequest>,
+        ) -> Reply<proto::EndTrialReply> {
+            unknown()
+        }
+        async fn run(&self, _: Request<proto::RunRequest>) -> Reply<Self::RunStream> {
+            unknown()
+        }
+        async fn release(&self, _: Request<proto::ReleaseRequest>) -> Reply<proto::ReleaseReply> {
+            unknown()
+        }
+        async fn stop(&self, _: Request<proto::StopRequest>) -> Reply<proto::StopReply> {
+            unknown()
+        }
+    }
+
+    #[tokio::test]
+    async fn an_agent_of_another_protocol_is_refused_with_both_versions() {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let streams = tokio_stream::once(io::Result::Ok(theirs)).chain(tokio_stream::pending());
+        let server = tonic::transport::Server::builder()
+            .serve_with_incoming(AgentServer::new(Stranger), streams);
+        tokio::spawn(server);
+        let error = Client::connect(ours, Duration::from_secs(10))
+            .await
+            .err()
+            .unwrap();
+        assert!(
+            matches!(error, Error::Version { ours: PROTOCOL, theirs, .. } if theirs == PROTOCOL + 1),
+            "{error}"
+        );
     }
 }

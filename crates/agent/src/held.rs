@@ -63,7 +63,9 @@ impl Started {
     pub(crate) fn kill(&self) {
         let _dead_already = match &self.handle {
             Some(handle) => pidfd_send_signal(handle, Signal::KILL).map_err(io::Error::from),
-            None => nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL).map_err(io::Error::from),
+            None => {
+                nix::sys::signal::kill(self.pid, nix::sys::signal::SIGKILL).map_err(io::Error::from)
+            }
         };
     }
 }
@@ -126,7 +128,6 @@ fn held_by_tracing(
     match wait_for_release(opened) {
         Some(at) => {
             let begun = tracee.release(at);
-            std::thread::sleep(HUSH);
             tell(Word::Begun(begun));
         }
         None => tell(Word::Died(tracee.bury()?)),
@@ -157,10 +158,39 @@ fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<u64> {
     }
 }
 
-/// Sleeps until `CLOCK_MONOTONIC` reaches an instant, as exactly as the kernel can.
-fn sleep_until(monotonic_ns: u64) {
-    // A child would inherit this: not before it was started.
+/// Lets something go when `CLOCK_MONOTONIC` reaches an instant, as exactly as the kernel can. Says when it was.
+///
+/// For that moment the thread is a real-time one, where that is permitted: on a busy machine it would else wait until
+/// somebody's time slice ends, milliseconds after the others. What it lets go is not: children inherit how they are
+/// scheduled when they are started, and these were started before.
+fn at_instant(monotonic_ns: u64, let_go: impl FnOnce()) -> Moment {
     let _inexact_then = nix::sys::prctl::set_timerslack(1);
+    schedule(libc::SCHED_FIFO, 1);
+    sleep_until(monotonic_ns);
+    let begun = clocks::now();
+    let_go();
+    std::thread::sleep(HUSH);
+    schedule(libc::SCHED_OTHER, 0);
+    begun
+}
+
+/// Sets how this thread is scheduled; without the right to, it stays as it was.
+fn schedule(policy: i32, priority: i32) {
+    // SAFETY: zeroes are a valid parameter, and the pointer is to a live one.
+    unsafe {
+        let mut parameter = std::mem::zeroed::<libc::sched_param>();
+        parameter.sched_priority = priority;
+        // Not by the C library's function, which musl doesn't have.
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            0,
+            policy,
+            &raw const parameter,
+        );
+    }
+}
+
+fn sleep_until(monotonic_ns: u64) {
     let until = TimeSpec::nanoseconds(i64::try_from(monotonic_ns).unwrap_or(i64::MAX));
     while clock_nanosleep(
         ClockId::CLOCK_MONOTONIC,
@@ -260,10 +290,9 @@ impl Tracee {
 
     /// Sleeps until an instant, lets the child go, and says when. That somebody killed it meanwhile is no error.
     fn release(self, at_monotonic_ns: u64) -> Moment {
-        sleep_until(at_monotonic_ns);
-        let begun = clocks::now();
-        let _killed_meanwhile = ptrace::detach(self.pid, None);
-        begun
+        at_instant(at_monotonic_ns, || {
+            let _killed_meanwhile = ptrace::detach(self.pid, None);
+        })
     }
 
     /// Waits for the end of a child that was killed or is going to be.
@@ -318,12 +347,11 @@ fn held_before_exec(
         tell(Word::Held(Held::BeforeExec));
         match wait_for_release(opened) {
             Some(at) => {
-                sleep_until(at);
-                let begun = clocks::now();
-                let _killed_meanwhile = open.write_all(&[1]);
+                let begun = at_instant(at, || {
+                    let _killed_meanwhile = open.write_all(&[1]);
+                });
                 drop(open);
                 joined(starting)?;
-                std::thread::sleep(HUSH);
                 tell(Word::Begun(begun));
             }
             None => {

@@ -76,11 +76,9 @@ impl Launch {
         process
     }
 
-    /// The system's error with the program's name.
-    pub(crate) fn cannot(&self, error: &std::io::Error) -> Reason {
-        Reason::CannotStart {
-            why: format!("{}: {error}", self.program.display()),
-        }
+    /// The program's file, for messages.
+    pub(crate) fn name(&self) -> String {
+        self.program.display().to_string()
     }
 }
 

@@ -78,7 +78,7 @@ pub(crate) async fn live(
             return;
         }
     };
-    let (finished, stdout, stderr) = life.to_its_end().await;
+    let (finished, stdout, stderr) = life.until_the_end().await;
     drop(alive);
     for (spool, event) in [
         (&stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
@@ -141,6 +141,7 @@ struct Life {
     pid: Arc<OnceLock<i32>>,
     orders: mpsc::UnboundedReceiver<Order>,
     tell: Tell,
+    program: String,
     by_shell: bool,
     stdout: Spool,
     stderr: Spool,
@@ -160,7 +161,9 @@ enum Phase {
         door: Option<Door>,
         words: mpsc::UnboundedReceiver<Word>,
         process: Option<(Started, oneshot::Receiver<Death>)>,
-        by_tracing: bool,
+        held: Option<Held>,
+        /// To be let go then, as soon as it is held.
+        release_at: Option<u64>,
         /// It is being let go: the agent keeps still until that is told.
         hush: bool,
     },
@@ -180,6 +183,26 @@ struct Doom {
     give_up_at: Instant,
 }
 
+impl Doom {
+    /// Of a process that is gone.
+    fn already(reason: Reason) -> Self {
+        Self {
+            reason,
+            kill_at: None,
+            give_up_at: Instant::now(),
+        }
+    }
+}
+
+/// What a note means for its step; none: it is good news.
+fn fault(note: Note) -> Option<Reason> {
+    match note {
+        Note::OverLimit => Some(Reason::OutputLimit),
+        Note::Broken(why) => Some(Reason::Spool { why }),
+        Note::Line => None,
+    }
+}
+
 fn begin(
     place: Place,
     step: Step,
@@ -187,7 +210,7 @@ fn begin(
     tell: Tell,
 ) -> Result<Life, Reason> {
     let launch = Launch::find(&step.command, place.env, place.folder.clone())?;
-    let by_shell = launch.by_shell;
+    let (program, by_shell) = (launch.name(), launch.by_shell);
     let system = |error: io::Error| Reason::CannotStart {
         why: error.to_string(),
     };
@@ -208,7 +231,8 @@ fn begin(
                 door: Some(door),
                 words,
                 process: None,
-                by_tracing: false,
+                held: None,
+                release_at: None,
                 hush: false,
             },
             None,
@@ -218,7 +242,9 @@ fn begin(
         let (pid, death) = place
             .reaper
             .spawn(&mut launch.process(out, err))
-            .map_err(|error| launch.cannot(&error))?;
+            .map_err(|error| Reason::CannotStart {
+                why: format!("{program}: {error}"),
+            })?;
         (Phase::Running { pid, death }, Some((pid, at)))
     };
     let limit = Instant::now().checked_add(Finished::HOLD_LIMIT);
@@ -228,6 +254,7 @@ fn begin(
         pid: place.pid,
         orders,
         tell,
+        program,
         by_shell,
         stdout,
         stderr,
@@ -265,7 +292,7 @@ enum Event {
 
 impl Life {
     /// Until its process, and its group if it was ended by us, is gone and its streams are read.
-    async fn to_its_end(mut self) -> (Finished, Spool, Spool) {
+    async fn until_the_end(mut self) -> (Finished, Spool, Spool) {
         let end = loop {
             match self.next().await {
                 Event::Order(order) => self.obey(order),
@@ -373,7 +400,8 @@ impl Life {
         let Phase::Held {
             process,
             door,
-            by_tracing,
+            held: now_held,
+            release_at,
             ..
         } = &mut self.phase
         else {
@@ -390,8 +418,11 @@ impl Life {
                 }
             }
             Word::Held(held) => {
-                *by_tracing = held != Held::BeforeExec;
+                *now_held = Some(held);
                 say(&self.tell, StepEvent::Held(held));
+                if let Some(at) = release_at.take() {
+                    self.let_go(at);
+                }
             }
             Word::Begun(at) => {
                 let (Started { pid, .. }, death) = process.take()?;
@@ -412,7 +443,9 @@ impl Life {
             }
             Word::Failed(error) => {
                 // Or it was let go and closed in again, and somebody else saw its end.
-                let seen = process.take().and_then(|(_, mut death)| death.try_recv().ok());
+                let seen = process
+                    .take()
+                    .and_then(|(_, mut death)| death.try_recv().ok());
                 return Some(seen.map_or_else(|| End::never(error.to_string()), End::of));
             }
         }
@@ -439,36 +472,22 @@ impl Life {
     }
 
     fn note(&mut self, note: Note) {
-        match note {
-            Note::OverLimit => self.end_politely(Reason::OutputLimit),
-            Note::Broken(why) => self.end_politely(Reason::Spool { why }),
-            Note::Line => {
-                if self.ready.is_some() {
-                    self.is_ready();
-                }
-            }
+        match fault(note) {
+            Some(reason) => self.end_politely(reason),
+            None => self.said_so(),
+        }
+    }
+
+    /// The line was seen; perhaps on the second stream too, and then it is nothing new.
+    fn said_so(&mut self) {
+        if self.ready.is_some() {
+            self.is_ready();
         }
     }
 
     fn obey(&mut self, order: Order) {
         match order {
-            Order::Release(at) => {
-                if let Phase::Held {
-                    door: Some(door),
-                    process: Some((Started { pid, .. }, _)),
-                    by_tracing,
-                    hush,
-                    ..
-                } = &mut self.phase
-                {
-                    let _it_died_meanwhile = door.send(at);
-                    *hush = true;
-                    if *by_tracing {
-                        // Its end is seen when it happens, though it is heard only after the hush.
-                        self.reaper.let_go(*pid);
-                    }
-                }
-            }
+            Order::Release(at) => self.let_go(at),
             Order::Stop { signal, grace } => {
                 let (signal, grace) = (
                     signal.unwrap_or(self.step.stop_signal),
@@ -477,6 +496,31 @@ impl Life {
                 self.end(Reason::Stopped, signal, grace);
             }
             Order::EndTrial => self.end(Reason::TrialEnded, libc::SIGKILL, Duration::ZERO),
+        }
+    }
+
+    /// Lets a held program go, or remembers to, if it isn't there yet.
+    fn let_go(&mut self, at: u64) {
+        let Phase::Held {
+            door: Some(door),
+            process,
+            held,
+            release_at,
+            hush,
+            ..
+        } = &mut self.phase
+        else {
+            return;
+        };
+        let (Some((Started { pid, .. }, _)), Some(held)) = (process, held) else {
+            *release_at = Some(at);
+            return;
+        };
+        let _it_died_meanwhile = door.send(at);
+        *hush = true;
+        if *held != Held::BeforeExec {
+            // Its end is seen when it happens, though it is heard only after the hush.
+            self.reaper.let_go(*pid);
         }
     }
 
@@ -564,24 +608,13 @@ impl Life {
     }
 
     fn finish(mut self, end: End) -> (Finished, Spool, Spool) {
-        for note in [self.stdout.drain(), self.stderr.drain()]
-            .into_iter()
-            .flatten()
-        {
-            let reason = match note {
-                Note::Line => {
-                    self.is_ready();
-                    continue;
+        for note in self.stdout.drain().into_iter().chain(self.stderr.drain()) {
+            match fault(note) {
+                Some(reason) => {
+                    self.doom.get_or_insert_with(|| Doom::already(reason));
                 }
-                Note::OverLimit => Reason::OutputLimit,
-                Note::Broken(why) => Reason::Spool { why },
-            };
-            let never = Instant::now();
-            self.doom.get_or_insert(Doom {
-                reason,
-                kill_at: None,
-                give_up_at: never,
-            });
+                None => self.said_so(),
+            }
         }
         // A server that becomes a daemon: its first process ends, and it is ready.
         if self.begun.is_some() && self.ready.as_mut().is_some_and(ready::Awaited::ask) {
@@ -610,7 +643,9 @@ impl Life {
             return doom.reason;
         }
         if let Some(why) = &end.never {
-            return Reason::CannotStart { why: why.clone() };
+            return Reason::CannotStart {
+                why: format!("{}: {why}", self.program),
+            };
         }
         if let Some(program) = self.unknown_to_the_shell(end.exit) {
             return Reason::NotFound { program };

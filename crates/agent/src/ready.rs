@@ -200,8 +200,9 @@ mod tests {
     #[test]
     fn a_line_is_found_wherever_the_pieces_break() {
         let text = b"noise\nserver ready on 80\nmore\n";
+        let pattern = Regex::new("^server ready").unwrap();
         for cut in 0..text.len() {
-            let mut sought = LineSought::new(Regex::new("^server ready").unwrap());
+            let mut sought = LineSought::new(pattern.clone());
             assert!(
                 sought.seen(&text[..cut]) || sought.seen(&text[cut..]),
                 "cut at {cut}"

@@ -64,7 +64,13 @@ impl Reaper {
     /// Expects the end of a child that another thread traces and still waits for itself.
     pub(crate) fn expect(&self, pid: Pid) -> oneshot::Receiver<Death> {
         let (tell, death) = oneshot::channel();
-        self.awaited().insert(pid.as_raw(), Awaited { tell, elsewhere: false });
+        self.awaited().insert(
+            pid.as_raw(),
+            Awaited {
+                tell,
+                elsewhere: false,
+            },
+        );
         death
     }
 

@@ -80,7 +80,7 @@ impl Spool {
                 return pending().await;
             };
             let _read_tells = pipe.readable().await;
-            if let Ok(Some(note)) = self.step() {
+            if let Ok(Some(note)) = self.step(pipe::Receiver::try_read) {
                 return note;
             }
         }
@@ -88,15 +88,19 @@ impl Spool {
 
     /// Moves what is there now, and doesn't wait for more. At most one pipe full: a writer that outlived its step
     /// might never stop.
-    pub(crate) fn drain(&mut self) -> Option<Note> {
-        let mut first = None;
-        for _ in 0..=PIPE as usize / PIECE {
-            match self.step() {
-                Ok(note) => first = first.or(note),
+    pub(crate) fn drain(&mut self) -> Vec<Note> {
+        // Asked of the kernel: the runtime only knows what it was told of before.
+        let now = |pipe: &pipe::Receiver, piece: &mut [u8]| Ok(rustix::io::read(pipe, piece)?);
+        let full = self.seen + PIPE as u64;
+        let mut notes = Vec::new();
+        while self.seen < full {
+            match self.step(now) {
+                Ok(note) => notes.extend(note),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        first
+        notes
     }
 
     /// Moves one piece.
@@ -104,31 +108,32 @@ impl Spool {
     /// # Errors
     ///
     /// `WouldBlock` if there is none now, `UnexpectedEof` if there will never be one.
-    fn step(&mut self) -> io::Result<Option<Note>> {
-        PIECE_READ.with_borrow_mut(|piece| match self.read_pipe(piece) {
-            Ok(0) => {
-                self.pipe = None;
-                Err(io::ErrorKind::UnexpectedEof.into())
-            }
-            Ok(length) => Ok(self.keep(&piece[..length])),
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                ) =>
-            {
+    fn step(
+        &mut self,
+        read: impl Fn(&pipe::Receiver, &mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<Option<Note>> {
+        PIECE_READ.with_borrow_mut(|piece| {
+            let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
+            match read(pipe, piece) {
+                Ok(0) => {
+                    self.pipe = None;
+                    Err(io::ErrorKind::UnexpectedEof.into())
+                }
+                Ok(length) => Ok(self.keep(&piece[..length])),
                 Err(error)
-            }
-            Err(error) => {
-                self.pipe = None;
-                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                    ) =>
+                {
+                    Err(error)
+                }
+                Err(error) => {
+                    self.pipe = None;
+                    Err(error)
+                }
             }
         })
-    }
-
-    fn read_pipe(&self, piece: &mut [u8]) -> io::Result<usize> {
-        let pipe = self.pipe.as_ref().ok_or(io::ErrorKind::UnexpectedEof)?;
-        pipe.try_read(piece)
     }
 
     fn keep(&mut self, piece: &[u8]) -> Option<Note> {
@@ -218,7 +223,42 @@ impl Spool {
         self.file = None;
         while let Some(pipe) = &self.pipe {
             let _read_tells = pipe.readable().await;
-            let _nothing_to_note = self.step();
+            let _nothing_to_note = self.step(pipe::Receiver::try_read);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_drain_takes_what_the_runtime_has_not_heard_of_yet() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, mut writer) = io::pipe().unwrap();
+        let mut spool = Spool::new(pipe, folder.path().join("out"), 1 << 20, None).unwrap();
+        for piece in ["first ", "second ", "third"] {
+            assert!(spool.drain().is_empty());
+            writer.write_all(piece.as_bytes()).unwrap();
+        }
+        assert!(spool.drain().is_empty());
+        assert_eq!(spool.read(0, 100).unwrap(), b"first second third");
+        assert_eq!(spool.read(6, 6).unwrap(), b"second");
+        assert!(spool.read(18, 6).unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_over_the_limit_is_counted_and_noted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, mut writer) = io::pipe().unwrap();
+        let mut spool = Spool::new(pipe, folder.path().join("out"), 4, None).unwrap();
+        writer.write_all(b"12345").unwrap();
+        assert!(matches!(spool.drain().as_slice(), [Note::OverLimit]));
+        writer.write_all(b"678").unwrap();
+        assert!(spool.drain().is_empty());
+        assert_eq!((spool.seen(), spool.truncated()), (8, true));
+        assert_eq!(spool.read(0, 100).unwrap(), b"1234");
     }
 }

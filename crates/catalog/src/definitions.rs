@@ -1,0 +1,348 @@
+//! Definitions of benchmarks: those that come with the program, and the user's own over them.
+//!
+//! A definition's name is its file's. It is read and its parsers are compiled when somebody asks for it, so
+//! that looking one up costs one. Refuses: a file whose name and content disagree.
+
+use backsight_model::{
+    Benchmark, BenchmarkName, Document, MetricSamples, Problem, StepRecord, Unreadable,
+};
+use indexmap::IndexMap;
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use crate::samples::{NoSamples, Parsers};
+
+/// Name and text of each definition that comes with the program.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
+
+/// What is wrong with the catalogue.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum CatalogError {
+    /// A fault in a definition.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Problem(#[from] Problem),
+    /// A file that can't be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// A folder that can't be read.
+    #[error("can't read the folder of definitions {}: {cause}", path.display())]
+    #[diagnostic(help("name a folder that has NAME.toml files, one a benchmark"))]
+    Folder {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// A file whose name can't be a benchmark's.
+    #[error("{} can't be a definition", path.display())]
+    #[diagnostic(help(
+        "call the file after its benchmark: 1 to 64 characters out of A-Z a-z 0-9 . _ + -, then .toml"
+    ))]
+    FileName {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// One benchmark's definition.
+#[derive(Debug)]
+pub struct Definition {
+    /// What it says.
+    pub benchmark: Benchmark,
+    /// Its text; the document's name says where it comes from.
+    pub document: Document,
+    /// How samples are found in the output.
+    pub parsers: Parsers,
+}
+
+impl Definition {
+    fn read(name: &BenchmarkName, document: &Document) -> Result<Self, Problem> {
+        let benchmark = Benchmark::read(document)?;
+        if *benchmark.name != *name {
+            return Err(document.problem(
+                benchmark.name.span(),
+                format!(
+                    "this benchmark is called `{}`, and its file `{name}.toml`",
+                    benchmark.name
+                ),
+                "here",
+                Some("give both the same name".into()),
+            ));
+        }
+        let parsers = Parsers::compile(&benchmark, document)?;
+        Ok(Self {
+            benchmark,
+            document: document.clone(),
+            parsers,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    document: Document,
+    definition: OnceLock<Definition>,
+}
+
+impl Entry {
+    fn new(document: Document) -> Self {
+        Self {
+            document,
+            definition: OnceLock::new(),
+        }
+    }
+}
+
+/// The definitions at hand, by name.
+#[derive(Debug)]
+pub struct Catalog {
+    entries: IndexMap<BenchmarkName, Entry>,
+}
+
+impl Catalog {
+    /// The definitions that come with the program, and over them those of these folders: the later folder
+    /// wins. A definition is every `NAME.toml` right in a folder whose name doesn't start with a dot.
+    ///
+    /// # Errors
+    /// A folder or a file that can't be read, or a file whose name can't be a benchmark's.
+    pub fn load(folders: &[PathBuf]) -> Result<Self, CatalogError> {
+        let mut catalog = Self {
+            entries: IndexMap::new(),
+        };
+        for (name, text) in BUILT_IN {
+            catalog.put(
+                Path::new(name),
+                Document::new(format!("catalogue: {name}.toml"), *text),
+            )?;
+        }
+        for folder in folders {
+            for file in definition_files(folder)? {
+                let document = Document::open(&file)?;
+                catalog.put(&file.with_extension(""), document)?;
+            }
+        }
+        catalog.entries.sort_unstable_keys();
+        Ok(catalog)
+    }
+
+    /// A catalogue of these definitions and no others, named as they say: those of a study that goes on.
+    ///
+    /// # Errors
+    /// A definition that is at fault.
+    pub fn of_documents(documents: Vec<Document>) -> Result<Self, CatalogError> {
+        let mut entries = IndexMap::new();
+        for document in documents {
+            let name = Benchmark::read(&document)?.name.into_inner();
+            entries.insert(name, Entry::new(document));
+        }
+        Ok(Self { entries })
+    }
+
+    fn put(&mut self, stem: &Path, document: Document) -> Result<(), CatalogError> {
+        let name = stem.file_name().and_then(|name| name.to_str());
+        let name = name.and_then(|name| BenchmarkName::new(name).ok());
+        let name = name.ok_or_else(|| CatalogError::FileName {
+            path: document.name.clone().into(),
+        })?;
+        self.entries.insert(name, Entry::new(document));
+        Ok(())
+    }
+
+    /// The names of all definitions, in the order of the alphabet.
+    pub fn names(&self) -> Vec<BenchmarkName> {
+        self.entries.keys().cloned().collect()
+    }
+
+    /// The definition of this name, if there is one.
+    ///
+    /// # Errors
+    /// The definition is at fault: it isn't one, or a jq program or a regular expression in it is none.
+    pub fn find(&self, name: &BenchmarkName) -> Result<Option<&Definition>, CatalogError> {
+        let Some(entry) = self.entries.get(name) else {
+            return Ok(None);
+        };
+        if let Some(definition) = entry.definition.get() {
+            return Ok(Some(definition));
+        }
+        let definition = Definition::read(name, &entry.document)?;
+        Ok(Some(entry.definition.get_or_init(|| definition)))
+    }
+
+    /// The samples of a trial of this benchmark, out of what its steps printed and used.
+    ///
+    /// # Errors
+    /// There is no such benchmark, its definition is at fault, or a metric isn't in the output.
+    pub fn samples(
+        &self,
+        name: &BenchmarkName,
+        steps: &[StepRecord],
+    ) -> Result<Vec<MetricSamples>, NoSamples> {
+        let definition = self
+            .find(name)?
+            .ok_or_else(|| NoSamples::Unknown(name.clone()))?;
+        Ok(definition.parsers.samples(steps)?)
+    }
+}
+
+fn definition_files(folder: &Path) -> Result<Vec<PathBuf>, CatalogError> {
+    let fault = |cause| CatalogError::Folder {
+        path: folder.to_owned(),
+        cause,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(fault)? {
+        let file = entry.map_err(fault)?.path();
+        let hidden = file
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        if !hidden
+            && file
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+        {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const OWN: &str = "name = 'ping-rtt'\nabout = 'mine'\nroles = ['a']\n[a]\nrun = 'x'\n[metric.m]\nunit = 's'\nbetter = 'lower'\njson = '.a'\n";
+
+    fn name(text: &str) -> BenchmarkName {
+        BenchmarkName::new(text).unwrap()
+    }
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    #[test]
+    fn every_definition_that_comes_with_the_program_is_sound() {
+        let catalog = Catalog::load(&[]).unwrap();
+        assert_eq!(catalog.names().len(), BUILT_IN.len());
+        assert!(catalog.names().is_sorted());
+        for benchmark in catalog.names() {
+            let definition = catalog.find(&benchmark).unwrap().unwrap();
+            assert_eq!(
+                definition.document.name,
+                format!("catalogue: {benchmark}.toml")
+            );
+        }
+    }
+
+    #[test]
+    fn a_later_folder_lies_over_an_earlier_one_and_both_over_ours() {
+        let first = folder(&[
+            ("ping-rtt.toml", OWN),
+            ("new.toml", &OWN.replace("ping-rtt", "new")),
+        ]);
+        let second = folder(&[
+            ("ping-rtt.toml", &OWN.replace("mine", "mine too")),
+            (".hidden.toml", "?"),
+            ("README.md", "?"),
+        ]);
+        let catalog = Catalog::load(&[first.path().into(), second.path().into()]).unwrap();
+        let own = catalog.find(&name("ping-rtt")).unwrap().unwrap();
+        assert_eq!(own.benchmark.about, "mine too");
+        assert_eq!(
+            own.document.name,
+            second.path().join("ping-rtt.toml").display().to_string()
+        );
+        assert_eq!(
+            catalog.find(&name("new")).unwrap().unwrap().benchmark.about,
+            "mine"
+        );
+        assert_eq!(catalog.names().len(), BUILT_IN.len() + 1);
+        assert!(catalog.find(&name("iperf3-tcp")).unwrap().is_some());
+        assert!(catalog.find(&name("iperf4")).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_definition_at_fault_is_told_before_anything_runs_and_only_to_who_asks_for_it() {
+        let folder = folder(&[
+            (
+                "a.toml",
+                &OWN.replace("ping-rtt", "a").replace(".a", ".a |"),
+            ),
+            ("b.toml", OWN),
+            ("c.toml", "name = "),
+        ]);
+        let catalog = Catalog::load(&[folder.path().into()]).unwrap();
+        assert!(catalog.find(&name("ping-rtt")).is_ok());
+        let fault = |which: &str| match catalog.find(&name(which)).unwrap_err() {
+            CatalogError::Problem(problem) => (problem.place(), problem.to_string()),
+            other => panic!("{other}"),
+        };
+        assert_eq!(fault("a").0, (9, 13));
+        assert_eq!(fault("b").0, (1, 8));
+        assert!(
+            fault("b")
+                .1
+                .contains("called `ping-rtt`, and its file `b.toml`"),
+            "{}",
+            fault("b").1
+        );
+        assert_eq!(fault("c").0.0, 1);
+        assert!(matches!(
+            catalog.samples(&name("a"), &[]),
+            Err(NoSamples::Definition(_))
+        ));
+        assert!(matches!(
+            catalog.samples(&name("zzz"), &[]),
+            Err(NoSamples::Unknown(_))
+        ));
+    }
+
+    #[test]
+    fn folders_and_files_that_cannot_be_read_are_errors() {
+        let missing = Catalog::load(&["/nonexistent/benchmarks".into()]).unwrap_err();
+        assert!(
+            missing.to_string().contains("/nonexistent/benchmarks"),
+            "{missing}"
+        );
+        let named = folder(&[("not a name.toml", OWN)]);
+        assert!(matches!(
+            Catalog::load(&[named.path().into()]),
+            Err(CatalogError::FileName { .. })
+        ));
+        let binary = folder(&[]);
+        fs::write(binary.path().join("x.toml"), b"\xff\xfe").unwrap();
+        assert!(matches!(
+            Catalog::load(&[binary.path().into()]),
+            Err(CatalogError::Unreadable(_))
+        ));
+    }
+
+    #[test]
+    fn a_study_that_goes_on_has_its_own_definitions_and_no_others() {
+        let document = Document::new("of the study", OWN);
+        let catalog = Catalog::of_documents(vec![document.clone()]).unwrap();
+        assert_eq!(catalog.names(), [name("ping-rtt")]);
+        assert_eq!(
+            catalog.find(&name("ping-rtt")).unwrap().unwrap().document,
+            document
+        );
+        assert!(Catalog::of_documents(vec![Document::new("x", "name = 3")]).is_err());
+    }
+
+    #[test]
+    fn a_catalogue_can_be_shared_between_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Catalog>();
+    }
+}

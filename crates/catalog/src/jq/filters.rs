@@ -1,0 +1,187 @@
+//! The filters that a metric's program can call: jq's, and ours under and over them.
+//!
+//! Refuses: sums and products that grow without end, and documents in texts that nest without end.
+
+use jaq_core::{
+    Bind, DataT, Error, Exn, Lut, Native, ValR,
+    box_iter::box_once,
+    data::HasLut,
+    load::parse::{Def, Term},
+    native::{Fun, bome, v},
+};
+use jaq_json::{Num, Val};
+use jaq_std::ValT as _;
+use std::{cell::Cell, sync::LazyLock};
+
+use super::rewriting::Rewriting;
+
+/// Largest text in bytes, and longest array, that a program may put together.
+const LARGEST: usize = 64 * 1024 * 1024;
+
+/// Names of our own filters. No program can say them: they aren't identifiers.
+pub const STEP: &str = "!step";
+pub const TURN: &str = "!turn";
+pub const ADD: &str = "!add";
+pub const MULTIPLY: &str = "!multiply";
+const FROM_JSON: &str = "!fromjson";
+
+/// The kind of data that a run has.
+pub struct Counted;
+
+/// The data of a run: the compiled filters, and what is left to pay with.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// The compiled filters.
+    pub lut: &'a Lut<Counted>,
+    /// What is left.
+    pub purse: &'a Purse,
+}
+
+/// What a program can pay with.
+pub struct Purse {
+    /// Steps left.
+    pub steps: Cell<u64>,
+    /// Turns left.
+    pub turns: Cell<u64>,
+}
+
+impl Purse {
+    /// Whether the program has taken more than it may.
+    pub fn is_empty(&self) -> bool {
+        self.steps.get() == 0 || self.turns.get() == 0
+    }
+}
+
+impl DataT for Counted {
+    type V<'a> = Val;
+    type Data<'a> = Run<'a>;
+}
+
+impl<'a> HasLut<'a, Counted> for Run<'a> {
+    fn lut(&self) -> &'a Lut<Counted> {
+        self.lut
+    }
+}
+
+impl Run<'_> {
+    fn step(&self) -> Result<(), Error<Val>> {
+        pay(&self.purse.steps)
+    }
+
+    fn turn(&self) -> Result<(), Error<Val>> {
+        pay(&self.purse.turns)
+    }
+}
+
+fn pay(left: &Cell<u64>) -> Result<(), Error<Val>> {
+    left.set(left.get().saturating_sub(1));
+    if left.get() == 0 {
+        Err(Error::str("too many steps"))
+    } else {
+        Ok(())
+    }
+}
+
+/// jq's own definitions, rewritten like every program. Ours come first where jq's are native filters that
+/// may go on for ever or nest without end.
+pub static PRELUDE: LazyLock<Vec<Def<&'static str>>> = LazyLock::new(|| {
+    const RANGE: &str = "def range($from; $to; $by): $from | def rec: \
+        if ($by > 0 and . < $to) or ($by < 0 and . > $to) or ($by == 0 and . != $to) \
+        then ., (. + $by | rec) else {}[] end; rec;";
+    let range = jaq_core::load::parse(RANGE, |p| p.defs()).unwrap_or_default();
+    let from_json = Def {
+        name: "fromjson",
+        args: Vec::new(),
+        body: Term::Call(FROM_JSON, Vec::new()),
+    };
+    range
+        .into_iter()
+        .chain(jaq_core::defs())
+        .chain(jaq_std::defs())
+        .chain([from_json])
+        .chain(jaq_json::defs())
+        .filter_map(|definition| Rewriting::of_prelude().definition(definition).ok())
+        .collect()
+});
+
+/// Names of the native filters, for "did you mean".
+pub static NATIVE: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    filters()
+        .map(|(name, _, _)| name)
+        .filter(|name| !name.starts_with('!'))
+        .collect()
+});
+
+/// All native filters.
+pub fn filters() -> impl Iterator<Item = Fun<Counted>> {
+    // A filter that pays and passes its input on, wherever a filter can stand.
+    macro_rules! paying {
+        ($pay:ident) => {
+            Native::<Counted>::new(|cv| bome(cv.0.data().$pay().map(|()| cv.1)))
+                .with_paths(|cv| box_once(cv.0.data().$pay().map(|()| cv.1).map_err(Exn::from)))
+                .with_update(|cv, update| match cv.0.data().$pay() {
+                    Ok(()) => update(cv.1),
+                    Err(error) => box_once(Err(error.into())),
+                })
+        };
+    }
+    let add = Native::<Counted>::new(|mut cv| {
+        let (right, left) = (cv.0.pop_var(), cv.0.pop_var());
+        bome(add(left, right))
+    });
+    let multiply = Native::<Counted>::new(|mut cv| {
+        let (right, left) = (cv.0.pop_var(), cv.0.pop_var());
+        bome(multiply(left, right))
+    });
+    let from_json = Native::<Counted>::new(|cv| bome(from_json(&cv.1)));
+    let none: fn() -> Box<[Bind]> = || Box::new([]);
+    let ours = [
+        (STEP, none(), paying!(step)),
+        (TURN, none(), paying!(turn)),
+        (ADD, v(2), add),
+        (MULTIPLY, v(2), multiply),
+        (FROM_JSON, none(), from_json),
+    ];
+    ours.into_iter()
+        .chain(jaq_core::funs())
+        .chain(jaq_std::funs())
+        .chain(jaq_json::funs())
+}
+
+fn size(value: &Val) -> usize {
+    match value {
+        Val::BStr(bytes) | Val::TStr(bytes) => bytes.len(),
+        Val::Arr(array) => array.len(),
+        Val::Obj(object) => object.len(),
+        Val::Null | Val::Bool(_) | Val::Num(_) => 0,
+    }
+}
+
+/// Whole numbers of any length would grow without end: past 64 bits they go on as floating-point numbers.
+fn in_a_word(value: Val) -> Val {
+    match &value {
+        Val::Num(Num::BigInt(_)) => value.as_f64().map_or(Val::Null, Val::from),
+        _ => value,
+    }
+}
+
+fn add(left: Val, right: Val) -> ValR<Val> {
+    if size(&left).saturating_add(size(&right)) > LARGEST {
+        return Err(Error::str("the sum is too large"));
+    }
+    (left + right).map(in_a_word)
+}
+
+fn multiply(left: Val, right: Val) -> ValR<Val> {
+    if left.as_bytes().is_some() || right.as_bytes().is_some() {
+        return Err(Error::str("a text can't be multiplied here"));
+    }
+    (left * right).map(in_a_word)
+}
+
+fn from_json(value: &Val) -> ValR<Val> {
+    let text = value
+        .as_bytes()
+        .ok_or_else(|| Error::typ(value.clone(), "string"))?;
+    serde_json::from_slice(text).map_err(|error| Error::str(format_args!("not JSON: {error}")))
+}

@@ -1,0 +1,278 @@
+//! Samples out of plain text: regular expressions and columns.
+//!
+//! The text is bytes: what a program printed needn't be UTF-8. `^` and `$` match at the ends of lines. The
+//! groups of an expression are `value` (the number), perhaps `unit` (converted into the metric's) and
+//! perhaps `per` (the number is divided by it: events ÷ seconds).
+//!
+//! Refuses: expressions without a value, and groups with any other name.
+
+use backsight_model::{Unit, did_you_mean};
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::samples::MOST_SAMPLES;
+
+/// Names of groups that mean something.
+const GROUPS: &[&str] = &["value", "unit", "per"];
+
+/// A mistake in an expression, and perhaps a way out.
+pub type Mistake = (String, Option<String>);
+
+/// Why a match gave no number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoNumber {
+    /// This text isn't a number.
+    NotANumber(String),
+    /// This number isn't finite, or is divided by nothing.
+    NotFinite,
+    /// This unit can't become the metric's.
+    Unit(String),
+    /// A line that was picked has only so many fields.
+    Fields(usize),
+    /// More matches than anybody needs.
+    TooMany,
+}
+
+/// A regular expression with its groups.
+#[derive(Debug)]
+pub struct Expression(Regex);
+
+impl Expression {
+    /// The expression that this text writes.
+    pub fn compile(source: &str) -> Result<Self, Mistake> {
+        let regex = regex(source)?;
+        let mut has_value = false;
+        for name in regex.capture_names().flatten() {
+            has_value |= name == "value";
+            if !GROUPS.contains(&name) {
+                return Err((
+                    format!("the group `{name}` has no meaning: expected `value`, `unit` or `per`"),
+                    did_you_mean(name, GROUPS.iter().copied()),
+                ));
+            }
+        }
+        if !has_value {
+            return Err((
+                "this expression doesn't say which part is the value".into(),
+                Some(r"name a group: (?<value>[\d.]+)".into()),
+            ));
+        }
+        Ok(Self(regex))
+    }
+
+    /// The numbers of all matches, in this unit.
+    pub fn numbers(&self, text: &[u8], unit: Unit) -> Result<Vec<f64>, NoNumber> {
+        let mut numbers = Vec::new();
+        for groups in self.0.captures_iter(text) {
+            let Some(value) = groups.name("value") else {
+                continue;
+            };
+            let mut number = number(value.as_bytes())?;
+            if let Some(per) = groups.name("per") {
+                number /= self::number(per.as_bytes())?;
+            }
+            if let Some(written) = groups.name("unit") {
+                let written = String::from_utf8_lossy(written.as_bytes());
+                let factor = Unit::parse(&written)
+                    .ok()
+                    .and_then(|written| written.in_terms_of(unit));
+                number *= factor.ok_or_else(|| NoNumber::Unit(beginning(&written)))?;
+            }
+            push(&mut numbers, number)?;
+        }
+        Ok(numbers)
+    }
+}
+
+/// A field of the lines that match.
+#[derive(Debug)]
+pub struct Field {
+    line: Regex,
+    /// From 0.
+    index: usize,
+}
+
+impl Field {
+    /// The field with this number, from 1, of the lines that match.
+    pub fn compile(line: &str, number: std::num::NonZeroUsize) -> Result<Self, Mistake> {
+        Ok(Self {
+            line: regex(line)?,
+            index: number.get() - 1,
+        })
+    }
+
+    /// The numbers in the field of all lines that match.
+    pub fn numbers(&self, text: &[u8]) -> Result<Vec<f64>, NoNumber> {
+        let mut numbers = Vec::new();
+        for line in text
+            .split(|byte| *byte == b'\n')
+            .filter(|line| self.line.is_match(line))
+        {
+            let mut fields = line
+                .split(u8::is_ascii_whitespace)
+                .filter(|field| !field.is_empty());
+            let field = fields.nth(self.index).ok_or_else(|| {
+                let all = line
+                    .split(u8::is_ascii_whitespace)
+                    .filter(|field| !field.is_empty());
+                NoNumber::Fields(all.count())
+            })?;
+            push(&mut numbers, number(field)?)?;
+        }
+        Ok(numbers)
+    }
+}
+
+fn regex(source: &str) -> Result<Regex, Mistake> {
+    RegexBuilder::new(source)
+        .multi_line(true)
+        .build()
+        .map_err(|error| {
+            let text = error.to_string();
+            // A syntax error is drawn over several lines; the last says what it is.
+            let last = text.lines().last().unwrap_or_default();
+            let why = last.strip_prefix("error: ").unwrap_or(last);
+            (format!("this isn't a regular expression: {why}"), None)
+        })
+}
+
+fn number(text: &[u8]) -> Result<f64, NoNumber> {
+    let number = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.trim().parse::<f64>().ok());
+    number.ok_or_else(|| NoNumber::NotANumber(beginning(&String::from_utf8_lossy(text))))
+}
+
+fn push(numbers: &mut Vec<f64>, number: f64) -> Result<(), NoNumber> {
+    if !number.is_finite() {
+        return Err(NoNumber::NotFinite);
+    }
+    if numbers.len() == MOST_SAMPLES {
+        return Err(NoNumber::TooMany);
+    }
+    numbers.push(number);
+    Ok(())
+}
+
+fn beginning(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn unit(text: &str) -> Unit {
+        Unit::parse(text).unwrap()
+    }
+
+    fn numbers(source: &str, text: &str, unit_text: &str) -> Result<Vec<f64>, NoNumber> {
+        Expression::compile(source)
+            .unwrap()
+            .numbers(text.as_bytes(), unit(unit_text))
+    }
+
+    #[test]
+    fn every_match_is_a_number_in_the_metrics_unit() {
+        let text = "a=1.5 ms\nb=2 ms\na=250 us\n";
+        assert_eq!(
+            numbers(r"^a=(?<value>[\d.]+) (?<unit>\w+)$", text, "ms"),
+            Ok(vec![1.5, 0.25])
+        );
+        assert_eq!(
+            numbers(r"(?<value>[\d.]+) (?<unit>ms)", text, "s"),
+            Ok(vec![0.0015, 0.002])
+        );
+        assert_eq!(numbers("c=(?<value>.*)", text, "s"), Ok(vec![]));
+    }
+
+    #[test]
+    fn a_number_is_divided_by_the_group_per() {
+        let text = "time: 2.5s\nevents: 10\n";
+        let source = r"time: (?<per>[\d.]+)s\s+events: (?<value>\d+)";
+        assert_eq!(numbers(source, text, "events/s"), Ok(vec![4.0]));
+        assert_eq!(
+            numbers(source, "time: 0s\nevents: 3", "events/s"),
+            Err(NoNumber::NotFinite)
+        );
+    }
+
+    #[test]
+    fn what_is_no_finite_number_is_refused() {
+        let of = |text: &str| numbers("x=(?<value>.*)", text, "s");
+        assert_eq!(of("x=fast"), Err(NoNumber::NotANumber("fast".into())));
+        assert_eq!(of("x=1,5"), Err(NoNumber::NotANumber("1,5".into())));
+        assert_eq!(of("x="), Err(NoNumber::NotANumber(String::new())));
+        for endless in ["nan", "-inf", "infinity", "1e999"] {
+            assert_eq!(
+                of(&format!("x={endless}")),
+                Err(NoNumber::NotFinite),
+                "{endless}"
+            );
+        }
+        let with_unit = |text| numbers(r"x=(?<value>\d+) (?<unit>\S+)", text, "s");
+        assert_eq!(with_unit("x=1 B"), Err(NoNumber::Unit("B".into())));
+        assert_eq!(
+            with_unit("x=1 parsec"),
+            Err(NoNumber::Unit("parsec".into()))
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_searched_all_the_same() {
+        let expression = Expression::compile(r"x=(?<value>\d+)").unwrap();
+        assert_eq!(
+            expression.numbers(b"\xff\xfe\0x=7\xff", unit("s")),
+            Ok(vec![7.0])
+        );
+    }
+
+    #[test]
+    fn a_field_is_counted_from_one_between_white_space() {
+        let field = |number, text: &str| {
+            let number = std::num::NonZeroUsize::new(number).unwrap();
+            Field::compile(r"^cpu\d", number)
+                .unwrap()
+                .numbers(text.as_bytes())
+        };
+        let text = "cpu  1 2\ncpu0   3\t4\r\n  cpu1 9 9\ncpu2 5 6";
+        assert_eq!(field(2, text), Ok(vec![3.0, 5.0]));
+        assert_eq!(field(3, text), Ok(vec![4.0, 6.0]));
+        assert_eq!(field(4, text), Err(NoNumber::Fields(3)));
+        assert_eq!(field(1, text), Err(NoNumber::NotANumber("cpu0".into())));
+    }
+
+    #[test]
+    fn more_matches_than_anybody_needs_are_refused() {
+        let text = "1\n".repeat(MOST_SAMPLES + 1);
+        assert_eq!(numbers(r"(?<value>\d)", &text, "s"), Err(NoNumber::TooMany));
+    }
+
+    #[test]
+    fn mistakes_in_expressions_say_what_they_are() {
+        let mistake = |source: &str| Expression::compile(source).unwrap_err();
+        assert!(
+            mistake("(?<value>").0.contains("unclosed"),
+            "{:?}",
+            mistake("(?<value>")
+        );
+        assert_eq!(mistake("(?<vaule>x)").1.unwrap(), "did you mean `value`?");
+        assert!(mistake(r"\d+").0.contains("which part"));
+        assert!(
+            mistake(r"(?<value>\d{1000}{1000})").0.contains("size"),
+            "{:?}",
+            mistake(r"(?<value>\d{1000}{1000})")
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_end_in_numbers_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let expression = Expression::compile(r"(?<value>\S+) (?<unit>\S+)").unwrap();
+            let found = expression.numbers(&bytes, unit("s"));
+            prop_assert!(found.is_err() || found.unwrap().iter().all(|number| number.is_finite()));
+            let field = Field::compile("", std::num::NonZeroUsize::MIN).unwrap().numbers(&bytes);
+            prop_assert!(field.is_err() || field.unwrap().iter().all(|number| number.is_finite()));
+        }
+    }
+}

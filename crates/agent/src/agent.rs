@@ -24,7 +24,7 @@ use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, Step, StepId};
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
-use crate::{PROTOCOL, clocks, facts, procs, wire};
+use crate::{PROTOCOL, clocks, facts, mark, procs, wire};
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
@@ -116,17 +116,22 @@ fn obey_all_signals() {
 
 fn ground() -> Result<Ground, ServeError> {
     let unique = format!("{}-{:016x}", std::process::id(), random()?);
-    let folder = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let folder =
-        std::path::absolute(folder)?.join(format!("backsight-{}-{unique}", nix::unistd::getuid()));
+    let folders = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let folders = std::path::absolute(folders)?;
+    mark::sweep_the_dead(&folders);
+    let folder = folders.join(format!("{}{unique}", mark::folder_prefix()));
     // Made by us or not at all: nobody can have put something in our way.
     let made = DirBuilder::new().mode(0o700).create(&folder);
     made.map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
     let mark = format!("backsight-{unique}");
+    let cgroup = Cgroup::join(&mark).ok();
+    let alive = mark::show_life(&folder, cgroup.as_ref().map(Cgroup::root))
+        .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
     Ok(Ground {
-        cgroup: Cgroup::join(&mark).ok(),
+        cgroup,
         mark,
         folder,
+        _alive: alive,
         reaper: Arc::default(),
     })
 }

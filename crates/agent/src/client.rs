@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
+use std::fs::File;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -21,7 +22,7 @@ use tonic::{Code, Status, Streaming};
 use crate::clocks;
 use crate::proto::{self, agent_client::AgentClient};
 use crate::step::{BeginTrial, Finished, Hello, Step, StepEvent, StepId, TrialBegun, TrialEnded};
-use crate::{PROTOCOL, wire};
+use crate::{PROTOCOL, mark, wire};
 
 /// How often an agent is asked whether it is still there.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -111,6 +112,8 @@ pub struct Client {
     calls: AgentClient<Channel>,
     hello: Arc<Hello>,
     gone: watch::Receiver<()>,
+    /// What the agent leaves if it dies is ours to sweep.
+    _ours: Arc<Option<File>>,
 }
 
 impl Client {
@@ -142,7 +145,13 @@ impl Client {
                 });
             }
             let hello = Arc::new(wire::hello(reply)?);
-            Ok(Self { calls, hello, gone })
+            let ours = Arc::new(mark::keep(&hello.mark));
+            Ok(Self {
+                calls,
+                hello,
+                gone,
+                _ours: ours,
+            })
         };
         match timeout(limit, greeting).await {
             Ok(greeted) => greeted,

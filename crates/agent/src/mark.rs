@@ -1,10 +1,16 @@
 //! What is left of an agent that died or was stopped, and how it is removed.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::procs::Process;
@@ -92,13 +98,76 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
     swept.killed = killed.into_iter().collect();
 }
 
+/// The file in an agent's folder that the agent and its conductor keep locked for as long as they live, each by a lock
+/// that it shares. It says where the agent's cgroup is.
+const ALIVE: &str = "alive";
+
+/// Shows others that the agent with this folder lives, until the file is dropped or the process ends, however it ends.
+///
+/// # Errors
+///
+/// The system's.
+pub(crate) fn show_life(folder: &Path, cgroup: Option<&Path>) -> io::Result<File> {
+    let hidden = folder.join("alive.new");
+    let mut file = File::create_new(&hidden)?;
+    flock(&file, FlockOperation::NonBlockingLockShared)?;
+    file.write_all(cgroup.map_or(&[][..], |path| path.as_os_str().as_bytes()))?;
+    // It is never seen unlocked while we live.
+    fs::rename(hidden, folder.join(ALIVE))?;
+    Ok(file)
+}
+
+/// Keeps others from sweeping after this agent, for as long as the file is there: a conductor wants to read what the
+/// steps of a killed agent had written. None: the folder is not on this machine, or gone.
+pub(crate) fn keep(mark: &AgentMark) -> Option<File> {
+    let here = clocks::boot_id().is_some_and(|boot| boot == mark.boot_id);
+    let file = File::open(mark.folder.join(ALIVE)).ok().filter(|_| here)?;
+    flock(&file, FlockOperation::NonBlockingLockShared).ok()?;
+    Some(file)
+}
+
+/// The name of an agent's folder, up to what its mark has too.
+pub(crate) fn folder_prefix() -> String {
+    format!("backsight-{}-", nix::unistd::getuid())
+}
+
+/// Sweeps after the agents that had their folders here, of this user, and died with nobody to do it: killed together
+/// with their conductor. What they had started would run for ever.
+pub(crate) fn sweep_the_dead(folders: &Path) {
+    let uid = nix::unistd::getuid().as_raw();
+    for entry in fs::read_dir(folders).into_iter().flatten().flatten() {
+        // What another user calls like ours isn't.
+        if entry.metadata().is_ok_and(|folder| folder.is_dir() && folder.uid() == uid) {
+            sweep_if_dead(&entry.path());
+        }
+    }
+}
+
+fn sweep_if_dead(folder: &Path) -> Option<Swept> {
+    let unique = folder.file_name()?.to_str()?.strip_prefix(&folder_prefix())?;
+    let mut alive = File::open(folder.join(ALIVE)).ok()?;
+    // Locked: it lives, or its conductor does, or somebody else sweeps.
+    flock(&alive, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let mut cgroup = Vec::new();
+    alive.read_to_end(&mut cgroup).ok()?;
+    Some(sweep(&AgentMark {
+        mark: format!("backsight-{unique}"),
+        // The agent itself is gone, and its number may be another's.
+        pid: 0,
+        start_ticks: u64::MAX,
+        boot_id: clocks::boot_id()?,
+        cgroup: (!cgroup.is_empty()).then(|| OsString::from_vec(cgroup).into()),
+        folder: folder.to_owned(),
+    }))
+}
+
 /// The living processes with the mark in their environment. Those of other users can't be looked into, and can't be
 /// ours.
 fn marked(mark: &str) -> Vec<Process> {
     let variable = format!("{MARK_VARIABLE}={mark}/");
     let bears = |process: &Process| {
         let environment =
-            std::fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+            fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
         environment
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(variable.as_bytes()))

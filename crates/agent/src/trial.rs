@@ -33,6 +33,8 @@ pub(crate) struct Ground {
     pub(crate) folder: PathBuf,
     pub(crate) cgroup: Option<Cgroup>,
     pub(crate) reaper: Arc<Reaper>,
+    /// Shows others that this agent lives.
+    pub(crate) _alive: fs::File,
 }
 
 /// An open trial.

@@ -1,5 +1,7 @@
 //! Real agents, real processes: what a step can do to its host, and what must be left of it.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -1139,6 +1141,31 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
     assert_eq!((swept.left, swept.folder), (vec![], None));
     assert_nothing_left(&mark);
     assert_eq!(sweep(&mark).killed, []);
+}
+
+#[tokio::test]
+async fn what_an_agent_left_that_died_with_its_conductor_is_swept_by_the_next_one() {
+    let folders = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut agent = Process::new(built("agent"));
+        agent.env("TMPDIR", folders.path());
+        Host::of(agent)
+    };
+    let mut host = start().await;
+    let _run = clinging(&host, 1).await;
+    host.signal(Signal::SIGKILL);
+    let _dead = host.process.wait().await.unwrap();
+    let mark = host.mark();
+
+    // Its conductor lives and may still want what is there.
+    start().await.close().await;
+    assert!(mark.folder.exists() && !marked(&mark).is_empty());
+
+    let Host { client, .. } = host;
+    drop((client, _run));
+    start().await.close().await;
+    assert_nothing_left(&mark);
+    assert_eq!(std::fs::read_dir(folders.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]

@@ -160,37 +160,23 @@ impl Side {
 
     /// The nesting as counts and means need it: layouts of boots of trials of samples.
     pub(crate) fn nested(&self) -> Vec<Vec<Vec<Vec<f64>>>> {
-        let mut layouts: Vec<(u64, Vec<(u64, Vec<(u64, Vec<f64>)>)>)> = Vec::new();
-        let mut order: Vec<usize> = (0..self.placed.len()).collect();
-        order.sort_by_key(|&i| {
-            (
-                self.placed[i].layout,
-                self.placed[i].boot,
-                self.placed[i].trial,
-            )
-        });
-        for i in order {
-            let p = self.placed[i];
-            let boots = entry(&mut layouts, p.layout);
-            let trials = entry(boots, p.boot);
-            entry(trials, p.trial).push(p.value);
-        }
-        let strip =
-            |trials: Vec<(u64, Vec<f64>)>| trials.into_iter().map(|(_, samples)| samples).collect();
-        let boots = |boots: Vec<(u64, Vec<(u64, Vec<f64>)>)>| {
-            boots.into_iter().map(|(_, trials)| strip(trials)).collect()
-        };
-        layouts.into_iter().map(|(_, inner)| boots(inner)).collect()
+        let mut order: Vec<&Placed> = self.placed.iter().collect();
+        order.sort_by_key(|p| (p.layout, p.boot, p.trial));
+        let layouts = order.chunk_by(|a, b| a.layout == b.layout);
+        layouts
+            .map(|layout| {
+                let boots = layout.chunk_by(|a, b| a.boot == b.boot);
+                boots
+                    .map(|boot| {
+                        let trials = boot.chunk_by(|a, b| a.trial == b.trial);
+                        trials
+                            .map(|trial| trial.iter().map(|p| p.value).collect())
+                            .collect()
+                    })
+                    .collect()
+            })
+            .collect()
     }
-}
-
-/// The last entry if it has this key, else a new one: for keys that come sorted.
-fn entry<T: Default>(entries: &mut Vec<(u64, T)>, key: u64) -> &mut T {
-    if entries.last().is_none_or(|(last, _)| *last != key) {
-        entries.push((key, T::default()));
-    }
-    let last = entries.len() - 1;
-    &mut entries[last].1
 }
 
 /// Samples, trials or boots of one mean.

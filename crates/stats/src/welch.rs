@@ -37,13 +37,17 @@ pub struct Welch {
 /// # Errors
 /// [`Undefined::TooFew`] if a side has fewer than two samples; [`Undefined::NoSpread`] if neither side varies.
 pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<Welch, Undefined> {
-    let (base, new) = (Mean::of(base)?, Mean::of(new)?);
+    compare(&Mean::of(base)?, &Mean::of(new)?, confidence)
+}
+
+/// Compares two means with their standard errors.
+pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result<Welch, Undefined> {
     let error = base.error.hypot(new.error);
     if error == 0.0 {
         return Err(Undefined::NoSpread);
     }
     let difference = finite(new.mean - base.mean)?;
-    let degrees_of_freedom = satterthwaite(&base, &new, 1.0);
+    let degrees_of_freedom = satterthwaite(base, new, 1.0);
     let reach = t_quantile(confidence, degrees_of_freedom) * error;
     let t = difference / error;
     let ratio = crate::ratio(base.mean, new.mean);
@@ -54,7 +58,7 @@ pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<We
             high: finite(difference + reach)?,
         },
         ratio,
-        ratio_interval: ratio.and_then(|ratio| fieller(&base, &new, ratio, confidence)),
+        ratio_interval: ratio.and_then(|ratio| fieller(base, new, ratio, confidence)),
         t,
         degrees_of_freedom,
         p: two_sided_p(t, degrees_of_freedom),
@@ -62,10 +66,12 @@ pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<We
 }
 
 /// A mean with its standard error.
-struct Mean {
-    mean: f64,
-    error: f64,
-    n: f64,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mean {
+    pub mean: f64,
+    pub error: f64,
+    /// Independent samples that it is worth; more than one.
+    pub n: f64,
 }
 
 impl Mean {

@@ -1,0 +1,441 @@
+//! Is it different? One of four answers for two sides of one cell, with the interval that made it be said: better or
+//! worse, no change larger than so much, can't tell yet and about so many more would, not comparable.
+//!
+//! The last is not said here: environments, parameters and units are known above. Refuses a bare number.
+
+use serde::Serialize;
+
+use crate::distributions::t_quantile;
+use crate::modes::share_p;
+use crate::order::{corrected, inflation_of_mean, raw_autocorrelation};
+use crate::welch::{Mean, Welch, compare};
+use crate::{
+    Better, Confidence, Drift, Interval, Level, MannWhitney, NotSamples, Samples, Side, TwoModes,
+    Undefined, Units, WarmUp, difference_percent, drift, mann_whitney, outliers, two_modes,
+    warm_up,
+};
+
+/// What is asked of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Question {
+    /// Which direction of the metric is better.
+    pub better: Better,
+    /// The change, in percent of the base, below which it is no matter: 1% unless asked otherwise.
+    pub margin_percent: f64,
+    /// Of the interval.
+    pub confidence: Confidence,
+}
+
+impl Question {
+    /// The usual question about a metric: a margin of 1% at 95% confidence.
+    #[must_use]
+    pub fn usual(better: Better) -> Self {
+        Question {
+            better,
+            margin_percent: 1.0,
+            confidence: Confidence::USUAL,
+        }
+    }
+}
+
+/// The answer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Outcome {
+    /// The interval of the ratio excludes 1 on the better side, or the better one of two modes became commoner.
+    Better,
+    /// The same on the worse side.
+    Worse,
+    /// The interval lies inside of the margin.
+    NoChange {
+        /// No change larger than this, in percent of the base: the end of the interval further from no change.
+        larger_than_percent: f64,
+    },
+    /// Neither.
+    CannotTell {
+        /// About so many more units (rounds, boots, layouts) on each side would tell, if the difference and the spread
+        /// stay as they are; `None` if the samples give no idea.
+        more: Option<usize>,
+    },
+}
+
+/// The answer with what it stands on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The answer.
+    pub outcome: Outcome,
+    /// The unit of replication. The verdict holds for the levels above it as they were: with [`Level::Trial`] for these
+    /// boots, with [`Level::Boot`] for these layouts.
+    pub level: Level,
+    /// How many units the base has, and the new side.
+    pub units: (usize, usize),
+    /// The base's mean over units.
+    pub base: f64,
+    /// The new side's mean over units.
+    pub new: f64,
+    /// How much better (positive) or worse (negative), in percent of the base.
+    pub percent: Result<f64, Undefined>,
+    /// The interval of `percent`.
+    pub percent_interval: Result<Interval, Undefined>,
+    /// new/base.
+    pub ratio: Result<f64, Undefined>,
+    /// Fieller's interval of the ratio, for clustered and autocorrelated samples: see [`verdict`].
+    pub ratio_interval: Result<Interval, Undefined>,
+    /// The p-value of "the means are equal"; adjust it over a table by [`benjamini_hochberg`](crate::benjamini_hochberg).
+    pub p: Result<f64, Undefined>,
+    /// The rank test of the same units, for the sceptic. It takes them as independent.
+    pub ranks: MannWhitney,
+    /// How much each unit keeps of the deviation of the one before; zero where there are too few to tell.
+    pub kept: f64,
+    /// What the order of measurement tells of the base, and of the new side.
+    pub order: (Order, Order),
+    /// The verdict's ratio and outcome without the leading units that are unlike the rest, if there are such.
+    pub settled: Option<Settled>,
+    /// Two modes, if either side has them.
+    pub modes: Option<Modes>,
+    /// Units far from the bulk, by place: of the base, and of the new side. Named, not removed.
+    pub outliers: (Vec<usize>, Vec<usize>),
+}
+
+/// What the order of measurement tells of one side's units.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Order {
+    /// A beginning that isn't like the rest.
+    pub warm_up: Option<WarmUp>,
+    /// A steady drift of what follows.
+    pub drift: Option<Drift>,
+}
+
+/// The comparison without warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Settled {
+    /// Leading units left out of the base, and of the new side.
+    pub dropped: (usize, usize),
+    /// The answer without them.
+    pub outcome: Outcome,
+    /// The ratio without them.
+    pub ratio: Result<f64, Undefined>,
+    /// Its interval.
+    pub ratio_interval: Result<Interval, Undefined>,
+}
+
+/// Two modes of at least one side, and their shares on both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Modes {
+    /// The modes, of the side that has them most clearly.
+    pub found: TwoModes,
+    /// The share of the base's units above the gap.
+    pub base_high_share: f64,
+    /// The share of the new side's units above the gap.
+    pub new_high_share: f64,
+    /// The p-value of "the shares are equal".
+    pub p: f64,
+}
+
+/// Compares two sides of one cell.
+///
+/// The units are the means of the highest level that *both* sides repeated (Kalibera & Jones 2013: only that level's
+/// spread counts). Their means are compared as in [`welch`](fn@crate::welch), with standard errors that know the units'
+/// autocorrelation: by the variance of the mean of a first-order autoregression whose φ both sides share, if both have at
+/// least eight units in the order of measurement.
+#[must_use]
+pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
+    let level = base.replicated().min(new.replicated());
+    let (base, new) = (base.units_at(level), new.units_at(level));
+    let compared = Compared::of(&base.means, &new.means, question);
+    let order = (Order::of(&base.means), Order::of(&new.means));
+    let (base_units, new_units) = (samples(&base), samples(&new));
+    let modes = Modes::of(&base_units, &new_units);
+    Verdict {
+        outcome: modes
+            .and_then(|modes| modes.outcome(question))
+            .unwrap_or(compared.outcome),
+        level,
+        units: (base.means.len(), new.means.len()),
+        base: compared.base,
+        new: compared.new,
+        percent: difference_percent(compared.base, compared.new, question.better),
+        percent_interval: compared
+            .ratio_interval
+            .map(|ratio| in_percent(ratio, question.better)),
+        ratio: crate::ratio(compared.base, compared.new),
+        ratio_interval: compared.ratio_interval,
+        p: compared.p,
+        ranks: mann_whitney(&base_units, &new_units),
+        kept: compared.kept,
+        order,
+        settled: Settled::of(&base.means, &new.means, order, question),
+        modes,
+        outliers: (outliers(&base_units), outliers(&new_units)),
+    }
+}
+
+/// Means of finite values are finite, and every side has at least one.
+fn samples(units: &Units) -> Samples {
+    match Samples::new(units.means.clone()) {
+        Ok(samples) => samples,
+        Err(NotSamples::Empty | NotSamples::NotFinite { .. }) => {
+            unreachable!("a side has finite samples")
+        }
+    }
+}
+
+fn in_percent(ratio: Interval, better: Better) -> Interval {
+    match better {
+        Better::Higher => Interval {
+            low: 100.0 * ratio.low - 100.0,
+            high: 100.0 * ratio.high - 100.0,
+        },
+        Better::Lower => Interval {
+            low: 100.0 - 100.0 * ratio.high,
+            high: 100.0 - 100.0 * ratio.low,
+        },
+    }
+}
+
+/// Two lists of units, compared.
+struct Compared {
+    base: f64,
+    new: f64,
+    kept: f64,
+    ratio_interval: Result<Interval, Undefined>,
+    p: Result<f64, Undefined>,
+    outcome: Outcome,
+}
+
+impl Compared {
+    fn of(base: &[f64], new: &[f64], question: &Question) -> Self {
+        let kept = shared_autocorrelation(base, new);
+        let (base_mean, new_mean) = (crate::sums::mean(base), crate::sums::mean(new));
+        let welch = mean(base, kept)
+            .and_then(|base| Ok((base, mean(new, kept)?)))
+            .and_then(|(base, new)| compare(&base, &new, question.confidence));
+        let (ratio_interval, p, outcome) = match welch {
+            Ok(welch) => {
+                let fewest = base.len().min(new.len());
+                (
+                    welch.ratio_interval,
+                    Ok(welch.p),
+                    outcome(&welch, fewest, question),
+                )
+            }
+            Err(Undefined::NoSpread) => without_spread(base, new, question),
+            Err(why) => (Err(why), Err(why), Outcome::CannotTell { more: None }),
+        };
+        Compared {
+            base: base_mean,
+            new: new_mean,
+            kept,
+            ratio_interval,
+            p,
+            outcome,
+        }
+    }
+}
+
+/// φ of both sides, from the products of both; zero if either has too few units, or is sorted, so that its order is
+/// not the order of measurement.
+fn shared_autocorrelation(base: &[f64], new: &[f64]) -> f64 {
+    let sorted = |units: &[f64]| units.is_sorted() || units.iter().rev().is_sorted();
+    if sorted(base) || sorted(new) {
+        return 0.0;
+    }
+    match (raw_autocorrelation(base), raw_autocorrelation(new)) {
+        (Ok(of_base), Ok(of_new)) => {
+            let (n, m) = (base.len(), new.len());
+            let raw = (of_base * n as f64 + of_new * m as f64) / (n + m) as f64;
+            corrected(raw, (n + m) / 2)
+        }
+        _ => 0.0,
+    }
+}
+
+/// The mean of units, each of which keeps `kept` of its predecessor's deviation.
+fn mean(units: &[f64], kept: f64) -> Result<Mean, Undefined> {
+    let n = units.len() as f64;
+    if units.len() < 2 {
+        return Err(Undefined::TooFew {
+            needs: 2,
+            has: units.len(),
+        });
+    }
+    let inflation = inflation_of_mean(kept, units.len());
+    let mean = crate::sums::mean(units);
+    // Autocorrelated units lie too close to their own mean: Σ(x − mean)² has the expectation (n − inflation)·σ².
+    let deviation = crate::sums::root_of_squares(units, mean) / (n - inflation).max(1.0).sqrt();
+    Ok(Mean {
+        mean,
+        error: deviation * (inflation / n).sqrt(),
+        n: (n / inflation).max(2.0),
+    })
+}
+
+fn outcome(welch: &Welch, fewest: usize, question: &Question) -> Outcome {
+    let margin = question.margin_percent / 100.0;
+    let Ok(interval) = welch.ratio_interval else {
+        // Without a ratio there is no percentage to be within; a difference may still be seen.
+        return match side_of(welch.difference_interval, 0.0, question.better) {
+            Some(outcome) => outcome,
+            None => Outcome::CannotTell { more: None },
+        };
+    };
+    if let Some(outcome) = side_of(interval, 1.0, question.better) {
+        return outcome;
+    }
+    let furthest = (interval.high - 1.0).max(1.0 - interval.low);
+    if furthest <= margin {
+        return Outcome::NoChange {
+            larger_than_percent: 100.0 * furthest,
+        };
+    }
+    Outcome::CannotTell {
+        more: more(interval, welch, fewest, margin, question.confidence),
+    }
+}
+
+/// On which side of `none` the whole interval lies.
+fn side_of(interval: Interval, none: f64, better: Better) -> Option<Outcome> {
+    let higher = match (interval.low > none, interval.high < none) {
+        (true, _) => true,
+        (_, true) => false,
+        _ => return None,
+    };
+    Some(if higher == (better == Better::Higher) {
+        Outcome::Better
+    } else {
+        Outcome::Worse
+    })
+}
+
+/// How many more units a side until the half width is short enough either to exclude 1 or to fit into the margin, if the
+/// ratio is what it seems: the half width falls with √n, and with Student's quantile.
+fn more(
+    interval: Interval,
+    welch: &Welch,
+    units: usize,
+    margin: f64,
+    confidence: Confidence,
+) -> Option<usize> {
+    let half = interval.width() / 2.0;
+    let seen = (welch.ratio.ok()? - 1.0).abs();
+    let wanted = seen.max(margin - seen);
+    if wanted <= 0.0 || !half.is_finite() {
+        return None;
+    }
+    let now = t_quantile(confidence, welch.degrees_of_freedom) / (units as f64).sqrt();
+    let enough = |n: usize| {
+        let freedom = welch.degrees_of_freedom * n as f64 / units as f64;
+        half * t_quantile(confidence, freedom) / (n as f64).sqrt() <= wanted * now
+    };
+    let (mut low, mut high) = (units, units * 2);
+    while !enough(high) {
+        (low, high) = (high, high * 2);
+        if high > 10_000_000 {
+            return None;
+        }
+    }
+    while low + 1 < high {
+        let middle = usize::midpoint(low, high);
+        if enough(middle) {
+            high = middle
+        } else {
+            low = middle
+        }
+    }
+    Some(high - units)
+}
+
+/// Sides that are each all equal, such as counts of instructions: three a side are believed.
+fn without_spread(
+    base: &[f64],
+    new: &[f64],
+    question: &Question,
+) -> (Result<Interval, Undefined>, Result<f64, Undefined>, Outcome) {
+    let ratio = if base[0] == new[0] {
+        Ok(1.0)
+    } else {
+        crate::ratio(base[0], new[0])
+    };
+    let interval = ratio.map(|ratio| Interval {
+        low: ratio,
+        high: ratio,
+    });
+    let fewest = base.len().min(new.len());
+    let outcome = if fewest < 3 {
+        Outcome::CannotTell {
+            more: Some(3 - fewest),
+        }
+    } else if base[0] == new[0] {
+        Outcome::NoChange {
+            larger_than_percent: 0.0,
+        }
+    } else if question.better.prefers(new[0], base[0]) {
+        Outcome::Better
+    } else {
+        Outcome::Worse
+    };
+    (interval, Err(Undefined::NoSpread), outcome)
+}
+
+impl Order {
+    fn of(units: &[f64]) -> Self {
+        let sorted = units.is_sorted() || units.iter().rev().is_sorted();
+        let warm_up = if sorted { None } else { warm_up(units) };
+        let rest = &units[warm_up.map_or(0, |found| found.drop)..];
+        Order {
+            warm_up,
+            drift: if sorted { None } else { drift(rest) },
+        }
+    }
+}
+
+impl Settled {
+    fn of(base: &[f64], new: &[f64], order: (Order, Order), question: &Question) -> Option<Self> {
+        let drop = |order: Order| order.warm_up.map_or(0, |found| found.drop);
+        let dropped = (drop(order.0), drop(order.1));
+        if dropped == (0, 0) {
+            return None;
+        }
+        let rest = Compared::of(&base[dropped.0..], &new[dropped.1..], question);
+        Some(Settled {
+            dropped,
+            outcome: rest.outcome,
+            ratio: crate::ratio(rest.base, rest.new),
+            ratio_interval: rest.ratio_interval,
+        })
+    }
+}
+
+impl Modes {
+    fn of(base: &Samples, new: &Samples) -> Option<Self> {
+        let found = [two_modes(base), two_modes(new)]
+            .into_iter()
+            .flatten()
+            .min_by(|a, b| a.p.total_cmp(&b.p))?;
+        let above =
+            |side: &Samples| side.n() - side.ascending().partition_point(|&x| x <= found.gap);
+        let (of_base, of_new) = (above(base), above(new));
+        Some(Modes {
+            found,
+            base_high_share: of_base as f64 / base.n() as f64,
+            new_high_share: of_new as f64 / new.n() as f64,
+            p: share_p(of_base, base.n(), of_new, new.n()),
+        })
+    }
+
+    /// A change of the share is a change.
+    fn outcome(&self, question: &Question) -> Option<Outcome> {
+        if self.p > 1.0 - question.confidence.share() {
+            return None;
+        }
+        let higher = self.new_high_share > self.base_high_share;
+        Some(if higher == (question.better == Better::Higher) {
+            Outcome::Better
+        } else {
+            Outcome::Worse
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

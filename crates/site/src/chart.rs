@@ -25,7 +25,10 @@ const LINE: f64 = 15.0;
 const BAR: f64 = 13.0;
 const GAP: f64 = 9.0;
 const AXIS: f64 = 20.0;
-const MARGIN: f64 = 5.0;
+/// Room for half a dot at the right edge.
+const MARGIN: f64 = 4.0;
+/// Between groups.
+const BREAK: f64 = 8.0;
 const BETWEEN: f64 = 22.0;
 
 /// Mean width of a character in the labels, in pixels: an estimate on the wide side.
@@ -58,6 +61,8 @@ pub struct Bar {
     pub label: String,
     /// Its value as text, with how sure it is; or why it is missing.
     pub value: String,
+    /// Of how many samples; shown fainter, after the value.
+    pub count: String,
     /// Everything about it in a sentence: its tooltip, and what is read out.
     pub about: String,
     /// Which of [`TONES`].
@@ -91,7 +96,10 @@ impl Chart {
             panel.axis(&mut svg, height, &self.unit);
         }
         let mut y = 0.0;
-        for group in &self.groups {
+        for (number, group) in self.groups.iter().enumerate() {
+            if number > 0 {
+                y += BREAK;
+            }
             if !group.label.is_empty() {
                 let label = escape::text(&elided(&group.label, width));
                 let _ = writeln!(
@@ -113,7 +121,11 @@ impl Chart {
     fn height(&self) -> f64 {
         let rows: usize = self.groups.iter().map(|group| group.bars.len()).sum();
         let headings = self.groups.iter().filter(|g| !g.label.is_empty()).count();
-        rows as f64 * (LINE + BAR + GAP) + headings as f64 * (LINE + 4.0) + AXIS
+        let breaks = self.groups.len().saturating_sub(1);
+        rows as f64 * (LINE + BAR + GAP)
+            + headings as f64 * (LINE + 4.0)
+            + breaks as f64 * BREAK
+            + AXIS
     }
 
     fn bars(&self) -> impl Iterator<Item = &Bar> {
@@ -128,18 +140,18 @@ impl Chart {
     /// One panel from zero; and beside it, where all values are near each other, one that magnifies them.
     fn panels(&self, width: f64) -> Vec<Panel> {
         let Some((low, high)) = self.reach() else {
-            return vec![Panel::new(0.0, 1.0, MARGIN, width - MARGIN, Kind::Only)];
+            return vec![Panel::new(0.0, 1.0, 0.5, width - MARGIN, Kind::Only)];
         };
         let (from, to) = (low.min(0.0), high.max(0.0));
         let to = if from == to { 1.0 } else { to };
         let near = low > 0.0 && high > low && (high - low) / high < 0.4;
         if !near {
-            return vec![Panel::new(from, to, MARGIN, width - MARGIN, Kind::Only)];
+            return vec![Panel::new(from, to, 0.5, width - MARGIN, Kind::Only)];
         }
         let middle = (width - BETWEEN) * 0.42;
         let air = (high - low) * 0.06;
         vec![
-            Panel::new(from, to, MARGIN, middle, Kind::Bars),
+            Panel::new(from, to, 0.5, middle, Kind::Bars),
             Panel::new(
                 low - air,
                 high + air,
@@ -170,6 +182,65 @@ impl Chart {
     }
 }
 
+/// A difference with its interval on a line around zero, `reach` to either side: what lies beyond is an arrow.
+pub fn mark(difference: f64, interval: Option<(f64, f64)>, reach: f64) -> String {
+    const WIDTH: f64 = 88.0;
+    const HEIGHT: f64 = 14.0;
+    let panel = Panel::new(-reach, reach, 2.0, WIDTH - 2.0, Kind::Only);
+    let mut line = String::new();
+    let (low, high) = interval.unwrap_or((difference, difference));
+    panel.reach_of(&mut line, (low, high), HEIGHT / 2.0, 0.0);
+    let dot = if difference.abs() <= reach {
+        format!(
+            "<circle cx=\"{}\" cy=\"{}\" r=\"2.6\" fill=\"currentColor\" stroke=\"none\"/>",
+            px(panel.x(difference)),
+            px(HEIGHT / 2.0)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "<svg class=\"mark\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" aria-hidden=\"true\" \
+         fill=\"none\" stroke=\"currentColor\"><path class=\"zero\" d=\"M{2} 0V{1}\" stroke=\"{RULE}\"/>\
+         <path d=\"{line}\" stroke-width=\"1.6\"/>{dot}</svg>",
+        px(WIDTH),
+        px(HEIGHT),
+        px(panel.x(0.0)),
+    )
+}
+
+/// The course of these numbers as a line of this size, in pixels; nothing for less than two of them.
+pub fn spark(numbers: &[f64], width: f64, height: f64) -> String {
+    let step = numbers.len().div_ceil(MOST_DOTS).max(1);
+    let shown: Vec<f64> = numbers
+        .iter()
+        .step_by(step)
+        .copied()
+        .filter(|number| number.is_finite())
+        .collect();
+    let ends = shown
+        .iter()
+        .copied()
+        .reduce(f64::min)
+        .zip(shown.iter().copied().reduce(f64::max));
+    let (Some((low, high)), true) = (ends, shown.len() > 1) else {
+        return String::new();
+    };
+    let panel = Panel::new(low, high, 1.0, height - 1.0, Kind::Only);
+    let mut path = String::new();
+    for (number, value) in shown.iter().enumerate() {
+        let x = number as f64 / (shown.len() - 1) as f64 * width;
+        let command = if number == 0 { 'M' } else { 'L' };
+        let _ = write!(path, "{command}{} {}", px(x), px(height - panel.x(*value)));
+    }
+    format!(
+        "<svg class=\"spark\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" aria-hidden=\"true\">\
+         <path d=\"{path}\" fill=\"none\" stroke=\"{FAINT}\"/></svg>",
+        px(width),
+        px(height)
+    )
+}
+
 impl Bar {
     fn draw(&self, svg: &mut String, y: f64, width: f64, panels: &[Panel]) {
         let class = if self.centre.is_some() {
@@ -177,14 +248,16 @@ impl Bar {
         } else {
             "bar missing"
         };
-        let room = width - self.value.chars().count() as f64 * CHARACTER - 10.0;
+        let written = self.value.chars().count() + self.count.chars().count() + 1;
+        let room = width - written as f64 * CHARACTER - 10.0;
         let tone = self.tone % TONES.len();
         let _ = write!(
             svg,
             "<g class=\"{class} tone-{tone}\"><title>{}</title><rect class=\"hit\" x=\"0\" y=\"{}\" \
                  width=\"{}\" height=\"{}\" fill=\"none\" pointer-events=\"all\"/>\
                  <text class=\"label\" x=\"0\" y=\"{}\" fill=\"{INK}\">{}</text>\
-                 <text class=\"value\" x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"{INK}\">{}</text>",
+                 <text class=\"value\" x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"{INK}\">{}\
+             <tspan class=\"count\" fill=\"{FAINT}\"> {}</tspan></text>",
             escape::text(&self.about),
             px(y),
             px(width),
@@ -194,6 +267,7 @@ impl Bar {
             px(width),
             px(y + 11.0),
             escape::text(&self.value),
+            escape::text(&self.count),
         );
         for panel in panels {
             panel.draw(svg, self, y + LINE, TONES[tone]);
@@ -235,7 +309,7 @@ impl Panel {
 
     fn x(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
-        let share = if share.is_finite() { share } else { 0.0 };
+        let share = if share.is_nan() { 0.0 } else { share };
         self.left + share.clamp(0.0, 1.0) * (self.right - self.left)
     }
 
@@ -267,7 +341,7 @@ impl Panel {
                     "middle"
                 };
             let at = match anchor {
-                "start" => px(self.left - MARGIN),
+                "start" => px(self.left - 0.5),
                 "end" => px(self.right + MARGIN),
                 _ => x.clone(),
             };
@@ -348,34 +422,9 @@ impl Panel {
     }
 
     fn whisker(&self, svg: &mut String, centre: f64, interval: Option<(f64, f64)>, y: f64) {
-        let middle = y + BAR / 2.0;
         let mut path = String::new();
-        if let Some((low, high)) = interval {
-            let _ = write!(
-                path,
-                "M{} {}H{}",
-                px(self.x(low)),
-                px(middle),
-                px(self.x(high))
-            );
-            for (end, inside) in [(low, 3.0), (high, -3.0)] {
-                let x = self.x(end);
-                // An end beyond the axis is an arrow, not a cap.
-                let _ = if self.low <= end && end <= self.high {
-                    write!(path, "M{} {}v6", px(x), px(middle - 3.0))
-                } else {
-                    write!(
-                        path,
-                        "M{} {}L{} {}L{} {}",
-                        px(x + inside),
-                        px(middle - 3.0),
-                        px(x),
-                        px(middle),
-                        px(x + inside),
-                        px(middle + 3.0)
-                    )
-                };
-            }
+        if let Some(ends) = interval {
+            self.reach_of(&mut path, ends, y + BAR / 2.0, 3.0);
         }
         let _ = write!(
             path,
@@ -388,6 +437,27 @@ impl Panel {
             svg,
             "<path class=\"whisker\" d=\"{path}\" fill=\"none\" stroke=\"{INK}\" stroke-width=\"1.3\"/>"
         );
+    }
+
+    /// A line from end to end with caps of this size; an end beyond the axis is an arrow instead.
+    fn reach_of(&self, path: &mut String, (low, high): (f64, f64), y: f64, cap: f64) {
+        let _ = write!(path, "M{} {}H{}", px(self.x(low)), px(y), px(self.x(high)));
+        for end in [low, high] {
+            let x = self.x(end);
+            let _ = if self.low <= end && end <= self.high {
+                write!(path, "M{} {}V{}", px(x), px(y - cap), px(y + cap))
+            } else {
+                let back = px(if end < self.low { x + 3.0 } else { x - 3.0 });
+                write!(
+                    path,
+                    "M{back} {}L{} {}L{back} {}",
+                    px(y - 3.0),
+                    px(x),
+                    px(y),
+                    px(y + 3.0)
+                )
+            };
+        }
     }
 }
 
@@ -454,7 +524,8 @@ mod tests {
         let centre = samples.iter().sum::<f64>() / samples.len() as f64;
         Bar {
             label: label.into(),
-            value: format!("{centre:.2} ±0.1 n=3"),
+            value: format!("{centre:.2} ±0.1"),
+            count: "n=3".into(),
             about: format!("{label}: mean {centre:.2}, n = 3"),
             centre: (!samples.is_empty()).then_some(centre),
             interval: (samples.len() > 1).then_some((centre - 0.1, centre + 0.1)),
@@ -539,6 +610,25 @@ mod tests {
         wild.interval = Some((-1e9, 1e9));
         let (low, high) = chart(vec![wild]).reach().unwrap();
         assert!(low >= 0.0 && high <= 20.0, "{low} {high}");
+    }
+
+    #[test]
+    fn a_difference_beyond_the_picture_is_an_arrow_outwards() {
+        let within = mark(-5.0, Some((-8.0, -2.0)), 10.0);
+        assert_eq!((count(&within, "<circle"), count(&within, "L")), (1, 0));
+        let beyond = mark(-50.0, Some((-80.0, -20.0)), 10.0);
+        assert_eq!(
+            (count(&beyond, "<circle"), count(&beyond, "M5 4L2 7L5 10")),
+            (0, 2),
+            "{beyond}"
+        );
+    }
+
+    #[test]
+    fn a_line_needs_two_points() {
+        assert_eq!(spark(&[1.0], 160.0, 18.0), "");
+        assert!(spark(&[1.0, 1.0], 160.0, 18.0).contains("M0 "));
+        assert!(!spark(&[1.0, f64::NAN, 2.0], 160.0, 18.0).contains("NaN"));
     }
 
     #[test]

@@ -1,3 +1,23 @@
-//! Pages.
+//! Pages: what a study came to, for a reader with a browser.
+//!
+//! [`report`] makes one self-contained file of studies that [`report_of`] has collected from the store. What stands on a
+//! page is text that others wrote (names, commands, raw outputs); it can be read there and can do nothing.
+//!
+//! Refuses: anything from the network, content that needs JavaScript, a page without bounds, a number without its
+//! spread and count.
+
 pub mod chart;
+mod comparison;
 mod escape;
+mod figures;
+mod machine;
+mod page;
+mod printed;
+mod report;
+mod shown;
+mod statistics;
+mod trials;
+
+pub use page::{PAGE_LIMIT, PageError, report};
+pub use printed::Printed;
+pub use report::{Report, Step, Study, Trial, report_of};

@@ -1,0 +1,260 @@
+//! Charts of studies: one for each metric of each benchmark, one bar for each cell and study.
+//!
+//! Refuses: to leave a cell out because nothing was measured in it.
+
+use backsight_model::{Better, ResultSet, Series};
+use backsight_stats::Samples;
+
+use crate::{
+    chart::{Bar, Chart, Group},
+    shown::{self, Estimate, Scale, clipped, counted},
+};
+
+/// Most bars of a page; a table tells the rest.
+pub(crate) const MOST_BARS: usize = 600;
+
+/// A chart with what stands over it.
+pub(crate) struct Figure {
+    /// Benchmark and metric.
+    pub heading: String,
+    /// What the metric is, and which direction is good.
+    pub about: String,
+    pub chart: Chart,
+}
+
+/// The charts of these studies, in the plan's order, and how many cells are left out of them.
+pub(crate) fn figures(sets: &[&ResultSet]) -> (Vec<Figure>, usize) {
+    let mut drafts: Vec<Draft<'_>> = Vec::new();
+    let all: usize = sets.iter().map(|set| set.series.len()).sum();
+    let mut room = MOST_BARS;
+    for (number, set) in sets.iter().enumerate() {
+        for series in set.series.iter().take(room) {
+            let known = drafts.iter_mut().find(|draft| draft.is_of(series));
+            let draft = match known {
+                Some(draft) => draft,
+                None => {
+                    drafts.push(Draft {
+                        first: series,
+                        rows: Vec::new(),
+                    });
+                    let last = drafts.len() - 1;
+                    &mut drafts[last]
+                }
+            };
+            draft.rows.push(Row {
+                set,
+                number,
+                series,
+            });
+        }
+        room -= set.series.len().min(room);
+    }
+    let variants = variants(sets);
+    let figures = drafts
+        .iter()
+        .map(|draft| draft.figure(sets.len(), &variants))
+        .collect();
+    (figures, all.saturating_sub(MOST_BARS))
+}
+
+/// All variants, in the order in which the studies name them.
+fn variants<'a>(sets: &[&'a ResultSet]) -> Vec<&'a str> {
+    let mut variants = Vec::new();
+    for series in sets.iter().flat_map(|set| &set.series) {
+        let variant = series.cell.variant.as_str();
+        if !variants.contains(&variant) {
+            variants.push(variant);
+        }
+    }
+    variants
+}
+
+struct Row<'a> {
+    set: &'a ResultSet,
+    /// The set's place among the sides.
+    number: usize,
+    series: &'a Series,
+}
+
+/// A chart of which the bars are being collected.
+struct Draft<'a> {
+    first: &'a Series,
+    rows: Vec<Row<'a>>,
+}
+
+impl Draft<'_> {
+    fn is_of(&self, series: &Series) -> bool {
+        self.first.cell.benchmark == series.cell.benchmark
+            && self.first.metric == series.metric
+            && self.first.unit == series.unit
+    }
+
+    fn figure(&self, sides: usize, variants: &[&str]) -> Figure {
+        let scale = Scale::fitting(
+            self.first.unit,
+            self.rows.iter().flat_map(|row| row.series.values()),
+        );
+        let mut groups: Vec<Group> = Vec::new();
+        let mut rows: Vec<&Row<'_>> = self.rows.iter().collect();
+        // What asks the same question on several sides stands together.
+        rows.sort_by_key(|row| {
+            let variant = row.series.cell.variant.as_str();
+            (
+                variants.iter().position(|known| *known == variant),
+                row.number,
+            )
+        });
+        for row in rows {
+            let label = row.series.cell.chosen_params();
+            if !groups.iter().any(|group| group.label == label) {
+                groups.push(Group {
+                    label: label.clone(),
+                    bars: Vec::new(),
+                });
+            }
+            if let Some(group) = groups.iter_mut().find(|group| group.label == label) {
+                group.bars.push(row.bar(&scale, sides, variants));
+            }
+        }
+        let heading = format!("{} {}", self.first.cell.benchmark, self.first.metric);
+        let better = match self.first.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+        };
+        let about = match self.first.about.trim() {
+            "" => format!("{}, {better}", scale.unit),
+            about => format!("{} · {}, {better}", clipped(about, 120), scale.unit),
+        };
+        Figure {
+            chart: Chart {
+                title: format!("{heading} in {}: {better}", scale.unit),
+                unit: scale.unit.to_string(),
+                groups,
+            },
+            heading,
+            about,
+        }
+    }
+}
+
+impl Row<'_> {
+    fn bar(&self, scale: &Scale, sides: usize, variants: &[&str]) -> Bar {
+        let variant = self.series.cell.variant.as_str();
+        let side = self.set.name.as_str();
+        let (label, tone) = if sides == 1 {
+            let place = variants.iter().position(|known| *known == variant);
+            let label = if variants.len() == 1 && variant == "default" {
+                side
+            } else {
+                variant
+            };
+            (label.to_owned(), place.unwrap_or(0))
+        } else if variants.len() == 1 {
+            (side.to_owned(), self.number)
+        } else {
+            (format!("{variant} · {side}"), self.number)
+        };
+        let failed = self.failed();
+        let whole = if label == side {
+            format!("{side}: {}", self.series.cell)
+        } else if sides == 1 {
+            self.series.cell.to_string()
+        } else {
+            format!("{side}: {}", self.series.cell)
+        };
+        let Some(measured) = estimate(self.series) else {
+            let why = if failed > 0 {
+                format!("missing: {} failed", counted(failed, "trial"))
+            } else {
+                "missing: not measured".to_owned()
+            };
+            return Bar {
+                about: format!("{whole}: {why}"),
+                value: why,
+                label,
+                tone,
+                ..Bar::default()
+            };
+        };
+        let estimate = measured.estimate;
+        let mut count = format!("n={}", estimate.n);
+        if failed > 0 {
+            count.push_str(&format!(", {failed} failed"));
+        }
+        Bar {
+            about: format!("{whole}: {}", measured.sentence(scale, failed)),
+            value: estimate.shown(scale),
+            count,
+            label,
+            tone,
+            centre: Some(scale.of(estimate.mean)),
+            interval: estimate
+                .interval
+                .ok()
+                .map(|(low, high)| (scale.of(low), scale.of(high))),
+            samples: measured.samples.iter().map(|x| scale.of(*x)).collect(),
+        }
+    }
+
+    fn failed(&self) -> usize {
+        let of_this_cell =
+            |failed: &&(_, _, backsight_model::Cell, _)| failed.2 == self.series.cell;
+        self.set.failed.iter().filter(of_this_cell).count()
+    }
+}
+
+/// What a series came to.
+pub(crate) struct Measured {
+    pub estimate: Estimate,
+    /// The samples that the estimate is of, in order of time.
+    pub samples: Vec<f64>,
+}
+
+impl Measured {
+    fn sentence(&self, scale: &Scale, failed: usize) -> String {
+        let ends = self
+            .samples
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
+                (low.min(*x), high.max(*x))
+            });
+        let mut sentence = match self.estimate.interval {
+            Ok(_) => format!(
+                "{} {} {}, 95 % interval {}, n = {}, from {} to {}",
+                self.estimate.kind,
+                self.estimate.shown(scale),
+                scale.unit,
+                self.estimate.interval_shown(scale),
+                self.estimate.n,
+                shown::value(scale.of(ends.0), 5),
+                shown::value(scale.of(ends.1), 5),
+            ),
+            Err(why) => format!(
+                "{} {} {}, n = {}, interval {why}",
+                self.estimate.kind,
+                self.estimate.shown(scale),
+                scale.unit,
+                self.estimate.n,
+            ),
+        };
+        if failed > 0 {
+            sentence.push_str(&format!("; {} failed", counted(failed, "trial")));
+        }
+        sentence
+    }
+}
+
+/// The mean over trials: samples of one trial aren't independent, so a trial with several counts as their mean.
+pub(crate) fn estimate(series: &Series) -> Option<Measured> {
+    let samples = series
+        .trials
+        .iter()
+        .filter(|trial| !trial.values.is_empty())
+        .map(|trial| {
+            let samples = Samples::new(trial.values.clone()).ok()?;
+            Some(Estimate::of(&samples, series.better).mean)
+        })
+        .collect::<Option<Vec<f64>>>()?;
+    let estimate = Estimate::of(&Samples::new(samples.clone()).ok()?, series.better);
+    Some(Measured { estimate, samples })
+}

@@ -1,0 +1,444 @@
+//! The report page: one file that needs nothing else, readable without JavaScript.
+//!
+//! Everything on it goes through the escaper of [`crate::escape`]; its own script is the only one that a browser would
+//! run (by its hash), and nothing is fetched. Refuses: to grow beyond [`PAGE_LIMIT`]; the longest raw outputs are cut
+//! first, and what is left out is said in its place.
+
+use askama::Template;
+use backsight_model::StudyState;
+use std::{collections::HashMap, time::Duration};
+
+use crate::{
+    comparison::{self, Compared, Sentence},
+    figures::figures,
+    machine::Machines,
+    printed::{Printed, share_out},
+    report::{Report, Study, Trial},
+    shown::{self, clipped, counted},
+    statistics::{Statistics, statistics},
+    trials::{LONGEST_REASON, Trials, anchor},
+};
+
+/// Most bytes of a report.
+pub const PAGE_LIMIT: usize = 20 * 1024 * 1024;
+
+/// Of these, what trials may take without their outputs.
+const TRIALS_LIMIT: usize = 8 * 1024 * 1024;
+/// What stands around an output that is shown.
+const FRAME: usize = 128;
+/// What the documents may take.
+const DOCUMENTS_LIMIT: usize = 2 * 1024 * 1024;
+/// Most failed trials and most warnings of the lists above the trials.
+const MOST_LISTED: usize = 50;
+
+/// Narrow enough for a phone; a wider page stretches it.
+const CHART_WIDTH: f64 = 380.0;
+
+const STYLE: &str = include_str!("../templates/report.css");
+const SCRIPT: &str = include_str!("../templates/report.js");
+/// The SHA-256 of the script, as a content security policy names it.
+const SCRIPT_HASH: &str = "sha256-gG9sJpR8IEWUrzVEEKH/z3M/gMidbkRw+aV7RgkFfCs=";
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+#[error("the report page can't be made: {0}")]
+pub struct PageError(#[from] askama::Error);
+
+/// The report as one self-contained HTML file of at most [`PAGE_LIMIT`] bytes.
+///
+/// # Errors
+/// The template fails; no input is known that makes it.
+pub fn report(report: &Report) -> Result<String, PageError> {
+    let views: Vec<Trials<'_>> = report
+        .studies
+        .iter()
+        .enumerate()
+        .map(|(number, study)| Trials::new(study, number, report.studies.len()))
+        .collect();
+    let mut page = Page::new(report);
+    // How much room the outputs have is known once everything else has been written.
+    let chosen = page.choose_trials(report, &views)?;
+    let without_outputs = page.render()?.len();
+    let outputs: Vec<usize> = chosen
+        .iter()
+        .flatten()
+        .flat_map(|trial| outputs(trial))
+        .map(Printed::cost)
+        .collect();
+    let room = PAGE_LIMIT.saturating_sub(without_outputs + outputs.len() * FRAME);
+    let allowance = share_out(&outputs, room);
+    for ((study, view), chosen) in page.studies.iter_mut().zip(&views).zip(&chosen) {
+        study.trials = chosen
+            .iter()
+            .map(|trial| view.view(trial, allowance).render())
+            .collect::<Result<_, _>>()?;
+    }
+    Ok(page.render()?)
+}
+
+fn outputs(trial: &Trial) -> impl Iterator<Item = &Printed> {
+    trial
+        .steps
+        .iter()
+        .flat_map(|step| [&step.stdout, &step.stderr])
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    title: &'a str,
+    style: &'static str,
+    script: &'static str,
+    script_hash: &'static str,
+    version: &'static str,
+    facts: Vec<Fact>,
+    verdict: Vec<Sentence>,
+    figures: Vec<FigureView>,
+    bars_left_out: usize,
+    compared: Option<Compared>,
+    statistics: Statistics,
+    notes: Vec<String>,
+    notes_left_out: usize,
+    failed: Vec<FailedView>,
+    failed_left_out: usize,
+    machines: Machines,
+    documents: Vec<DocumentView>,
+    studies: Vec<StudyView>,
+}
+
+struct Fact {
+    label: &'static str,
+    value: String,
+    more: String,
+    bad: bool,
+}
+
+struct FigureView {
+    heading: String,
+    about: String,
+    svg: String,
+}
+
+struct FailedView {
+    cell: String,
+    reason: String,
+    trials: Vec<FailedTrial>,
+}
+
+struct FailedTrial {
+    href: String,
+    number: u32,
+}
+
+struct DocumentView {
+    heading: String,
+    size: String,
+    text: String,
+    cut: bool,
+    command: String,
+}
+
+struct StudyView {
+    name: String,
+    trials: Vec<String>,
+    left_out: usize,
+}
+
+impl<'a> Page<'a> {
+    fn new(report: &'a Report) -> Self {
+        let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
+        let (figures, bars_left_out) = figures(&sets);
+        let compared = report.comparison.as_ref().map(Compared::new);
+        let (notes, notes_left_out) = notes(report);
+        let (failed, failed_left_out) = failed(&report.studies);
+        Self {
+            title: &report.title,
+            style: STYLE,
+            script: SCRIPT,
+            script_hash: SCRIPT_HASH,
+            version: env!("CARGO_PKG_VERSION"),
+            facts: headline(&report.studies),
+            verdict: comparison::verdict(report),
+            figures: figures
+                .into_iter()
+                .enumerate()
+                .map(|(number, figure)| FigureView {
+                    svg: figure.chart.svg(&format!("chart-{number}"), CHART_WIDTH),
+                    heading: figure.heading,
+                    about: figure.about,
+                })
+                .collect(),
+            bars_left_out,
+            compared,
+            statistics: statistics(&sets),
+            notes,
+            notes_left_out,
+            failed,
+            failed_left_out,
+            machines: Machines::of(&report.studies),
+            documents: documents(&report.studies),
+            studies: Vec::new(),
+        }
+    }
+
+    /// Renders trials without their outputs until their room is used up: failed ones first, then by number. Returns
+    /// those that have room, in order of time.
+    fn choose_trials<'r>(
+        &mut self,
+        report: &'r Report,
+        views: &[Trials<'_>],
+    ) -> Result<Vec<Vec<&'r Trial>>, PageError> {
+        let mut room = TRIALS_LIMIT;
+        let mut all = Vec::new();
+        for (study, view) in report.studies.iter().zip(views) {
+            let mut order: Vec<&Trial> = study.trials.iter().collect();
+            order.sort_by_key(|trial| (trial.row.failure.is_none(), trial.row.number));
+            let mut chosen: Vec<(&Trial, String)> = Vec::new();
+            for trial in order {
+                let text = view.view(trial, 0).render()?;
+                if text.len() > room {
+                    break;
+                }
+                room -= text.len();
+                chosen.push((trial, text));
+            }
+            chosen.sort_by_key(|(trial, _)| trial.row.number);
+            let left_out = study.trials.len() - chosen.len();
+            let (chosen, trials) = chosen.into_iter().unzip();
+            self.studies.push(StudyView {
+                name: study.row.name.to_string(),
+                trials,
+                left_out,
+            });
+            all.push(chosen);
+        }
+        Ok(all)
+    }
+}
+
+fn headline(studies: &[Study]) -> Vec<Fact> {
+    let mut facts = vec![when(studies), place(studies), trials(studies)];
+    let each = |value: &dyn Fn(&Study) -> String| {
+        let mut values: Vec<String> = studies.iter().map(value).collect();
+        values.dedup();
+        values.join(", ")
+    };
+    let rounds = |study: &Study| {
+        let rounds = study.trials.iter().map(|trial| trial.row.round).max();
+        rounds.unwrap_or(0).to_string()
+    };
+    facts.push(Fact::plain("Rounds", each(&rounds)));
+    facts.push(Fact::plain(
+        "Seed of the order",
+        each(&|study| study.row.seed.to_string()),
+    ));
+    facts
+}
+
+impl Fact {
+    fn plain(label: &'static str, value: String) -> Self {
+        Self {
+            label,
+            value,
+            more: String::new(),
+            bad: false,
+        }
+    }
+}
+
+fn when(studies: &[Study]) -> Fact {
+    let began = studies.iter().map(|study| study.row.began).min();
+    let took: Duration = studies.iter().map(took).sum();
+    let unfinished: Vec<String> = studies
+        .iter()
+        .filter(|study| study.row.state != StudyState::Finished)
+        .map(|study| format!("{} is {}", study.row.name, study.row.standing()))
+        .collect();
+    let mut more = format!("took {}", shown::duration(took));
+    if studies.len() > 1 {
+        more.push_str(" in all");
+    }
+    if !unfinished.is_empty() {
+        more.push_str(&format!("; {}", unfinished.join(", ")));
+    }
+    Fact {
+        label: "When",
+        value: began.map_or_else(
+            || "never".to_owned(),
+            |began| began.strftime("%-d %B %Y, %H:%M UTC").to_string(),
+        ),
+        more,
+        bad: false,
+    }
+}
+
+/// From its beginning to the end of its last trial.
+fn took(study: &Study) -> Duration {
+    let last = study.trials.iter().filter_map(|trial| {
+        let began = trial.row.began.duration_since(study.row.began);
+        Some(Duration::try_from(began).ok()? + trial.row.took)
+    });
+    last.max().unwrap_or_default()
+}
+
+fn place(studies: &[Study]) -> Fact {
+    let mut machines: Vec<&str> = Vec::new();
+    let mut hosts: Vec<&str> = Vec::new();
+    for (host, facts) in studies.iter().flat_map(|study| &study.results.hosts) {
+        if !hosts.contains(&host.as_str()) {
+            hosts.push(host.as_str());
+        }
+        if let Some(machine) = facts.get("hostname").map(String::as_str)
+            && !machines.contains(&machine)
+        {
+            machines.push(machine);
+        }
+    }
+    let hosts = clipped(&hosts.join(", "), 120);
+    if machines.is_empty() {
+        return Fact::plain("Where", hosts);
+    }
+    Fact {
+        more: format!("as {hosts}"),
+        ..Fact::plain("Where", clipped(&machines.join(", "), 80))
+    }
+}
+
+fn trials(studies: &[Study]) -> Fact {
+    let all = studies.iter().flat_map(|study| &study.trials);
+    let (failed, measured): (Vec<&Trial>, Vec<&Trial>) =
+        all.partition(|trial| trial.row.failure.is_some());
+    let more = match failed.len() {
+        0 => "none failed".to_owned(),
+        count => format!("{} failed", shown::grouped(count as u64)),
+    };
+    Fact {
+        label: "Trials",
+        value: format!("{} measured", shown::grouped(measured.len() as u64)),
+        more,
+        bad: !failed.is_empty(),
+    }
+}
+
+/// Things that the reader should know before believing a number, each once, with how often it was said.
+fn notes(report: &Report) -> (Vec<String>, usize) {
+    let mut notes: Vec<(String, usize)> = Vec::new();
+    let of_comparison = report.comparison.iter().flat_map(comparison::warnings);
+    notes.extend(of_comparison.map(|warning| (warning, 0)));
+    for trial in report.studies.iter().flat_map(|study| &study.trials) {
+        for warning in &trial.row.warnings {
+            match notes.iter().position(|(known, _)| known == warning) {
+                Some(at) => notes[at].1 += 1,
+                None if notes.len() < 10 * MOST_LISTED => notes.push((warning.clone(), 1)),
+                None => {}
+            }
+        }
+    }
+    let left_out = notes.len().saturating_sub(MOST_LISTED);
+    let shown = notes
+        .into_iter()
+        .take(MOST_LISTED)
+        .map(|(note, count)| {
+            let note = clipped(&note, LONGEST_REASON);
+            if count > 1 {
+                format!("{note} (in {})", counted(count, "trial"))
+            } else {
+                note
+            }
+        })
+        .collect();
+    (shown, left_out)
+}
+
+/// Failed trials by what was measured and why it failed; and how many of these there is no room for.
+fn failed(studies: &[Study]) -> (Vec<FailedView>, usize) {
+    let mut all: Vec<FailedView> = Vec::new();
+    let mut places: HashMap<(usize, String, String), usize> = HashMap::new();
+    for (number, study) in studies.iter().enumerate() {
+        let anchor = anchor(number, studies.len());
+        for (trial, _, cell, failure) in &study.results.failed {
+            let cell = match studies.len() {
+                1 => cell.to_string(),
+                _ => format!("{}: {cell}", study.row.name),
+            };
+            let reason = clipped(&failure.to_string(), LONGEST_REASON);
+            let key = (number, cell.clone(), reason.clone());
+            let place = *places.entry(key).or_insert_with(|| {
+                all.push(FailedView {
+                    cell,
+                    reason,
+                    trials: Vec::new(),
+                });
+                all.len() - 1
+            });
+            all[place].trials.push(FailedTrial {
+                href: format!("#{anchor}{trial}"),
+                number: *trial,
+            });
+        }
+    }
+    let left_out = all.len().saturating_sub(MOST_LISTED);
+    all.truncate(MOST_LISTED);
+    for failed in &mut all {
+        failed.trials.truncate(MOST_LISTED);
+    }
+    (all, left_out)
+}
+
+fn documents(studies: &[Study]) -> Vec<DocumentView> {
+    let all: Vec<(&Study, Printed, &backsight_store::StudyDocument)> = studies
+        .iter()
+        .flat_map(|study| &study.documents)
+        .zip(
+            studies
+                .iter()
+                .flat_map(|study| study.documents.iter().map(move |_| study)),
+        )
+        .map(|(document, study)| {
+            let text = document.text.clone().into_bytes();
+            let size = text.len() as u64;
+            (study, Printed::new(text, size, usize::MAX), document)
+        })
+        .collect();
+    let costs: Vec<usize> = all.iter().map(|(_, text, _)| text.cost()).collect();
+    let share = share_out(&costs, DOCUMENTS_LIMIT);
+    all.iter()
+        .map(|(study, text, document)| {
+            let shown = text.within(share);
+            let of = if studies.len() > 1 {
+                format!(" of {}", study.row.name)
+            } else {
+                String::new()
+            };
+            let name = clipped(&document.name, 200);
+            DocumentView {
+                heading: if name == document.kind {
+                    format!("{name}{of}")
+                } else {
+                    format!("{}: {name}{of}", document.kind)
+                },
+                size: shown::size(text.printed()),
+                cut: shown.left_out > 0,
+                text: shown.head,
+                command: format!("backsight show {} --documents", study.row.name),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use sha2::Digest;
+
+    #[test]
+    fn the_policy_names_the_script_that_is_on_the_page() {
+        let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(SCRIPT));
+        assert_eq!(
+            SCRIPT_HASH,
+            format!("sha256-{hash}"),
+            "put the new hash into SCRIPT_HASH"
+        );
+    }
+}

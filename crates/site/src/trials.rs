@@ -1,0 +1,331 @@
+//! Every trial with its steps and what they printed.
+//!
+//! A trial is one fold: its line is what it came to, and a click opens everything that was kept of it. Refuses: to let
+//! a page grow without bounds; what doesn't fit is named, with the command that shows it.
+
+use askama::Template;
+use backsight_model::{Ending, HostName, MachineLoad, TrialSamples, significant};
+use std::collections::HashMap;
+
+use crate::{
+    chart,
+    printed::{Printed, Shown},
+    report::{Step, Study, Trial},
+    shown::{self, Scale, clipped},
+};
+
+/// Values of one metric in one trial that are written out.
+const MOST_VALUES: usize = 12;
+/// Metrics of a trial that stand in its line.
+const MOST_METRICS: usize = 3;
+/// Characters of a command that are shown.
+const LONGEST_COMMAND: usize = 4000;
+/// Characters of a reason or warning that are shown.
+pub(crate) const LONGEST_REASON: usize = 2000;
+
+/// One trial, fit for the page.
+#[derive(Template)]
+#[template(path = "trial.html")]
+pub(crate) struct TrialView<'a> {
+    id: String,
+    number: u32,
+    round: u32,
+    place: usize,
+    cell: String,
+    came: String,
+    failure: Option<String>,
+    took: String,
+    began: String,
+    neighbours: String,
+    loads: Vec<String>,
+    warnings: Vec<String>,
+    metrics: &'a [MetricView],
+    steps: Vec<StepView>,
+    /// The command that prints everything of it.
+    command: String,
+}
+
+struct MetricView {
+    name: String,
+    /// Name and first value.
+    brief: String,
+    values: String,
+    /// What the interval samples are, and their picture; both empty without any.
+    each: String,
+    spark: String,
+}
+
+struct StepView {
+    heading: String,
+    facts: String,
+    amiss: bool,
+    command: String,
+    streams: Vec<StreamView>,
+}
+
+struct StreamView {
+    name: &'static str,
+    size: String,
+    /// What became of the rest, if this isn't all of it.
+    rest: String,
+    shown: Shown,
+}
+
+/// The trials of one study, with what must be known of all of them to show one.
+pub(crate) struct Trials<'a> {
+    study: &'a Study,
+    anchor: String,
+    metrics: HashMap<u32, Vec<MetricView>>,
+    places: HashMap<u32, usize>,
+}
+
+impl<'a> Trials<'a> {
+    /// `number` is the study's place on the page, of `studies`.
+    pub fn new(study: &'a Study, number: usize, studies: usize) -> Self {
+        let mut metrics: HashMap<u32, Vec<MetricView>> = HashMap::new();
+        for series in &study.results.series {
+            for trial in &series.trials {
+                let all = trial.values.iter().chain(&trial.each).copied();
+                let scale = Scale::fitting(series.unit, all);
+                let view = MetricView::new(series.metric.as_str(), &scale, trial);
+                metrics.entry(trial.trial).or_default().push(view);
+            }
+        }
+        Self {
+            study,
+            anchor: anchor(number, studies),
+            metrics,
+            places: places(study),
+        }
+    }
+
+    /// This trial, each of its outputs within `allowance` bytes of page.
+    pub fn view<'v>(&'v self, trial: &Trial, allowance: usize) -> TrialView<'v> {
+        let row = &trial.row;
+        let command = format!(
+            "backsight show {} --trial {} --raw",
+            self.study.row.name, row.number
+        );
+        let failure = row
+            .failure
+            .as_ref()
+            .map(|failure| clipped(&failure.to_string(), LONGEST_REASON));
+        let metrics = self
+            .metrics
+            .get(&row.number)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let cell = self.study.cells.get(row.cell);
+        TrialView {
+            id: format!("{}{}", self.anchor, row.number),
+            number: row.number,
+            round: row.round,
+            place: self.places.get(&row.number).copied().unwrap_or(0),
+            cell: cell.map_or_else(|| "unknown".to_owned(), ToString::to_string),
+            came: match &failure {
+                Some(reason) => clipped(reason.lines().next().unwrap_or_default(), 160),
+                None => brief(metrics),
+            },
+            failure,
+            took: shown::duration(row.took),
+            began: row.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+            neighbours: shown::share(row.neighbours),
+            loads: row.load.iter().map(load).collect(),
+            warnings: row
+                .warnings
+                .iter()
+                .map(|warning| clipped(warning, LONGEST_REASON))
+                .collect(),
+            metrics,
+            steps: trial
+                .steps
+                .iter()
+                .map(|step| StepView::new(step, allowance))
+                .collect(),
+            command,
+        }
+    }
+}
+
+/// What stands before a trial's number in its anchor.
+pub(crate) fn anchor(number: usize, studies: usize) -> String {
+    if studies == 1 {
+        "trial-".to_owned()
+    } else {
+        format!("study-{}-trial-", number + 1)
+    }
+}
+
+/// Each trial's place in its round, from 1.
+fn places(study: &Study) -> HashMap<u32, usize> {
+    let mut in_round: HashMap<u32, usize> = HashMap::new();
+    study
+        .trials
+        .iter()
+        .map(|trial| {
+            let place = in_round.entry(trial.row.round).or_default();
+            *place += 1;
+            (trial.row.number, *place)
+        })
+        .collect()
+}
+
+fn brief(metrics: &[MetricView]) -> String {
+    if metrics.is_empty() {
+        return "no samples".to_owned();
+    }
+    let first: Vec<&str> = metrics
+        .iter()
+        .take(MOST_METRICS)
+        .map(|metric| metric.brief.as_str())
+        .collect();
+    let more = metrics.len() - first.len();
+    let more = if more > 0 {
+        format!(" · {more} more")
+    } else {
+        String::new()
+    };
+    first.join(" · ") + &more
+}
+
+fn load(load: &MachineLoad) -> String {
+    let hosts: Vec<&str> = load.hosts.iter().map(HostName::as_str).collect();
+    let of_all = |seconds: f64| shown::share(seconds / load.available);
+    format!(
+        "{}: of {} CPU seconds {} by this trial, {} by others, {} by the kernel's interrupts, {} by other guests",
+        hosts.join(", "),
+        significant(load.available, 4),
+        of_all(load.ours),
+        of_all(load.others),
+        of_all(load.interrupts),
+        of_all(load.stolen),
+    )
+}
+
+impl MetricView {
+    fn new(name: &str, scale: &Scale, trial: &TrialSamples) -> Self {
+        let written: Vec<String> = trial
+            .values
+            .iter()
+            .take(MOST_VALUES)
+            .map(|value| shown::value(scale.of(*value), 6))
+            .collect();
+        let more = |count: usize| match count {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        let unwritten = trial.values.len() - written.len();
+        let brief = trial.values.first().map_or_else(
+            || format!("{name}: none"),
+            |first| {
+                let others = more(trial.values.len() - 1);
+                format!(
+                    "{name} {} {}{others}",
+                    shown::value(scale.of(*first), 4),
+                    scale.unit
+                )
+            },
+        );
+        let each: Vec<f64> = trial.each.iter().map(|value| scale.of(*value)).collect();
+        let ends = each
+            .iter()
+            .copied()
+            .reduce(f64::min)
+            .zip(each.iter().copied().reduce(f64::max));
+        Self {
+            name: name.to_owned(),
+            brief,
+            values: format!("{} {}{}", written.join(", "), scale.unit, more(unwritten)),
+            each: ends.map_or_else(String::new, |(low, high)| {
+                let [low, high] = [low, high].map(|end| shown::value(end, 4));
+                let count = shown::counted(each.len(), "interval sample");
+                format!("{count}, {low} to {high} {}", scale.unit)
+            }),
+            spark: chart::spark(&each, 160.0, 18.0),
+        }
+    }
+}
+
+impl StepView {
+    fn new(step: &Step, allowance: usize) -> Self {
+        let row = &step.row;
+        let usage = &row.usage;
+        let mut facts = vec![ending(&row.ending)];
+        if row.role.as_str() != row.host.as_str() {
+            facts.insert(0, format!("on {}", row.host));
+        }
+        if row.spawned {
+            facts.push("in the background".into());
+        }
+        for (seconds, what) in [
+            (usage.wall, ""),
+            (usage.user, " user"),
+            (usage.sys, " system"),
+        ] {
+            if seconds.is_finite() {
+                let length = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
+                facts.push(format!("{}{what}", shown::duration(length)));
+            }
+        }
+        if usage.maxrss > 0 {
+            facts.push(format!("{} resident", shown::size(usage.maxrss)));
+        }
+        Self {
+            heading: format!("{} · {}", row.role, row.phase),
+            facts: facts.join(" · "),
+            amiss: !matches!(row.ending, Ending::Exit(0) | Ending::Stopped),
+            command: clipped(&row.command, LONGEST_COMMAND),
+            streams: [
+                ("standard output", &step.stdout),
+                ("standard error", &step.stderr),
+            ]
+            .into_iter()
+            .filter(|(_, printed)| !printed.is_empty())
+            .map(|(name, printed)| StreamView::new(name, printed, allowance))
+            .collect(),
+        }
+    }
+}
+
+impl StreamView {
+    fn new(name: &'static str, printed: &Printed, allowance: usize) -> Self {
+        let shown = printed.within(allowance);
+        let mut rest = Vec::new();
+        if let Some(why) = printed.unreadable() {
+            rest.push(format!("the store can't read it: {why}"));
+        }
+        if shown.left_out > 0 {
+            let what = if shown.binary { "not text; " } else { "" };
+            rest.push(format!(
+                "{what}{} left out of this page",
+                shown::size(shown.left_out)
+            ));
+        }
+        if printed.lost() > 0 {
+            rest.push(format!(
+                "{} went over the limit of this step's output and weren't kept",
+                shown::size(printed.lost())
+            ));
+        }
+        Self {
+            name,
+            size: shown::size(printed.printed()),
+            rest: rest.join("; "),
+            shown,
+        }
+    }
+}
+
+fn ending(ending: &Ending) -> String {
+    match ending {
+        Ending::Exit(code) => format!("exit {code}"),
+        Ending::Signal(number) => format!("killed by signal {number}"),
+        Ending::TimedOut => "took longer than its limit".into(),
+        Ending::TooMuchOutput => "printed more than its limit".into(),
+        Ending::NeverReady => "never became ready".into(),
+        Ending::NotFound => "no such program".into(),
+        Ending::Refused(why) => format!("couldn't be started: {}", clipped(why, LONGEST_REASON)),
+        Ending::Stopped => "stopped by Backsight".into(),
+        Ending::Lost => "its host went away".into(),
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use backsight_stats::changes::{Search, Watch, detect};
 use backsight_stats::simulate::{Noise, steps};
-use backsight_stats::{Better, Random, Samples, Summary};
+use backsight_stats::{Better, Placed, Question, Random, Samples, Side, Summary, verdict};
 
 fn main() {
     let values = pseudo_random(1_000_000);
@@ -16,6 +16,32 @@ fn main() {
     let samples = Samples::new(values).expect("finite");
     report("summary of 1,000,000 samples", 9, || {
         black_box(Summary::of(&samples, Better::Higher));
+    });
+    report(
+        "verdict of 2 × 1,000,000 samples in 100 trials each",
+        3,
+        || {
+            let side = |seed| {
+                let noise = Noise::Gauss.draw(1_000_000, &mut Random::seeded(seed));
+                let placed = noise.iter().zip(0_u64..).map(|(x, i)| Placed {
+                    layout: 0,
+                    boot: 0,
+                    trial: i / 10_000,
+                    value: 100.0 + x,
+                });
+                Side::new(placed.collect()).expect("finite")
+            };
+            black_box(verdict(&side(1), &side(2), &Question::usual(Better::Lower)));
+        },
+    );
+    report("verdict of 2 × 1,000,000 independent samples", 3, || {
+        let side = |seed| {
+            Side::of_independent(
+                Samples::new(Noise::Gauss.draw(1_000_000, &mut Random::seeded(seed)))
+                    .expect("finite"),
+            )
+        };
+        black_box(verdict(&side(1), &side(2), &Question::usual(Better::Lower)));
     });
     for n in [1_000, 10_000] {
         let series = steps(

@@ -2,7 +2,7 @@
 //! Refuses a side of one unit, which says nothing about the next.
 
 use crate::distributions::{normal_cdf, normal_quantile};
-use crate::{Confidence, Interval, Random, Undefined};
+use crate::{Confidence, Interval, Random, Side, Undefined};
 
 /// Resamples of a bootstrap interval unless asked otherwise: enough that another seed moves an end by a few percent of
 /// the width at most.
@@ -73,6 +73,32 @@ pub fn bca_of_two(
         acceleration(&influence),
         confidence,
     )
+}
+
+/// The BCa interval of the ratio new/base of two nested sides, by resampling whole units: layouts with all their boots
+/// and trials, or boots with all their trials, or trials with all their samples; whichever is the highest level that
+/// both sides repeated. The check on [`verdict`](fn@crate::verdict)'s interval that asks for no distribution.
+///
+/// What is inside a unit isn't resampled again: its spread is in the units' spread already, and would be counted twice.
+/// Source: A. C. Davison, D. V. Hinkley, *Bootstrap Methods and their Application* (1997), section 3.8.
+///
+/// # Errors
+/// As [`bca_of_two`]; [`Undefined::NotPositive`] if the base's mean is zero or negative.
+pub fn hierarchical_bootstrap(
+    base: &Side,
+    new: &Side,
+    resamples: usize,
+    seed: u64,
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    let level = base.replicated().min(new.replicated());
+    let (base, new) = (base.units_at(level).means, new.units_at(level).means);
+    crate::ratio(crate::sums::mean(&base), crate::sums::mean(&new))?;
+    // A resample of a base whose mean isn't positive has no ratio, and is left out.
+    let ratio = |base: &[f64], new: &[f64]| {
+        crate::ratio(crate::sums::mean(base), crate::sums::mean(new)).unwrap_or(f64::INFINITY)
+    };
+    bca_of_two(&base, &new, ratio, resamples, seed, confidence)
 }
 
 fn refill(again: &mut [f64], units: &[f64], random: &mut Random) {
@@ -224,6 +250,34 @@ mod tests {
                 Confidence::USUAL
             )
             .is_ok()
+        );
+    }
+
+    #[test]
+    fn whole_trials_are_resampled() {
+        // Ten trials a side that agree within themselves: the interval must be as wide as ten units make it.
+        let mut random = Random::seeded(5);
+        let mut side = || {
+            let placed = (0..10).flat_map(|trial| {
+                let shared = 100.0 + 5.0 * random.normal();
+                (0..50).map(move |i| crate::Placed {
+                    layout: 0,
+                    boot: 0,
+                    trial,
+                    value: shared + 0.01 * f64::from(i),
+                })
+            });
+            Side::new(placed.collect()).unwrap()
+        };
+        let (base, new) = (side(), side());
+        let nested = hierarchical_bootstrap(&base, &new, 1000, 1, Confidence::USUAL).unwrap();
+        let question = crate::Question::usual(crate::Better::Lower);
+        let fieller = crate::verdict(&base, &new, &question)
+            .ratio_interval
+            .unwrap();
+        assert!(
+            (0.7..1.1).contains(&(nested.width() / fieller.width())),
+            "{nested:?} {fieller:?}"
         );
     }
 

@@ -40,7 +40,7 @@ mod verdict;
 mod welch;
 
 pub use better::{Better, NoSuchDirection};
-pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two};
+pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use components::{Advice, Component, Components, Cost, advice, components};
 pub use difference::{difference_percent, gmean_of_ratios, ratio};
 pub use discoveries::benjamini_hochberg;

@@ -111,7 +111,7 @@ impl Scan {
             sorted.extend(start..end);
             sorted.sort_unstable_by_key(|&i| self.ranks[i as usize]);
         }
-        let split = self.best_of_sorted(stretch, &sorted, &weights(stretch.points()));
+        let split = self.best_of_sorted(stretch, &sorted, &Length::of(stretch.points()));
         self.sorted = sorted;
         split
     }
@@ -124,40 +124,40 @@ impl Scan {
         let order = self.order.clone();
         let whole = Stretch { start: 0, end: n };
         let mut splits: Vec<Split> = self
-            .best_of_sorted(whole, &order, &weights(n))
+            .best_of_sorted(whole, &order, &Length::of(n))
             .into_iter()
             .collect();
         let mut dealt = Vec::new();
         for stretches in seeded_stretches(n, shortest) {
             let length = stretches[0].points();
-            let weights = weights(length);
+            let of_length = Length::of(length);
             let (aligned, last) = stretches.split_at(stretches.len() - 1);
             deal(&order, aligned, &mut dealt);
             for (stretch, sorted) in aligned.iter().zip(dealt.chunks_exact(length)) {
-                splits.extend(self.best_of_sorted(*stretch, sorted, &weights));
+                splits.extend(self.best_of_sorted(*stretch, sorted, &of_length));
             }
             splits.extend(last.iter().filter_map(|&stretch| self.best(stretch)));
         }
         splits
     }
 
-    /// `weights` are those of the stretch's length.
+    /// `length` is that of the stretch.
     fn best_of_sorted(
         &mut self,
         stretch: Stretch,
         sorted: &[u32],
-        weights: &[f64],
+        length: &Length,
     ) -> Option<Split> {
         if stretch.points() < 4 {
             return None;
         }
-        let squares = self.fill_scores(stretch, sorted);
+        let squares = self.fill_scores(stretch, sorted, &length.scores);
         if squares <= 1e-9 {
             return None;
         }
         let (mut sum, mut most_square, mut edge_at) = (0.0_f64, 0.0, 1);
         let (mut most_sum, mut middle_at) = (0.0, 1);
-        for (i, (score, weight)) in self.score.iter().zip(weights).enumerate() {
+        for (i, (score, weight)) in self.score.iter().zip(&length.weights).enumerate() {
             sum += score;
             let plain = sum * sum;
             if plain > most_sum {
@@ -167,42 +167,41 @@ impl Scan {
                 (most_square, edge_at) = (plain * weight, i + 1);
             }
         }
-        let length = stretch.points() as f64;
-        let variance = squares / (length - 1.0);
+        let points = stretch.points() as f64;
+        let variance = squares / (points - 1.0);
         Some(Split {
             stretch,
             standardised: (
                 stretch.start + edge_at,
-                (most_square * length / variance).sqrt(),
+                (most_square * points / variance).sqrt(),
             ),
             plain: (
                 stretch.start + middle_at,
-                (most_sum / (length * variance)).sqrt(),
+                (most_sum / (points * variance)).sqrt(),
             ),
         })
     }
 
     /// The normal scores of the points of a stretch among themselves, ties sharing the mean of their ranks.
     /// Returns the sum of their squares.
-    fn fill_scores(&mut self, stretch: Stretch, sorted: &[u32]) -> f64 {
+    fn fill_scores(&mut self, stretch: Stretch, sorted: &[u32], scores: &[f64]) -> f64 {
         let m = stretch.points();
         self.score.resize(m, 0.0);
-        let scores = NormalScores::of(m);
         let (mut sum, mut squares, mut first) = (0.0, 0.0, 0);
         while first < m {
             let rank = self.ranks[sorted[first] as usize];
-            let mut last = first + 1;
-            while last < m && self.ranks[sorted[last] as usize] == rank {
+            let mut last = first;
+            while last + 1 < m && self.ranks[sorted[last + 1] as usize] == rank {
                 last += 1;
             }
-            let score = scores.at((first + last - 1) as f64 / 2.0);
-            let count = (last - first) as f64;
+            let score = (scores[(first + last) / 2] + scores[(first + last).div_ceil(2)]) / 2.0;
+            let count = (last + 1 - first) as f64;
             sum += score * count;
             squares += score * score * count;
-            for &i in &sorted[first..last] {
+            for &i in &sorted[first..=last] {
                 self.score[i as usize - stretch.start] = score;
             }
-            first = last;
+            first = last + 1;
         }
         // With ties the scores' mean isn't quite zero.
         let mean = sum / m as f64;
@@ -213,12 +212,24 @@ impl Scan {
     }
 }
 
-/// 1/(k·(m − k)) for k = 1…m−1: what makes the square of a sum of k of m scores comparable.
-fn weights(m: usize) -> Vec<f64> {
-    let length = m as f64;
-    (1..m)
-        .map(|k| 1.0 / (k as f64 * (length - k as f64)))
-        .collect()
+/// What all stretches of one length share.
+struct Length {
+    /// The normal score of each rank.
+    scores: Vec<f64>,
+    /// 1/(k·(m − k)) for k = 1…m−1: what makes the squares of sums of k of m scores comparable.
+    weights: Vec<f64>,
+}
+
+impl Length {
+    fn of(m: usize) -> Self {
+        let (scores, length) = (NormalScores::of(m), m as f64);
+        Length {
+            scores: (0..m).map(|rank| scores.at(rank as f64)).collect(),
+            weights: (1..m)
+                .map(|k| 1.0 / (k as f64 * (length - k as f64)))
+                .collect(),
+        }
+    }
 }
 
 /// Deals points out to stretches of one length that start at every half length, in the order given: one chunk a stretch.

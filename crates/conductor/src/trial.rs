@@ -124,8 +124,7 @@ impl Conductor {
                 let Some(host) = self.host_of(role) else { continue };
                 for program in benchmark.programs_of(role) {
                     number += 1;
-                    let probe = format!("command -v {}", backsight_model::shell_quoted(program));
-                    if self.first_line(host, number, &probe).await.is_none() {
+                    if !self.has(host, number, program).await {
                         complete = false;
                         missing.push(format!("{}: {}", host.name, install_hint(benchmark, program, host)));
                     }
@@ -145,14 +144,25 @@ impl Conductor {
         (missing, versions)
     }
 
-    /// The first line that a command prints, if it succeeds.
+    /// Whether a host has a program.
+    async fn has(&self, host: &Connected, number: u64, program: &str) -> bool {
+        let probe = format!("command -v {}", backsight_model::shell_quoted(program));
+        self.ask(host, number, &probe).await.is_some_and(|outcome| outcome.finished.as_expected)
+    }
+
+    /// The first line that a command prints. Its exit status says nothing: some programs tell their version
+    /// and then complain of having been asked.
     async fn first_line(&self, host: &Connected, number: u64, command: &str) -> Option<String> {
+        let outcome = self.ask(host, number, command).await?;
+        let text = String::from_utf8_lossy(&outcome.stdout);
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(first.chars().filter(|c| !c.is_control()).take(200).collect())
+    }
+
+    async fn ask(&self, host: &Connected, number: u64, command: &str) -> Option<backsight_agent::Outcome> {
         let line = vec!["/bin/sh".into(), "-c".into(), format!("{command} 2>&1")];
         let step = backsight_agent::Step::new(number, backsight_agent::Command::Argv(line), VERSION_LIMIT);
-        let outcome = host.client.run(step).await.ok()?.outcome().await.ok()?;
-        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
-        let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        outcome.finished.as_expected.then(|| first.chars().take(200).collect())
+        host.client.run(step).await.ok()?.outcome().await.ok()
     }
 
     fn host_of(&self, role: &RoleName) -> Option<&Connected> {
@@ -275,7 +285,8 @@ impl Conductor {
         let begun = join_all(self.hosts.values().map(|host| {
             let trial = BeginTrial {
                 trial: trial.clone(),
-                env: BTreeMap::new(),
+                // What programs print is read by other programs: no decimal commas.
+                env: BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())]),
                 undo: undo(roles, &host.name),
             };
             async move { (&host.name, host.client.begin_trial(trial).await) }

@@ -2,9 +2,9 @@
 //!
 //! Refuses: to split by what isn't there or has one value only, and to drop silently what belongs to no part.
 
-use backsight_model::{Cell, ParamName, ResultSet, VariantName, nearest};
+use backsight_model::{BenchmarkName, Cell, ParamName, ResultSet, VariantName, nearest};
 use indexmap::{IndexMap, IndexSet};
-use std::{convert::Infallible, fmt, str::FromStr};
+use std::{collections::HashSet, convert::Infallible, fmt, str::FromStr};
 
 use super::{CompareOptions, Comparison, Warning, compare};
 
@@ -92,11 +92,13 @@ impl std::error::Error for NothingToSplit {}
 pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), NothingToSplit> {
     let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
     let mut left_out = IndexSet::new();
+    let of_variant = set_by_variant(set);
+    let strip = |cell: &mut Cell| strip(cell, by, &of_variant);
     for series in &set.series {
         match value_of(&series.cell, by) {
             Some(value) => {
                 let mut series = series.clone();
-                strip(&mut series.cell, by);
+                strip(&mut series.cell);
                 part(&mut parts, set, value).series.push(series);
             }
             None => {
@@ -107,7 +109,7 @@ pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), 
     for (trial, round, cell, failure) in &set.failed {
         if let Some(value) = value_of(cell, by) {
             let mut cell = cell.clone();
-            strip(&mut cell, by);
+            strip(&mut cell);
             let failed = &mut part(&mut parts, set, value).failed;
             failed.push((*trial, *round, cell, failure.clone()));
         }
@@ -176,9 +178,32 @@ fn value_of(cell: &Cell, by: &By) -> Option<String> {
     }
 }
 
-fn strip(cell: &mut Cell, by: &By) {
+/// Parameters, by benchmark, that the variants set: within a variant they have one value, and another in another one.
+/// They are a part of what the variant is. What a plan crosses has the same values in every variant.
+fn set_by_variant(set: &ResultSet) -> HashSet<(BenchmarkName, ParamName)> {
+    type Values<'a> = IndexMap<&'a VariantName, IndexSet<String>>;
+    let mut values: IndexMap<(&BenchmarkName, &ParamName), Values<'_>> = IndexMap::new();
+    let cells = set.series.iter().map(|series| &series.cell);
+    for cell in cells.chain(set.failed.iter().map(|(_, _, cell, _)| cell)) {
+        for (param, value) in &cell.params {
+            let of_param = values.entry((&cell.benchmark, param)).or_default();
+            of_param.entry(&cell.variant).or_default().insert(value.to_string());
+        }
+    }
+    let set = values.into_iter().filter(|(_, variants)| {
+        let one_each = variants.values().all(|values| values.len() == 1);
+        one_each && variants.values().any(|values| values != &variants[0])
+    });
+    set.map(|((benchmark, param), _)| (benchmark.clone(), param.clone())).collect()
+}
+
+fn strip(cell: &mut Cell, by: &By, of_variant: &HashSet<(BenchmarkName, ParamName)>) {
     match by {
         By::Variant => {
+            let Cell { benchmark, params, chosen, .. } = &mut *cell;
+            let is_its = |param: &ParamName| of_variant.contains(&(benchmark.clone(), param.clone()));
+            params.retain(|param, _| !is_its(param));
+            chosen.retain(|param| !is_its(param));
             // A cell's text doesn't mention the variant of this name.
             if let Ok(name) = VariantName::new("default") {
                 cell.variant = name;

@@ -6,7 +6,7 @@ use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row, Wo
 use backsight_stats::{Better, Interval, Undefined};
 
 use crate::{
-    chart,
+    chart, figures,
     report::Report,
     shown::{self, Scale, percent},
 };
@@ -447,7 +447,7 @@ impl Piece {
     }
 }
 
-/// A study that is compared with nothing.
+/// Studies that are compared with nothing: how much there is, and where it spreads most.
 fn alone(report: &Report) -> String {
     let series = || {
         report
@@ -457,14 +457,27 @@ fn alone(report: &Report) -> String {
     };
     let measured = series().filter(|series| !series.trials.is_empty()).count();
     let missing = series().count() - measured;
-    let mut text = format!(
-        "{} measured",
-        shown::counted(measured, "metric of a cell").replace("cells", "cell")
-    );
+    let mut text = format!("{measured} series measured");
     if missing > 0 {
         text.push_str(&format!(", {missing} missing"));
     }
-    text.push_str("; nothing to compare them with.");
+    let spreads = series().filter_map(|series| {
+        let measured = figures::estimate(series)?;
+        let spread = measured.samples.coeffvar().ok()?;
+        Some((series, measured, spread))
+    });
+    if let Some((series, measured, spread)) = spreads.max_by(|a, b| a.2.total_cmp(&b.2)) {
+        let scale = Scale::fitting(series.unit, [measured.estimate.mean]);
+        text.push_str(&format!(
+            ". The widest spread: {} {} {} {}, cv {spread:.1} %, n={}",
+            series.cell,
+            series.metric,
+            measured.estimate.shown(&scale),
+            scale.unit,
+            measured.estimate.n
+        ));
+    }
+    text.push('.');
     text
 }
 

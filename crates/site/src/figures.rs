@@ -192,7 +192,12 @@ impl Row<'_> {
                 .interval
                 .ok()
                 .map(|(low, high)| (scale.of(low), scale.of(high))),
-            samples: measured.samples.iter().map(|x| scale.of(*x)).collect(),
+            samples: measured
+                .samples
+                .measured()
+                .iter()
+                .map(|x| scale.of(*x))
+                .collect(),
         }
     }
 
@@ -206,18 +211,12 @@ impl Row<'_> {
 /// What a series came to.
 pub(crate) struct Measured {
     pub estimate: Estimate,
-    /// The samples that the estimate is of, in order of time.
-    pub samples: Vec<f64>,
+    /// What the estimate is of: one value a trial.
+    pub samples: Samples,
 }
 
 impl Measured {
     fn sentence(&self, scale: &Scale, failed: usize) -> String {
-        let ends = self
-            .samples
-            .iter()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| {
-                (low.min(*x), high.max(*x))
-            });
         let mut sentence = match self.estimate.interval {
             Ok(_) => format!(
                 "{} {} {}, 95 % interval {}, n = {}, from {} to {}",
@@ -226,8 +225,8 @@ impl Measured {
                 scale.unit,
                 self.estimate.interval_shown(scale),
                 self.estimate.n,
-                shown::value(scale.of(ends.0), 5),
-                shown::value(scale.of(ends.1), 5),
+                shown::value(scale.of(self.samples.min()), 5),
+                shown::value(scale.of(self.samples.max()), 5),
             ),
             Err(why) => format!(
                 "{} {} {}, n = {}, interval {why}",
@@ -255,6 +254,9 @@ pub(crate) fn estimate(series: &Series) -> Option<Measured> {
             Some(Estimate::of(&samples, series.better).mean)
         })
         .collect::<Option<Vec<f64>>>()?;
-    let estimate = Estimate::of(&Samples::new(samples.clone()).ok()?, series.better);
-    Some(Measured { estimate, samples })
+    let samples = Samples::new(samples).ok()?;
+    Some(Measured {
+        estimate: Estimate::of(&samples, series.better),
+        samples,
+    })
 }

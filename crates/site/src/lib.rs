@@ -8,6 +8,7 @@
 
 pub mod chart;
 mod comparison;
+mod doubts;
 mod escape;
 mod figures;
 mod machine;

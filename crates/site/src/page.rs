@@ -10,11 +10,12 @@ use std::{collections::HashMap, time::Duration};
 
 use crate::{
     comparison::{self, Compared, Sentence},
+    doubts::doubts,
     figures::figures,
     machine::Machines,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},
-    shown::{self, clipped, counted},
+    shown::{self, clipped},
     statistics::{Statistics, statistics},
     trials::{LONGEST_REASON, Trials, anchor},
 };
@@ -28,7 +29,7 @@ const TRIALS_LIMIT: usize = 8 * 1024 * 1024;
 const FRAME: usize = 128;
 /// What the documents may take.
 const DOCUMENTS_LIMIT: usize = 2 * 1024 * 1024;
-/// Most failed trials and most warnings of the lists above the trials.
+/// Most rows of the list of failures, and most trials of one of them.
 const MOST_LISTED: usize = 50;
 
 /// Narrow enough for a phone; a wider page stretches it.
@@ -149,7 +150,7 @@ impl<'a> Page<'a> {
         let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
         let (figures, bars_left_out) = figures(&sets);
         let compared = report.comparison.as_ref().map(Compared::new);
-        let (notes, notes_left_out) = notes(report);
+        let (notes, notes_left_out) = doubts(report);
         let (failed, failed_left_out) = failed(&report.studies);
         Self {
             title: &report.title,
@@ -265,7 +266,7 @@ fn when(studies: &[Study]) -> Fact {
         label: "When",
         value: began.map_or_else(
             || "never".to_owned(),
-            |began| began.strftime("%-d %B %Y, %H:%M UTC").to_string(),
+            |began| began.strftime("%-d %b %Y, %H:%M UTC").to_string(),
         ),
         more,
         bad: false,
@@ -318,36 +319,6 @@ fn trials(studies: &[Study]) -> Fact {
         more,
         bad: !failed.is_empty(),
     }
-}
-
-/// Things that the reader should know before believing a number, each once, with how often it was said.
-fn notes(report: &Report) -> (Vec<String>, usize) {
-    let mut notes: Vec<(String, usize)> = Vec::new();
-    let of_comparison = report.comparison.iter().flat_map(comparison::warnings);
-    notes.extend(of_comparison.map(|warning| (warning, 0)));
-    for trial in report.studies.iter().flat_map(|study| &study.trials) {
-        for warning in &trial.row.warnings {
-            match notes.iter().position(|(known, _)| known == warning) {
-                Some(at) => notes[at].1 += 1,
-                None if notes.len() < 10 * MOST_LISTED => notes.push((warning.clone(), 1)),
-                None => {}
-            }
-        }
-    }
-    let left_out = notes.len().saturating_sub(MOST_LISTED);
-    let shown = notes
-        .into_iter()
-        .take(MOST_LISTED)
-        .map(|(note, count)| {
-            let note = clipped(&note, LONGEST_REASON);
-            if count > 1 {
-                format!("{note} (in {})", counted(count, "trial"))
-            } else {
-                note
-            }
-        })
-        .collect();
-    (shown, left_out)
 }
 
 /// Failed trials by what was measured and why it failed; and how many of these there is no room for.
@@ -415,7 +386,7 @@ fn documents(studies: &[Study]) -> Vec<DocumentView> {
                 heading: if name == document.kind {
                     format!("{name}{of}")
                 } else {
-                    format!("{}: {name}{of}", document.kind)
+                    format!("{} · {name}{of}", document.kind)
                 },
                 size: shown::size(text.printed()),
                 cut: shown.left_out > 0,

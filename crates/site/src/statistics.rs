@@ -1,7 +1,7 @@
-//! Every summary of every series, as rows. Refuses: to show a mean without the count and the spread beside it.
+//! Every summary of every series, over trials, as rows. Refuses: to show a mean without the count and the spread beside it.
 
 use backsight_model::{Better, ResultSet, Series};
-use backsight_stats::{Samples, Summary, Undefined};
+use backsight_stats::{Summary, Undefined};
 
 use crate::{
     figures,
@@ -24,6 +24,7 @@ pub(crate) struct StatisticsRow {
     pub cell: String,
     pub metric: String,
     pub unit: String,
+    /// How many trials.
     pub n: usize,
     /// Mean with its interval, in the unit.
     pub mean: String,
@@ -64,8 +65,7 @@ fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
         key: f64::NAN,
         missing: String::new(),
     };
-    let (Some(measured), Ok(samples)) = (figures::estimate(series), Samples::new(series.values()))
-    else {
+    let Some(measured) = figures::estimate(series) else {
         let failed = set
             .failed
             .iter()
@@ -77,7 +77,7 @@ fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
         };
         return row;
     };
-    let summary = Summary::of(&samples, series.better);
+    let summary = Summary::of(&measured.samples, series.better);
     let number = |value: f64| shown::value(scale.of(value), 4);
     let or_why =
         |value: Result<f64, Undefined>| value.map_or_else(|_| "undefined".to_owned(), number);

@@ -51,7 +51,7 @@ fn the_page_has_its_parts_in_the_order_of_a_readers_questions() {
         "6 failed",
         "took 5 min",
         "2468013",
-        "9 September 2001, 01:46 UTC",
+        "9 Sep 2001, 01:46 UTC",
         "bench-1",
     ] {
         place(&page, said);
@@ -238,6 +238,34 @@ fn more_trials_than_a_page_holds_are_counted_and_the_failed_ones_stay() {
         "more trials have no room here: <code>backsight show through-dut</code>",
     );
     place(&page, "id=\"trial-7999\"");
+}
+
+#[test]
+fn what_makes_the_numbers_doubtful_stands_above_them() {
+    let mut sample = sample::report();
+    sample.comparison = None;
+    let study = &mut sample.studies[0];
+    for trial in &mut study.trials {
+        trial.row.neighbours = 0.3;
+    }
+    study.trials[4].row.neighbours = 0.625;
+    study.results.series[0].trials[2].values = vec![1e9];
+    study.results.series[1].trials.truncate(1);
+    let page = page(&sample);
+    let doubts =
+        &page[place(&page, "Before believing these numbers")..place(&page, "class=\"charts\"")];
+    for doubt in [
+        "noisy neighbours: other programs had 30.4 % of the processors while `through-dut` was measured, at worst 62.5 % in trial 5",
+        "three quartile ranges from the middle half of the trials: iperf3-tcp streams=1 direct throughput in trial",
+        "1 of 27 series have a single trial",
+        "the clock of `sink` was set during this trial",
+    ] {
+        place(doubts, doubt);
+    }
+    place(
+        &page,
+        "25 series measured, 2 missing. The widest spread: iperf3-tcp streams=1 ",
+    );
 }
 
 #[test]

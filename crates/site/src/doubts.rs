@@ -1,0 +1,187 @@
+//! What a reader should know before believing the numbers: the comparison's warnings, those of the trials, and what
+//! shows in the samples themselves.
+//!
+//! Refuses: to judge. A warning says what was seen, where, and what it may mean.
+
+use backsight_model::Series;
+use backsight_stats::Summary;
+
+use crate::{
+    comparison,
+    figures::estimate,
+    report::{Report, Study},
+    shown::{self, clipped, counted},
+    trials::LONGEST_REASON,
+};
+
+/// Most warnings of a page.
+const MOST: usize = 50;
+/// Most different warnings of trials that are looked at.
+const MOST_OF_TRIALS: usize = 10 * MOST;
+/// Places that one warning names.
+const MOST_PLACES: usize = 4;
+/// The share of the processors above which others disturb.
+const NOISY: f64 = 0.05;
+/// Fewest trials of which one can be called an outlier.
+const ENOUGH: usize = 5;
+
+/// The warnings, and how many more there are.
+pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
+    let mut doubts: Vec<String> = report
+        .comparison
+        .iter()
+        .flat_map(comparison::warnings)
+        .collect();
+    for study in &report.studies {
+        doubts.extend(neighbours(study));
+        doubts.extend(outliers(study));
+        if report.comparison.is_none() {
+            doubts.extend(single(study));
+        }
+    }
+    doubts.extend(of_trials(&report.studies));
+    let left_out = doubts.len().saturating_sub(MOST);
+    doubts.truncate(MOST);
+    let shown = doubts.iter().map(|doubt| clipped(doubt, LONGEST_REASON));
+    (shown.collect(), left_out)
+}
+
+fn neighbours(study: &Study) -> Option<String> {
+    let shares = || {
+        let trials = study.trials.iter().map(|trial| &trial.row);
+        trials.filter(|row| row.neighbours.is_finite())
+    };
+    let mean = shares().map(|row| row.neighbours).sum::<f64>() / shares().count().max(1) as f64;
+    let worst = shares().max_by(|a, b| a.neighbours.total_cmp(&b.neighbours))?;
+    (mean > NOISY).then(|| {
+        format!(
+            "noisy neighbours: other programs had {} of the processors while `{}` was measured, at worst {} in trial \
+             {}: what is slow here may be their doing",
+            shown::share(mean),
+            study.row.name,
+            shown::share(worst.neighbours),
+            worst.number
+        )
+    })
+}
+
+fn single(study: &Study) -> Option<String> {
+    let series = &study.results.series;
+    let single = series
+        .iter()
+        .filter(|series| series.trials.len() == 1)
+        .count();
+    (single > 0).then(|| {
+        format!(
+            "{} of {} series have a single trial: how the next one would differ isn't known; measure more rounds",
+            single,
+            series.len()
+        )
+    })
+}
+
+fn outliers(study: &Study) -> Option<String> {
+    let mut places = study.results.series.iter().flat_map(|series| {
+        far_out(series)
+            .into_iter()
+            .map(move |trial| format!("{} {} in trial {trial}", series.cell, series.metric))
+    });
+    let named: Vec<String> = places.by_ref().take(MOST_PLACES).collect();
+    let more = match places.count() {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    (!named.is_empty()).then(|| {
+        format!(
+            "outliers, more than three quartile ranges from the middle half of the trials: {}{more}; look at their load \
+             and their output",
+            named.join(", ")
+        )
+    })
+}
+
+/// Trials beyond the outer fences of their series: Q1 − 3·(Q3 − Q1) and Q3 + 3·(Q3 − Q1) (J. W. Tukey, Exploratory
+/// Data Analysis, 1977). None where the middle half is all alike.
+fn far_out(series: &Series) -> Vec<u32> {
+    let Some(measured) = estimate(series).filter(|measured| measured.samples.n() >= ENOUGH) else {
+        return Vec::new();
+    };
+    let summary = Summary::of(&measured.samples, series.better);
+    let range = summary.third_quartile - summary.first_quartile;
+    let (low, high) = (
+        summary.first_quartile - 3.0 * range,
+        summary.third_quartile + 3.0 * range,
+    );
+    let trials = series
+        .trials
+        .iter()
+        .filter(|trial| !trial.values.is_empty());
+    trials
+        .zip(measured.samples.measured())
+        .filter(|(_, value)| range > 0.0 && !(low..=high).contains(*value))
+        .map(|(trial, _)| trial.trial)
+        .collect()
+}
+
+/// What trials warn of, each once.
+fn of_trials(studies: &[Study]) -> impl Iterator<Item = String> {
+    let mut warnings: Vec<(&str, usize)> = Vec::new();
+    let trials = studies.iter().flat_map(|study| &study.trials);
+    for warning in trials.flat_map(|trial| &trial.row.warnings) {
+        match warnings.iter().position(|(known, _)| known == warning) {
+            Some(at) => warnings[at].1 += 1,
+            None if warnings.len() < MOST_OF_TRIALS => warnings.push((warning, 1)),
+            None => {}
+        }
+    }
+    warnings.into_iter().map(|(warning, count)| match count {
+        1 => warning.to_owned(),
+        _ => format!(
+            "{} (in {})",
+            clipped(warning, LONGEST_REASON),
+            counted(count, "trial")
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{Better, Cell, TrialSamples, Unit};
+
+    fn series(values: &[f64]) -> Series {
+        let trial = |(number, value): (usize, &f64)| TrialSamples {
+            trial: number as u32 + 1,
+            round: 1,
+            values: vec![*value],
+            each: vec![],
+            neighbours: 0.0,
+        };
+        Series {
+            cell: Cell {
+                benchmark: "b".parse().unwrap(),
+                params: indexmap::IndexMap::new(),
+                chosen: vec![],
+                variant: "default".parse().unwrap(),
+            },
+            metric: "m".parse().unwrap(),
+            unit: Unit::parse("s").unwrap(),
+            better: Better::Lower,
+            about: String::new(),
+            trials: values.iter().enumerate().map(trial).collect(),
+        }
+    }
+
+    #[test]
+    fn a_value_far_from_the_others_is_an_outlier() {
+        assert_eq!(far_out(&series(&[1.0, 1.1, 9.0, 0.9, 1.05])), [3]);
+        assert!(far_out(&series(&[1.0, 1.1, 1.3, 0.9, 1.05])).is_empty());
+    }
+
+    #[test]
+    fn few_trials_and_trials_that_are_alike_have_no_outliers() {
+        assert!(far_out(&series(&[1.0, 1.1, 9.0])).is_empty());
+        assert!(far_out(&series(&[2.0, 2.0, 2.0, 2.0, 3.0])).is_empty());
+        assert!(far_out(&series(&[])).is_empty());
+    }
+}

@@ -181,9 +181,8 @@ impl Conductor {
         cell: &Cell,
         stop: watch::Receiver<bool>,
     ) -> Result<Measured, ConnectError> {
-        for name in self.gone().await {
-            self.bury(name, "its agent went away since the last trial").await;
-        }
+        let gone = self.gone().await;
+        self.bury_all(&gone, "its agent went away since the last trial").await;
         let left = self.hosts.len();
         self.connect().await?;
         let recovered = self.hosts.len() > left;
@@ -226,7 +225,8 @@ impl Conductor {
             Ok(spools) => spools,
             Err(failure) => {
                 record.outcome = Err(failure.clone());
-                self.bury_lost(&failure).await;
+                let lost = self.lost_with(&failure).await;
+                self.bury_all(&lost, &failure.reason).await;
                 return false;
             }
         };
@@ -239,6 +239,8 @@ impl Conductor {
             (host, host.client.end_trial().await)
         }));
         let mut accounts = Vec::new();
+        // An agent that doesn't know of its trial any more is on its way out, and won't put anything back for us.
+        let mut lost = Vec::new();
         let mut failure = outcome.err();
         for (host, ended) in ended.await {
             match ended {
@@ -258,6 +260,7 @@ impl Conductor {
                     accounts.push((host, ended.account));
                 }
                 Err(error) => {
+                    lost.push(host.name.clone());
                     failure.get_or_insert(Failure {
                         host: Some(host.name.clone()),
                         host_lost: true,
@@ -271,10 +274,14 @@ impl Conductor {
             Some(failure) => Err(failure),
             None => samples(catalog, cell, &record.steps),
         };
-        if let Err(failure) = record.outcome.clone()
-            && self.bury_lost(&failure).await
+        if let Err(failure) = record.outcome.clone() {
+            lost.extend(self.lost_with(&failure).await);
+            self.bury_all(&lost, &failure.reason).await;
+        }
+        if !lost.is_empty()
+            && let Err(why) = self.put_back(cell).await
         {
-            self.put_back(cell).await;
+            record.warnings.push(format!("what this trial had set up can't be put back: {why}"));
         }
         interrupted
     }
@@ -303,18 +310,15 @@ impl Conductor {
         Ok(spools)
     }
 
-    /// Removes every host whose agent is gone, and whatever it left; true if there was one.
-    async fn bury_lost(&mut self, failure: &Failure) -> bool {
+    /// The hosts that were lost when this happened.
+    async fn lost_with(&self, failure: &Failure) -> Vec<HostName> {
         if !failure.host_lost {
-            return false;
+            return Vec::new();
         }
         let mut lost: Vec<HostName> = failure.host.iter().cloned().collect();
         // A second host may have gone with the first one.
         lost.extend(self.gone().await);
-        for name in lost {
-            self.bury(name, &failure.reason).await;
-        }
-        true
+        lost
     }
 
     /// The hosts whose agents don't answer.
@@ -325,23 +329,26 @@ impl Conductor {
         join_all(asked).await.into_iter().flatten().collect()
     }
 
-    /// Removes a host, if it is still there, with whatever its agent left.
-    async fn bury(&mut self, name: HostName, why: &str) {
-        if let Some(host) = self.hosts.shift_remove(&name) {
-            let words = host.bury().await;
-            let why = if words.is_empty() { why.to_owned() } else { words };
-            self.events.tell(&Event::HostLost { host: name, why });
+    /// Removes hosts, those that are still there, with whatever their agents left.
+    async fn bury_all(&mut self, names: &[HostName], why: &str) {
+        for name in names {
+            if let Some(host) = self.hosts.shift_remove(name) {
+                let words = host.bury().await;
+                let why = if words.is_empty() { why.to_owned() } else { words };
+                self.events.tell(&Event::HostLost { host: name.clone(), why });
+            }
         }
     }
 
-    /// Does the `reset` and `teardown` that a lost agent couldn't do. What fails is left as it is: the
-    /// trial has failed already, and the next one says what is wrong.
-    async fn put_back(&mut self, cell: &Cell) {
-        if self.connect().await.is_err() {
-            return;
-        }
-        let Ok(roles) = self.arrangement.fill(cell, |role| self.machine(role)) else { return };
-        let Ok(spools) = self.begin(&roles).await else { return };
+    /// Does the `reset` and `teardown` that a lost agent couldn't do. A step that fails is left at that: it may
+    /// have been done before.
+    ///
+    /// # Errors
+    /// Nothing can be done on the hosts; a clause for a message.
+    async fn put_back(&mut self, cell: &Cell) -> Result<(), String> {
+        self.connect().await.map_err(|fault| fault.to_string())?;
+        let roles = self.arrangement.fill(cell, |role| self.machine(role)).map_err(|fault| fault.to_string())?;
+        let spools = self.begin(&roles).await.map_err(|failure| failure.to_string())?;
         let quiet = Events::default();
         let hint = |program: &str, _: &Connected| program.to_owned();
         let (_never, stop) = watch::channel(false);
@@ -350,6 +357,7 @@ impl Conductor {
             let _ = stage.phase(phase).await;
         }
         join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
+        Ok(())
     }
 
     /// Puts back what a killed run of these cells may have left: the `reset` and `teardown` of each.
@@ -359,7 +367,8 @@ impl Conductor {
             let kind = (cell.benchmark.as_str(), cell.variant.as_str());
             if !done.contains(&kind) {
                 done.push(kind);
-                self.put_back(cell).await;
+                // What can't be put back now fails the next trial of its kind, which says why.
+                let _ = self.put_back(cell).await;
             }
         }
     }

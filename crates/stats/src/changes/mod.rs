@@ -2,15 +2,16 @@
 //!
 //! The way of it, each step with its source in its module:
 //!
-//! 1. `scan` and `select`: normal scores of half-overlapping stretches of every scale are searched for splits; what is
+//! 1. `season`: a period that repeats is taken out.
+//! 2. `scan` and `select`: normal scores of half-overlapping stretches of every scale are searched for splits; what is
 //!    accepted must be more than chance would give *for points that keep part of their predecessor's deviation*, at
 //!    a stated number of false changes per point. Ranks make the search blind to the noise's shape and to outliers.
-//! 2. `noise`: the residuals tell how much is kept, and the search is repeated with it.
-//! 3. `place`: each change is put where the noise's own density says that it most probably is.
-//! 4. `trend`: where the level never rests, straight lines with few breaks describe the series instead.
-//! 5. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
+//! 3. `noise`: the residuals tell how much is kept, and the search is repeated with it.
+//! 4. `place`: each change is put where the noise's own density says that it most probably is.
+//! 5. `trend`: where the level never rests, straight lines with few breaks describe the series instead.
+//! 6. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
 //!
-//! Refused: values that are no numbers; seasons (a period is noise here); to find a change in fewer than eight points.
+//! Refused: values that are no numbers; to find a change in fewer than eight points.
 //!
 //! [`Watch`] does the same for a series that grows, point by point.
 //!
@@ -21,6 +22,7 @@
 mod noise;
 mod place;
 mod scan;
+mod season;
 mod select;
 mod trend;
 mod watch;
@@ -36,6 +38,7 @@ use crate::{Confidence, Interval, NotSamples, Samples};
 use noise::Density;
 use place::{Places, Side};
 use scan::Stretch;
+use season::Season;
 use select::{Belief, Selection, stretches};
 
 /// How to search a series.
@@ -126,6 +129,8 @@ pub struct Findings {
     pub epochs: Vec<Epoch>,
     /// The clearest of the changes that were not believed.
     pub doubted: Option<Doubted>,
+    /// The period, in points, that was taken out before anything else; values above are without it.
+    pub period: Option<usize>,
     /// How much each point keeps of the deviation of the one before: the lag-1 autocorrelation of the noise.
     pub kept: f64,
     /// The noise's standard deviation, by the median deviation.
@@ -162,16 +167,27 @@ pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
             value: series[index],
         });
     }
+    let season = Season::of(series);
+    let period = season.as_ref().map(Season::period);
+    let rest = season.map(|season| season.taken_from(series));
+    Ok(Findings {
+        period,
+        ..describe(rest.as_deref().unwrap_or(series), search)
+    })
+}
+
+/// By levels, or by lines where the level never rests.
+fn describe(series: &[f64], search: &Search) -> Findings {
     let levels = Levels::of(series, search);
     if levels.kept >= RESTLESS {
         let lines = trend::lines(series);
         if lines.left <= 0.5 * levels.left()
             && (!lines.breaks.is_empty() || !levels.changes.is_empty())
         {
-            return Ok(restless(series, &lines, &levels, search));
+            return restless(series, &lines, &levels, search);
         }
     }
-    Ok(levels.findings(series, search))
+    levels.findings(series, search)
 }
 
 /// Levels with noise around them.
@@ -323,6 +339,7 @@ impl Levels {
             changes,
             epochs,
             doubted,
+            period: None,
             kept: self.kept,
             noise,
             least_found,
@@ -542,6 +559,7 @@ fn restless(series: &[f64], lines: &trend::Lines, levels: &Levels, search: &Sear
         changes,
         epochs: Vec::new(),
         doubted: None,
+        period: None,
         kept: levels.kept,
         noise: (lines.left / n as f64).sqrt(),
         least_found: None,

@@ -1,0 +1,144 @@
+//! A period that repeats (nights and days, months of a year) is taken out before levels are looked for: it is neither
+//! noise nor change. Refuses periods longer than 64 points, and those that aren't plain to see.
+
+/// The longest period looked for.
+const LONGEST: usize = 64;
+
+/// What the differences of a series must have for autocorrelation at the period. Noise of any shape has less than
+/// 4/√n; repeated steps add little, for most differences have none.
+const PLAIN: f64 = 0.4;
+
+/// A period and what each of its phases adds.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Season {
+    adds: Vec<f64>,
+}
+
+impl Season {
+    /// `None` if there is no plain period of which the series holds four.
+    pub(crate) fn of(series: &[f64]) -> Option<Self> {
+        let period = period(series)?;
+        let trend = running_mean(series, period);
+        let half = period / 2;
+        let mut adds: Vec<f64> = (0..period)
+            .map(|phase| {
+                let inner = (half..series.len() - half).filter(|i| i % period == phase);
+                let mut deviations: Vec<f64> = inner.map(|i| series[i] - trend[i - half]).collect();
+                let middle = deviations.len() / 2;
+                *deviations.select_nth_unstable_by(middle, f64::total_cmp).1
+            })
+            .collect();
+        let mean = crate::sums::mean(&adds);
+        adds.iter_mut().for_each(|add| *add -= mean);
+        Some(Season { adds })
+    }
+
+    /// How many points make one period.
+    pub(crate) fn period(&self) -> usize {
+        self.adds.len()
+    }
+
+    /// The series without its season.
+    pub(crate) fn taken_from(&self, series: &[f64]) -> Vec<f64> {
+        series
+            .iter()
+            .zip(self.adds.iter().cycle())
+            .map(|(x, add)| x - add)
+            .collect()
+    }
+}
+
+fn period(series: &[f64]) -> Option<usize> {
+    let longest = LONGEST.min(series.len() / 4);
+    if longest < 2 {
+        return None;
+    }
+    let differences: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // An outlier or a step must not be all that there is to correlate.
+    let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
+    let most = 3.0
+        * *sizes
+            .select_nth_unstable_by(differences.len() / 2, f64::total_cmp)
+            .1;
+    let clipped: Vec<f64> = differences.iter().map(|d| d.clamp(-most, most)).collect();
+    let squares: f64 = clipped.iter().map(|d| d * d).sum();
+    if squares <= 0.0 || !squares.is_finite() {
+        return None;
+    }
+    let at = |lag: usize| sum_of_products(&clipped[lag..], &clipped) / squares;
+    let correlations: Vec<f64> = (2..=longest).map(at).collect();
+    let highest = correlations.iter().copied().fold(0.0, f64::max);
+    let plain = PLAIN.max(4.0 / (series.len() as f64).sqrt());
+    // Of a period and its multiples, the period.
+    let first = correlations.iter().position(|&c| c >= 0.85 * highest)?;
+    (highest >= plain).then_some(first + 2)
+}
+
+/// In eight sums side by side, which the processor adds at once.
+fn sum_of_products(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    for (a, b) in a.chunks(8).zip(b.chunks(8)) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    sums.iter().sum()
+}
+
+/// Means over one period, centred; of an even period the two ends count half. Item i is about point i + period/2.
+fn running_mean(series: &[f64], period: usize) -> Vec<f64> {
+    let half = period / 2;
+    let windows = series.windows(2 * half + 1);
+    windows
+        .map(|window| {
+            let ends = if period.is_multiple_of(2) {
+                (window[0] + window[period]) / 2.0
+            } else {
+                0.0
+            };
+            (window.iter().sum::<f64>() - ends) / period as f64
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Random;
+    use crate::simulate::{Noise, steps};
+
+    #[test]
+    fn a_period_is_found_and_taken_out() {
+        for period in [7, 12] {
+            let noise = Noise::Gauss.draw(150, &mut Random::seeded(1));
+            let wave = |i: usize| 5.0 * (i as f64 * std::f64::consts::TAU / period as f64).sin();
+            let series: Vec<f64> = noise.iter().enumerate().map(|(i, x)| x + wave(i)).collect();
+            let season = Season::of(&series).unwrap();
+            assert_eq!(season.period(), period);
+            for (rest, noise) in season.taken_from(&series).iter().zip(&noise) {
+                assert!((rest - noise).abs() < 2.0, "{rest} {noise}");
+            }
+        }
+    }
+
+    #[test]
+    fn noise_and_steps_have_no_season() {
+        let mut random = Random::seeded(2);
+        let levels: Vec<(usize, f64)> = (0..20)
+            .map(|i| (20, if i % 2 == 0 { 0.0 } else { 3.0 }))
+            .collect();
+        for noise in [
+            Noise::Gauss,
+            Noise::Lognormal { sigma: 1.0 },
+            Noise::Autoregressive { keep: 0.5 },
+        ] {
+            for _ in 0..100 {
+                assert_eq!(Season::of(&noise.draw(200, &mut random)), None);
+                assert_eq!(Season::of(&noise.draw(30, &mut random)), None);
+            }
+            assert_eq!(Season::of(&steps(&levels, noise, &mut random)), None);
+        }
+        assert_eq!(Season::of(&[1.0; 100]), None);
+        assert_eq!(Season::of(&[1.0, 2.0]), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! A disk that is full: what can't be kept isn't measured on, what was kept stays, and with room it goes on.
+
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::{Child, Command, Stdio},
+};
+
+use crate::{
+    place::{Place, VALUE, exists, is_root},
+    running::{Ended, Running},
+};
+
+/// A private mount namespace with a small disk at a folder of a place.
+struct SmallDisk<'a> {
+    place: &'a Place,
+    folder: String,
+    /// Keeps the namespace; ends when its standard input does.
+    holder: Child,
+}
+
+impl<'a> SmallDisk<'a> {
+    fn at(place: &'a Place, folder: &str, size: &str) -> Self {
+        std::fs::create_dir_all(place.path(folder)).unwrap();
+        let folder = place.at(folder);
+        let mount = format!("mount -t tmpfs -o size={size} disk '{folder}' && echo mounted && read -r end");
+        let mut unshare = place.put(Command::new("unshare"), &["-m", "sh", "-c", &mount]);
+        let mut holder = unshare.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "mounted\n");
+        Self { place, folder, holder }
+    }
+
+    fn inside(&self, arguments: &[&str]) -> Running {
+        let holder = self.holder.id().to_string();
+        // `nsenter` leaves the working folder behind.
+        let go_there = "cd \"$0\" && exec \"$@\"";
+        let there = self.place.at("");
+        let mut all = vec!["-t", &holder, "-m", "sh", "-c", go_there, &there];
+        all.extend(arguments);
+        Running::start(self.place.put(Command::new("nsenter"), &all))
+    }
+
+    fn backsight(&self, arguments: &[&str]) -> Ended {
+        let mut all = vec![env!("CARGO_BIN_EXE_backsight")];
+        all.extend(arguments);
+        self.inside(&all).ends()
+    }
+
+    fn grow(&self, size: &str) {
+        let option = format!("remount,size={size}");
+        self.inside(&["mount", "-o", &option, &self.folder]).ends().assert_code(0);
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        drop(self.holder.stdin.take().map(|mut input| input.write_all(b"\n")));
+        let _ = self.holder.wait();
+    }
+}
+
+/// A benchmark that prints a megabyte that hardly can be compressed.
+fn large() -> Place {
+    let place = Place::new();
+    place.benchmark(
+        "large",
+        &format!("[tester]\nrun = \"@/step run; echo 42; base64 -w 100 /dev/urandom | head -c 1000000 >&2\"\n{VALUE}"),
+    );
+    place.plan(
+        "use = [\"large\"]\nrounds = 6\n[[variant]]\nname = \"v\"\n\
+         tester.setup = \"mkdir @/set-up\"\ntester.teardown = \"rmdir @/set-up\"\n",
+    );
+    place
+}
+
+#[test]
+fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
+    if !is_root() {
+        return;
+    }
+    let place = large();
+    let disk = SmallDisk::at(&place, "store", "4m");
+    let ended = disk.backsight(&["run", "plan.toml", "--name", "s"]);
+    assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+    ended.assert_says(&["full", "make room", "backsight resume s"]);
+    assert!(!exists(&place.path("set-up")), "the variant's set-up is left behind");
+
+    let list = disk.backsight(&["studies", "--json"]);
+    list.assert_code(0);
+    let list: serde_json::Value = serde_json::from_str(&list.stdout()).unwrap();
+    let measured = usize::try_from(list[0]["measured"].as_u64().unwrap()).unwrap();
+    assert!((1..6).contains(&measured), "what was measured before is kept: {list}");
+    assert_eq!(list[0]["failed"], 0, "a trial that can't be kept isn't there: {list}");
+    let before = place.calls("run");
+    assert_eq!(before, measured + 1, "nothing is measured on a full disk");
+
+    disk.backsight(&["resume", "s"]).assert_says(&["full", "make room"]);
+
+    disk.grow("64m");
+    let before = place.calls("run");
+    disk.backsight(&["resume", "s"]).assert_code(0);
+    assert_eq!(place.calls("run") - before, 6 - measured, "the rest, once");
+    let shown = disk.backsight(&["studies", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&shown.stdout()).unwrap();
+    assert_eq!((&list[0]["measured"], &list[0]["failed"], &list[0]["state"]), (&6.into(), &0.into(), &"finished".into()));
+    for trial in 1..=6 {
+        let raw = disk.backsight(&["show", "s", "--trial", &trial.to_string(), "--raw"]);
+        raw.assert_code(0);
+        assert!(raw.bytes.len() > 1_000_000, "raw output of trial {trial} is whole");
+    }
+}
+
+#[test]
+fn a_disk_without_room_for_a_store_refuses_the_study() {
+    if !is_root() {
+        return;
+    }
+    let place = large();
+    let disk = SmallDisk::at(&place, "store", "16k");
+    let ended = disk.backsight(&["run", "plan.toml", "--name", "s"]);
+    assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+    ended.assert_says(&["full", "make room"]);
+    assert_eq!(place.calls("run"), 0);
+}
+
+#[test]
+fn a_host_without_room_for_output_fails_the_trial_with_what_to_do() {
+    if !is_root() {
+        return;
+    }
+    let place = large();
+    let disk = SmallDisk::at(&place, "tmp", "200k");
+    let ended = disk.backsight(&["run", "plan.toml", "--name", "s", "--rounds", "1"]);
+    ended.assert_code(1);
+    ended.assert_says(&["No space left on device"]);
+    let trials = place.trials("s");
+    assert!(!trials[0].measured(), "{trials:#?}");
+    assert!(place.raw("s", 1).contains("42"), "what there was room for is kept");
+    assert!(!exists(&place.path("set-up")));
+}

@@ -1,0 +1,165 @@
+//! Two who want the same hosts: the second is told who has them, or waits.
+
+use crate::place::{Place, is_root};
+use crate::processes;
+
+fn logged() -> Place {
+    let place = Place::new();
+    place.logged("logged");
+    place.plan("use = [\"logged\"]\nrounds = 2\n");
+    place
+}
+
+#[test]
+fn a_second_study_on_the_same_host_is_refused_with_who_has_it() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let second = place.ends(&["run", "plan.toml", "--name", "second"]);
+    second.assert_code(2);
+    let holder = format!("host `{}` is leased to study `first` (process {})", place.name, first.pid);
+    second.assert_says(&[&holder, "--wait"]);
+    assert_eq!(place.ends(&["show", "second"]).status.code(), Some(2), "nothing of it is in the store");
+    place.release("run");
+    first.ends().assert_code(0);
+    place.assert_complete("first", 1, 2);
+    place.ends(&["run", "plan.toml", "--name", "second"]).assert_code(0);
+}
+
+#[test]
+fn a_second_study_that_waits_measures_after_the_first() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let second = place.begins(&["run", "plan.toml", "--name", "second", "--wait", "50s"]);
+    // Its store is open: next it asks for the host.
+    let has_store_open = || {
+        let links = std::fs::read_dir(format!("/proc/{}/fd", second.pid)).into_iter().flatten().flatten();
+        links.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.ends_with("backsight.db"))
+    };
+    processes::until("the second study asks for the host", has_store_open);
+    place.release("run");
+    let (first, second) = (first.ends(), second.ends());
+    first.assert_code(0);
+    second.assert_code(0);
+    place.assert_complete("first", 1, 2);
+    place.assert_complete("second", 1, 2);
+    let time = |event: &serde_json::Value| event["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let last_of_first = time(first.events().iter().rev().find(|e| e["event"] == "trial-finished").unwrap());
+    let first_of_second = time(second.events().iter().find(|e| e["event"] == "trial-started").unwrap());
+    assert!(last_of_first <= first_of_second);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_wait_that_is_too_short_ends_in_a_refusal() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let second = place.ends(&["run", "plan.toml", "--name", "second", "--wait", "300ms"]);
+    second.assert_code(2);
+    second.assert_says(&["leased to study `first`"]);
+    place.release("run");
+    first.ends().assert_code(0);
+}
+
+#[test]
+fn a_killed_study_holds_no_host() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    first.is_killed();
+    place.release("run");
+    place.ends(&["run", "plan.toml", "--name", "second"]).assert_code(0);
+    place.assert_complete("second", 1, 2);
+    assert_eq!(place.study("first")["state"], "killed");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn two_studies_on_different_hosts_share_a_store() {
+    let place = Place::of_roles(&["one", "two"]);
+    let mut runs = Vec::new();
+    for role in ["one", "two"] {
+        let text = format!(
+            "name = \"of-{role}\"\nabout = \"a test's own\"\nroles = [\"{role}\"]\n\
+             [{role}]\nrun = \"{} {role}; seq 2000; echo 42\"\n{}",
+            place.at("step"),
+            crate::place::VALUE
+        );
+        place.write(&format!("benchmarks/of-{role}.toml"), text);
+        place.write(&format!("{role}.toml"), format!("use = [\"of-{role}\"]\nrounds = 12\n"));
+        place.hold(role, 1);
+    }
+    for role in ["one", "two"] {
+        runs.push(place.begins(&["run", &format!("{role}.toml"), "--name", role]));
+    }
+    for role in ["one", "two"] {
+        place.until_held(role);
+    }
+    for role in ["one", "two"] {
+        place.release(role);
+    }
+    for run in runs {
+        run.ends().assert_code(0);
+    }
+    place.assert_complete("one", 1, 12);
+    place.assert_complete("two", 1, 12);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn two_studies_without_a_name_get_different_ones() {
+    let place = Place::of_roles(&["one", "two"]);
+    for role in ["one", "two"] {
+        let text = format!(
+            "name = \"of-{role}\"\nabout = \"a test's own\"\nroles = [\"{role}\"]\n[{role}]\nrun = \"echo 42\"\n{}",
+            crate::place::VALUE
+        );
+        place.write(&format!("benchmarks/of-{role}.toml"), text);
+        place.write(&format!("{role}.toml"), format!("use = [\"of-{role}\"]\nrounds = 3\n"));
+    }
+    let runs = [place.begins(&["run", "one.toml"]), place.begins(&["run", "two.toml"])];
+    for run in runs {
+        run.ends().assert_code(0);
+    }
+    place.assert_complete("run-1", 1, 3);
+    place.assert_complete("run-2", 1, 3);
+}
+
+#[test]
+fn a_name_that_is_taken_is_refused_before_anything_is_measured() {
+    let place = logged();
+    place.ends(&["run", "plan.toml", "--name", "first"]).assert_code(0);
+    let before = place.calls("run");
+    let again = place.ends(&["run", "plan.toml", "--name", "first"]);
+    again.assert_code(2);
+    again.assert_says(&["`first`"]);
+    assert_eq!(place.calls("run"), before);
+    place.assert_complete("first", 1, 2);
+}
+
+#[test]
+fn a_lab_in_which_somebody_measures_is_not_taken_down() {
+    if !is_root() {
+        return;
+    }
+    let place = logged();
+    place.write("lab.toml", format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name));
+    place.ends(&["lab", "up"]).assert_code(0);
+    place.hold("run", 1);
+    let run = place.begins(&["run", "plan.toml", "--name", "s"]);
+    place.until_held("run");
+    let refused = place.ends(&["lab", "down"]);
+    assert_ne!(refused.status.code(), Some(0));
+    refused.assert_says(&["host `only` is leased to study `s`"]);
+    place.release("run");
+    run.ends().assert_code(0);
+    place.assert_complete("s", 1, 2);
+    place.ends(&["lab", "down"]).assert_code(0);
+    assert_eq!(place.namespaces(), Vec::<String>::new());
+}

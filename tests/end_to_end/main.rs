@@ -1,0 +1,29 @@
+//! End to end: the real binary on real hosts, in good weather and in bad.
+//!
+//! Every test has a place of its own (a folder with store, lab, plan and definitions), awaits events instead of
+//! sleeping, and asserts what a person could see: exit status, messages, `show`, `studies`, `compare`. When a
+//! place goes, nothing of it may be left: no process, no namespace, no folder of an agent.
+//!
+//! Refuses: to look into the store by another way than the program, and to wait for anything without a limit.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod place;
+mod processes;
+mod running;
+
+mod agents;
+mod comparing;
+mod describing;
+mod disk;
+mod hostile;
+mod interrupted;
+mod killed;
+mod labs;
+mod leases;
+mod locked;
+mod order;
+mod questions;
+mod servers;
+mod steps;
+mod studies;

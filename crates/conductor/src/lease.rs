@@ -7,7 +7,7 @@
 //!
 //! Refuses: to wait longer than it was told.
 
-use backsight_model::{HostKind, HostName, Lab};
+use backsight_model::{HostKind, HostName, Lab, LabName};
 use rustix::fs::{FlockOperation, flock};
 use std::{
     fs::File,
@@ -15,6 +15,9 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+
+/// How long somebody else may take to make or remove a lab.
+const OTHERS_LIMIT: Duration = Duration::from_secs(30);
 
 /// Why hosts can't be had.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +29,12 @@ pub enum LeaseError {
         host: HostName,
         /// Who says to hold it.
         holder: String,
+    },
+    /// Somebody else makes or removes the lab's namespaces.
+    #[error("somebody else is making or removing the namespaces of lab `{lab}`, and doesn't come to an end: see what `backsight lab` runs on this machine")]
+    Busy {
+        /// The lab.
+        lab: LabName,
     },
     /// The lock files can't be used.
     #[error("can't lock {path}: {cause}")]
@@ -103,20 +112,56 @@ fn lock_name(lab: &Lab, host: &HostName) -> String {
     }
 }
 
+/// The lock's file, made if it isn't there, for every user to lock.
+fn open(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+        // Only the owner may set the mode; that it is already so for the others is all that matters to them.
+        let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o1777));
+    }
+    let mut options = File::options();
+    // In a folder that everybody may write to, somebody may have put a link in our way.
+    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    loop {
+        // What another user made can be opened there, and can't be by whoever would also make it.
+        match options.open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+        match options.clone().create_new(true).open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                file.set_permissions(std::fs::Permissions::from_mode(0o666))?;
+                return Ok(file);
+            }
+        }
+    }
+}
+
+/// Keeps others from making or removing the namespaces of this lab, for as long as the file is there. Waits for them:
+/// it takes seconds.
+pub(crate) fn alone_in(lab: &Lab) -> Result<File, LeaseError> {
+    let path = folder().join(format!("lab-{}.lock", lab.name));
+    let fault = |cause| LeaseError::Lock { path: path.clone(), cause };
+    let file = open(&path).map_err(fault)?;
+    let until = std::time::Instant::now() + OTHERS_LIMIT;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) if std::time::Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LeaseError::Busy { lab: lab.name.clone() }),
+            Err(errno) => return Err(fault(errno.into())),
+        }
+    }
+}
+
 fn lock(path: &Path, host: &HostName, holder: &str) -> Result<File, LeaseError> {
     let fault = |cause| LeaseError::Lock { path: path.to_path_buf(), cause };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(fault)?;
-        share(folder, 0o1777);
-    }
-    let mut file = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(fault)?;
-    share(path, 0o666);
+    let mut file = open(path).map_err(fault)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
             file.set_len(0).map_err(fault)?;
@@ -134,13 +179,6 @@ fn lock(path: &Path, host: &HostName, holder: &str) -> Result<File, LeaseError> 
         }
         Err(errno) => Err(fault(errno.into())),
     }
-}
-
-/// Other users must be able to lock here too. Only the owner may set the mode; that it is already so for
-/// the others is all that matters to them.
-fn share(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt as _;
-    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
 /// Not root, no `ip`, or the kernel refuses; what had been made stays and is completed the next time.
 pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
     require_root()?;
+    let _alone = crate::lease::alone_in(lab)?;
     let mut made = Vec::new();
     for (host, _) in hosts(lab) {
         if !is_up(&lab.name, host) {
@@ -93,17 +94,21 @@ pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
 /// Not root, a study measures in them, or the kernel refuses.
 pub fn down(lab: &Lab) -> Result<Vec<String>, NetnsError> {
     let prefix = format!("backsight:{}:", lab.name);
-    let found: BTreeSet<String> = std::fs::read_dir("/run/netns")
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with(&prefix))
-        .collect();
-    if found.is_empty() {
+    let found = || -> BTreeSet<String> {
+        std::fs::read_dir("/run/netns")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.starts_with(&prefix))
+            .collect()
+    };
+    if found().is_empty() {
         return Ok(Vec::new());
     }
     require_root()?;
+    let _alone = crate::lease::alone_in(lab)?;
+    let found = found();
     let leased: Vec<HostName> = hosts(lab).map(|(host, _)| host.clone()).collect();
     let _lease = crate::Lease::try_take(lab, &leased, "`backsight lab down`")?;
     for name in &found {

@@ -33,6 +33,8 @@ const BETWEEN: f64 = 22.0;
 
 /// Mean width of a character in the labels, in pixels: an estimate on the wide side.
 const CHARACTER: f64 = 6.9;
+/// The same of the labels of an axis.
+const SMALL_CHARACTER: f64 = 6.3;
 
 /// A chart of bars that share one axis.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -92,7 +94,8 @@ impl Chart {
             escape::text(&self.title),
             escape::text(&self.spoken()),
         );
-        for panel in &panels {
+        // Nothing has no scale.
+        for panel in panels.iter().filter(|_| self.reach().is_some()) {
             panel.axis(&mut svg, height, &self.unit);
         }
         let mut y = 0.0;
@@ -317,43 +320,60 @@ impl Panel {
         let base = height - AXIS;
         let most = ((self.right - self.left) / 62.0).max(2.0);
         let (marks, decimals) = ticks(self.low, self.high, most);
+        let dashes = if self.kind == Kind::Dots {
+            " stroke-dasharray=\"2 3\""
+        } else {
+            ""
+        };
         let _ = write!(svg, "<g class=\"axis\" fill=\"{FAINT}\" font-size=\"11\">");
-        for (number, mark) in marks.iter().enumerate() {
-            let x = px(self.x(*mark));
-            let dashes = if self.kind == Kind::Dots {
-                " stroke-dasharray=\"2 3\""
-            } else {
-                ""
-            };
-            let last = number + 1 == marks.len() && self.kind != Kind::Bars;
-            let unit = if last {
-                format!(" {}", escape::text(unit))
-            } else {
-                String::new()
-            };
-            // The last label grows to the left where it would leave the picture.
-            let anchor =
-                if number == 0 && self.x(*mark) < self.left + 12.0 && self.kind != Kind::Dots {
-                    "start"
-                } else if last && self.x(*mark) + (unit.len() as f64 + 5.0) * 3.4 > self.right {
-                    "end"
-                } else {
-                    "middle"
-                };
-            let at = match anchor {
-                "start" => px(self.left - 0.5),
-                "end" => px(self.right + MARGIN),
-                _ => x.clone(),
-            };
+        // From the right, where the unit is: a label that would run into the next is left out.
+        let mut next = f64::INFINITY;
+        for (number, mark) in marks.iter().enumerate().rev() {
+            let x = self.x(*mark);
             let _ = write!(
                 svg,
-                "<path class=\"rule\" d=\"M{x} 0V{}\" stroke=\"{RULE}\"{dashes}/>\
-                 <text x=\"{at}\" y=\"{}\" text-anchor=\"{anchor}\">{mark:.decimals$}{unit}</text>",
-                px(base + 1.0),
-                px(base + 14.0),
+                "<path class=\"rule\" d=\"M{} 0V{}\" stroke=\"{RULE}\"{dashes}/>",
+                px(x),
+                px(base + 1.0)
             );
+            let mut text = format!("{mark:.decimals$}");
+            if number + 1 == marks.len() && self.kind != Kind::Bars {
+                let _ = write!(text, " {unit}");
+            }
+            let label = self.label(x, text);
+            if label.left + label.width + 4.0 <= next {
+                let _ = write!(
+                    svg,
+                    "<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>",
+                    px(label.at),
+                    px(base + 14.0),
+                    label.anchor,
+                    escape::text(&label.text)
+                );
+                next = label.left;
+            }
         }
         svg.push_str("</g>\n");
+    }
+
+    /// A mark's label: centred, unless that would leave the picture.
+    fn label(&self, x: f64, text: String) -> Label {
+        let width = text.chars().count() as f64 * SMALL_CHARACTER;
+        let (anchor, at, left) = if self.kind != Kind::Dots && x < self.left + width / 2.0 {
+            ("start", self.left - 0.5, self.left)
+        } else if self.kind != Kind::Bars && x + width / 2.0 > self.right + MARGIN {
+            let end = self.right + MARGIN;
+            ("end", end, end - width)
+        } else {
+            ("middle", x, x - width / 2.0)
+        };
+        Label {
+            text,
+            anchor,
+            at,
+            left,
+            width,
+        }
     }
 
     fn draw(&self, svg: &mut String, bar: &Bar, y: f64, colour: &str) {
@@ -459,6 +479,15 @@ impl Panel {
             };
         }
     }
+}
+
+/// A label of an axis: where it is put, and about where it begins.
+struct Label {
+    text: String,
+    anchor: &'static str,
+    at: f64,
+    left: f64,
+    width: f64,
 }
 
 /// All samples; or, where there are more than can be drawn, some of them: evenly by rank, both ends included.
@@ -645,6 +674,20 @@ mod tests {
         let drawn = spread_out(&many);
         assert_eq!(drawn.len(), MOST_DOTS);
         assert!(drawn.contains(&0.0) && drawn.contains(&999.0));
+    }
+
+    #[test]
+    fn a_long_unit_pushes_the_marks_beside_it_away() {
+        let mut long = chart(vec![bar("a", &[20.5, 20.9])]);
+        long.unit = "ktransactions/s".into();
+        long.groups[0].bars.push(bar("b", &[1.0]));
+        let svg = long.svg("a", 380.0);
+        assert!(
+            svg.contains(">20 ktransactions/s</text>") && !svg.contains(">15</text>"),
+            "{svg}"
+        );
+        assert!(svg.contains(">10</text>"));
+        assert_eq!(count(&svg, "class=\"rule\""), 5);
     }
 
     #[test]

@@ -22,8 +22,9 @@ const MOST_OF_TRIALS: usize = 10 * MOST;
 const MOST_PLACES: usize = 4;
 /// The share of the processors above which others disturb.
 const NOISY: f64 = 0.05;
-/// Fewest trials of which one can be called an outlier.
-const ENOUGH: usize = 5;
+/// Fewest trials of which one can be called an outlier: with normal noise (20,000 simulated series) one of 10 trials
+/// is beyond the fences in 4.4 % of series, one of 5 in 13 %.
+const ENOUGH: usize = 10;
 
 /// The warnings, and how many more there are.
 pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
@@ -174,14 +175,18 @@ mod tests {
 
     #[test]
     fn a_value_far_from_the_others_is_an_outlier() {
-        assert_eq!(far_out(&series(&[1.0, 1.1, 9.0, 0.9, 1.05])), [3]);
-        assert!(far_out(&series(&[1.0, 1.1, 1.3, 0.9, 1.05])).is_empty());
+        let mut values = [1.0, 1.1, 9.0, 0.9, 1.05, 0.95, 1.02, 1.08, 0.98, 1.04];
+        assert_eq!(far_out(&series(&values)), [3]);
+        values[2] = 1.2;
+        assert!(far_out(&series(&values)).is_empty());
     }
 
     #[test]
     fn few_trials_and_trials_that_are_alike_have_no_outliers() {
-        assert!(far_out(&series(&[1.0, 1.1, 9.0])).is_empty());
-        assert!(far_out(&series(&[2.0, 2.0, 2.0, 2.0, 3.0])).is_empty());
+        assert!(far_out(&series(&[1.0, 1.1, 9.0, 0.9, 1.05])).is_empty());
+        let mut alike = [2.0; 12];
+        alike[7] = 3.0;
+        assert!(far_out(&series(&alike)).is_empty());
         assert!(far_out(&series(&[])).is_empty());
     }
 }

@@ -249,6 +249,8 @@ fn what_makes_the_numbers_doubtful_stands_above_them() {
         trial.row.neighbours = 0.3;
     }
     study.trials[4].row.neighbours = 0.625;
+    let of_first = study.results.series[0].trials.clone();
+    study.results.series[0].trials.extend(of_first);
     study.results.series[0].trials[2].values = vec![1e9];
     study.results.series[1].trials.truncate(1);
     let page = page(&sample);

@@ -76,6 +76,11 @@ pub(crate) fn t_quantile(confidence: Confidence, degrees_of_freedom: f64) -> f64
 
 /// The probability of a |t| at least as large. Degrees of freedom are positive.
 pub(crate) fn two_sided_p(t: f64, degrees_of_freedom: f64) -> f64 {
+    // Nothing divided by nothing is no evidence; and squares must not overflow in there.
+    if t.is_nan() {
+        return 1.0;
+    }
+    let t = t.clamp(-1e100, 1e100);
     let above = match student(degrees_of_freedom) {
         Some(student) => student.cdf(-t.abs()),
         None => normal_cdf(-normal_from_t(t.abs(), degrees_of_freedom)),

@@ -3,6 +3,16 @@
 //! What is here are definitions that two people can compute alike, each with its source. [`Samples`] is the door:
 //! it refuses what is no number, once, so that nothing behind it has to ask again.
 //!
+//! | question | answer |
+//! |---|---|
+//! | what are these samples like? | [`Summary`] |
+//! | is it different? | [`verdict`](fn@verdict) of two [`Side`]s, over a table with [`benjamini_hochberg`] |
+//! | where did it change? | [`changes::detect`], and [`changes::Watch`] for a series that grows |
+//! | how many repeats, of what? | [`components`](fn@components) and [`advice`] |
+//! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
+//! | more than one state? | [`two_modes`] |
+//! | and for the sceptic? | [`mann_whitney`], [`kolmogorov_smirnov`], [`hierarchical_bootstrap`], [`bca`] |
+//!
 //! This room refuses: reading or writing anything, looking at a clock, drawing random numbers from anywhere but
 //! a seed that the caller gave, sentinels (`NaN`, 0.00, −1) for what is [`Undefined`], and guessing which
 //! direction is [`Better`].

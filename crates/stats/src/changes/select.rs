@@ -93,9 +93,10 @@ impl Selection {
         believed.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.points().cmp(&a.1.points())));
         let mut changes: Vec<usize> = Vec::new();
         for (_, stretch, at) in believed {
-            if !changes
-                .iter()
-                .any(|&change| stretch.start < change && change < stretch.end)
+            let inside = changes.partition_point(|&change| change <= stretch.start);
+            if changes
+                .get(inside)
+                .is_none_or(|&change| change >= stretch.end)
             {
                 insert(&mut changes, at);
             }

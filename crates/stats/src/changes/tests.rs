@@ -271,4 +271,15 @@ proptest! {
             last = change.at;
         }
     }
+
+    #[test]
+    fn no_finite_values_are_too_much(
+        values in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL, 1..80),
+    ) {
+        prop_assert!(detect(&values, &Search::default()).is_ok());
+        let mut watch = Watch::new(Vec::new(), Search::default()).unwrap();
+        for value in values {
+            prop_assert!(watch.push(value).is_ok());
+        }
+    }
 }

@@ -237,6 +237,17 @@ fn a_sorted_file_is_not_taken_for_autocorrelated() {
     assert_eq!((found.kept, found.order.0), (0.0, Order::default()));
 }
 
+proptest::proptest! {
+    #[test]
+    fn any_finite_samples_get_a_verdict(
+        base in proptest::collection::vec(proptest::num::f64::NORMAL | proptest::num::f64::ZERO, 1..30),
+        new in proptest::collection::vec(proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL, 1..30),
+    ) {
+        let found = verdict(&plain(base), &plain(new), &lower());
+        proptest::prop_assert!(found.ratio_interval.is_err() || found.ratio_interval.unwrap().width() >= 0.0);
+    }
+}
+
 /// How often the interval of the ratio holds 1, for two sides of the same noise.
 fn coverage(runs: usize, mut side: impl FnMut() -> Side) -> f64 {
     let held = (0..runs).filter(|_| {

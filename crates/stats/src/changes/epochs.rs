@@ -1,0 +1,52 @@
+//! Noise epochs: where the sizes of the residuals change, not their level. Breaks, and no regressions.
+
+use super::levels::{deviation, residuals};
+use super::noise::{self, Density};
+use super::place::{Places, Side};
+use super::select::{Belief, Selection, stretches};
+use super::{Epoch, Search, in_series};
+
+/// Where the sizes of the residuals change.
+pub(crate) fn epochs(deviations: &[f64], search: &Search) -> Vec<Epoch> {
+    let sizes: Vec<f64> = deviations.iter().map(|r| r.abs()).collect();
+    let n = sizes.len();
+    let mut selection = Selection::of(&sizes);
+    let kept = noise::kept_by_differences(&sizes);
+    let changes = selection.changes(Belief {
+        false_per_point: search.false_per_point / 3.0,
+        kept,
+    });
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    // Logarithms make a wider epoch a shifted one.
+    let floor = deviation(deviations).max(f64::MIN_POSITIVE) * 0.05;
+    let logs: Vec<f64> = sizes.iter().map(|size| (size + floor).ln()).collect();
+    let (level, around_level) = residuals(&logs, &stretches(&changes, n, 1));
+    let density = Density::of(&around_level);
+    let neighbourhoods = stretches(&changes, n, 2);
+    neighbourhoods
+        .into_iter()
+        .enumerate()
+        .map(|(i, around)| {
+            let found = changes[i];
+            let side = |level| density.as_ref().map(|noise| Side { level, noise });
+            let places = side(level[i])
+                .zip(side(level[i + 1]))
+                .and_then(|(old, new)| Places::of(&logs, around, kept, old, new));
+            let at = places.as_ref().map_or(found, Places::best);
+            let (earliest, latest) =
+                places.map_or((at, at), |p| p.within(search.confidence.tail()));
+            Epoch {
+                at,
+                earliest: earliest.min(at),
+                latest: latest.max(at),
+                before: deviation(&deviations[around.start..at]),
+                after: deviation(&deviations[at..around.end]),
+                p: selection
+                    .significance(around, kept)
+                    .map_or(1.0, |s| in_series(s.p, around, n)),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,288 @@
+//! Levels with noise around them: the changes between them, and how sure each is.
+
+use crate::Interval;
+use crate::distributions::{normal_quantile, t_quantile};
+
+use super::epochs::epochs;
+use super::noise::{self, Density};
+use super::place::{Places, Side};
+use super::scan::Stretch;
+use super::select::{Belief, Selection, stretches};
+use super::{Change, Doubted, Findings, Kind, Search, in_series};
+
+/// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
+/// common one; a tenth a point comes on top.
+const OWN_SHAPE: f64 = 10.0;
+
+/// Levels with noise around them.
+pub(crate) struct Levels {
+    selection: Selection,
+    pub changes: Vec<usize>,
+    /// One a segment.
+    level: Vec<f64>,
+    residuals: Vec<f64>,
+    pub kept: f64,
+    /// Of the innovations; `None` if there is no noise at all, or nothing to place.
+    density: Option<Density>,
+}
+
+impl Levels {
+    pub(crate) fn of(series: &[f64], search: &Search) -> Self {
+        let mut selection = Selection::of(series);
+        let mut kept = noise::kept_by_differences(series);
+        let mut changes: Option<Vec<usize>> = None;
+        for _ in 0..3 {
+            let found = selection.changes(Belief {
+                false_per_point: search.false_per_point,
+                kept,
+            });
+            if changes.as_ref() == Some(&found) {
+                break;
+            }
+            let segments = stretches(&found, series.len(), 1);
+            kept = noise::kept_by_residuals(&residuals(series, &segments).1, &segments);
+            changes = Some(found);
+        }
+        let changes = changes.unwrap_or_default();
+        let mut levels = Levels {
+            selection,
+            changes,
+            level: Vec::new(),
+            residuals: Vec::new(),
+            kept,
+            density: None,
+        };
+        levels.measure(series);
+        for _ in 0..2 {
+            if !levels.settle(series) {
+                break;
+            }
+            levels.measure(series);
+        }
+        levels
+    }
+
+    fn segments(&self) -> Vec<Stretch> {
+        stretches(&self.changes, self.residuals.len(), 1)
+    }
+
+    /// From the change before to the change after.
+    fn around(&self, i: usize) -> Stretch {
+        let start = if i == 0 { 0 } else { self.changes[i - 1] };
+        let end = self
+            .changes
+            .get(i + 1)
+            .copied()
+            .unwrap_or(self.residuals.len());
+        Stretch { start, end }
+    }
+
+    /// The sum of squared residuals.
+    pub(crate) fn left(&self) -> f64 {
+        self.residuals.iter().map(|r| r * r).sum()
+    }
+
+    fn measure(&mut self, series: &[f64]) {
+        let segments = stretches(&self.changes, series.len(), 1);
+        (self.level, self.residuals) = residuals(series, &segments);
+        if !self.changes.is_empty() {
+            let innovations: Vec<f64> = segments
+                .iter()
+                .flat_map(|&segment| self.innovations(segment))
+                .collect();
+            self.density = Density::of(&innovations);
+        }
+    }
+
+    fn innovations(&self, segment: Stretch) -> impl Iterator<Item = f64> {
+        self.residuals[segment.start..segment.end]
+            .windows(2)
+            .map(|pair| pair[1] - self.kept * pair[0])
+    }
+
+    /// The segment's own density, where that explains it so much better than the common one that the noise changed
+    /// its shape: more or less of it, or another share of its modes.
+    fn own_density(&self, segment: Stretch) -> Option<Density> {
+        let common = self.density.as_ref()?;
+        let innovations: Vec<f64> = self.innovations(segment).collect();
+        let own = Density::as_wide_as(common, &innovations)?;
+        let gain: f64 = innovations
+            .iter()
+            .map(|&r| own.log_at(r) - common.log_at(r))
+            .sum();
+        // An estimate always fits the points better that it was made from, by about its number of parameters.
+        (gain > OWN_SHAPE + 0.1 * innovations.len() as f64).then_some(own)
+    }
+
+    /// Moves each change to its best place between its neighbours; says whether any moved.
+    fn settle(&mut self, series: &[f64]) -> bool {
+        let before = self.changes.clone();
+        for i in 0..self.changes.len() {
+            if let Some(places) = self.places(series, i) {
+                self.changes[i] = places.best();
+            }
+        }
+        self.changes != before
+    }
+
+    fn places(&self, series: &[f64], i: usize) -> Option<Places> {
+        let around = self.around(i);
+        let at = self.changes[i];
+        let common = self.density.as_ref()?;
+        let before = self.own_density(Stretch { end: at, ..around });
+        let after = self.own_density(Stretch {
+            start: at,
+            ..around
+        });
+        let old = Side {
+            level: self.level[i],
+            noise: before.as_ref().unwrap_or(common),
+        };
+        let new = Side {
+            level: self.level[i + 1],
+            noise: after.as_ref().unwrap_or(common),
+        };
+        Places::of(series, around, self.kept, old, new)
+    }
+
+    pub(crate) fn findings(mut self, series: &[f64], search: &Search) -> Findings {
+        let n = series.len();
+        let changes = (0..self.changes.len())
+            .map(|i| self.change(series, i, search))
+            .collect();
+        let segments = self.segments();
+        let doubted = segments
+            .iter()
+            .filter_map(|&segment| {
+                let found = self.selection.significance(segment, self.kept)?;
+                Some(Doubted {
+                    at: found.at,
+                    p: in_series(found.p, segment, n),
+                })
+            })
+            .min_by(|a, b| a.p.total_cmp(&b.p));
+        let noise = deviation(&self.residuals);
+        let belief = Belief {
+            false_per_point: search.false_per_point,
+            kept: self.kept,
+        };
+        let least_found = segments
+            .last()
+            .and_then(|last| least_found(last.points(), belief))
+            .map(|deviations| deviations * noise);
+        let epochs = epochs(&self.residuals, search);
+        Findings {
+            changes,
+            epochs,
+            doubted,
+            period: None,
+            kept: self.kept,
+            noise,
+            least_found,
+        }
+    }
+
+    fn change(&mut self, series: &[f64], i: usize, search: &Search) -> Change {
+        let (at, before, after) = (self.changes[i], self.level[i], self.level[i + 1]);
+        let around = self.around(i);
+        let (old, new) = (
+            Stretch { end: at, ..around },
+            Stretch {
+                start: at,
+                ..around
+            },
+        );
+        let p = self
+            .selection
+            .significance(around, self.kept)
+            .map_or(1.0, |s| in_series(s.p, around, series.len()));
+        let places = self.places(series, i);
+        let (earliest, latest) = places
+            .as_ref()
+            .map_or((at, at), |p| p.within(search.confidence.tail()));
+        let independent = (around.points() as f64 * (1.0 - self.kept) / (1.0 + self.kept)).max(2.0);
+        let probability = places.map_or(1.0, |places| {
+            // The new level was fitted to the points: half a logarithm of their number (Schwarz, 1978).
+            1.0 / (1.0 + (0.5 * independent.ln() - places.evidence).exp())
+        });
+        let size = after - before;
+        let error = self.error(old, new);
+        let freedom = (independent - 2.0).max(1.0);
+        let reach = t_quantile(search.confidence, freedom) * error;
+        Change {
+            at,
+            earliest: earliest.min(at),
+            latest: latest.max(at),
+            kind: Kind::Level,
+            before,
+            after,
+            size,
+            size_interval: Interval {
+                low: size - reach,
+                high: size + reach,
+            },
+            p,
+            probability,
+        }
+    }
+
+    /// The standard error of the difference of two neighbouring levels.
+    fn error(&self, old: Stretch, new: Stretch) -> f64 {
+        let variance = |s: Stretch| {
+            let r = &self.residuals[s.start..s.end];
+            r.iter().map(|r| r * r).sum::<f64>() / (r.len() - 1).max(1) as f64
+        };
+        let (k, l) = (old.points(), new.points());
+        let independent = variance(old) / k as f64 + variance(new) / l as f64;
+        (independent * noise::inflation(self.kept, k, l)).sqrt()
+    }
+}
+
+/// Each segment's level and each point's deviation from it.
+pub(crate) fn residuals(series: &[f64], segments: &[Stretch]) -> (Vec<f64>, Vec<f64>) {
+    let levels: Vec<f64> = segments
+        .iter()
+        .map(|s| {
+            let mut values = series[s.start..s.end].to_vec();
+            trimmed_mean(&mut values)
+        })
+        .collect();
+    let residuals = segments
+        .iter()
+        .zip(&levels)
+        .flat_map(|(s, level)| series[s.start..s.end].iter().map(move |x| x - level))
+        .collect();
+    (levels, residuals)
+}
+
+/// Reorders `values`.
+pub(crate) fn trimmed_mean(values: &mut [f64]) -> f64 {
+    let cut = values.len() / 10;
+    if cut == 0 {
+        return crate::sums::mean(values);
+    }
+    let (_, _, upper) = values.select_nth_unstable_by(cut - 1, f64::total_cmp);
+    let kept = upper.len() - cut;
+    let (middle, _, _) = upper.select_nth_unstable_by(kept, f64::total_cmp);
+    crate::sums::mean(middle)
+}
+
+/// The standard deviation that normal noise with this median deviation from zero has.
+pub(crate) fn deviation(residuals: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = residuals.iter().map(|r| r.abs()).collect();
+    let middle = sizes.len() / 2;
+    1.4826 * *sizes.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// In standard deviations of the noise, for a change in the middle of so many points.
+fn least_found(points: usize, belief: Belief) -> Option<f64> {
+    if points < 8 {
+        return None;
+    }
+    // As in the search: Kolmogorov's distribution, with half of the level. In the middle the statistic has the
+    // mean √m·δ/4 and the standard deviation ½.
+    let critical = (0.5 * (4.0 / belief.level(points)).ln()).sqrt();
+    let spare = -normal_quantile(0.1) / 2.0;
+    let inflated = noise::inflation(belief.kept, points / 2, points - points / 2).sqrt();
+    Some(4.0 * inflated * (critical + spare) / (points as f64).sqrt())
+}

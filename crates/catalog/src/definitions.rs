@@ -4,7 +4,7 @@
 //! that looking one up costs one. Refuses: a file whose name and content disagree.
 
 use backsight_model::{
-    Benchmark, BenchmarkName, Document, MetricSamples, Problem, StepRecord, Unreadable,
+    Action, Benchmark, BenchmarkName, Document, MetricSamples, Phase, Problem, StepRecord, Unreadable, When,
 };
 use indexmap::IndexMap;
 use std::{
@@ -12,7 +12,10 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::samples::{NoSamples, Parsers};
+use crate::{
+    pattern,
+    samples::{NoSamples, Parsers},
+};
 
 /// Name and text of each definition that comes with the program.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/definitions.rs"));
@@ -75,12 +78,29 @@ impl Definition {
             ));
         }
         let parsers = Parsers::compile(&benchmark, document)?;
+        check_lines(&benchmark, document)?;
         Ok(Self {
             benchmark,
             document: document.clone(),
             parsers,
         })
     }
+}
+
+/// A spawned program is ready when a line matches a regular expression; one that is none is a mistake of the
+/// definition's, not of a host's.
+fn check_lines(benchmark: &Benchmark, document: &Document) -> Result<(), Problem> {
+    let roles = benchmark.roles.iter();
+    let steps = roles.flat_map(|role| Phase::ALL.into_iter().flat_map(|p| benchmark.steps_of(role, p)));
+    for step in steps {
+        let Action::Spawn { ready: Some(ready), .. } = &step.action else { continue };
+        let When::Line(line) = &ready.when else { continue };
+        if let Err((message, help)) = pattern::regex(line) {
+            let place = document.text.find(line.as_str()).map_or(0..0, |at| at..at + line.len());
+            return Err(document.problem(place, message, "what makes it ready", help));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug)]

@@ -122,7 +122,8 @@ impl Field {
     }
 }
 
-fn regex(source: &str) -> Result<Regex, Mistake> {
+/// The expression that this text writes, if it is one.
+pub(crate) fn regex(source: &str) -> Result<Regex, Mistake> {
     RegexBuilder::new(source)
         .multi_line(true)
         .build()

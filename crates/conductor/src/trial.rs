@@ -251,6 +251,12 @@ impl Conductor {
                             host.name, stray.pid, stray.name
                         ));
                     }
+                    if let Some(left) = ended.left {
+                        record.warnings.push(format!(
+                            "{}: what a step left can't be removed: {left}: the host needs a look",
+                            host.name
+                        ));
+                    }
                     if !ended.unkillable.is_empty() {
                         record.warnings.push(format!(
                             "{}: processes {:?} can't be killed: the host needs a look",

@@ -15,7 +15,9 @@ fn long() -> Place {
     let place = Place::new();
     place.benchmark(
         "long",
-        &format!("[tester]\nrun = \"echo 42 so far; @/step run\"\nreset = \"@/step reset\"\n{VALUE}"),
+        &format!(
+            "[tester]\nrun = \"echo 42 so far; @/step run\"\nreset = \"@/step reset\"\n{VALUE}"
+        ),
     );
     place.plan(ONE_VARIANT);
     place
@@ -34,15 +36,33 @@ fn a_killed_agent_fails_its_trial_and_the_study_goes_on() {
     // A set-up that was left behind would fail the next trial's own.
     let ended = run.ends();
     ended.assert_code(1);
-    assert!(ended.events().iter().any(|e| e["event"] == "host-lost" && e["host"] == *place.name));
+    assert!(
+        ended
+            .events()
+            .iter()
+            .any(|e| e["event"] == "host-lost" && e["host"] == *place.name)
+    );
     let trials = place.trials("s");
     assert_eq!(trials.len(), 2, "{trials:#?}");
-    assert!(trials[0].outcome.contains("agent") && trials[0].outcome.contains("went away"), "{trials:#?}");
+    assert!(
+        trials[0].outcome.contains("agent") && trials[0].outcome.contains("went away"),
+        "{trials:#?}"
+    );
     assert!(trials[1].measured(), "{trials:#?}");
     let raw = place.raw("s", 1);
-    assert!(raw.contains("42 so far"), "what was printed before is kept: {raw}");
-    assert_eq!(place.calls("run"), 2, "the killed trial is not measured again");
-    assert!(!crate::place::exists(&place.path("set-up")), "the variant's set-up is left behind");
+    assert!(
+        raw.contains("42 so far"),
+        "what was printed before is kept: {raw}"
+    );
+    assert_eq!(
+        place.calls("run"),
+        2,
+        "the killed trial is not measured again"
+    );
+    assert!(
+        !crate::place::exists(&place.path("set-up")),
+        "the variant's set-up is left behind"
+    );
     place.assert_nothing_left();
 }
 
@@ -73,14 +93,20 @@ fn a_stopped_agent_fails_its_trial_and_the_study_goes_on() {
     kill(agent, Signal::SIGSTOP).unwrap();
     let finished = run.until_trial_finished();
     assert_eq!(finished["failure"]["host_lost"], true, "{finished}");
-    assert!(!processes::all().iter().any(|p| p.pid == agent.as_raw()), "the stopped agent is still there");
+    assert!(
+        !processes::all().iter().any(|p| p.pid == agent.as_raw()),
+        "the stopped agent is still there"
+    );
     place.release("run");
     run.ends().assert_code(1);
     let trials = place.trials("s");
     assert_eq!(trials.len(), 2, "{trials:#?}");
     assert!(!trials[0].measured() && trials[1].measured(), "{trials:#?}");
     assert!(place.raw("s", 1).contains("42 so far"));
-    assert!(!crate::place::exists(&place.path("set-up")), "the variant's set-up is left behind");
+    assert!(
+        !crate::place::exists(&place.path("set-up")),
+        "the variant's set-up is left behind"
+    );
     place.assert_nothing_left();
 }
 
@@ -94,7 +120,10 @@ fn an_interrupt_while_an_agent_is_stopped_still_puts_back_what_was_set_up() {
     run.signal(Signal::SIGINT);
     run.ends().assert_code(130);
     place.assert_nothing_left();
-    assert!(!crate::place::exists(&place.path("set-up")), "the variant's set-up is left behind");
+    assert!(
+        !crate::place::exists(&place.path("set-up")),
+        "the variant's set-up is left behind"
+    );
     place.release("run");
     place.ends(&["resume", "s"]).assert_code(0);
     place.assert_complete("s", 1, 2);
@@ -123,7 +152,10 @@ fn one_lost_host_of_two_fails_the_trial_once_and_both_go_on() {
          [tester]\nrun = \"@/step run; echo 42\"\nreset = \"@/step reset\"\n\
          [other]\nrun = \"@/step other\"\nreset = \"@/step reset\"\n{VALUE}from = \"tester.run\"\n"
     );
-    place.write("benchmarks/two.toml", text.replace('@', folder.trim_end_matches('/')));
+    place.write(
+        "benchmarks/two.toml",
+        text.replace('@', folder.trim_end_matches('/')),
+    );
     place.plan("use = [\"two\"]\nrounds = 2\n");
     place.hold("other", 1);
     place.hold("run", 1);
@@ -133,16 +165,28 @@ fn one_lost_host_of_two_fails_the_trial_once_and_both_go_on() {
     let agents = processes::agents_of(run.pid);
     let victim = agents
         .iter()
-        .find(|agent| processes::below(agent.pid).iter().any(|p| p.command.contains("step other")))
+        .find(|agent| {
+            processes::below(agent.pid)
+                .iter()
+                .any(|p| p.command.contains("step other"))
+        })
         .unwrap();
     kill(nix::unistd::Pid::from_raw(victim.pid), Signal::SIGKILL).unwrap();
     let finished = run.until_trial_finished();
-    assert_eq!(finished["failure"]["host"], *place.host("other"), "{finished}");
+    assert_eq!(
+        finished["failure"]["host"],
+        *place.host("other"),
+        "{finished}"
+    );
     place.release("other");
     place.release("run");
     let ended = run.ends();
     ended.assert_code(1);
-    let lost: Vec<_> = ended.events().into_iter().filter(|e| e["event"] == "host-lost").collect();
+    let lost: Vec<_> = ended
+        .events()
+        .into_iter()
+        .filter(|e| e["event"] == "host-lost")
+        .collect();
     assert_eq!(lost.len(), 1, "{lost:#?}");
     let trials = place.trials("s");
     assert!(!trials[0].measured() && trials[1].measured(), "{trials:#?}");
@@ -152,7 +196,10 @@ fn one_lost_host_of_two_fails_the_trial_once_and_both_go_on() {
 /// A place whose only host is a namespace, and up.
 fn namespace() -> Place {
     let place = long();
-    place.write("lab.toml", format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name));
+    place.write(
+        "lab.toml",
+        format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name),
+    );
     place.ends(&["lab", "up"]).assert_code(0);
     place
 }
@@ -160,11 +207,17 @@ fn namespace() -> Place {
 #[test]
 fn a_host_that_is_not_up_is_refused_with_the_command_that_makes_it() {
     let place = namespace();
-    place.ends(&["lab", "down"]).assert_code(if is_root() { 0 } else { return });
+    place
+        .ends(&["lab", "down"])
+        .assert_code(if is_root() { 0 } else { return });
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(2);
     ended.assert_says(&["host `only` is not up", "backsight lab up"]);
-    assert_eq!(place.ends(&["show", "s"]).status.code(), Some(2), "nothing was begun");
+    assert_eq!(
+        place.ends(&["show", "s"]).status.code(),
+        Some(2),
+        "nothing was begun"
+    );
 }
 
 #[test]
@@ -179,12 +232,22 @@ fn a_namespace_that_disappears_stops_the_study_until_it_is_back() {
     let removed = place.namespaces();
     assert_eq!(removed.len(), 1);
     let mut ip = std::process::Command::new("ip");
-    assert!(ip.args(["netns", "del", &removed[0]]).status().unwrap().success());
+    assert!(
+        ip.args(["netns", "del", &removed[0]])
+            .status()
+            .unwrap()
+            .success()
+    );
     kill(processes::agent_of(run.pid), Signal::SIGKILL).unwrap();
     run.until_trial_finished();
     let ended = run.ends();
     ended.assert_code(1);
-    ended.assert_says(&["host `only` is not up", "backsight lab up", "backsight resume s", "1 failed, 1 left"]);
+    ended.assert_says(&[
+        "host `only` is not up",
+        "backsight lab up",
+        "backsight resume s",
+        "1 failed, 1 left",
+    ]);
     assert_eq!(place.study("s")["state"], "stopped");
     place.assert_nothing_left();
     place.release("run");
@@ -212,7 +275,12 @@ fn a_namespace_whose_name_is_gone_serves_until_its_study_is_done() {
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("run");
     let mut ip = std::process::Command::new("ip");
-    assert!(ip.args(["netns", "del", &place.namespaces()[0]]).status().unwrap().success());
+    assert!(
+        ip.args(["netns", "del", &place.namespaces()[0]])
+            .status()
+            .unwrap()
+            .success()
+    );
     place.release("run");
     run.ends().assert_code(0);
     place.assert_complete("s", 1, 2);

@@ -30,7 +30,9 @@ fn known() -> Place {
             place.write(calls, "");
         }
         place.write("factor", factor);
-        place.ends(&["run", "plan.toml", "--name", study, "--quiet"]).assert_code(0);
+        place
+            .ends(&["run", "plan.toml", "--name", study, "--quiet"])
+            .assert_code(0);
         place.assert_complete(study, 4, 4);
     }
     place
@@ -48,35 +50,86 @@ fn row<'a>(comparison: &'a Value, metric: &str, variant: &str, size: u64) -> &'a
 fn two_sets_are_compared_in_every_format() {
     let place = known();
     let text = place.prints_of(&["compare", "base", "new"]);
-    for part in ["base", "new", "size=1 plain", "size=2 extra=1 filter", "latency s ↓", "rate ops/s ↑", "n=4", "worse", "better"] {
+    for part in [
+        "base",
+        "new",
+        "size=1 plain",
+        "size=2 extra=1 filter",
+        "latency s ↓",
+        "rate ops/s ↑",
+        "n=4",
+        "worse",
+        "better",
+    ] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
     // 11.5 to 23 s: exactly twice as slow.
-    assert!(text.contains("11.50") && text.contains("23.00") && text.contains("-100% (-143 to -64)"), "{text}");
-    assert!(place.prints_of(&["compare", "base", "new", "--ratio"]).contains("geometric mean"));
+    assert!(
+        text.contains("11.50") && text.contains("23.00") && text.contains("-100% (-143 to -64)"),
+        "{text}"
+    );
+    assert!(
+        place
+            .prints_of(&["compare", "base", "new", "--ratio"])
+            .contains("geometric mean")
+    );
 
     let markdown = place.prints_of(&["compare", "base", "new", "--format", "markdown"]);
-    assert!(markdown.lines().filter(|line| line.starts_with('|')).count() >= 10, "{markdown}");
+    assert!(
+        markdown
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .count()
+            >= 10,
+        "{markdown}"
+    );
 
     let csv = place.prints_of(&["compare", "base", "new", "--format", "csv"]);
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
-    assert_eq!(lines.len(), 1 + 2 * 2 * 2 * 2, "one line a cell, metric and side: {csv}");
-    assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{csv}");
+    assert_eq!(
+        lines.len(),
+        1 + 2 * 2 * 2 * 2,
+        "one line a cell, metric and side: {csv}"
+    );
+    assert!(
+        lines.iter().all(|line| line.len() == lines[0].len()),
+        "{csv}"
+    );
 
-    let json: Value = serde_json::from_str(&place.prints_of(&["compare", "base", "new", "--format", "json"])).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.prints_of(&["compare", "base", "new", "--format", "json"]))
+            .unwrap();
     assert_eq!(json["rows"].as_array().unwrap().len(), 8);
     let latency = row(&json, "latency", "plain", 2);
-    assert_eq!((&latency["sides"][0]["mean"], &latency["sides"][1]["mean"]), (&11.5.into(), &23.0.into()));
+    assert_eq!(
+        (&latency["sides"][0]["mean"], &latency["sides"][1]["mean"]),
+        (&11.5.into(), &23.0.into())
+    );
     assert_eq!(latency["sides"][0]["trials"], 4);
     let difference = &latency["sides"][1]["difference"];
-    assert_eq!((&difference["percent"]["value"], &difference["ratio"]["value"]), (&(-100.0).into(), &2.0.into()));
+    assert_eq!(
+        (
+            &difference["percent"]["value"],
+            &difference["ratio"]["value"]
+        ),
+        (&(-100.0).into(), &2.0.into())
+    );
     assert_eq!(difference["verdict"], "worse");
-    assert_eq!(row(&json, "rate", "plain", 1)["sides"][1]["difference"]["verdict"], "better");
+    assert_eq!(
+        row(&json, "rate", "plain", 1)["sides"][1]["difference"]["verdict"],
+        "better"
+    );
     assert_eq!(row(&json, "latency", "filter", 1)["sides"][0]["mean"], 12.5);
 
     let html = place.prints_of(&["compare", "base", "new", "--format", "html"]);
-    assert!(html.contains("<!doctype html>") && html.contains("latency") && html.contains("filter"));
-    place.ends(&["compare", "base", "new", "--format", "csv", "-o", "file.csv"]).assert_code(0);
+    assert!(
+        html.contains("<!doctype html>") && html.contains("latency") && html.contains("filter")
+    );
+    place
+        .ends(&[
+            "compare", "base", "new", "--format", "csv", "-o", "file.csv",
+        ])
+        .assert_code(0);
     assert_eq!(place.read("file.csv"), csv);
 }
 
@@ -85,19 +138,39 @@ fn the_parts_of_one_set_are_compared() {
     let place = known();
     let json = ["compare", "base", "--by", "variant", "--format", "json"];
     let by_variant: Value = serde_json::from_str(&place.prints_of(&json)).unwrap();
-    let names: Vec<&Value> = by_variant["sides"].as_array().unwrap().iter().map(|side| &side["name"]).collect();
+    let names: Vec<&Value> = by_variant["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|side| &side["name"])
+        .collect();
     assert_eq!(names, ["plain", "filter"]);
     let rows = by_variant["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4, "{by_variant:#}");
-    assert!(rows.iter().all(|row| row["sides"].as_array().unwrap().len() == 2));
+    assert!(
+        rows.iter()
+            .all(|row| row["sides"].as_array().unwrap().len() == 2)
+    );
     let latency = rows.iter().find(|row| row["metric"] == "latency").unwrap();
-    assert_eq!((&latency["sides"][0]["mean"], &latency["sides"][1]["mean"]), (&11.5.into(), &12.5.into()));
+    assert_eq!(
+        (&latency["sides"][0]["mean"], &latency["sides"][1]["mean"]),
+        (&11.5.into(), &12.5.into())
+    );
 
-    assert!(place.prints_of(&["compare", "base", "--by", "size"]).contains("latency"));
+    assert!(
+        place
+            .prints_of(&["compare", "base", "--by", "size"])
+            .contains("latency")
+    );
     let wrong = place.ends(&["compare", "base", "--by", "sise"]);
     wrong.assert_code(2);
     wrong.assert_says(&["sise"]);
-    for arguments in [&["compare", "base"][..], &["compare"], &["compare", "base", "new", "--by", "variant"], &["compare", "base", "new", "--confidence", "120"]] {
+    for arguments in [
+        &["compare", "base"][..],
+        &["compare"],
+        &["compare", "base", "new", "--by", "variant"],
+        &["compare", "base", "new", "--confidence", "120"],
+    ] {
         let wrong = place.ends(arguments);
         wrong.assert_code(2);
         assert!(wrong.bytes.is_empty());
@@ -107,9 +180,18 @@ fn the_parts_of_one_set_are_compared() {
 #[test]
 fn a_report_is_one_page_with_every_output() {
     let place = known();
-    place.ends(&["report", "base", "-o", "page.html"]).assert_says(&["page.html"]);
+    place
+        .ends(&["report", "base", "-o", "page.html"])
+        .assert_says(&["page.html"]);
     let page = place.read("page.html");
-    for part in ["<!doctype html>", "<svg", "latency", "filter", "seconds=10 rate=100", "rounds = 4"] {
+    for part in [
+        "<!doctype html>",
+        "<svg",
+        "latency",
+        "filter",
+        "seconds=10 rate=100",
+        "rounds = 4",
+    ] {
         assert!(page.contains(part), "{part} is not in the page");
     }
     // Self-contained: nothing is fetched.
@@ -118,33 +200,67 @@ fn a_report_is_one_page_with_every_output() {
     }
     place.ends(&["report", "base"]).assert_code(0);
     assert_eq!(place.read("base.html").len(), page.len());
-    place.ends(&["report", "base", "-o", "no/such/folder/page.html"]).assert_code(2);
+    place
+        .ends(&["report", "base", "-o", "no/such/folder/page.html"])
+        .assert_code(2);
 }
 
 #[test]
 fn what_failed_is_in_every_comparison_and_never_a_number() {
     let place = Place::new();
-    place.prints("half", "n=$(wc -l < @/calls); echo x >> @/calls; test $n -ge 2 && echo 42");
-    let text = place.read("benchmarks/half.toml").replace('@', place.at("").trim_end_matches('/'));
-    place.write("benchmarks/half.toml", text);
+    place.prints(
+        "half",
+        "n=$(wc -l < @/calls); echo x >> @/calls; test $n -ge 2 && echo 42",
+    );
     place.prints("never", "exit 3");
     place.plan("use = [\"half\", \"never\"]\nrounds = 4\n");
     place.write("calls", "");
-    place.ends(&["run", "plan.toml", "--name", "old"]).assert_code(1);
-    place.ends(&["run", "plan.toml", "--name", "new"]).assert_code(1);
-    let failed: Vec<Trial> = place.trials("old").into_iter().filter(|trial| !trial.measured()).collect();
+    place
+        .ends(&["run", "plan.toml", "--name", "old"])
+        .assert_code(1);
+    place
+        .ends(&["run", "plan.toml", "--name", "new"])
+        .assert_code(1);
+    let failed: Vec<Trial> = place
+        .trials("old")
+        .into_iter()
+        .filter(|trial| !trial.measured())
+        .collect();
     assert_eq!(failed.len(), 6, "{failed:#?}");
-    let json: Value = serde_json::from_str(&place.prints_of(&["compare", "old", "new", "--format", "json"])).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.prints_of(&["compare", "old", "new", "--format", "json"]))
+            .unwrap();
     let of = |benchmark: &str| {
-        json["rows"].as_array().unwrap().iter().find(|row| row["benchmark"] == benchmark).unwrap_or(&Value::Null)
+        json["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["benchmark"] == benchmark)
+            .unwrap_or(&Value::Null)
     };
-    assert_eq!((&of("half")["sides"][0]["trials"], &of("half")["sides"][0]["failed_trials"]), (&2.into(), &2.into()));
+    assert_eq!(
+        (
+            &of("half")["sides"][0]["trials"],
+            &of("half")["sides"][0]["failed_trials"]
+        ),
+        (&2.into(), &2.into())
+    );
     assert_eq!(of("half")["sides"][1]["trials"], 4);
-    assert!(of("never")["sides"][0]["missing"].as_str().unwrap().contains("4 trials failed"), "{json:#}");
+    assert!(
+        of("never")["sides"][0]["missing"]
+            .as_str()
+            .unwrap()
+            .contains("4 trials failed"),
+        "{json:#}"
+    );
     assert!(of("never")["sides"][0]["mean"].is_null());
     assert!(!json["warnings"].as_array().unwrap().is_empty());
     let csv = place.prints_of(&["compare", "old", "new", "--format", "csv"]);
-    assert!(csv.lines().any(|line| line.starts_with("never,") && line.contains("4 trials failed")), "{csv}");
+    assert!(
+        csv.lines()
+            .any(|line| line.starts_with("never,") && line.contains("4 trials failed")),
+        "{csv}"
+    );
     for page in [
         place.prints_of(&["compare", "old", "new"]),
         place.prints_of(&["compare", "old", "new", "--format", "markdown"]),
@@ -160,17 +276,31 @@ fn sets_of_different_plans_are_compared_where_they_meet() {
     for name in ["one", "two", "three"] {
         place.prints(name, "echo 42");
     }
-    for (study, plan) in [("left", "use = [\"one\", \"two\"]\nrounds = 1\n"), ("right", "use = [\"two\", \"three\"]\nrounds = 1\n")] {
+    for (study, plan) in [
+        ("left", "use = [\"one\", \"two\"]\nrounds = 1\n"),
+        ("right", "use = [\"two\", \"three\"]\nrounds = 1\n"),
+    ] {
         place.plan(plan);
-        place.ends(&["run", "plan.toml", "--name", study]).assert_code(0);
+        place
+            .ends(&["run", "plan.toml", "--name", study])
+            .assert_code(0);
     }
-    let json: Value = serde_json::from_str(&place.prints_of(&["compare", "left", "right", "--format", "json"])).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.prints_of(&["compare", "left", "right", "--format", "json"]))
+            .unwrap();
     let rows = json["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3, "{json:#}");
     for (benchmark, missing) in [("one", Some(1)), ("two", None), ("three", Some(0))] {
-        let row = rows.iter().find(|row| row["benchmark"] == benchmark).unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row["benchmark"] == benchmark)
+            .unwrap();
         for side in 0..2 {
-            assert_eq!(row["sides"][side]["missing"].is_string(), missing == Some(side), "{row:#}");
+            assert_eq!(
+                row["sides"][side]["missing"].is_string(),
+                missing == Some(side),
+                "{row:#}"
+            );
         }
     }
 }

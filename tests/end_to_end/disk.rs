@@ -22,13 +22,24 @@ impl<'a> SmallDisk<'a> {
     fn at(place: &'a Place, folder: &str, size: &str) -> Self {
         std::fs::create_dir_all(place.path(folder)).unwrap();
         let folder = place.at(folder);
-        let mount = format!("mount -t tmpfs -o size={size} disk '{folder}' && echo mounted && read -r end");
+        let mount =
+            format!("mount -t tmpfs -o size={size} disk '{folder}' && echo mounted && read -r end");
         let mut unshare = place.put(Command::new("unshare"), &["-m", "sh", "-c", &mount]);
-        let mut holder = unshare.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut holder = unshare
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let mut line = String::new();
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(holder.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         assert_eq!(line, "mounted\n");
-        Self { place, folder, holder }
+        Self {
+            place,
+            folder,
+            holder,
+        }
     }
 
     fn inside(&self, arguments: &[&str]) -> Running {
@@ -49,13 +60,20 @@ impl<'a> SmallDisk<'a> {
 
     fn grow(&self, size: &str) {
         let option = format!("remount,size={size}");
-        self.inside(&["mount", "-o", &option, &self.folder]).ends().assert_code(0);
+        self.inside(&["mount", "-o", &option, &self.folder])
+            .ends()
+            .assert_code(0);
     }
 }
 
 impl Drop for SmallDisk<'_> {
     fn drop(&mut self) {
-        drop(self.holder.stdin.take().map(|mut input| input.write_all(b"\n")));
+        drop(
+            self.holder
+                .stdin
+                .take()
+                .map(|mut input| input.write_all(b"\n")),
+        );
         let _ = self.holder.wait();
     }
 }
@@ -84,18 +102,28 @@ fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
     let ended = disk.backsight(&["run", "plan.toml", "--name", "s"]);
     assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
     ended.assert_says(&["full", "make room", "backsight resume s"]);
-    assert!(!exists(&place.path("set-up")), "the variant's set-up is left behind");
+    assert!(
+        !exists(&place.path("set-up")),
+        "the variant's set-up is left behind"
+    );
 
     let list = disk.backsight(&["studies", "--json"]);
     list.assert_code(0);
     let list: serde_json::Value = serde_json::from_str(&list.stdout()).unwrap();
     let measured = usize::try_from(list[0]["measured"].as_u64().unwrap()).unwrap();
-    assert!((1..6).contains(&measured), "what was measured before is kept: {list}");
-    assert_eq!(list[0]["failed"], 0, "a trial that can't be kept isn't there: {list}");
+    assert!(
+        (1..6).contains(&measured),
+        "what was measured before is kept: {list}"
+    );
+    assert_eq!(
+        list[0]["failed"], 0,
+        "a trial that can't be kept isn't there: {list}"
+    );
     let before = place.calls("run");
     assert_eq!(before, measured + 1, "nothing is measured on a full disk");
 
-    disk.backsight(&["resume", "s"]).assert_says(&["full", "make room"]);
+    disk.backsight(&["resume", "s"])
+        .assert_says(&["full", "make room"]);
 
     disk.grow("64m");
     let before = place.calls("run");
@@ -103,11 +131,17 @@ fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
     assert_eq!(place.calls("run") - before, 6 - measured, "the rest, once");
     let shown = disk.backsight(&["studies", "--json"]);
     let list: serde_json::Value = serde_json::from_str(&shown.stdout()).unwrap();
-    assert_eq!((&list[0]["measured"], &list[0]["failed"], &list[0]["state"]), (&6.into(), &0.into(), &"finished".into()));
+    assert_eq!(
+        (&list[0]["measured"], &list[0]["failed"], &list[0]["state"]),
+        (&6.into(), &0.into(), &"finished".into())
+    );
     for trial in 1..=6 {
         let raw = disk.backsight(&["show", "s", "--trial", &trial.to_string(), "--raw"]);
         raw.assert_code(0);
-        assert!(raw.bytes.len() > 1_000_000, "raw output of trial {trial} is whole");
+        assert!(
+            raw.bytes.len() > 1_000_000,
+            "raw output of trial {trial} is whole"
+        );
     }
 }
 
@@ -136,6 +170,9 @@ fn a_host_without_room_for_output_fails_the_trial_with_what_to_do() {
     ended.assert_says(&["No space left on device"]);
     let trials = place.trials("s");
     assert!(!trials[0].measured(), "{trials:#?}");
-    assert!(place.raw("s", 1).contains("42"), "what there was room for is kept");
+    assert!(
+        place.raw("s", 1).contains("42"),
+        "what there was room for is kept"
+    );
     assert!(!exists(&place.path("set-up")));
 }

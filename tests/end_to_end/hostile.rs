@@ -12,9 +12,13 @@ fn nasty() -> Place {
     place.write("nasty", NASTY);
     place.benchmark(
         "nasty",
-        &format!("[tester]\nrun = \"cat @/nasty\"\n{VALUE}").replace("regex =", "about = \"a <b>value</b>\"\nregex ="),
+        &format!("[tester]\nrun = \"cat @/nasty\"\n{VALUE}")
+            .replace("regex =", "about = \"a <b>value</b>\"\nregex ="),
     );
-    place.prints("failing", &format!("cat {0}; cat {0} >&2; exit 3", place.at("nasty")));
+    place.prints(
+        "failing",
+        &format!("cat {0}; cat {0} >&2; exit 3", place.at("nasty")),
+    );
     place.plan("use = [\"nasty\", \"failing\"]\nrounds = 1\n");
     place
 }
@@ -26,13 +30,24 @@ fn has_controls(text: &str) -> bool {
 #[test]
 fn nasty_output_is_kept_byte_for_byte() {
     let place = nasty();
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(1);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(1);
     for trial in place.trials("s") {
         let shown = place.ends(&["show", "s", "--trial", &trial.number.to_string(), "--raw"]);
         shown.assert_code(0);
-        let found = shown.bytes.windows(NASTY.len()).filter(|window| *window == NASTY).count();
+        let found = shown
+            .bytes
+            .windows(NASTY.len())
+            .filter(|window| *window == NASTY)
+            .count();
         let printed = if trial.cell == "failing" { 2 } else { 1 };
-        assert_eq!(found, printed, "{:?}", String::from_utf8_lossy(&shown.bytes));
+        assert_eq!(
+            found,
+            printed,
+            "{:?}",
+            String::from_utf8_lossy(&shown.bytes)
+        );
     }
 }
 
@@ -41,7 +56,10 @@ fn nasty_output_does_nothing_to_a_terminal() {
     let place = nasty();
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(1);
-    assert!(!has_controls(&ended.stderr) && !has_controls(&ended.stdout()), "{ended:?}");
+    assert!(
+        !has_controls(&ended.stderr) && !has_controls(&ended.stdout()),
+        "{ended:?}"
+    );
     for arguments in [
         &["show", "s"][..],
         &["show", "s", "--trial", "1"],
@@ -58,7 +76,10 @@ fn nasty_output_does_nothing_to_a_terminal() {
     }
     // `script` gives it a terminal, where even --raw must be harmless.
     let show = format!("{} show s --trial 1 --raw", env!("CARGO_BIN_EXE_backsight"));
-    let on_terminal = place.put(std::process::Command::new("script"), &["-qec", &show, "/dev/null"]);
+    let on_terminal = place.put(
+        std::process::Command::new("script"),
+        &["-qec", &show, "/dev/null"],
+    );
     let shown = crate::running::Running::start(on_terminal).ends();
     shown.assert_code(0);
     let text = String::from_utf8_lossy(&shown.bytes).replace("\r\n", "\n");
@@ -68,14 +89,30 @@ fn nasty_output_does_nothing_to_a_terminal() {
 #[test]
 fn nasty_output_does_nothing_to_a_page() {
     let place = nasty();
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(1);
-    place.ends(&["report", "s", "-o", "page.html"]).assert_code(0);
-    for page in [place.read("page.html"), place.prints_of(&["compare", "s", "s", "--format", "html"])] {
-        assert!(!page.contains("alert(1)</script>"), "the output's script is a part of the page");
-        assert!(!page.contains("<b>value"), "the definition's markup is a part of the page");
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(1);
+    place
+        .ends(&["report", "s", "-o", "page.html"])
+        .assert_code(0);
+    for page in [
+        place.read("page.html"),
+        place.prints_of(&["compare", "s", "s", "--format", "html"]),
+    ] {
+        assert!(
+            !page.contains("alert(1)</script>"),
+            "the output's script is a part of the page"
+        );
+        assert!(
+            !page.contains("<b>value"),
+            "the definition's markup is a part of the page"
+        );
         assert!(!page.contains('\0') && !page.contains('\u{1b}'));
     }
-    assert!(place.read("page.html").contains("&lt;script&gt;alert(1)"), "the page shows what was printed");
+    assert!(
+        place.read("page.html").contains("&lt;script&gt;alert(1)"),
+        "the page shows what was printed"
+    );
 }
 
 #[test]
@@ -84,7 +121,12 @@ fn events_are_one_json_object_a_line_whatever_was_printed() {
     let ended = place.ends(&["run", "plan.toml", "--name", "s", "--json"]);
     ended.assert_code(1);
     assert!(ended.events().len() > 8);
-    assert!(ended.events().iter().all(|event| event["event"].is_string() && event["time"].is_string()));
+    assert!(
+        ended
+            .events()
+            .iter()
+            .all(|event| event["event"].is_string() && event["time"].is_string())
+    );
 }
 
 #[test]
@@ -97,12 +139,51 @@ fn values_that_a_shell_would_act_on_reach_the_program_as_they_are() {
     let nasty = r#"a b'; touch pwned; $(touch pwned) `touch pwned` | > pwned "q" \ * <b>&amp;"#;
     let folder = place.at("");
     let nasty = nasty.replace("pwned", &format!("{folder}pwned"));
-    place.plan(&format!("use = [\"value\"]\nrounds = 1\n[params]\ntext = '''{nasty}'''\n"));
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place.plan(&format!(
+        "use = [\"value\"]\nrounds = 1\n[params]\ntext = '''{nasty}'''\n"
+    ));
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     assert!(!exists(&place.path("pwned")), "a value was executed");
     assert!(place.raw("s", 1).contains(&nasty), "{}", place.raw("s", 1));
-    place.ends(&["report", "s", "-o", "page.html"]).assert_code(0);
-    assert!(!place.read("page.html").contains("<b>&amp;amp;") && !place.read("page.html").contains(" <b>&amp; "));
+    place
+        .ends(&["report", "s", "-o", "page.html"])
+        .assert_code(0);
+    assert!(
+        !place.read("page.html").contains("<b>&amp;amp;")
+            && !place.read("page.html").contains(" <b>&amp; ")
+    );
+}
+
+#[test]
+fn a_folder_with_an_awkward_name_is_as_good_as_any() {
+    let place = Place::new();
+    place.logged("logged");
+    let folder = place.path("it's \"mine\" $HOME ; \u{e9}\u{2028}");
+    std::fs::create_dir(&folder).unwrap();
+    for file in ["lab.toml", "benchmarks"] {
+        std::fs::rename(place.path(file), folder.join(file)).unwrap();
+    }
+    std::fs::write(
+        folder.join("plan.toml"),
+        "use = [\"logged\"]\nrounds = 1\n[[variant]]\nname = \"v\"\ntester.setup = \"cat rules\"\n",
+    )
+    .unwrap();
+    std::fs::write(folder.join("rules"), "drop everything\n").unwrap();
+    let plan = folder.join("plan.toml");
+    let mut command = place.command(&["run", plan.to_str().unwrap(), "--name", "s"]);
+    command
+        .env("BACKSIGHT_STORE", folder.join("store"))
+        .env("TMPDIR", &folder);
+    crate::running::Running::start(command)
+        .ends()
+        .assert_code(0);
+    let mut show = place.command(&["show", "s", "--trial", "1", "--raw"]);
+    show.env("BACKSIGHT_STORE", folder.join("store"));
+    crate::running::Running::start(show)
+        .ends()
+        .assert_says(&["drop everything"]);
 }
 
 #[test]
@@ -112,7 +193,12 @@ fn an_output_of_one_endless_line_is_quoted_in_short() {
     place.plan("use = [\"long\"]\nrounds = 1\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(1);
-    assert!(ended.stderr.len() < 2000 && ended.bytes.len() < 4000, "{} {}", ended.stderr.len(), ended.bytes.len());
+    assert!(
+        ended.stderr.len() < 2000 && ended.bytes.len() < 4000,
+        "{} {}",
+        ended.stderr.len(),
+        ended.bytes.len()
+    );
 }
 
 #[test]

@@ -24,12 +24,22 @@ fn stopped_in(phase: &str, signal: Signal) {
     run.signal(signal);
     let ended = run.ends();
     ended.assert_code(130);
-    ended.assert_says(&["stopping", "1 trial measured, 0 failed, 2 left", "backsight resume s"]);
-    assert!(!exists(&place.path("set-up")), "the variant's set-up is left behind");
+    ended.assert_says(&[
+        "stopping",
+        "1 trial measured, 0 failed, 2 left",
+        "backsight resume s",
+    ]);
+    assert!(
+        !exists(&place.path("set-up")),
+        "the variant's set-up is left behind"
+    );
     assert_eq!((place.calls("reset"), place.calls("teardown")), (2, 2));
     place.assert_nothing_left();
     let row = place.study("s");
-    assert_eq!((&row["state"], &row["measured"], &row["failed"]), (&"stopped".into(), &1.into(), &0.into()));
+    assert_eq!(
+        (&row["state"], &row["measured"], &row["failed"]),
+        (&"stopped".into(), &1.into(), &0.into())
+    );
 
     place.release(phase);
     place.ends(&["resume", "s"]).assert_code(0);
@@ -85,7 +95,11 @@ fn interrupted_while_it_puts_back_it_finishes_the_trial_first() {
         place.assert_nothing_left();
         place.ends(&["resume", "s"]).assert_code(0);
         place.assert_complete("s", 1, 3);
-        assert_eq!(place.calls("run"), 3, "the finished trial is not thrown away");
+        assert_eq!(
+            place.calls("run"),
+            3,
+            "the finished trial is not thrown away"
+        );
     }
 }
 
@@ -96,13 +110,18 @@ fn interrupted_twice_it_ends_at_once_and_resume_puts_back() {
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("teardown");
     run.signal(Signal::SIGINT);
-    crate::processes::until("the first interrupt is heard", || run.complaints().contains("stopping"));
+    crate::processes::until("the first interrupt is heard", || {
+        run.complaints().contains("stopping")
+    });
     run.signal(Signal::SIGINT);
     run.ends().assert_code(130);
     // Its agent puts back.
     place.release("teardown");
     place.assert_nothing_left();
-    assert!(!exists(&place.path("set-up")), "the agent has left the variant's set-up behind");
+    assert!(
+        !exists(&place.path("set-up")),
+        "the agent has left the variant's set-up behind"
+    );
     place.ends(&["resume", "s"]).assert_code(0);
     place.assert_complete("s", 1, 3);
     assert!(!exists(&place.path("set-up")));
@@ -134,7 +153,11 @@ fn an_interrupted_resume_resumes() {
     let place = matrix();
     for call in [1, 2] {
         place.hold("run", call);
-        let verb: &[&str] = if call == 1 { &["run", "plan.toml", "--name", "s"] } else { &["resume", "s"] };
+        let verb: &[&str] = if call == 1 {
+            &["run", "plan.toml", "--name", "s"]
+        } else {
+            &["resume", "s"]
+        };
         let run = place.begins(verb);
         place.until_held("run");
         run.signal(Signal::SIGINT);

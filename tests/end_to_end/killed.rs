@@ -14,7 +14,11 @@ fn matrix() -> Place {
              tester.teardown = [\"@/step teardown\", \"rmdir @/set-up\"]\n"
         )
     };
-    place.plan(&format!("use = [\"logged\"]\nrounds = 3\n{}{}", variant("one"), variant("two")));
+    place.plan(&format!(
+        "use = [\"logged\"]\nrounds = 3\n{}{}",
+        variant("one"),
+        variant("two")
+    ));
     place
 }
 
@@ -28,11 +32,17 @@ fn killed_in(phase: &str) {
     // Its agent puts back what it finds half done.
     place.release(phase);
     place.assert_nothing_left();
-    assert!(!exists(&place.path("set-up")), "the agent has left the variant's set-up behind");
+    assert!(
+        !exists(&place.path("set-up")),
+        "the agent has left the variant's set-up behind"
+    );
 
     let row = place.study("s");
     assert_eq!(row["state"], "killed", "{row}");
-    assert_eq!(row["measured"], 2, "what was measured before is kept: {row}");
+    assert_eq!(
+        row["measured"], 2,
+        "what was measured before is kept: {row}"
+    );
     let page = place.prints_of(&["show", "s"]);
     assert!(page.contains("go on with: backsight resume s"), "{page}");
 
@@ -40,14 +50,25 @@ fn killed_in(phase: &str) {
     let ended = place.ends(&["resume", "s"]);
     ended.assert_code(0);
     place.assert_complete("s", 2, 3);
-    assert_eq!(place.calls("run") - runs_before, 4, "nothing is measured twice");
-    assert!(!exists(&place.path("set-up")), "a variant's set-up is left behind");
+    assert_eq!(
+        place.calls("run") - runs_before,
+        4,
+        "nothing is measured twice"
+    );
+    assert!(
+        !exists(&place.path("set-up")),
+        "a variant's set-up is left behind"
+    );
     place.assert_nothing_left();
 
     let again = place.ends(&["resume", "s"]);
     again.assert_code(0);
     place.assert_complete("s", 2, 3);
-    assert_eq!(place.calls("run") - runs_before, 4, "a finished study measures nothing");
+    assert_eq!(
+        place.calls("run") - runs_before,
+        4,
+        "a finished study measures nothing"
+    );
 }
 
 #[test]
@@ -83,11 +104,18 @@ fn killed_in_teardown_it_resumes() {
 #[test]
 fn killed_again_and_again_it_resumes_in_the_end() {
     let place = matrix();
-    for (n, phase) in ["run", "teardown", "setup", "startup", "collect", "reset"].into_iter().enumerate() {
+    for (n, phase) in ["run", "teardown", "setup", "startup", "collect", "reset"]
+        .into_iter()
+        .enumerate()
+    {
         // Always the next call from here on: each attempt may first put back what the one before left.
         let next = u32::try_from(place.calls(phase) + 2).unwrap();
         place.hold(phase, next);
-        let verb: &[&str] = if n == 0 { &["run", "plan.toml", "--name", "s"] } else { &["resume", "s"] };
+        let verb: &[&str] = if n == 0 {
+            &["run", "plan.toml", "--name", "s"]
+        } else {
+            &["resume", "s"]
+        };
         let run = place.begins(verb);
         place.until_held(phase);
         run.is_killed();
@@ -95,6 +123,29 @@ fn killed_again_and_again_it_resumes_in_the_end() {
         place.assert_nothing_left();
     }
     place.ends(&["resume", "s"]).assert_code(0);
+    place.assert_complete("s", 2, 3);
+    assert!(!exists(&place.path("set-up")));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn killed_after_every_few_events_it_gets_done() {
+    let place = matrix();
+    let mut run = place.begins(&["run", "plan.toml", "--name", "s"]);
+    // A trial has some thirty events: the kills fall everywhere in it, and each attempt may get through one or two.
+    for events in (20..).step_by(7).take(12) {
+        let mut seen = 0;
+        while seen < events && run.next_event().is_some() {
+            seen += 1;
+        }
+        if seen < events {
+            break;
+        }
+        run.is_killed();
+        place.assert_nothing_left();
+        run = place.begins(&["resume", "s"]);
+    }
+    run.ends().assert_code(0);
     place.assert_complete("s", 2, 3);
     assert!(!exists(&place.path("set-up")));
     place.assert_nothing_left();
@@ -151,8 +202,14 @@ fn two_resumes_at_once_measure_nothing_twice() {
     place.release("run");
     place.assert_nothing_left();
     let before = place.calls("run");
-    let both = [place.begins(&["resume", "s"]), place.begins(&["resume", "s"])];
-    let codes: Vec<Option<i32>> = both.into_iter().map(|one| one.ends().status.code()).collect();
+    let both = [
+        place.begins(&["resume", "s"]),
+        place.begins(&["resume", "s"]),
+    ];
+    let codes: Vec<Option<i32>> = both
+        .into_iter()
+        .map(|one| one.ends().status.code())
+        .collect();
     assert!(codes.contains(&Some(0)), "{codes:?}");
     place.assert_complete("s", 2, 3);
     assert_eq!(place.calls("run") - before, 4);

@@ -24,16 +24,24 @@ fn row(place: &Place) {
 
 fn ip(arguments: &[&str]) -> String {
     let output = Command::new("ip").args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// What the machine itself has, apart from namespaces: interfaces, routes, rules.
 fn machine() -> String {
-    [&["-o", "link"][..], &["route", "show", "table", "all"], &["rule"]]
-        .iter()
-        .map(|arguments| ip(arguments))
-        .collect()
+    [
+        &["-o", "link"][..],
+        &["route", "show", "table", "all"],
+        &["rule"],
+    ]
+    .iter()
+    .map(|arguments| ip(arguments))
+    .collect()
 }
 
 #[test]
@@ -44,7 +52,9 @@ fn a_lab_goes_up_and_down_twice_and_leaves_the_machine_as_it_was() {
     let place = Place::new();
     row(&place);
     let before = machine();
-    place.ends(&["lab", "up"]).assert_says(&["3 of 3 hosts made"]);
+    place
+        .ends(&["lab", "up"])
+        .assert_says(&["3 of 3 hosts made"]);
     let inside = |host: &str, arguments: &[&str]| {
         let space = format!("backsight:{}:{host}", place.name);
         let mut all = vec!["-n", space.as_str()];
@@ -54,16 +64,30 @@ fn a_lab_goes_up_and_down_twice_and_leaves_the_machine_as_it_was() {
     assert!(inside("left", &["link", "show", "to-middle"]).contains("mtu 1400"));
     assert!(inside("left", &["route"]).contains("10.77.2.0/24 via 10.77.1.2"));
     let space = format!("backsight:{}:right", place.name);
-    assert!(ip(&["netns", "exec", &space, "cat", "/proc/sys/net/ipv4/tcp_rmem"]).contains("65536"));
+    assert!(
+        ip(&[
+            "netns",
+            "exec",
+            &space,
+            "cat",
+            "/proc/sys/net/ipv4/tcp_rmem"
+        ])
+        .contains("65536")
+    );
     let addresses = inside("left", &["-o", "address"]);
     let again = place.ends(&["lab", "up"]);
     again.assert_code(0);
     again.assert_says(&["up already"]);
     assert_eq!(inside("left", &["-o", "address"]), addresses);
     let shown = place.prints_of(&["lab", "show"]);
-    assert!(shown.contains("10.77.1.1/24") && shown.contains("fd77::2/64") && !shown.contains("down"), "{shown}");
+    assert!(
+        shown.contains("10.77.1.1/24") && shown.contains("fd77::2/64") && !shown.contains("down"),
+        "{shown}"
+    );
 
-    place.ends(&["lab", "down"]).assert_says(&["down, 3 hosts removed"]);
+    place
+        .ends(&["lab", "down"])
+        .assert_says(&["down, 3 hosts removed"]);
     let again = place.ends(&["lab", "down"]);
     again.assert_code(0);
     again.assert_says(&["down already"]);
@@ -81,10 +105,42 @@ fn a_half_made_lab_is_completed() {
     row(&place);
     place.ends(&["lab", "up"]).assert_code(0);
     ip(&["netns", "del", &format!("backsight:{}:middle", place.name)]);
-    place.ends(&["lab", "up"]).assert_says(&["1 of 3 hosts made"]);
+    place
+        .ends(&["lab", "up"])
+        .assert_says(&["1 of 3 hosts made"]);
     let space = format!("backsight:{}:left", place.name);
-    ip(&["netns", "exec", &space, "ping", "-c", "1", "-W", "5", "10.77.2.2"]);
+    ip(&[
+        "netns",
+        "exec",
+        &space,
+        "ping",
+        "-c",
+        "1",
+        "-W",
+        "5",
+        "10.77.2.2",
+    ]);
     place.ends(&["lab", "down"]).assert_code(0);
+}
+
+#[test]
+fn a_lab_that_two_make_at_once_is_made_once() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    row(&place);
+    for (verb, both_say) in [
+        ("up", ["3 of 3 hosts made", "up already"]),
+        ("down", ["3 hosts removed", "down already"]),
+    ] {
+        let start = || crate::running::Running::start(place.command(&["lab", verb]));
+        let two = [start(), start()].map(|running| running.ends());
+        let words: String = two.iter().map(|ended| ended.words()).collect();
+        assert!(two.iter().all(|ended| ended.status.success()), "{words}");
+        assert!(both_say.iter().all(|part| words.contains(part)), "{words}");
+    }
+    assert_eq!(place.namespaces(), Vec::<String>::new());
 }
 
 #[test]
@@ -96,7 +152,14 @@ fn processes_in_a_lab_end_with_it() {
     row(&place);
     place.ends(&["lab", "up"]).assert_code(0);
     let space = format!("backsight:{}:left", place.name);
-    let arguments = ["netns", "exec", &space, "sh", "-c", "trap '' TERM; while :; do sleep 1; done"];
+    let arguments = [
+        "netns",
+        "exec",
+        &space,
+        "sh",
+        "-c",
+        "trap '' TERM; while :; do sleep 1; done",
+    ];
     let stray = crate::running::Running::start(place.put(Command::new("ip"), &arguments));
     crate::processes::until("the stray is in the namespace", || {
         !ip(&["netns", "pids", &space]).trim().is_empty()
@@ -115,9 +178,18 @@ fn a_lab_that_the_kernel_refuses_says_why_and_can_be_taken_down() {
     for (lab, says) in [
         ("routes = [\"not a route\"]\n", "not a route"),
         ("sysctl = { \"net.no.such\" = \"1\" }\n", "net.no.such"),
-        ("sysctl = { \"../../../etc/passwd\" = \"1\" }\n", "no such setting"),
+        (
+            "sysctl = { \"../../../etc/passwd\" = \"1\" }\n",
+            "no such setting",
+        ),
     ] {
-        place.write("lab.toml", format!("name = \"{}\"\n[host.one]\nkind = \"netns\"\n{lab}", place.name));
+        place.write(
+            "lab.toml",
+            format!(
+                "name = \"{}\"\n[host.one]\nkind = \"netns\"\n{lab}",
+                place.name
+            ),
+        );
         let ended = place.ends(&["lab", "up"]);
         assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
         ended.assert_says(&[says]);
@@ -129,7 +201,9 @@ fn a_lab_that_the_kernel_refuses_says_why_and_can_be_taken_down() {
 #[test]
 fn a_lab_of_local_hosts_has_nothing_to_make() {
     let place = Place::new();
-    place.ends(&["lab", "up"]).assert_says(&["no namespaces to make"]);
+    place
+        .ends(&["lab", "up"])
+        .assert_says(&["no namespaces to make"]);
     place.ends(&["lab", "down"]).assert_says(&["down already"]);
 }
 
@@ -145,8 +219,16 @@ fn who_is_not_root_is_told_what_to_do() {
     std::fs::set_permissions(place.path(""), folder).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_backsight"), place.path("backsight")).unwrap();
     let program = place.at("backsight");
-    let as_nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", &program, "lab", "up"];
-    let ended = crate::running::Running::start(place.put(Command::new("setpriv"), &as_nobody)).ends();
+    let as_nobody = [
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        &program,
+        "lab",
+        "up",
+    ];
+    let ended =
+        crate::running::Running::start(place.put(Command::new("setpriv"), &as_nobody)).ends();
     ended.assert_code(2);
     ended.assert_says(&["needs root", "sudo"]);
 }
@@ -166,7 +248,9 @@ fn the_plan_that_init_writes_for_namespaces_runs_there() {
         ended.assert_code(0);
         ended
     };
-    place.ends(&["init", &place.name, "--lab", "wire"]).assert_says(&["backsight lab up", "backsight run plan.toml"]);
+    place
+        .ends(&["init", &place.name, "--lab", "wire"])
+        .assert_says(&["backsight lab up", "backsight run plan.toml"]);
     inside(&["lab", "up"]);
     assert_eq!(place.namespaces().len(), 3);
     inside(&["doctor", "plan.toml"]);
@@ -178,9 +262,19 @@ fn the_plan_that_init_writes_for_namespaces_runs_there() {
         .replace("seconds = 2", "seconds = 1")
         .replace("streams = [1, 10]", "streams = 1");
     std::fs::write(folder.join("plan.toml"), quick).unwrap();
-    inside(&["run", "plan.toml", "--use", "ping-rtt", "--rounds", "2", "--name", "base"]);
+    inside(&[
+        "run",
+        "plan.toml",
+        "--use",
+        "ping-rtt",
+        "--rounds",
+        "2",
+        "--name",
+        "base",
+    ]);
     place.assert_complete("base", 3, 2);
-    inside(&["compare", "base", "--by", "variant"]).assert_says(&["direct", "forward", "filter", "rtt"]);
+    inside(&["compare", "base", "--by", "variant"])
+        .assert_says(&["direct", "forward", "filter", "rtt"]);
     inside(&["lab", "down"]);
     assert_eq!(place.namespaces(), Vec::<String>::new());
     place.assert_nothing_left();
@@ -199,10 +293,18 @@ fn tcp_through_a_device_is_measured_with_and_without_it() {
          [[variant]]\nname = \"forward\"\n",
     );
     place.ends(&["lab", "up"]).assert_code(0);
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     place.assert_complete("s", 2, 1);
-    let pages: String = [1, 2].iter().map(|trial| place.prints_of(&["show", "s", "--trial", &trial.to_string()])).collect();
-    assert!(pages.contains("--client fd77::2") && pages.contains("--client 10.77.2.2"), "{pages}");
+    let pages: String = [1, 2]
+        .iter()
+        .map(|trial| place.prints_of(&["show", "s", "--trial", &trial.to_string()]))
+        .collect();
+    assert!(
+        pages.contains("--client fd77::2") && pages.contains("--client 10.77.2.2"),
+        "{pages}"
+    );
     place.ends(&["lab", "down"]).assert_code(0);
     place.assert_nothing_left();
 }
@@ -219,13 +321,23 @@ fn a_real_server_that_is_killed_in_the_middle_fails_its_trial() {
     let mut run = place.begins(&["run", "plan.toml", "--name", "s"]);
     run.until_step_in("run");
     let is_server = |p: &crate::processes::Process| p.command.starts_with("iperf3 --server");
-    let server = crate::processes::below(run.pid.as_raw()).into_iter().find(is_server).unwrap();
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(server.pid), nix::sys::signal::Signal::SIGKILL).unwrap();
+    let server = crate::processes::below(run.pid.as_raw())
+        .into_iter()
+        .find(is_server)
+        .unwrap();
+    nix::sys::signal::kill(
+        nix::unistd::Pid::from_raw(server.pid),
+        nix::sys::signal::Signal::SIGKILL,
+    )
+    .unwrap();
     run.until_trial_finished();
     run.ends().assert_code(1);
     let trials = place.trials("s");
     assert_eq!(trials.len(), 2, "{trials:#?}");
-    assert!(trials[0].outcome.contains("of server") && trials[0].outcome.contains("killed"), "{trials:#?}");
+    assert!(
+        trials[0].outcome.contains("of server") && trials[0].outcome.contains("killed"),
+        "{trials:#?}"
+    );
     assert!(trials[1].measured(), "{trials:#?}");
     place.ends(&["lab", "down"]).assert_code(0);
     place.assert_nothing_left();

@@ -18,13 +18,22 @@ fn a_second_study_on_the_same_host_is_refused_with_who_has_it() {
     place.until_held("run");
     let second = place.ends(&["run", "plan.toml", "--name", "second"]);
     second.assert_code(2);
-    let holder = format!("host `{}` is leased to study `first` (process {})", place.name, first.pid);
+    let holder = format!(
+        "host `{}` is leased to study `first` (process {})",
+        place.name, first.pid
+    );
     second.assert_says(&[&holder, "--wait"]);
-    assert_eq!(place.ends(&["show", "second"]).status.code(), Some(2), "nothing of it is in the store");
+    assert_eq!(
+        place.ends(&["show", "second"]).status.code(),
+        Some(2),
+        "nothing of it is in the store"
+    );
     place.release("run");
     first.ends().assert_code(0);
     place.assert_complete("first", 1, 2);
-    place.ends(&["run", "plan.toml", "--name", "second"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "second"])
+        .assert_code(0);
 }
 
 #[test]
@@ -36,8 +45,13 @@ fn a_second_study_that_waits_measures_after_the_first() {
     let second = place.begins(&["run", "plan.toml", "--name", "second", "--wait", "50s"]);
     // Its store is open: next it asks for the host.
     let has_store_open = || {
-        let links = std::fs::read_dir(format!("/proc/{}/fd", second.pid)).into_iter().flatten().flatten();
-        links.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|file| file.ends_with("backsight.db"))
+        let links = std::fs::read_dir(format!("/proc/{}/fd", second.pid))
+            .into_iter()
+            .flatten()
+            .flatten();
+        links
+            .filter_map(|fd| std::fs::read_link(fd.path()).ok())
+            .any(|file| file.ends_with("backsight.db"))
     };
     processes::until("the second study asks for the host", has_store_open);
     place.release("run");
@@ -46,9 +60,28 @@ fn a_second_study_that_waits_measures_after_the_first() {
     second.assert_code(0);
     place.assert_complete("first", 1, 2);
     place.assert_complete("second", 1, 2);
-    let time = |event: &serde_json::Value| event["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
-    let last_of_first = time(first.events().iter().rev().find(|e| e["event"] == "trial-finished").unwrap());
-    let first_of_second = time(second.events().iter().find(|e| e["event"] == "trial-started").unwrap());
+    let time = |event: &serde_json::Value| {
+        event["time"]
+            .as_str()
+            .unwrap()
+            .parse::<jiff::Timestamp>()
+            .unwrap()
+    };
+    let last_of_first = time(
+        first
+            .events()
+            .iter()
+            .rev()
+            .find(|e| e["event"] == "trial-finished")
+            .unwrap(),
+    );
+    let first_of_second = time(
+        second
+            .events()
+            .iter()
+            .find(|e| e["event"] == "trial-started")
+            .unwrap(),
+    );
     assert!(last_of_first <= first_of_second);
     place.assert_nothing_left();
 }
@@ -74,7 +107,9 @@ fn a_killed_study_holds_no_host() {
     place.until_held("run");
     first.is_killed();
     place.release("run");
-    place.ends(&["run", "plan.toml", "--name", "second"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "second"])
+        .assert_code(0);
     place.assert_complete("second", 1, 2);
     assert_eq!(place.study("first")["state"], "killed");
     place.assert_nothing_left();
@@ -92,7 +127,10 @@ fn two_studies_on_different_hosts_share_a_store() {
             crate::place::VALUE
         );
         place.write(&format!("benchmarks/of-{role}.toml"), text);
-        place.write(&format!("{role}.toml"), format!("use = [\"of-{role}\"]\nrounds = 12\n"));
+        place.write(
+            &format!("{role}.toml"),
+            format!("use = [\"of-{role}\"]\nrounds = 12\n"),
+        );
         place.hold(role, 1);
     }
     for role in ["one", "two"] {
@@ -121,9 +159,15 @@ fn two_studies_without_a_name_get_different_ones() {
             crate::place::VALUE
         );
         place.write(&format!("benchmarks/of-{role}.toml"), text);
-        place.write(&format!("{role}.toml"), format!("use = [\"of-{role}\"]\nrounds = 3\n"));
+        place.write(
+            &format!("{role}.toml"),
+            format!("use = [\"of-{role}\"]\nrounds = 3\n"),
+        );
     }
-    let runs = [place.begins(&["run", "one.toml"]), place.begins(&["run", "two.toml"])];
+    let runs = [
+        place.begins(&["run", "one.toml"]),
+        place.begins(&["run", "two.toml"]),
+    ];
     for run in runs {
         run.ends().assert_code(0);
     }
@@ -134,7 +178,9 @@ fn two_studies_without_a_name_get_different_ones() {
 #[test]
 fn a_name_that_is_taken_is_refused_before_anything_is_measured() {
     let place = logged();
-    place.ends(&["run", "plan.toml", "--name", "first"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "first"])
+        .assert_code(0);
     let before = place.calls("run");
     let again = place.ends(&["run", "plan.toml", "--name", "first"]);
     again.assert_code(2);
@@ -149,7 +195,10 @@ fn a_lab_in_which_somebody_measures_is_not_taken_down() {
         return;
     }
     let place = logged();
-    place.write("lab.toml", format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name));
+    place.write(
+        "lab.toml",
+        format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name),
+    );
     place.ends(&["lab", "up"]).assert_code(0);
     place.hold("run", 1);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);

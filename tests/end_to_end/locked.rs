@@ -19,7 +19,13 @@ struct Writer {
 impl Writer {
     fn begin(place: &Place) -> Self {
         let path = place.path("store/backsight.db-shm");
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(path).unwrap();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .unwrap();
         let lock = libc::flock {
             l_type: libc::F_WRLCK as _,
             l_whence: libc::SEEK_SET as _,
@@ -53,7 +59,11 @@ fn a_store_that_stays_locked_ends_the_study_with_who_locks_it_and_resume_goes_on
     place.release("run");
     let ended = run.ends();
     assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
-    ended.assert_says(&["locked", &format!("process {}", std::process::id()), "backsight resume s"]);
+    ended.assert_says(&[
+        "locked",
+        &format!("process {}", std::process::id()),
+        "backsight resume s",
+    ]);
     place.assert_nothing_left();
     assert!(!crate::place::exists(&place.path("set-up")));
     drop(writer);
@@ -61,7 +71,11 @@ fn a_store_that_stays_locked_ends_the_study_with_who_locks_it_and_resume_goes_on
     let before = place.calls("run");
     place.ends(&["resume", "s"]).assert_code(0);
     place.assert_complete("s", 1, 3);
-    assert_eq!(place.calls("run") - before, 2, "the trial that couldn't be kept is measured again, no other");
+    assert_eq!(
+        place.calls("run") - before,
+        2,
+        "the trial that couldn't be kept is measured again, no other"
+    );
 }
 
 #[test]
@@ -72,7 +86,9 @@ fn a_store_that_is_locked_for_a_moment_is_waited_for() {
     place.until_held("run");
     let writer = Writer::begin(&place);
     place.release("run");
-    run.until("the end of the trial's reset", |e| e["event"] == "step-finished" && e["phase"] == "teardown");
+    run.until("the end of the trial's reset", |e| {
+        e["event"] == "step-finished" && e["phase"] == "teardown"
+    });
     drop(writer);
     run.ends().assert_code(0);
     place.assert_complete("s", 1, 3);
@@ -95,7 +111,9 @@ fn a_locked_store_can_be_read() {
 #[test]
 fn a_new_study_in_a_locked_store_is_refused_before_anything_is_measured() {
     let place = logged();
-    place.ends(&["run", "plan.toml", "--name", "first"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "first"])
+        .assert_code(0);
     let before = place.calls("run");
     let _writer = Writer::begin(&place);
     let refused = place.ends(&["run", "plan.toml", "--name", "second"]);

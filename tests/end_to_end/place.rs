@@ -59,11 +59,17 @@ impl Place {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("e2e-{}-{number}", std::process::id());
-        let folder = tempfile::Builder::new().prefix(&format!("{name}.")).tempdir().unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("{name}."))
+            .tempdir()
+            .unwrap();
         let place = Self { folder, name };
         fs::create_dir(place.path("benchmarks")).unwrap();
         fs::create_dir(place.path("tmp")).unwrap();
-        place.write("lab.toml", &format!("name = \"{0}\"\n[host.{0}]\nkind = \"local\"\n", place.name));
+        place.write(
+            "lab.toml",
+            &format!("name = \"{0}\"\n[host.{0}]\nkind = \"local\"\n", place.name),
+        );
         place.script("step", STEP);
         place.write("log", "");
         place
@@ -115,11 +121,13 @@ impl Place {
     /// A definition whose only role, `tester`, does this; `@` stands for the place's folder.
     pub fn benchmark(&self, name: &str, body: &str) {
         let body = body.replace('@', self.folder.path().to_str().unwrap());
-        let text = format!("name = \"{name}\"\nabout = \"a test's own\"\nroles = [\"tester\"]\n{body}\n");
+        let text =
+            format!("name = \"{name}\"\nabout = \"a test's own\"\nroles = [\"tester\"]\n{body}\n");
         self.write(&format!("benchmarks/{name}.toml"), text);
     }
 
-    /// A definition with one command, which prints a number: the metric `value`, in seconds, less is better.
+    /// A definition with one command, which prints a number: the metric `value`, in seconds, less is better. `@` stands
+    /// for the place's folder.
     pub fn prints(&self, name: &str, command: &str) {
         self.benchmark(name, &format!("[tester]\nrun = '''{command}'''\n{VALUE}"));
     }
@@ -136,7 +144,10 @@ impl Place {
 
     /// A plan; `@` stands for the place's folder.
     pub fn plan(&self, text: &str) {
-        self.write("plan.toml", text.replace('@', self.folder.path().to_str().unwrap()));
+        self.write(
+            "plan.toml",
+            text.replace('@', self.folder.path().to_str().unwrap()),
+        );
     }
 
     /// Makes the step of this name wait from its `call`th call on.
@@ -162,7 +173,10 @@ impl Place {
 
     /// How often the step of this name was called.
     pub fn calls(&self, step: &str) -> usize {
-        self.read("log").lines().filter(|line| *line == step).count()
+        self.read("log")
+            .lines()
+            .filter(|line| *line == step)
+            .count()
     }
 
     /// The program with these arguments, in this place.
@@ -215,20 +229,41 @@ impl Place {
     /// The row of a study in `studies --json`.
     pub fn study(&self, name: &str) -> Value {
         let list: Value = serde_json::from_str(&self.prints_of(&["studies", "--json"])).unwrap();
-        let found = list.as_array().unwrap().iter().find(|study| study["name"] == name);
-        found.unwrap_or_else(|| panic!("no study {name} in {list}")).clone()
+        let found = list
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|study| study["name"] == name);
+        found
+            .unwrap_or_else(|| panic!("no study {name} in {list}"))
+            .clone()
     }
 
     /// Asserts that the study measured each of its cells exactly once in each round, and is finished.
     pub fn assert_complete(&self, study: &str, cells: usize, rounds: u32) {
         let trials = self.trials(study);
-        let mut places: Vec<(u32, &str)> = trials.iter().map(|t| (t.round, t.cell.as_str())).collect();
+        let mut places: Vec<(u32, &str)> =
+            trials.iter().map(|t| (t.round, t.cell.as_str())).collect();
         places.sort_unstable();
         places.dedup();
-        assert_eq!(trials.len(), cells * rounds as usize, "one trial a cell and round: {trials:#?}");
-        assert_eq!(places.len(), trials.len(), "no cell twice in a round: {trials:#?}");
-        assert!(trials.iter().all(Trial::measured), "all measured: {trials:#?}");
-        assert!((1..=rounds).all(|r| trials.iter().filter(|t| t.round == r).count() == cells), "{trials:#?}");
+        assert_eq!(
+            trials.len(),
+            cells * rounds as usize,
+            "one trial a cell and round: {trials:#?}"
+        );
+        assert_eq!(
+            places.len(),
+            trials.len(),
+            "no cell twice in a round: {trials:#?}"
+        );
+        assert!(
+            trials.iter().all(Trial::measured),
+            "all measured: {trials:#?}"
+        );
+        assert!(
+            (1..=rounds).all(|r| trials.iter().filter(|t| t.round == r).count() == cells),
+            "{trials:#?}"
+        );
         let row = self.study(study);
         assert_eq!(row["state"], "finished", "{row}");
         assert_eq!(row["measured"], cells * rounds as usize, "{row}");
@@ -240,7 +275,10 @@ impl Place {
     pub fn assert_nothing_left(&self) {
         processes::until_gone(&self.name);
         let left = || -> Vec<PathBuf> {
-            fs::read_dir(self.path("tmp")).unwrap().map(|entry| entry.unwrap().path()).collect()
+            fs::read_dir(self.path("tmp"))
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .collect()
         };
         assert_eq!(left(), Vec::<PathBuf>::new(), "folders of agents are left");
     }
@@ -249,7 +287,10 @@ impl Place {
     pub fn namespaces(&self) -> Vec<String> {
         let prefix = format!("backsight:{}:", self.name);
         let entries = fs::read_dir("/run/netns").into_iter().flatten().flatten();
-        entries.filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.starts_with(&prefix)).collect()
+        entries
+            .filter_map(|e| e.file_name().into_string().ok())
+            .filter(|n| n.starts_with(&prefix))
+            .collect()
     }
 }
 
@@ -258,11 +299,17 @@ impl Drop for Place {
         // After a failed test; a test that passed has left nothing.
         processes::end_all(&self.name);
         for namespace in self.namespaces() {
-            let _ = Command::new("ip").args(["netns", "del", &namespace]).status();
+            let _ = Command::new("ip")
+                .args(["netns", "del", &namespace])
+                .status();
         }
         for folder in ["/run/lock/backsight", "/tmp/backsight"] {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry.file_name().to_string_lossy().contains(&format!("{}.lock", self.name)) {
+                if entry
+                    .file_name()
+                    .to_string_lossy()
+                    .contains(&format!("{}.lock", self.name))
+                {
                     let _ = fs::remove_file(entry.path());
                 }
             }
@@ -271,7 +318,8 @@ impl Drop for Place {
 }
 
 /// A metric out of the first number that the role `tester` prints in `run`.
-pub const VALUE: &str = "[metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = '(?<value>\\d+(\\.\\d+)?)'\n";
+pub const VALUE: &str =
+    "[metric.value]\nunit = \"s\"\nbetter = \"lower\"\nregex = '(?<value>\\d+(\\.\\d+)?)'\n";
 
 /// Whether this test may make namespaces and mounts; says so if not.
 pub fn is_root() -> bool {
@@ -286,16 +334,27 @@ pub fn is_root() -> bool {
 /// on in the lines below.
 fn trials(page: &str) -> Vec<Trial> {
     let mut found: Vec<Trial> = Vec::new();
-    let mut table = page.lines().skip_while(|line| !line.trim_start().starts_with("TRIAL "));
-    let header = table.next().unwrap_or_else(|| panic!("no table of trials in {page}"));
+    let mut table = page
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with("TRIAL "));
+    let header = table
+        .next()
+        .unwrap_or_else(|| panic!("no table of trials in {page}"));
     let column = header.find("OUTCOME").unwrap();
     for line in table.take_while(|line| !line.starts_with("go on with")) {
         let is_row = line.trim_start().starts_with(|c: char| c.is_ascii_digit());
         if is_row && line.find(|c: char| c != ' ').is_some_and(|at| at < 3) {
             let (rest, outcome) = line.split_at(column);
-            let columns: Vec<&str> = rest.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
+            let columns: Vec<&str> = rest
+                .split("  ")
+                .map(str::trim)
+                .filter(|c| !c.is_empty())
+                .collect();
             let [number, round, cell, _took, _others] = columns[..] else {
-                panic!("a row of {} columns, {line:?}, in {page}", columns.len() + 1);
+                panic!(
+                    "a row of {} columns, {line:?}, in {page}",
+                    columns.len() + 1
+                );
             };
             found.push(Trial {
                 number: number.parse().unwrap(),
@@ -304,7 +363,9 @@ fn trials(page: &str) -> Vec<Trial> {
                 outcome: outcome.trim().to_owned(),
             });
         } else if let Some(last) = found.last_mut() {
-            last.outcome = format!("{} {}", last.outcome, line.trim()).trim_end().to_owned();
+            last.outcome = format!("{} {}", last.outcome, line.trim())
+                .trim_end()
+                .to_owned();
         }
     }
     found

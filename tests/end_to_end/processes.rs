@@ -27,7 +27,10 @@ pub struct Process {
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + LIMIT;
     while !is_so() {
-        assert!(Instant::now() < end, "waited {LIMIT:?} in vain until {what}");
+        assert!(
+            Instant::now() < end,
+            "waited {LIMIT:?} in vain until {what}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -35,7 +38,9 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
 /// Every living process. One that only waits to be reaped isn't.
 pub fn all() -> Vec<Process> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
-    entries.filter_map(|entry| one(entry.file_name().to_str()?.parse().ok()?)).collect()
+    entries
+        .filter_map(|entry| one(entry.file_name().to_str()?.parse().ok()?))
+        .collect()
 }
 
 fn one(pid: i32) -> Option<Process> {
@@ -45,7 +50,11 @@ fn one(pid: i32) -> Option<Process> {
     let parent = fields.next()?.parse().ok()?;
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command).replace('\0', " ");
-    (!matches!(state, "Z" | "X")).then_some(Process { pid, parent, command })
+    (!matches!(state, "Z" | "X")).then_some(Process {
+        pid,
+        parent,
+        command,
+    })
 }
 
 /// Processes that belong to a place: they have its mark in their environment, or its name in their command.
@@ -55,9 +64,13 @@ pub fn of_place(name: &str) -> Vec<Process> {
     all()
         .into_iter()
         .filter(|process| {
-            let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+            let environment =
+                fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
             // A name is no other's beginning: it is followed by something that no name has.
-            let named = process.command.split(|c: char| !c.is_ascii_alphanumeric() && c != '-').any(|w| w.ends_with(name));
+            let named = process
+                .command
+                .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+                .any(|w| w.ends_with(name));
             process.pid != me && (named || contains(&environment, mark.as_bytes()))
         })
         .collect()
@@ -82,9 +95,16 @@ pub fn until_gone(name: &str) {
 
 /// Waits until this process has ended, at most this long.
 pub fn until_ended(pid: i32, limit: Duration) {
-    let Some(raw) = rustix::process::Pid::from_raw(pid) else { return };
-    let Ok(handle) = rustix::process::pidfd_open(raw, rustix::process::PidfdFlags::empty()) else { return };
-    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
+    let Some(raw) = rustix::process::Pid::from_raw(pid) else {
+        return;
+    };
+    let Ok(handle) = rustix::process::pidfd_open(raw, rustix::process::PidfdFlags::empty()) else {
+        return;
+    };
+    let limit = Timespec {
+        tv_sec: limit.as_secs().cast_signed(),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
     let _ = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit));
 }
 
@@ -104,7 +124,9 @@ pub fn end_all(name: &str) {
 
 /// The agents that a conductor has started.
 pub fn agents_of(conductor: Pid) -> Vec<Process> {
-    let is_agent = |process: &Process| process.parent == conductor.as_raw() && process.command.ends_with(" agent ");
+    let is_agent = |process: &Process| {
+        process.parent == conductor.as_raw() && process.command.ends_with(" agent ")
+    };
     all().into_iter().filter(is_agent).collect()
 }
 

@@ -41,8 +41,13 @@ pub struct Ended {
 impl Running {
     /// Starts it with its output watched.
     pub fn start(mut command: Command) -> Self {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let pid = Pid::from_raw(child.id().cast_signed());
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let (line_seen, lines) = channel();
@@ -69,7 +74,15 @@ impl Running {
         thread::spawn(move || {
             let _ = reap.send(child.wait().unwrap());
         });
-        Self { pid, lines, seen: Vec::new(), stderr, stderr_end, status, ended: false }
+        Self {
+            pid,
+            lines,
+            seen: Vec::new(),
+            stderr,
+            stderr_end,
+            status,
+            ended: false,
+        }
     }
 
     /// What it has said on standard error so far.
@@ -81,7 +94,10 @@ impl Running {
     pub fn until(&mut self, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + LIMIT;
         loop {
-            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            match self
+                .lines
+                .recv_timeout(end.saturating_duration_since(Instant::now()))
+            {
                 Ok(line) => {
                     self.seen.extend_from_slice(&line);
                     let event = event(&line);
@@ -89,15 +105,35 @@ impl Running {
                         return event;
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => panic!("hang: {LIMIT:?} without {what}; {}", self.told()),
-                Err(RecvTimeoutError::Disconnected) => panic!("it ended without {what}; {}", self.told()),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("hang: {LIMIT:?} without {what}; {}", self.told())
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("it ended without {what}; {}", self.told())
+                }
+            }
+        }
+    }
+
+    /// Waits for the next event; none if it has ended.
+    pub fn next_event(&mut self) -> Option<Value> {
+        match self.lines.recv_timeout(LIMIT) {
+            Ok(line) => {
+                self.seen.extend_from_slice(&line);
+                Some(event(&line))
+            }
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("hang: {LIMIT:?} without an event; {}", self.told())
             }
         }
     }
 
     /// Waits for the beginning of a step in this phase.
     pub fn until_step_in(&mut self, phase: &str) -> Value {
-        self.until(&format!("a step in {phase}"), |e| e["event"] == "step-started" && e["phase"] == phase)
+        self.until(&format!("a step in {phase}"), |e| {
+            e["event"] == "step-started" && e["phase"] == phase
+        })
     }
 
     /// Waits for the end of a trial.
@@ -125,19 +161,30 @@ impl Running {
     pub fn ends(mut self) -> Ended {
         let status = self.status.recv_timeout(LIMIT).unwrap_or_else(|_| {
             let below = processes::below(self.pid.as_raw());
-            panic!("hang: no end within {LIMIT:?}; below it: {below:#?}; {}", self.told())
+            panic!(
+                "hang: no end within {LIMIT:?}; below it: {below:#?}; {}",
+                self.told()
+            )
         });
         self.ended = true;
         // Whoever else held its output would outlive it.
-        self.stderr_end.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("hang: somebody keeps its standard error open"));
+        self.stderr_end
+            .recv_timeout(LIMIT)
+            .unwrap_or_else(|_| panic!("hang: somebody keeps its standard error open"));
         loop {
             match self.lines.recv_timeout(LIMIT) {
                 Ok(line) => self.seen.extend_from_slice(&line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("hang: somebody keeps its standard output open"),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("hang: somebody keeps its standard output open")
+                }
             }
         }
-        Ended { status, bytes: std::mem::take(&mut self.seen), stderr: self.complaints() }
+        Ended {
+            status,
+            bytes: std::mem::take(&mut self.seen),
+            stderr: self.complaints(),
+        }
     }
 }
 
@@ -150,7 +197,8 @@ impl Drop for Running {
 }
 
 fn event(line: &[u8]) -> Value {
-    serde_json::from_slice(line).unwrap_or_else(|e| panic!("no event: {e}: {}", String::from_utf8_lossy(line)))
+    serde_json::from_slice(line)
+        .unwrap_or_else(|e| panic!("no event: {e}: {}", String::from_utf8_lossy(line)))
 }
 
 impl Ended {
@@ -167,8 +215,17 @@ impl Ended {
 
     /// Asserts its exit code; a signal has none.
     pub fn assert_code(&self, code: i32) {
-        let signal = self.status.signal().map(|n| format!(" (killed by signal {n})")).unwrap_or_default();
-        assert_eq!(self.status.code(), Some(code), "exit status{signal}: {}", self.all());
+        let signal = self
+            .status
+            .signal()
+            .map(|n| format!(" (killed by signal {n})"))
+            .unwrap_or_default();
+        assert_eq!(
+            self.status.code(),
+            Some(code),
+            "exit status{signal}: {}",
+            self.all()
+        );
     }
 
     /// Asserts that it said all of this.
@@ -181,7 +238,10 @@ impl Ended {
 
     /// Its events, in order.
     pub fn events(&self) -> Vec<Value> {
-        self.bytes.split_inclusive(|byte| *byte == b'\n').map(event).collect()
+        self.bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(event)
+            .collect()
     }
 
     fn all(&self) -> String {

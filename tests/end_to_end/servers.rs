@@ -17,15 +17,28 @@ fn served(place: &Place, server: &str, client: &str) {
 #[test]
 fn a_server_that_never_becomes_ready_fails_its_trial_before_the_client_runs() {
     let place = Place::of_roles(&["server", "tester"]);
-    let server = "{ run = \"echo not yet; exec sleep 3600\", ready = { listens = 1, within = \"300ms\" } }";
+    let server =
+        "{ run = \"echo not yet; exec sleep 3600\", ready = { listens = 1, within = \"300ms\" } }";
     served(&place, server, "\"echo 42\"");
     let ended = place.ends(&["run", "plan.toml", "--name", "s", "--json"]);
     ended.assert_code(1);
     let events = ended.events();
-    assert!(!events.iter().any(|e| e["event"] == "step-started" && e["phase"] == "run"), "{events:#?}");
+    assert!(
+        !events
+            .iter()
+            .any(|e| e["event"] == "step-started" && e["phase"] == "run"),
+        "{events:#?}"
+    );
     let outcome = &place.trials("s")[0].outcome;
-    assert!(outcome.contains("startup of server") && outcome.contains("listen on TCP port 1, and didn't in time"), "{outcome}");
-    assert!(place.raw("s", 1).contains("not yet"), "what it printed is kept");
+    assert!(
+        outcome.contains("startup of server")
+            && outcome.contains("listen on TCP port 1, and didn't in time"),
+        "{outcome}"
+    );
+    assert!(
+        place.raw("s", 1).contains("not yet"),
+        "what it printed is kept"
+    );
     place.assert_nothing_left();
 }
 
@@ -44,8 +57,14 @@ fn a_server_that_ends_before_it_is_ready_fails_its_trial_with_its_own_words() {
 fn a_server_is_ready_when_its_line_appears_and_is_stopped_at_the_end() {
     let place = Place::of_roles(&["server", "tester"]);
     place.script("server", "#!/bin/sh\ntrap 'echo stopped in order; exit 0' TERM\necho up\nwhile :; do sleep 0.01; done\n");
-    served(&place, "{ run = \"@/server\", ready = { line = \"^up$\" } }", "\"echo 42\"");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    served(
+        &place,
+        "{ run = \"@/server\", ready = { line = \"^up$\" } }",
+        "\"echo 42\"",
+    );
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     place.assert_complete("s", 1, 1);
     assert!(place.raw("s", 1).contains("stopped in order"));
     place.assert_nothing_left();
@@ -84,7 +103,9 @@ fn a_server_that_ignores_its_stop_signal_is_killed() {
     let place = Place::of_roles(&["server", "tester"]);
     let server = "{ run = \"trap '' TERM; echo up; while :; do sleep 1; done\", ready = { line = \"^up$\" } }";
     served(&place, server, "\"echo 42\"");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     place.assert_complete("s", 1, 1);
     place.assert_nothing_left();
 }
@@ -93,9 +114,12 @@ fn a_server_that_ignores_its_stop_signal_is_killed() {
 fn a_server_that_becomes_a_daemon_is_gone_after_its_trial() {
     let place = Place::of_roles(&["server", "tester"]);
     place.script("daemon", "#!/bin/sh\nwhile :; do sleep 1; done\n");
-    let server = "{ run = \"setsid @/daemon > /dev/null 2>&1 & : > @/up\", ready = { file = \"@/up\" } }";
+    let server =
+        "{ run = \"setsid @/daemon > /dev/null 2>&1 & : > @/up\", ready = { file = \"@/up\" } }";
     served(&place, server, "\"echo 42\"");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     place.assert_complete("s", 1, 1);
     place.assert_nothing_left();
 }

@@ -2,7 +2,7 @@
 //! study goes on.
 
 use crate::{
-    place::{Place, Trial, VALUE},
+    place::{Place, Trial, VALUE, is_root},
     processes,
 };
 
@@ -21,22 +21,38 @@ fn fails_beside_a_good_one(place: &Place, reasons: &[&str]) -> u32 {
         assert_eq!(trial.measured(), trial.cell == "good", "{trials:#?}");
     }
     let row = place.study("s");
-    assert_eq!((&row["state"], &row["measured"], &row["failed"]), (&"finished".into(), &2.into(), &2.into()));
+    assert_eq!(
+        (&row["state"], &row["measured"], &row["failed"]),
+        (&"finished".into(), &2.into(), &2.into())
+    );
     place.assert_nothing_left();
     number_of(&trials, "bad")
 }
 
 fn number_of(trials: &[Trial], cell: &str) -> u32 {
-    trials.iter().find(|trial| trial.cell == cell).unwrap().number
+    trials
+        .iter()
+        .find(|trial| trial.cell == cell)
+        .unwrap()
+        .number
 }
 
 #[test]
 fn a_step_that_exits_with_a_code_fails_its_trial_and_the_study_goes_on() {
     let place = Place::new();
     place.prints("bad", "echo half a result; echo out of luck >&2; exit 3");
-    let trial = fails_beside_a_good_one(&place, &["failed: bad: run of tester on", "exited with code 3: out of luck"]);
+    let trial = fails_beside_a_good_one(
+        &place,
+        &[
+            "failed: bad: run of tester on",
+            "exited with code 3: out of luck",
+        ],
+    );
     let raw = place.raw("s", trial);
-    assert!(raw.contains("half a result") && raw.contains("out of luck"), "{raw}");
+    assert!(
+        raw.contains("half a result") && raw.contains("out of luck"),
+        "{raw}"
+    );
     assert!(raw.contains("exited with code 3"), "{raw}");
 }
 
@@ -51,9 +67,14 @@ fn a_step_that_is_killed_by_a_signal_fails_its_trial() {
 #[test]
 fn an_exit_code_that_the_definition_expects_is_fine() {
     let place = Place::new();
-    place.benchmark("odd", &format!("[tester]\nrun = {{ run = 'echo 42; exit 3', expect = [0, 3] }}\n{VALUE}"));
+    place.benchmark(
+        "odd",
+        &format!("[tester]\nrun = {{ run = 'echo 42; exit 3', expect = [0, 3] }}\n{VALUE}"),
+    );
     place.plan("use = [\"odd\"]\nrounds = 1\n");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     place.assert_complete("s", 1, 1);
 }
 
@@ -61,7 +82,11 @@ fn an_exit_code_that_the_definition_expects_is_fine() {
 fn nonsense_is_no_sample() {
     let place = Place::new();
     place.prints("bad", "echo all went very well");
-    let reasons = ["metric `value`", "looked for", "printed was: all went very well"];
+    let reasons = [
+        "metric `value`",
+        "looked for",
+        "printed was: all went very well",
+    ];
     let trial = fails_beside_a_good_one(&place, &reasons);
     assert!(place.raw("s", trial).contains("all went very well"));
 }
@@ -78,7 +103,10 @@ fn json_without_the_metric_or_that_is_none_is_no_sample() {
         let place = Place::new();
         let metric = "[metric.value]\nunit = \"s\"\nbetter = \"lower\"\njson = \".value\"\n";
         place.write("printed", printed);
-        place.benchmark("bad", &format!("[tester]\nrun = \"cat @/printed\"\n{metric}"));
+        place.benchmark(
+            "bad",
+            &format!("[tester]\nrun = \"cat @/printed\"\n{metric}"),
+        );
         fails_beside_a_good_one(&place, &[reason]);
     }
 }
@@ -89,16 +117,24 @@ fn fifty_megabytes_of_output_are_more_than_a_step_may_print() {
     place.prints("bad", "head -c 50000000 /dev/zero | tr '\\0' x");
     let trial = fails_beside_a_good_one(&place, &["output limit", "raise `output_limit`"]);
     let kept = place.raw("s", trial).matches('x').count();
-    assert!((32 << 20..50_000_000).contains(&kept), "what was within the limit is kept: {kept}");
+    assert!(
+        (32 << 20..50_000_000).contains(&kept),
+        "what was within the limit is kept: {kept}"
+    );
 }
 
 #[test]
 fn fifty_megabytes_of_output_are_kept_where_the_definition_permits_them() {
     let place = Place::new();
     let run = "echo 42; head -c 50000000 /dev/zero | tr '\\\\0' x";
-    place.benchmark("much", &format!("[tester]\nrun = {{ run = \"{run}\", output_limit = \"64MiB\" }}\n{VALUE}"));
+    place.benchmark(
+        "much",
+        &format!("[tester]\nrun = {{ run = \"{run}\", output_limit = \"64MiB\" }}\n{VALUE}"),
+    );
     place.plan("use = [\"much\"]\nrounds = 1\n");
-    place.ends(&["run", "plan.toml", "--name", "s"]).assert_code(0);
+    place
+        .ends(&["run", "plan.toml", "--name", "s"])
+        .assert_code(0);
     assert_eq!(place.raw("s", 1).matches("xxxxxxxxxx").count(), 5_000_000);
     place.assert_nothing_left();
 }
@@ -108,21 +144,91 @@ fn a_step_that_never_ends_is_killed_at_its_time_limit() {
     let place = Place::new();
     place.benchmark(
         "bad",
-        &format!("[tester]\nrun = {{ run = 'echo 42; exec sleep 3600', timeout = '300ms' }}\n{VALUE}"),
+        &format!(
+            "[tester]\nrun = {{ run = 'echo 42; exec sleep 3600', timeout = '300ms' }}\n{VALUE}"
+        ),
     );
     let trial = fails_beside_a_good_one(&place, &["took longer than its time limit"]);
-    assert!(place.raw("s", trial).contains("\n42\n"), "what it had printed is kept");
+    assert!(
+        place.raw("s", trial).contains("\n42\n"),
+        "what it had printed is kept"
+    );
 }
 
 #[test]
 fn a_step_that_ignores_every_polite_signal_is_killed_all_the_same() {
     let place = Place::new();
     let stubborn = "trap \"\" TERM INT HUP QUIT; while :; do sleep 1; done";
-    place.benchmark("bad", &format!("[tester]\nrun = {{ run = '{stubborn}', timeout = '200ms' }}\n{VALUE}"));
+    place.benchmark(
+        "bad",
+        &format!("[tester]\nrun = {{ run = '{stubborn}', timeout = '200ms' }}\n{VALUE}"),
+    );
     place.plan("use = [\"bad\"]\nrounds = 1\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
     ended.assert_code(1);
     ended.assert_says(&["took longer than its time limit"]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_step_that_stops_itself_is_killed_at_its_time_limit() {
+    let place = Place::new();
+    place.benchmark(
+        "bad",
+        &format!(
+            "[tester]\nrun = {{ run = 'echo 42; kill -STOP $$', timeout = '200ms' }}\n{VALUE}"
+        ),
+    );
+    place.plan("use = [\"bad\"]\nrounds = 1\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(1);
+    ended.assert_says(&["took longer than its time limit"]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_step_that_kills_its_agent_fails_its_trial_every_time() {
+    let place = Place::new();
+    place.prints("bad", "echo 42; kill -KILL $PPID; sleep 3600");
+    fails_beside_a_good_one(&place, &["the agent on this host went away"]);
+}
+
+#[test]
+fn a_jq_program_that_never_ends_fails_its_trial() {
+    let place = Place::new();
+    let metric = "[metric.value]\nunit = \"s\"\nbetter = \"lower\"\njson = \"last(range(1e15))\"\n";
+    place.benchmark("bad", &format!("[tester]\nrun = \"echo 42\"\n{metric}"));
+    place.plan("use = [\"bad\"]\nrounds = 1\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(1);
+    ended.assert_says(&["metric `value`", "too many steps"]);
+}
+
+#[test]
+fn what_a_step_leaves_that_cannot_be_removed_is_said() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    place.prints(
+        "mounts",
+        "mkdir disk; mount -t tmpfs disk disk; pwd > @/where; echo 42",
+    );
+    place.plan("use = [\"mounts\"]\nrounds = 1\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    let disk = format!("{}/disk", place.read("where").trim());
+    let unmounted = std::process::Command::new("umount")
+        .arg(&disk)
+        .status()
+        .unwrap();
+    assert!(unmounted.success());
+    ended.assert_code(0);
+    ended.assert_says(&["can't be removed", "the host needs a look"]);
+    // The next agent removes it.
+    place.prints("echo", "echo 42");
+    place
+        .ends(&["run", "plan.toml", "--name", "t", "--use", "echo"])
+        .assert_code(0);
     place.assert_nothing_left();
 }
 
@@ -155,13 +261,20 @@ fn with_hiders() -> Place {
 fn hiding(place: &Place) -> Vec<i32> {
     let pids = place.read("hiders");
     let pids: Vec<i32> = pids.lines().map(|pid| pid.parse().unwrap()).collect();
-    processes::all().into_iter().map(|process| process.pid).filter(|pid| pids.contains(pid)).collect()
+    processes::all()
+        .into_iter()
+        .map(|process| process.pid)
+        .filter(|pid| pids.contains(pid))
+        .collect()
 }
 
 #[test]
 fn children_that_hide_are_gone_when_their_trial_has_ended() {
     let place = with_hiders();
-    place.benchmark("hide", &format!("[tester]\nstartup = \"@/step startup\"\nrun = \"@/hide @\"\n{VALUE}"));
+    place.benchmark(
+        "hide",
+        &format!("[tester]\nstartup = \"@/step startup\"\nrun = \"@/hide @\"\n{VALUE}"),
+    );
     place.plan("use = [\"hide\"]\nrounds = 2\n");
     place.hold("startup", 2);
     let mut run = place.begins(&["run", "plan.toml", "--name", "s"]);
@@ -173,8 +286,16 @@ fn children_that_hide_are_gone_when_their_trial_has_ended() {
     place.release("startup");
     let ended = run.ends();
     ended.assert_code(0);
-    let warnings = ended.events().iter().filter(|e| e["event"] == "warning").count();
-    assert!(warnings >= 2, "each trial says that something was left and killed: {:#?}", ended.events());
+    let warnings = ended
+        .events()
+        .iter()
+        .filter(|e| e["event"] == "warning")
+        .count();
+    assert!(
+        warnings >= 2,
+        "each trial says that something was left and killed: {:#?}",
+        ended.events()
+    );
     assert_eq!(hiding(&place), Vec::<i32>::new());
     place.assert_complete("s", 1, 2);
     place.assert_nothing_left();
@@ -198,31 +319,58 @@ fn children_that_hide_are_gone_when_their_step_takes_too_long() {
 fn a_program_that_is_not_installed_is_named_with_what_installs_it() {
     let place = Place::new();
     let needs = "needs = { debian = [\"frob-tools\", \"frob-data\"] }\n";
-    place.benchmark("bad", &format!("{needs}[tester]\nrun = \"frobnicate --json\"\n{VALUE}"));
-    fails_beside_a_good_one(&place, &["`frobnicate` is not installed: apt-get install frob-tools frob-data"]);
+    place.benchmark(
+        "bad",
+        &format!("{needs}[tester]\nrun = \"frobnicate --json\"\n{VALUE}"),
+    );
+    fails_beside_a_good_one(
+        &place,
+        &["`frobnicate` is not installed: apt-get install frob-tools frob-data"],
+    );
 }
 
 #[test]
 fn a_program_that_only_the_shell_misses_is_named_too() {
     let place = Place::new();
     let needs = "needs = { debian = [\"frob-tools\"] }\n";
-    place.benchmark("bad", &format!("{needs}[tester]\nrun = \"frobnicate | cat; exit 127\"\n{VALUE}"));
-    fails_beside_a_good_one(&place, &["`frobnicate` is not installed: apt-get install frob-tools"]);
+    place.benchmark(
+        "bad",
+        &format!("{needs}[tester]\nrun = \"frobnicate | cat; exit 127\"\n{VALUE}"),
+    );
+    fails_beside_a_good_one(
+        &place,
+        &["`frobnicate` is not installed: apt-get install frob-tools"],
+    );
 }
 
 #[test]
 fn what_a_definition_says_it_needs_is_looked_for_before_anything_is_measured() {
     let place = Place::new();
     let needs = "needs = { debian = [\"frob-tools\"] }\nprograms = [\"frobnicate\"]\n";
-    place.benchmark("bad", &format!("{needs}[tester]\nrun = \"frobnicate\"\n{VALUE}"));
+    place.benchmark(
+        "bad",
+        &format!("{needs}[tester]\nrun = \"frobnicate\"\n{VALUE}"),
+    );
     place.plan("use = [\"bad\"]\nrounds = 1\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s", "--json"]);
     ended.assert_code(1);
     let events = ended.events();
-    let warned = events.iter().position(|e| e["event"] == "warning").expect("a warning");
-    let began = events.iter().position(|e| e["event"] == "trial-started").unwrap();
+    let warned = events
+        .iter()
+        .position(|e| e["event"] == "warning")
+        .expect("a warning");
+    let began = events
+        .iter()
+        .position(|e| e["event"] == "trial-started")
+        .unwrap();
     assert!(warned < began, "{events:#?}");
-    assert!(events[warned]["message"].as_str().unwrap().contains("apt-get install frob-tools"), "{events:#?}");
+    assert!(
+        events[warned]["message"]
+            .as_str()
+            .unwrap()
+            .contains("apt-get install frob-tools"),
+        "{events:#?}"
+    );
 }
 
 #[test]

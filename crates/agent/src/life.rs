@@ -327,15 +327,16 @@ impl Life {
             Phase::Running { death, .. } => (None, Some(death)),
         };
         tokio::select! {
-            // The end first: once a process was waited for, nothing may be sent to its number.
+            // The end first: once a process was waited for, nothing may be sent to its number. The streams last: one
+            // that never runs dry would let nothing else have its turn.
             biased;
             word = async { match word { Some(words) => words.recv().await, None => pending().await } } => Event::Word(word),
             death = async { match death { Some(death) => death.await.ok(), None => pending().await } } => Event::Died(death),
             Some(order) = self.orders.recv() => Event::Order(order),
             () = self.tell.closed(), if !self.forsaken => Event::Forsaken,
+            () = sleep_until(wake_at) => Event::Time,
             note = self.stdout.pump(), if !hush => Event::Note(note),
             note = self.stderr.pump(), if !hush => Event::Note(note),
-            () = sleep_until(wake_at) => Event::Time,
         }
     }
 

@@ -389,6 +389,22 @@ async fn a_step_that_never_stops_writing_is_ended_at_its_limit() {
 }
 
 #[tokio::test]
+async fn a_flood_that_ignores_the_polite_signal_is_ended_all_the_same() {
+    let host = Host::start().await;
+    let step = Step {
+        output_limit: 1000,
+        grace: Duration::from_millis(200),
+        ..Step::text(1, "trap '' TERM; yes >&2 & yes", LIMIT)
+    };
+    let outcome = host.outcome(step).await;
+    assert_eq!(outcome.finished.reason, Reason::OutputLimit);
+    assert_eq!(outcome.finished.exit, Some(Exit::Signal(9)));
+    assert_eq!((outcome.stdout.len(), outcome.stderr.len()), (1000, 1000));
+    assert_eq!(marked(&host.mark()), [] as [String; 0]);
+    host.close().await;
+}
+
+#[tokio::test]
 async fn output_of_exactly_the_limit_is_no_fault() {
     let host = Host::start().await;
     let outcome = host

@@ -10,14 +10,20 @@ use std::{
 const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
 
 fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
 }
 
 /// Fenced blocks of this language in a page, in order.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let text = std::fs::read_to_string(project().join(page)).unwrap();
     let fence = format!("```{language}\n");
-    let found = text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let found = text
+        .split(&fence)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default());
     found.map(str::to_owned).collect()
 }
 
@@ -41,7 +47,15 @@ fn follow(page: &str) {
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let script = commands.join("\n");
     let output = Command::new("timeout")
-        .args(["--signal=INT", "--kill-after=20", "280", "sh", "-ex", "-c", &script])
+        .args([
+            "--signal=INT",
+            "--kill-after=20",
+            "280",
+            "sh",
+            "-ex",
+            "-c",
+            &script,
+        ])
         .current_dir(folder.path())
         .env("PATH", path)
         .env("HOME", folder.path())
@@ -76,7 +90,10 @@ fn the_page_about_comparing_works_to_the_letter() {
 
 #[test]
 fn files_in_the_documentation_are_right() {
-    for page in ["docs/how-to/add-a-benchmark.md", "docs/how-to/describe-a-lab.md"] {
+    for page in [
+        "docs/how-to/add-a-benchmark.md",
+        "docs/how-to/describe-a-lab.md",
+    ] {
         for block in blocks(page, "toml") {
             let document = |text: &str| Document::new(page, text);
             if block.contains("[metric.") {
@@ -96,24 +113,47 @@ fn the_benchmark_of_the_how_to_runs() {
     let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[0];
     std::fs::write(folder.path().join("wc-lines.toml"), definition).unwrap();
     let output = Command::new(BINARY)
-        .args(["run", "--use", "wc-lines", "--rounds", "2", "--name", "docs", "--store", "store", "--benchmarks", "."])
+        .args([
+            "run",
+            "--use",
+            "wc-lines",
+            "--rounds",
+            "2",
+            "--name",
+            "docs",
+            "--store",
+            "store",
+            "--benchmarks",
+            ".",
+        ])
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     assert!(said.contains("counted") && said.contains("n=2"), "{said}");
 }
 
 #[test]
 fn generated_pages_are_up_to_date() {
     let folder = tempfile::tempdir().unwrap();
-    let status = Command::new(BINARY).arg("reference").arg(folder.path()).status().unwrap();
+    let status = Command::new(BINARY)
+        .arg("reference")
+        .arg(folder.path())
+        .status()
+        .unwrap();
     assert!(status.success());
     for page in ["commands.md", "benchmarks.md", "files.md"] {
         let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
         let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();
-        assert!(now == kept, "docs/reference/{page} is old: run `backsight reference`");
+        assert!(
+            now == kept,
+            "docs/reference/{page} is old: run `backsight reference`"
+        );
     }
 }

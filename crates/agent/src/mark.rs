@@ -137,14 +137,20 @@ pub(crate) fn sweep_the_dead(folders: &Path) {
     let uid = nix::unistd::getuid().as_raw();
     for entry in fs::read_dir(folders).into_iter().flatten().flatten() {
         // What another user calls like ours isn't.
-        if entry.metadata().is_ok_and(|folder| folder.is_dir() && folder.uid() == uid) {
+        if entry
+            .metadata()
+            .is_ok_and(|folder| folder.is_dir() && folder.uid() == uid)
+        {
             sweep_if_dead(&entry.path());
         }
     }
 }
 
 fn sweep_if_dead(folder: &Path) -> Option<Swept> {
-    let unique = folder.file_name()?.to_str()?.strip_prefix(&folder_prefix())?;
+    let unique = folder
+        .file_name()?
+        .to_str()?
+        .strip_prefix(&folder_prefix())?;
     let mut alive = File::open(folder.join(ALIVE)).ok()?;
     // Locked: it lives, or its conductor does, or somebody else sweeps.
     flock(&alive, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -166,8 +172,7 @@ fn sweep_if_dead(folder: &Path) -> Option<Swept> {
 fn marked(mark: &str) -> Vec<Process> {
     let variable = format!("{MARK_VARIABLE}={mark}/");
     let bears = |process: &Process| {
-        let environment =
-            fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
+        let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
         environment
             .split(|byte| *byte == 0)
             .any(|entry| entry.starts_with(variable.as_bytes()))

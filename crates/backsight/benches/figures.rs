@@ -5,8 +5,7 @@
 //! several runs, and what was asked for.
 
 use backsight_model::{
-    Better, Cell, MetricName, MetricSamples, ParamName, StudyState, TrialRecord, Unit,
-    Value,
+    Better, Cell, MetricName, MetricSamples, ParamName, StudyState, TrialRecord, Unit, Value,
 };
 use backsight_store::{MetricShape, NewStudy, Store, StudyDocument};
 use std::{
@@ -23,9 +22,15 @@ fn main() {
         println!("{}", monotonic());
         return;
     }
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
     let want = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
-    println!("{:<52} {:>12} {:>12}   {}", "figure", "measured", "asked", "beside it");
+    println!(
+        "{:<52} {:>12} {:>12}   {}",
+        "figure", "measured", "asked", "beside it"
+    );
     if want("help") {
         help();
     }
@@ -68,7 +73,11 @@ fn median(mut times: Vec<Duration>) -> Duration {
 fn timed(times: usize, mut command: impl FnMut() -> Command) -> Duration {
     let measure = |command: &mut Command| {
         let begin = Instant::now();
-        let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let status = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         assert!(status.expect("it starts").success(), "{command:?} failed");
         begin.elapsed()
     };
@@ -97,12 +106,17 @@ impl Place {
             let _ = writeln!(lab, "[host.bench-{n}]\nkind = \"local\"");
             let _ = writeln!(testbed, "r{n} = \"bench-{n}\"");
         }
-        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).expect("a file");
+        let write = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).expect("a file")
+        };
         std::fs::create_dir(folder.path().join("benchmarks")).expect("a folder");
         write("lab.toml", &(lab + &testbed));
         write("benchmarks/bench.toml", benchmark);
         write("plan.toml", plan);
-        Self { folder, runs: std::cell::Cell::new(0) }
+        Self {
+            folder,
+            runs: std::cell::Cell::new(0),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -117,7 +131,13 @@ impl Place {
         self.runs.set(self.runs.get() + 1);
         let mut command = Command::new(BINARY);
         command
-            .args(["run", "plan.toml", "--quiet", "--name", &format!("bench-{}", self.runs.get())])
+            .args([
+                "run",
+                "plan.toml",
+                "--quiet",
+                "--name",
+                &format!("bench-{}", self.runs.get()),
+            ])
             .arg("--store")
             .arg(self.store())
             .current_dir(self.path());
@@ -137,14 +157,21 @@ fn help() {
         "backsight --help, whole process",
         &milliseconds(took),
         "≤ 10 ms",
-        &format!("`true`: {}; the binary: {:.1} MB", milliseconds(floor), size as f64 / 1e6),
+        &format!(
+            "`true`: {}; the binary: {:.1} MB",
+            milliseconds(floor),
+            size as f64 / 1e6
+        ),
     );
 }
 
 /// A benchmark in which every role runs these steps.
 fn benchmark(hosts: usize, steps: &str, metrics: &str) -> String {
     let roles: Vec<String> = (1..=hosts).map(|n| format!("\"r{n}\"")).collect();
-    let mut text = format!("name = \"bench\"\nabout = \"bench\"\nroles = [{}]\n", roles.join(", "));
+    let mut text = format!(
+        "name = \"bench\"\nabout = \"bench\"\nroles = [{}]\n",
+        roles.join(", ")
+    );
     for n in 1..=hosts {
         let _ = writeln!(text, "[r{n}]\nrun = {steps}");
     }
@@ -155,11 +182,16 @@ const PLAN: &str = "use = [\"bench\"]\nrounds = 1\n";
 
 fn steps() {
     let hundred = format!("[{}]", vec!["\"true\""; 100].join(", "));
-    let metric = "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\nfrom = \"r1.run\"\n";
+    let metric =
+        "[metric.wall]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\nfrom = \"r1.run\"\n";
     let place = Place::new(3, &benchmark(3, &hundred, metric), PLAN);
     let took = timed(9, || place.run());
     let by_trial = trial_time(&place);
-    let floor = timed(9, || sh("for n in 1 2 3; do (i=0; while [ $i -lt 100 ]; do sh -c true; i=$((i+1)); done) & done; wait"));
+    let floor = timed(9, || {
+        sh(
+            "for n in 1 2 3; do (i=0; while [ $i -lt 100 ]; do sh -c true; i=$((i+1)); done) & done; wait",
+        )
+    });
     row(
         "100 no-op steps × 3 hosts, one trial, whole `run`",
         &milliseconds(took),
@@ -187,14 +219,25 @@ fn trial_time(place: &Place) -> Duration {
         let store = Store::open_existing(place.store()).await.expect("a store");
         let mut times = Vec::new();
         for study in store.studies().await.expect("studies") {
-            times.extend(store.trials(study.id).await.expect("trials").iter().map(|t| t.took));
+            times.extend(
+                store
+                    .trials(study.id)
+                    .await
+                    .expect("trials")
+                    .iter()
+                    .map(|t| t.took),
+            );
         }
         median(times)
     })
 }
 
 fn on_runtime<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(work)
 }
 
 fn skew(hosts: usize) {
@@ -207,9 +250,17 @@ fn skew(hosts: usize) {
         );
     }
     let step = format!("\"{} instant\"", itself.display());
-    let place = Place::new(hosts, &benchmark(hosts, &step, &metrics), "use = [\"bench\"]\nrounds = 200\n");
+    let place = Place::new(
+        hosts,
+        &benchmark(hosts, &step, &metrics),
+        "use = [\"bench\"]\nrounds = 200\n",
+    );
     let begin = Instant::now();
-    let status = place.run().stderr(Stdio::null()).status().expect("it starts");
+    let status = place
+        .run()
+        .stderr(Stdio::null())
+        .status()
+        .expect("it starts");
     assert!(status.success(), "the skew study failed");
     let took = begin.elapsed() / 200;
     let mut skews: Vec<f64> = on_runtime(async {
@@ -218,8 +269,12 @@ fn skew(hosts: usize) {
         let results = store.result_set(study.id).await.expect("results");
         (0..200)
             .map(|trial| {
-                let instants = results.series.iter().map(|series| series.trials[trial].values[0]);
-                let (least, most) = instants.fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(t), b.max(t)));
+                let instants = results
+                    .series
+                    .iter()
+                    .map(|series| series.trials[trial].values[0]);
+                let (least, most) =
+                    instants.fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(t), b.max(t)));
                 (most - least) * 1e-6
             })
             .collect()
@@ -255,7 +310,11 @@ fn output() {
     let text = timed(5, || place.run());
     let empty = Place::new(1, &benchmark(1, "\"true\"", metric), PLAN);
     let nothing = timed(5, || empty.run());
-    let floor = timed(5, || sh("openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero -base64 2>/dev/null | head -c 10000000 | cat > /dev/null"));
+    let floor = timed(5, || {
+        sh(
+            "openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero -base64 2>/dev/null | head -c 10000000 | cat > /dev/null",
+        )
+    });
     row(
         "10 MB of step output (random text), whole `run`",
         &milliseconds(text),
@@ -275,11 +334,18 @@ fn compare(figure: &str, cells: usize, trials: usize, samples: usize, asked: &st
     on_runtime(fill(folder.path(), cells, trials, samples));
     let took = timed(7, || {
         let mut command = Command::new(BINARY);
-        command.args(["compare", "base", "new", "--store"]).arg(folder.path());
+        command
+            .args(["compare", "base", "new", "--store"])
+            .arg(folder.path());
         command
     });
     let bytes = 2 * cells * trials * samples * 8;
-    row(figure, &milliseconds(took), asked, &format!("{:.1} MB of samples", bytes as f64 / 1e6));
+    row(
+        figure,
+        &milliseconds(took),
+        asked,
+        &format!("{:.1} MB of samples", bytes as f64 / 1e6),
+    );
 }
 
 async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
@@ -289,7 +355,12 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
         let cells: Vec<Cell> = (0..cells)
             .map(|n| Cell {
                 benchmark: "bench".parse().expect("a name"),
-                params: [(ParamName::new("n").expect("a name"), Value::Integer(n as i64))].into_iter().collect(),
+                params: [(
+                    ParamName::new("n").expect("a name"),
+                    Value::Integer(n as i64),
+                )]
+                .into_iter()
+                .collect(),
                 chosen: vec![ParamName::new("n").expect("a name")],
                 variant: "default".parse().expect("a name"),
             })
@@ -308,32 +379,48 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                 arguments: "{}".into(),
                 seed: 1,
                 cells: cells.clone(),
-                metrics: [("bench".parse().expect("a name"), vec![shape])].into_iter().collect(),
+                metrics: [("bench".parse().expect("a name"), vec![shape])]
+                    .into_iter()
+                    .collect(),
             })
             .await
             .expect("a study");
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut noise = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f64 / (1u64 << 24) as f64
         };
         let mut number = 0;
         for round in 0..trials {
             for cell in 0..cells.len() {
                 number += 1;
-                let values = (0..samples).map(|_| 1000.0 * shift * (1.0 + 0.05 * noise())).collect();
+                let values = (0..samples)
+                    .map(|_| 1000.0 * shift * (1.0 + 0.05 * noise()))
+                    .collect();
                 let record = TrialRecord {
                     began: jiff::Timestamp::UNIX_EPOCH,
                     took: Duration::from_secs(1),
-                    outcome: Ok(vec![MetricSamples { metric: metric.clone(), values, each: Vec::new() }]),
+                    outcome: Ok(vec![MetricSamples {
+                        metric: metric.clone(),
+                        values,
+                        each: Vec::new(),
+                    }]),
                     steps: Vec::new(),
                     load: Vec::new(),
                     warnings: Vec::new(),
                 };
-                store.record_trial(study, number, cell, round as u32 + 1, &record).await.expect("kept");
+                store
+                    .record_trial(study, number, cell, round as u32 + 1, &record)
+                    .await
+                    .expect("kept");
             }
         }
-        store.set_state(study, StudyState::Finished).await.expect("finished");
+        store
+            .set_state(study, StudyState::Finished)
+            .await
+            .expect("finished");
     }
     store.close().await;
 }

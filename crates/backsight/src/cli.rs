@@ -10,7 +10,12 @@ use crate::{
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
 #[derive(Debug, Parser)]
-#[command(name = "backsight", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "backsight",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub struct Arguments {
     #[command(flatten)]
     shared: Shared,

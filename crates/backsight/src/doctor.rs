@@ -74,13 +74,20 @@ impl Doctor {
         packages.sort();
         packages.dedup();
         if !packages.is_empty() {
-            words.push_str(&format!("\nInstall what is missing:\n\n  apt-get install {}\n", packages.join(" ")));
+            words.push_str(&format!(
+                "\nInstall what is missing:\n\n  apt-get install {}\n",
+                packages.join(" ")
+            ));
         }
         if faults == 0 {
             words.push_str("\nNothing is missing.\n");
         }
         crate::files::print(&words)?;
-        Ok(if faults == 0 { ExitCode::SUCCESS } else { ExitCode::from(crate::SOMETHING_FAILED) })
+        Ok(if faults == 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(crate::SOMETHING_FAILED)
+        })
     }
 }
 
@@ -90,7 +97,11 @@ fn packages_of(
     system: &str,
 ) -> Vec<String> {
     let needs = &arrangement.benchmarks[name].needs;
-    needs.get(system).or_else(|| needs.get("debian")).cloned().unwrap_or_default()
+    needs
+        .get(system)
+        .or_else(|| needs.get("debian"))
+        .cloned()
+        .unwrap_or_default()
 }
 
 /// The system's own word for itself: `debian`, `ubuntu`, …
@@ -110,9 +121,12 @@ pub fn find_program(name: &str) -> Option<PathBuf> {
         return Some(PathBuf::from(name)).filter(|path| is_executable(path));
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_executable(path))
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|path| is_executable(path))
 }
 
 fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }

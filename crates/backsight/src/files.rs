@@ -20,8 +20,13 @@ pub fn store_folder(shared: &Shared) -> miette::Result<PathBuf> {
     if let Some(folder) = &shared.store {
         return Ok(folder.clone());
     }
-    let here = std::env::current_dir().into_diagnostic().wrap_err("this folder is gone")?;
-    let project = here.ancestors().map(|folder| folder.join(PROJECT)).find(|folder| folder.is_dir());
+    let here = std::env::current_dir()
+        .into_diagnostic()
+        .wrap_err("this folder is gone")?;
+    let project = here
+        .ancestors()
+        .map(|folder| folder.join(PROJECT))
+        .find(|folder| folder.is_dir());
     if let Some(project) = project {
         return Ok(project);
     }
@@ -45,7 +50,9 @@ pub async fn open_store(shared: &Shared) -> miette::Result<Store> {
 
 /// The store, which must be there.
 pub async fn existing_store(shared: &Shared) -> miette::Result<Store> {
-    Store::open_existing(store_folder(shared)?).await.into_diagnostic()
+    Store::open_existing(store_folder(shared)?)
+        .await
+        .into_diagnostic()
 }
 
 /// The catalogue with the user's own definitions: those of `--benchmarks`, and of a `benchmarks` folder
@@ -54,7 +61,10 @@ pub fn catalog(shared: &Shared, plan: Option<&Path>) -> miette::Result<Catalog> 
     let beside = plan
         .map(|plan| plan.parent().unwrap_or(Path::new("")).join("benchmarks"))
         .filter(|folder| folder.is_dir());
-    let folders: Vec<PathBuf> = beside.into_iter().chain(shared.benchmarks.iter().cloned()).collect();
+    let folders: Vec<PathBuf> = beside
+        .into_iter()
+        .chain(shared.benchmarks.iter().cloned())
+        .collect();
     Ok(Catalog::load(&folders)?)
 }
 
@@ -65,7 +75,11 @@ pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<D
     }
     let Some(plan) = plan else { return Ok(None) };
     let beside = plan.parent().unwrap_or(Path::new("")).join("lab.toml");
-    if beside.exists() { Ok(Some(Document::open(&beside)?)) } else { Ok(None) }
+    if beside.exists() {
+        Ok(Some(Document::open(&beside)?))
+    } else {
+        Ok(None)
+    }
 }
 
 /// Prints to standard output. A reader that has seen enough (`| head`) is no fault.
@@ -77,7 +91,9 @@ fn print_bytes(bytes: &[u8]) -> miette::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.into_diagnostic().wrap_err("can't write to standard output"),
+        result => result
+            .into_diagnostic()
+            .wrap_err("can't write to standard output"),
     }
 }
 
@@ -94,7 +110,8 @@ pub fn print_foreign(bytes: &[u8]) -> miette::Result<()> {
 /// The text with control characters and those that change the direction of writing as `\u{1b}`.
 fn harmless(text: &str) -> String {
     let acts = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -110,15 +127,26 @@ fn harmless(text: &str) -> String {
 /// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
 /// a study must not end because a terminal was closed.
 pub fn say(text: &str) {
-    let _ = std::io::stderr().lock().write_all(format!("{text}\n").as_bytes());
+    let _ = std::io::stderr()
+        .lock()
+        .write_all(format!("{text}\n").as_bytes());
 }
 
 /// Writes a file whole or not at all.
 pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
     let fault = || format!("can't write {}", path.display());
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or_else(|| miette::miette!("{} is not a file's name", path.display()))?;
-    let temporary = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let folder = path
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let name = path
+        .file_name()
+        .ok_or_else(|| miette::miette!("{} is not a file's name", path.display()))?;
+    let temporary = folder.join(format!(
+        ".{}.{}",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
     let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
         // The half that was written is of no use; that it can't be removed either changes nothing.
@@ -133,6 +161,9 @@ mod tests {
 
     #[test]
     fn what_would_act_on_a_terminal_is_spelled_out() {
-        assert_eq!(harmless("a\tb\nc\u{1b}[31m\r\u{202e}é"), "a\tb\nc\\u{1b}[31m\\u{d}\\u{202e}é");
+        assert_eq!(
+            harmless("a\tb\nc\u{1b}[31m\r\u{202e}é"),
+            "a\tb\nc\\u{1b}[31m\\u{d}\\u{202e}é"
+        );
     }
 }

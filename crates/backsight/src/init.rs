@@ -63,11 +63,18 @@ impl Init {
         for (file, text) in files {
             crate::files::write_whole(&self.folder.join(file), text)?;
         }
-        let up = if kind == Kind::Wire { "  backsight lab up\n" } else { "" };
+        let up = if kind == Kind::Wire {
+            "  backsight lab up\n"
+        } else {
+            ""
+        };
         let folder = if self.folder == Path::new(".") {
             String::new()
         } else {
-            format!("  cd {}\n", backsight_model::shell_quoted(&self.folder.to_string_lossy()))
+            format!(
+                "  cd {}\n",
+                backsight_model::shell_quoted(&self.folder.to_string_lossy())
+            )
         };
         crate::files::print(&format!(
             "Wrote lab.toml and plan.toml. Next:\n\n{folder}  backsight doctor plan.toml\n{up}  backsight run plan.toml --name base\n"
@@ -78,18 +85,30 @@ impl Init {
 
 fn kind_that_runs_here() -> Kind {
     let root = rustix::process::geteuid().is_root();
-    if root && crate::doctor::find_program("ip").is_some() { Kind::Wire } else { Kind::Here }
+    if root && crate::doctor::find_program("ip").is_some() {
+        Kind::Wire
+    } else {
+        Kind::Here
+    }
 }
 
 /// A lab's name out of its folder's.
 fn lab_name(folder: &Path) -> Option<backsight_model::LabName> {
     // The folder may not be there yet; its own last part is then its name.
-    let full = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+    let full = folder
+        .canonicalize()
+        .unwrap_or_else(|_| folder.to_path_buf());
     let name: String = full
         .file_name()?
         .to_string_lossy()
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
+                c
+            } else {
+                '-'
+            }
+        })
         .take(32)
         .collect();
     backsight_model::LabName::new(name.trim_matches('-')).ok()

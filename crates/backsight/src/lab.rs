@@ -11,7 +11,12 @@ pub struct LabArguments {
     #[command(subcommand)]
     what: What,
     /// The lab's file
-    #[arg(long = "lab", global = true, value_name = "FILE", default_value = "lab.toml")]
+    #[arg(
+        long = "lab",
+        global = true,
+        value_name = "FILE",
+        default_value = "lab.toml"
+    )]
     file: PathBuf,
 }
 
@@ -63,11 +68,19 @@ fn show(lab: &Lab) -> miette::Result<()> {
         let addresses: Vec<String> = lab
             .addresses(name)
             .map(|(link, address, peer)| {
-                let by = link.name.as_ref().map_or_else(|| format!("to {peer}"), |name| name.to_string());
+                let by = link
+                    .name
+                    .as_ref()
+                    .map_or_else(|| format!("to {peer}"), |name| name.to_string());
                 format!("{address} ({by})")
             })
             .collect();
-        table.add_row([name.to_string(), kind.into(), state.into(), addresses.join(", ")]);
+        table.add_row([
+            name.to_string(),
+            kind.into(),
+            state.into(),
+            addresses.join(", "),
+        ]);
     }
     crate::files::print(&format!("{table}\n"))
 }

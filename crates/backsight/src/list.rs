@@ -31,11 +31,18 @@ fn benchmarks(shared: &Shared) -> miette::Result<()> {
     let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
     let mut table = table(&["benchmark", "roles", "measures", "about"]);
     for name in catalog.names() {
-        let Some(definition) = catalog.find(&name)? else { continue };
+        let Some(definition) = catalog.find(&name)? else {
+            continue;
+        };
         let benchmark = &definition.benchmark;
         let roles: Vec<String> = benchmark.roles.iter().map(ToString::to_string).collect();
         let metrics: Vec<String> = benchmark.metrics.keys().map(ToString::to_string).collect();
-        table.add_row([name.to_string(), roles.join(", "), metrics.join(", "), benchmark.about.clone()]);
+        table.add_row([
+            name.to_string(),
+            roles.join(", "),
+            metrics.join(", "),
+            benchmark.about.clone(),
+        ]);
     }
     crate::files::print(&format!("{table}\n"))
 }

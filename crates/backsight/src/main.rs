@@ -33,7 +33,12 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     // Fixed: a message is as wide in a log as on a terminal, and asks nothing of the environment.
     let _ = miette::set_hook(Box::new(|_| {
-        Box::new(miette::MietteHandlerOpts::new().width(100).context_lines(1).build())
+        Box::new(
+            miette::MietteHandlerOpts::new()
+                .width(100)
+                .context_lines(1)
+                .build(),
+        )
     }));
     match arguments.execute() {
         Ok(status) => status,
@@ -47,6 +52,9 @@ fn main() -> ExitCode {
 /// Runs async work on this thread; what waits for I/O is little, and agents do the rest.
 fn block_on<T>(work: impl Future<Output = miette::Result<T>>) -> miette::Result<T> {
     use miette::IntoDiagnostic as _;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().into_diagnostic()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .into_diagnostic()?;
     runtime.block_on(work)
 }

@@ -20,7 +20,12 @@ impl Completions {
     /// Prints the completions.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "backsight", &mut script);
+        clap_complete::generate(
+            self.shell,
+            &mut Arguments::command(),
+            "backsight",
+            &mut script,
+        );
         crate::files::print(&String::from_utf8_lossy(&script))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -57,7 +62,11 @@ impl Reference {
     /// Writes the reference pages of the documentation.
     pub fn execute(self) -> miette::Result<ExitCode> {
         std::fs::create_dir_all(&self.folder).into_diagnostic()?;
-        let pages = [("commands.md", commands()), ("benchmarks.md", benchmarks()?), ("files.md", files())];
+        let pages = [
+            ("commands.md", commands()),
+            ("benchmarks.md", benchmarks()?),
+            ("files.md", files()),
+        ];
         for (name, text) in pages {
             crate::files::write_whole(&self.folder.join(name), &text)?;
         }
@@ -78,23 +87,37 @@ fn commands() -> String {
 fn describe(command: &clap::Command, name: &str, text: &mut String) {
     let help = command.clone().render_long_help().to_string();
     let _ = write!(text, "\n## {name}\n\n```text\n{}\n```\n", trimmed(&help));
-    for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set() && verb.get_name() != "help") {
+    for verb in command
+        .get_subcommands()
+        .filter(|verb| !verb.is_hide_set() && verb.get_name() != "help")
+    {
         describe(verb, &format!("{name} {}", verb.get_name()), text);
     }
 }
 
 fn trimmed(text: &str) -> String {
-    text.trim().lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    text.trim()
+        .lines()
+        .map(str::trim_end)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn benchmarks() -> miette::Result<String> {
     let catalog = Catalog::load(&[])?;
     let mut text = format!("# Benchmarks\n\n{GENERATED}");
     for name in catalog.names() {
-        let Some(definition) = catalog.find(&name)? else { continue };
+        let Some(definition) = catalog.find(&name)? else {
+            continue;
+        };
         let benchmark = &definition.benchmark;
         let roles: Vec<&str> = benchmark.roles.iter().map(|role| role.as_str()).collect();
-        let _ = write!(text, "\n## {name}\n\n{}. Roles: {}.", benchmark.about, roles.join(", "));
+        let _ = write!(
+            text,
+            "\n## {name}\n\n{}. Roles: {}.",
+            benchmark.about,
+            roles.join(", ")
+        );
         for (system, packages) in &benchmark.needs {
             let _ = write!(text, " Needs ({system}): `{}`.", packages.join(" "));
         }
@@ -104,12 +127,27 @@ fn benchmarks() -> miette::Result<String> {
             text.push_str("\n\n");
         }
         for (param, value) in &benchmark.params {
-            let unit = value.unit.as_deref().map(|unit| format!(" {unit}")).unwrap_or_default();
-            let _ = writeln!(text, "| `{param}` | {}{unit} | {} |", cell(&value.default.to_string()), cell(&value.about));
+            let unit = value
+                .unit
+                .as_deref()
+                .map(|unit| format!(" {unit}"))
+                .unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "| `{param}` | {}{unit} | {} |",
+                cell(&value.default.to_string()),
+                cell(&value.about)
+            );
         }
         text.push_str("\n| metric | unit | better | about |\n|---|---|---|---|\n");
         for (metric, shape) in &benchmark.metrics {
-            let _ = writeln!(text, "| `{metric}` | {} | {} | {} |", shape.unit, shape.better, cell(&shape.about));
+            let _ = writeln!(
+                text,
+                "| `{metric}` | {} | {} | {} |",
+                shape.unit,
+                shape.better,
+                cell(&shape.about)
+            );
         }
     }
     Ok(text)
@@ -118,8 +156,13 @@ fn benchmarks() -> miette::Result<String> {
 fn files() -> String {
     let mut text = format!("# Files\n\n{GENERATED}");
     for kind in backsight_model::schema::KINDS {
-        let Some(schema) = backsight_model::schema::of(kind) else { continue };
-        let _ = write!(text, "\n## {kind}.toml\n\n`backsight schema {kind}` prints the whole schema.\n");
+        let Some(schema) = backsight_model::schema::of(kind) else {
+            continue;
+        };
+        let _ = write!(
+            text,
+            "\n## {kind}.toml\n\n`backsight schema {kind}` prints the whole schema.\n"
+        );
         keys(&schema, &mut text);
         for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
             if part["properties"].is_object() {
@@ -132,15 +175,29 @@ fn files() -> String {
 }
 
 fn keys(schema: &Json, text: &mut String) {
-    let Some(properties) = schema["properties"].as_object() else { return };
+    let Some(properties) = schema["properties"].as_object() else {
+        return;
+    };
     if let Some(about) = schema["description"].as_str() {
         let _ = write!(text, "\n{}\n", about.replace('\n', " "));
     }
     text.push_str("\n| key | | about |\n|---|---|---|\n");
-    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .collect();
     for (key, shape) in properties {
-        let must = if required.contains(&key.as_str()) { "required" } else { "" };
-        let about = shape["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let must = if required.contains(&key.as_str()) {
+            "required"
+        } else {
+            ""
+        };
+        let about = shape["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('\n', " ");
         let _ = writeln!(text, "| `{key}` | {must} | {} |", cell(&about));
     }
     if let Some(other) = schema["additionalProperties"]["$ref"].as_str() {

@@ -29,12 +29,22 @@ impl Progress {
                 .unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.enable_steady_tick(Duration::from_secs(1));
-        Self { bar, began: Instant::now(), done_before: 0, round: String::new(), cell: String::new() }
+        Self {
+            bar,
+            began: Instant::now(),
+            done_before: 0,
+            round: String::new(),
+            cell: String::new(),
+        }
     }
 
     fn left(&self) -> String {
         let done = self.bar.position() - self.done_before;
-        let to_do = self.bar.length().unwrap_or(0).saturating_sub(self.bar.position());
+        let to_do = self
+            .bar
+            .length()
+            .unwrap_or(0)
+            .saturating_sub(self.bar.position());
         if done == 0 || to_do == 0 {
             return String::new();
         }
@@ -44,7 +54,12 @@ impl Progress {
     }
 
     fn say(&self, doing: &str) {
-        self.bar.set_message(format!("{}{} · {}{doing}", self.round, self.left(), self.cell));
+        self.bar.set_message(format!(
+            "{}{} · {}{doing}",
+            self.round,
+            self.left(),
+            self.cell
+        ));
     }
 }
 
@@ -63,18 +78,34 @@ impl Listener for Progress {
                 self.say("");
             }
             Event::PhaseStarted { phase } => self.say(&format!(" · {phase}")),
-            Event::StepStarted { role, host, phase, command } => {
-                let command: String = command.chars().filter(|c| !c.is_control()).take(60).collect();
+            Event::StepStarted {
+                role,
+                host,
+                phase,
+                command,
+            } => {
+                let command: String = command
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(60)
+                    .collect();
                 self.say(&format!(" · {phase} · {role} on {host}: {command}"));
             }
-            Event::TrialFinished { trial, cell, failure, .. } => {
+            Event::TrialFinished {
+                trial,
+                cell,
+                failure,
+                ..
+            } => {
                 self.bar.set_position(u64::from(*trial));
                 if let Some(failure) = failure {
-                    self.bar.suspend(|| say(&format!("failed: {cell}: {failure}")));
+                    self.bar
+                        .suspend(|| say(&format!("failed: {cell}: {failure}")));
                 }
             }
             Event::HostLost { host, why } => {
-                self.bar.suspend(|| say(&format!("host {host} was lost: {why}")));
+                self.bar
+                    .suspend(|| say(&format!("host {host} was lost: {why}")));
             }
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
@@ -88,7 +119,9 @@ pub struct JsonLines;
 
 impl Listener for JsonLines {
     fn hear(&mut self, event: &Event) {
-        let Ok(mut line) = serde_json::to_value(event) else { return };
+        let Ok(mut line) = serde_json::to_value(event) else {
+            return;
+        };
         if let Some(fields) = line.as_object_mut() {
             fields.insert("time".into(), jiff::Timestamp::now().to_string().into());
         }
@@ -103,7 +136,11 @@ pub struct Lines;
 impl Listener for Lines {
     fn hear(&mut self, event: &Event) {
         match event {
-            Event::TrialFinished { cell, failure: Some(failure), .. } => {
+            Event::TrialFinished {
+                cell,
+                failure: Some(failure),
+                ..
+            } => {
                 say(&format!("failed: {cell}: {failure}"));
             }
             Event::HostLost { host, why } => say(&format!("host {host} was lost: {why}")),

@@ -34,10 +34,12 @@ impl Report {
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let comparison = self.comparison(&store, &ids).await?;
-            let collected = backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
+            let collected =
+                backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
             let page = backsight_site::report(&collected.into_diagnostic()?).into_diagnostic()?;
-            let path =
-                self.output.unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));
+            let path = self
+                .output
+                .unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));
             files::write_whole(&path, &page)?;
             files::print(&format!("wrote {}\n", path.display()))?;
             Ok(ExitCode::SUCCESS)
@@ -57,7 +59,10 @@ impl Report {
         match (&self.by, &sets[..]) {
             (Some(by), [only]) => compare_by(only, by, options).into_diagnostic().map(Some),
             (Some(by), _) => Err(miette::miette!(
-                help = format!("name one study: `backsight report {} --by {by}`", self.studies[0]),
+                help = format!(
+                    "name one study: `backsight report {} --by {by}`",
+                    self.studies[0]
+                ),
                 "--by compares the parts of one study, and {} were named",
                 self.studies.len()
             )),

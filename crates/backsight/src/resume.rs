@@ -39,17 +39,29 @@ impl Resume {
             let documents = store.documents(study.id).await.into_diagnostic()?;
             let of_kind = |kind: &str| -> Vec<Document> {
                 let of_kind = documents.iter().filter(|document| document.kind == kind);
-                of_kind.map(|d| Document::new(d.name.clone(), d.text.as_str())).collect()
+                of_kind
+                    .map(|d| Document::new(d.name.clone(), d.text.as_str()))
+                    .collect()
             };
             let catalog = Catalog::of_documents(of_kind("benchmark"))?;
-            let plan = of_kind("plan").pop().ok_or_else(|| miette::miette!("this study has no plan"))?;
+            let plan = of_kind("plan")
+                .pop()
+                .ok_or_else(|| miette::miette!("this study has no plan"))?;
             let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
-            let question = Question { plan, lab: of_kind("lab").pop(), choices };
+            let question = Question {
+                plan,
+                lab: of_kind("lab").pop(),
+                choices,
+            };
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;
             let session = Session::open(&arrangement, &study.name, &self.watching).await?;
-            session.measure(&store, study.id, study.name, cells, study.seed, &catalog, killed).await
+            session
+                .measure(
+                    &store, study.id, study.name, cells, study.seed, &catalog, killed,
+                )
+                .await
         })
     }
 }

@@ -3,19 +3,14 @@
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
-    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, StudyName, Time,
-    did_you_mean,
+    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, StudyName,
+    Time, did_you_mean,
 };
 use backsight_policy::{RunPolicy, RunVerdict};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{Choices, Pursuit, Question, Study, Testbed, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::{
-    io::IsTerminal as _,
-    num::NonZeroU32,
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{io::IsTerminal as _, num::NonZeroU32, path::PathBuf, process::ExitCode};
 use tokio::sync::watch;
 
 use crate::{
@@ -92,15 +87,26 @@ impl Asked {
             if catalog.find(name)?.is_none() {
                 let names = catalog.names();
                 let near = did_you_mean(name.as_str(), names.iter().map(BenchmarkName::as_str));
-                let help = near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
-                return Err(miette::miette!(help = help, "no benchmark `{name}` in the catalogue"));
+                let help = near
+                    .unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
+                return Err(miette::miette!(
+                    help = help,
+                    "no benchmark `{name}` in the catalogue"
+                ));
             }
         }
         let folder = self.plan.as_ref().and_then(|path| {
             let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-            folder.map_or_else(|| std::env::current_dir().ok(), |folder| folder.canonicalize().ok())
+            folder.map_or_else(
+                || std::env::current_dir().ok(),
+                |folder| folder.canonicalize().ok(),
+            )
         });
-        let choices = Choices { rounds: self.rounds, benchmarks: self.benchmarks.clone(), folder };
+        let choices = Choices {
+            rounds: self.rounds,
+            benchmarks: self.benchmarks.clone(),
+            folder,
+        };
         Ok((Question { plan, lab, choices }, catalog))
     }
 }
@@ -125,11 +131,15 @@ impl Run {
                 let new = new_study(&question, &catalog, &arrangement, &name, &cells, seed);
                 match store.create_study(&new).await {
                     // Somebody else took the name that was free a moment ago.
-                    Err(StoreError::NameTaken { .. }) if !chosen => name = free_name(&store).await?,
+                    Err(StoreError::NameTaken { .. }) if !chosen => {
+                        name = free_name(&store).await?
+                    }
                     made => break made.into_diagnostic()?,
                 }
             };
-            session.measure(&store, id, name, cells, seed, &catalog, false).await
+            session
+                .measure(&store, id, name, cells, seed, &catalog, false)
+                .await
         })
     }
 }
@@ -186,7 +196,11 @@ fn new_study(
         arguments: serde_json::to_string(&question.choices).unwrap_or_default(),
         seed,
         cells: cells.to_vec(),
-        metrics: arrangement.benchmarks.iter().map(|(name, b)| (name.clone(), shapes(b))).collect(),
+        metrics: arrangement
+            .benchmarks
+            .iter()
+            .map(|(name, b)| (name.clone(), shapes(b)))
+            .collect(),
     }
 }
 
@@ -206,7 +220,11 @@ impl Session {
         name: &StudyName,
         watching: &Watching,
     ) -> miette::Result<Self> {
-        let hosts: Vec<HostName> = arrangement.seats.values().map(|seat| (*seat.host).clone()).collect();
+        let hosts: Vec<HostName> = arrangement
+            .seats
+            .values()
+            .map(|seat| (*seat.host).clone())
+            .collect();
         let holder = format!("study `{name}` (process {})", std::process::id());
         let lease = Lease::take(&arrangement.lab, &hosts, &holder, watching.wait.0).await;
         let lease = lease.map_err(|error| match error {
@@ -224,16 +242,28 @@ impl Session {
         } else {
             events.listen(Lines);
         }
-        let reach = Reach::with_this_program().into_diagnostic().wrap_err("which program is this?")?;
-        let conductor = Conductor::start(reach, arrangement.clone(), events.clone()).await.into_diagnostic()?;
+        let reach = Reach::with_this_program()
+            .into_diagnostic()
+            .wrap_err("which program is this?")?;
+        let conductor = Conductor::start(reach, arrangement.clone(), events.clone())
+            .await
+            .into_diagnostic()?;
         let quiet = watching.quiet || watching.json;
-        Ok(Self { conductor, events, stop: stop_on_interrupt(), quiet, _lease: lease })
+        Ok(Self {
+            conductor,
+            events,
+            stop: stop_on_interrupt(),
+            quiet,
+            _lease: lease,
+        })
     }
 
     /// The plan's cells on these machines.
     pub fn cells(&self) -> miette::Result<Vec<Cell>> {
         let arrangement = self.conductor.arrangement();
-        arrangement.cells(|role| self.conductor.machine(role)).map_err(miette::Report::msg)
+        arrangement
+            .cells(|role| self.conductor.machine(role))
+            .map_err(miette::Report::msg)
     }
 
     /// Measures what is still to do, says what came of it and ends the agents.
@@ -260,8 +290,13 @@ impl Session {
         for (host, mut facts) in self.conductor.facts() {
             facts.extend(versions.get(&host).cloned().unwrap_or_default());
             let facts = facts.into_iter().collect();
-            for change in store.record_facts(id, &host, &facts).await.into_diagnostic()? {
-                let shown = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+            for change in store
+                .record_facts(id, &host, &facts)
+                .await
+                .into_diagnostic()?
+            {
+                let shown =
+                    |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
                 let message = format!(
                     "{host} is not what it was when the study began: {} was {}, is {}",
                     change.fact,
@@ -273,14 +308,31 @@ impl Session {
         }
         let rounds = self.conductor.arrangement().rounds;
         let on_failure = self.conductor.arrangement().on_failure;
-        let policy = RunPolicy { cells: cells.len(), rounds, seed };
-        let study = Study { id, name: name.clone(), cells: cells.clone(), rounds, seed, on_failure };
-        let mut testbed = Testbed { conductor: self.conductor, catalog, cells, stop: self.stop };
+        let policy = RunPolicy {
+            cells: cells.len(),
+            rounds,
+            seed,
+        };
+        let study = Study {
+            id,
+            name: name.clone(),
+            cells: cells.clone(),
+            rounds,
+            seed,
+            on_failure,
+        };
+        let mut testbed = Testbed {
+            conductor: self.conductor,
+            catalog,
+            cells,
+            stop: self.stop,
+        };
         let pursued = pursue(&policy, &study, store, &mut testbed, &self.events).await;
         testbed.conductor.finish().await;
         let pursuit = pursued.map_err(|error| {
             miette::miette!(
-                help = format!("what was measured before is kept; `backsight resume {name}` goes on"),
+                help =
+                    format!("what was measured before is kept; `backsight resume {name}` goes on"),
                 "{error}"
             )
         })?;
@@ -294,15 +346,35 @@ impl Session {
 
 /// Says how it ended, and with which status.
 fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
-    let Pursuit { measured, failed, left, .. } = pursuit;
-    let trials = |n: usize| if n == 1 { "1 trial".to_owned() } else { format!("{n} trials") };
-    files::say(&format!("{name}: {} measured, {failed} failed, {left} left", trials(*measured)));
+    let Pursuit {
+        measured,
+        failed,
+        left,
+        ..
+    } = pursuit;
+    let trials = |n: usize| {
+        if n == 1 {
+            "1 trial".to_owned()
+        } else {
+            format!("{n} trials")
+        }
+    };
+    files::say(&format!(
+        "{name}: {} measured, {failed} failed, {left} left",
+        trials(*measured)
+    ));
     if let Some(why) = &pursuit.stopped {
-        files::say(&format!("{name}: {why}\n{name}: go on with: backsight resume {name}"));
+        files::say(&format!(
+            "{name}: {why}\n{name}: go on with: backsight resume {name}"
+        ));
     }
     match pursuit {
-        Pursuit { interrupted: true, .. } => ExitCode::from(crate::INTERRUPTED),
-        Pursuit { failed: 0, left: 0, .. } => ExitCode::SUCCESS,
+        Pursuit {
+            interrupted: true, ..
+        } => ExitCode::from(crate::INTERRUPTED),
+        Pursuit {
+            failed: 0, left: 0, ..
+        } => ExitCode::SUCCESS,
         _ => ExitCode::from(crate::SOMETHING_FAILED),
     }
 }
@@ -314,13 +386,18 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
     use tokio::signal::unix::{SignalKind, signal};
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(async move {
-        let (Ok(mut interrupt), Ok(mut terminate)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-        else {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
             return;
         };
         // Whoever starts it with `nohup` wants it to go on.
-        let mut hang_up = if hang_up_is_ignored() { None } else { signal(SignalKind::hangup()).ok() };
+        let mut hang_up = if hang_up_is_ignored() {
+            None
+        } else {
+            signal(SignalKind::hangup()).ok()
+        };
         let mut count = 0;
         loop {
             tokio::select! {
@@ -332,7 +409,9 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
             if count > 1 {
                 std::process::exit(i32::from(crate::INTERRUPTED));
             }
-            files::say("stopping: the trial under way is being put back (once more to end at once)");
+            files::say(
+                "stopping: the trial under way is being put back (once more to end at once)",
+            );
             stop.send_replace(true);
         }
     });
@@ -343,5 +422,6 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
 fn hang_up_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }

@@ -25,7 +25,9 @@ impl Studies {
                 let rows: Vec<serde_json::Value> = studies.iter().map(study_as_json).collect();
                 files::print(&format!("{:#}\n", serde_json::Value::from(rows)))?;
             } else {
-                let mut table = table(&["study", "name", "verb", "state", "measured", "failed", "began"]);
+                let mut table = table(&[
+                    "study", "name", "verb", "state", "measured", "failed", "began",
+                ]);
                 for study in &studies {
                     table.add_row([
                         study.id.to_string(),
@@ -111,16 +113,29 @@ impl Show {
 
 fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
     let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
-    let found = backsight_model::BenchmarkName::new(name).ok().map(|name| catalog.find(&name)).transpose()?;
+    let found = backsight_model::BenchmarkName::new(name)
+        .ok()
+        .map(|name| catalog.find(&name))
+        .transpose()?;
     let Some(definition) = found.flatten() else {
         let names = catalog.names();
         let near = backsight_model::did_you_mean(name, names.iter().map(|n| n.as_str()));
         let help = near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
-        return Err(miette::miette!(help = help, "no benchmark `{name}` in the catalogue"));
+        return Err(miette::miette!(
+            help = help,
+            "no benchmark `{name}` in the catalogue"
+        ));
     };
     let benchmark = &definition.benchmark;
     let mut text = format!("{}: {}\n\nroles     ", benchmark.name, benchmark.about);
-    text.push_str(&benchmark.roles.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
+    text.push_str(
+        &benchmark
+            .roles
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+    );
     for (system, packages) in &benchmark.needs {
         text.push_str(&format!("\nneeds     {} ({system})", packages.join(" ")));
     }
@@ -144,7 +159,10 @@ fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
             metric.about.clone(),
         ]);
     }
-    text.push_str(&format!("{params}\n\n{metrics}\n\nhow it is run ({}):\n\n", definition.document.name));
+    text.push_str(&format!(
+        "{params}\n\n{metrics}\n\nhow it is run ({}):\n\n",
+        definition.document.name
+    ));
     for line in definition.document.text.lines() {
         text.push_str(&format!("    {line}\n"));
     }
@@ -173,7 +191,10 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         rows.add_row([
             trial.number.to_string(),
             trial.round.to_string(),
-            cells.get(trial.cell).map(ToString::to_string).unwrap_or_default(),
+            cells
+                .get(trial.cell)
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             Time(trial.took).to_string(),
             format!("{:.0} %", trial.neighbours * 100.0),
             outcome(trial),
@@ -197,13 +218,23 @@ fn outcome(trial: &TrialRow) -> String {
 async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miette::Result<Vec<u8>> {
     let trials = store.trials(study.id).await.into_diagnostic()?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
-    let trial = trials.iter().find(|trial| trial.number == number).ok_or_else(|| {
-        miette::miette!("study `{}` has no trial {number}: it has 1 to {}", study.name, trials.len())
-    })?;
+    let trial = trials
+        .iter()
+        .find(|trial| trial.number == number)
+        .ok_or_else(|| {
+            miette::miette!(
+                "study `{}` has no trial {number}: it has 1 to {}",
+                study.name,
+                trials.len()
+            )
+        })?;
     let mut page = format!(
         "trial {number} of {}: {}, round {}, {}\n{}\n",
         study.name,
-        cells.get(trial.cell).map(ToString::to_string).unwrap_or_default(),
+        cells
+            .get(trial.cell)
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         trial.round,
         local(trial.began),
         outcome(trial)
@@ -243,7 +274,9 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
 }
 
 async fn output(store: &Store, name: &str, kept: &Kept, raw: bool) -> miette::Result<Vec<u8>> {
-    let Some(reference) = &kept.raw else { return Ok(Vec::new()) };
+    let Some(reference) = &kept.raw else {
+        return Ok(Vec::new());
+    };
     if !raw {
         return Ok(format!("  {name}: {} bytes (--raw shows them)\n", kept.printed).into_bytes());
     }
@@ -272,7 +305,10 @@ fn ending(ending: &Ending) -> String {
 
 async fn documents(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let documents = store.documents(study.id).await.into_diagnostic()?;
-    Ok(documents.iter().map(|d| format!("# {}: {}\n\n{}\n", d.kind, d.name, d.text)).collect())
+    Ok(documents
+        .iter()
+        .map(|d| format!("# {}: {}\n\n{}\n", d.kind, d.name, d.text))
+        .collect())
 }
 
 async fn hosts(store: &Store, study: &StudyRow) -> miette::Result<String> {
@@ -310,5 +346,7 @@ impl Delete {
 
 /// A time as this machine's clock shows it.
 fn local(at: jiff::Timestamp) -> String {
-    at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    at.to_zoned(jiff::tz::TimeZone::system())
+        .strftime("%Y-%m-%d %H:%M:%S")
+        .to_string()
 }

@@ -4,7 +4,8 @@
 //! that looking one up costs one. Refuses: a file whose name and content disagree.
 
 use backsight_model::{
-    Action, Benchmark, BenchmarkName, Document, MetricSamples, Phase, Problem, StepRecord, Unreadable, When,
+    Action, Benchmark, BenchmarkName, Document, MetricSamples, Phase, Problem, StepRecord,
+    Unreadable, When,
 };
 use indexmap::IndexMap;
 use std::{
@@ -91,12 +92,26 @@ impl Definition {
 /// definition's, not of a host's.
 fn check_lines(benchmark: &Benchmark, document: &Document) -> Result<(), Problem> {
     let roles = benchmark.roles.iter();
-    let steps = roles.flat_map(|role| Phase::ALL.into_iter().flat_map(|p| benchmark.steps_of(role, p)));
+    let steps = roles.flat_map(|role| {
+        Phase::ALL
+            .into_iter()
+            .flat_map(|p| benchmark.steps_of(role, p))
+    });
     for step in steps {
-        let Action::Spawn { ready: Some(ready), .. } = &step.action else { continue };
-        let When::Line(line) = &ready.when else { continue };
+        let Action::Spawn {
+            ready: Some(ready), ..
+        } = &step.action
+        else {
+            continue;
+        };
+        let When::Line(line) = &ready.when else {
+            continue;
+        };
         if let Err((message, help)) = pattern::regex(line) {
-            let place = document.text.find(line.as_str()).map_or(0..0, |at| at..at + line.len());
+            let place = document
+                .text
+                .find(line.as_str())
+                .map_or(0..0, |at| at..at + line.len());
             return Err(document.problem(place, message, "what makes it ready", help));
         }
     }

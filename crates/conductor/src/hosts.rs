@@ -38,7 +38,9 @@ impl Reach {
     /// # Errors
     /// The system doesn't tell which program that is.
     pub fn with_this_program() -> std::io::Result<Self> {
-        Ok(Self { program: std::env::current_exe()? })
+        Ok(Self {
+            program: std::env::current_exe()?,
+        })
     }
 }
 
@@ -74,7 +76,11 @@ pub enum ConnectError {
 }
 
 fn complaint(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!("; the agent said: {said}") }
+    if said.is_empty() {
+        String::new()
+    } else {
+        format!("; the agent said: {said}")
+    }
 }
 
 /// A host with a living agent.
@@ -91,9 +97,16 @@ pub(crate) struct Connected {
 
 impl Connected {
     /// Starts an agent on the host and greets it.
-    pub(crate) async fn start(reach: &Reach, lab: &Lab, host: &HostName) -> Result<Self, ConnectError> {
+    pub(crate) async fn start(
+        reach: &Reach,
+        lab: &Lab,
+        host: &HostName,
+    ) -> Result<Self, ConnectError> {
         let mut command = command(reach, lab, host)?;
-        let mut child = command.spawn().map_err(|cause| ConnectError::Start { host: host.clone(), cause })?;
+        let mut child = command.spawn().map_err(|cause| ConnectError::Start {
+            host: host.clone(),
+            cause,
+        })?;
         let missing = || ConnectError::Start {
             host: host.clone(),
             cause: std::io::Error::other("no pipe to its standard streams"),
@@ -113,15 +126,29 @@ impl Connected {
         };
         let client = Client::connect(stream, HELLO_LIMIT).await.map_err(fault)?;
         let facts = client.facts().await.map_err(fault)?;
-        let clock = client.clock_offset(CLOCK_ROUND_TRIPS).await.map_err(fault)?;
+        let clock = client
+            .clock_offset(CLOCK_ROUND_TRIPS)
+            .await
+            .map_err(fault)?;
         let mark = client.hello().mark.clone();
-        Ok(Self { name: host.clone(), client, facts, clock, mark, child, complaints })
+        Ok(Self {
+            name: host.clone(),
+            client,
+            facts,
+            clock,
+            mark,
+            child,
+            complaints,
+        })
     }
 
     /// What placeholders may ask of this machine.
     pub(crate) fn machine(&self) -> Machine {
         let hello = self.client.hello();
-        Machine { cpus: hello.cpus, memory: hello.memory_bytes }
+        Machine {
+            cpus: hello.cpus,
+            memory: hello.memory_bytes,
+        }
     }
 
     /// The running kernel: hosts with the same one are the same machine.
@@ -152,9 +179,17 @@ impl Connected {
 
     /// Ends the agent in order: its stream ends, it cleans up and goes.
     pub(crate) async fn dismiss(self) {
-        let Self { client, mut child, mark, .. } = self;
+        let Self {
+            client,
+            mut child,
+            mark,
+            ..
+        } = self;
         drop(client);
-        if tokio::time::timeout(Duration::from_secs(10), child.wait()).await.is_err() {
+        if tokio::time::timeout(Duration::from_secs(10), child.wait())
+            .await
+            .is_err()
+        {
             let _ = child.start_kill();
             let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
         }
@@ -170,7 +205,9 @@ fn command(reach: &Reach, lab: &Lab, host: &HostName) -> Result<Command, Connect
                 return Err(ConnectError::NotUp { host: host.clone() });
             }
             let mut command = Command::new("ip");
-            command.args(["netns", "exec", &netns::name(&lab.name, host)]).arg(&reach.program);
+            command
+                .args(["netns", "exec", &netns::name(&lab.name, host)])
+                .arg(&reach.program);
             command
         }
     };
@@ -184,7 +221,6 @@ fn command(reach: &Reach, lab: &Lab, host: &HostName) -> Result<Command, Connect
         .kill_on_drop(true);
     Ok(command)
 }
-
 
 async fn keep_last_lines(stderr: tokio::process::ChildStderr, kept: Arc<Mutex<VecDeque<String>>>) {
     let mut lines = BufReader::new(stderr).lines();

@@ -31,7 +31,9 @@ pub enum LeaseError {
         holder: String,
     },
     /// Somebody else makes or removes the lab's namespaces.
-    #[error("somebody else is making or removing the namespaces of lab `{lab}`, and doesn't come to an end: see what `backsight lab` runs on this machine")]
+    #[error(
+        "somebody else is making or removing the namespaces of lab `{lab}`, and doesn't come to an end: see what `backsight lab` runs on this machine"
+    )]
     Busy {
         /// The lab.
         lab: LabName,
@@ -83,8 +85,10 @@ impl Lease {
     pub fn try_take(lab: &Lab, hosts: &[HostName], holder: &str) -> Result<Self, LeaseError> {
         let folder = folder();
         // One order for everybody: two studies that want the same two hosts can't each hold one.
-        let mut paths: Vec<(PathBuf, &HostName)> =
-            hosts.iter().map(|host| (folder.join(lock_name(lab, host)), host)).collect();
+        let mut paths: Vec<(PathBuf, &HostName)> = hosts
+            .iter()
+            .map(|host| (folder.join(lock_name(lab, host)), host))
+            .collect();
         paths.sort();
         paths.dedup_by(|a, b| a.0 == b.0);
         let mut files = Vec::new();
@@ -122,7 +126,10 @@ fn open(path: &Path) -> std::io::Result<File> {
     }
     let mut options = File::options();
     // In a folder that everybody may write to, somebody may have put a link in our way.
-    options.read(true).write(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    options
+        .read(true)
+        .write(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
     loop {
         // What another user made can be opened there, and can't be by whoever would also make it.
         match options.open(path) {
@@ -144,7 +151,10 @@ fn open(path: &Path) -> std::io::Result<File> {
 /// it takes seconds.
 pub(crate) fn alone_in(lab: &Lab) -> Result<File, LeaseError> {
     let path = folder().join(format!("lab-{}.lock", lab.name));
-    let fault = |cause| LeaseError::Lock { path: path.clone(), cause };
+    let fault = |cause| LeaseError::Lock {
+        path: path.clone(),
+        cause,
+    };
     let file = open(&path).map_err(fault)?;
     let until = std::time::Instant::now() + OTHERS_LIMIT;
     loop {
@@ -153,14 +163,21 @@ pub(crate) fn alone_in(lab: &Lab) -> Result<File, LeaseError> {
             Err(rustix::io::Errno::WOULDBLOCK) if std::time::Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(20));
             }
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LeaseError::Busy { lab: lab.name.clone() }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(LeaseError::Busy {
+                    lab: lab.name.clone(),
+                });
+            }
             Err(errno) => return Err(fault(errno.into())),
         }
     }
 }
 
 fn lock(path: &Path, host: &HostName, holder: &str) -> Result<File, LeaseError> {
-    let fault = |cause| LeaseError::Lock { path: path.to_path_buf(), cause };
+    let fault = |cause| LeaseError::Lock {
+        path: path.to_path_buf(),
+        cause,
+    };
     let mut file = open(path).map_err(fault)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {
@@ -168,14 +185,22 @@ fn lock(path: &Path, host: &HostName, holder: &str) -> Result<File, LeaseError> 
             file.rewind().map_err(fault)?;
             file.write_all(holder.as_bytes()).map_err(fault)?;
             // The agents inherit it.
-            rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(|e| fault(e.into()))?;
+            rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())
+                .map_err(|e| fault(e.into()))?;
             Ok(file)
         }
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let mut holder = String::new();
             let _ = file.take(500).read_to_string(&mut holder);
-            let holder = if holder.is_empty() { "somebody else".to_owned() } else { holder };
-            Err(LeaseError::Taken { host: host.clone(), holder })
+            let holder = if holder.is_empty() {
+                "somebody else".to_owned()
+            } else {
+                holder
+            };
+            Err(LeaseError::Taken {
+                host: host.clone(),
+                holder,
+            })
         }
         Err(errno) => Err(fault(errno.into())),
     }
@@ -187,7 +212,8 @@ mod tests {
     use backsight_model::Document;
 
     fn lab(name: &str) -> (Lab, Vec<HostName>) {
-        let text = format!("name = \"{name}\"\n[host.a]\nkind = \"netns\"\n[host.b]\nkind = \"netns\"\n");
+        let text =
+            format!("name = \"{name}\"\n[host.a]\nkind = \"netns\"\n[host.b]\nkind = \"netns\"\n");
         let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
         let hosts = lab.host.keys().map(|h| (**h).clone()).collect();
         (lab, hosts)
@@ -198,7 +224,10 @@ mod tests {
         let (lab, hosts) = lab(&format!("lease-test-{}", std::process::id()));
         let first = Lease::try_take(&lab, &hosts, "study one").unwrap();
         let refused = Lease::try_take(&lab, &hosts[1..], "study two").unwrap_err();
-        assert!(refused.to_string().contains("`b` is leased to study one"), "{refused}");
+        assert!(
+            refused.to_string().contains("`b` is leased to study one"),
+            "{refused}"
+        );
         drop(first);
         Lease::try_take(&lab, &hosts, "study two").unwrap();
     }

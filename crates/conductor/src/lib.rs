@@ -34,12 +34,20 @@ pub struct Events(Arc<Mutex<Vec<Box<dyn Listener>>>>);
 impl Events {
     /// Adds a listener; it hears what happens from now on.
     pub fn listen(&self, listener: impl Listener + 'static) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(listener));
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Box::new(listener));
     }
 
     /// Tells everybody.
     pub fn tell(&self, event: &Event) {
-        for listener in self.0.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+        for listener in self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter_mut()
+        {
             listener.hear(event);
         }
     }

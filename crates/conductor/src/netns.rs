@@ -59,7 +59,10 @@ pub fn is_up(lab: &LabName, host: &HostName) -> bool {
 
 /// Hosts of a lab that are namespaces.
 pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
-    lab.host.iter().filter(|(_, host)| host.kind == HostKind::Netns).map(|(name, host)| (&**name, host))
+    lab.host
+        .iter()
+        .filter(|(_, host)| host.kind == HostKind::Netns)
+        .map(|(name, host)| (&**name, host))
 }
 
 /// Makes every namespace and link of the lab that isn't there; returns the hosts that were made.
@@ -131,28 +134,52 @@ fn end_processes(namespace: &str) -> Result<(), NetnsError> {
 }
 
 fn connect(lab: &Lab, link: &Link) -> Result<(), NetnsError> {
-    let ends: Vec<(&HostName, Address)> = link.ends.iter().map(|(host, address)| (&**host, *address)).collect();
-    let &[(a, address_a), (b, address_b)] = ends.as_slice() else { return Ok(()) };
+    let ends: Vec<(&HostName, Address)> = link
+        .ends
+        .iter()
+        .map(|(host, address)| (&**host, *address))
+        .collect();
+    let &[(a, address_a), (b, address_b)] = ends.as_slice() else {
+        return Ok(());
+    };
     let (space_a, space_b) = (name(&lab.name, a), name(&lab.name, b));
     let (interface_a, interface_b) = (lab.interface(link, b), lab.interface(link, a));
-    let there = |space: &str, interface: &str| {
-        ip(&["-n", space, "link", "show", "dev", interface]).is_ok()
-    };
+    let there =
+        |space: &str, interface: &str| ip(&["-n", space, "link", "show", "dev", interface]).is_ok();
     if !(there(&space_a, &interface_a) && there(&space_b, &interface_b)) {
         // A half that was left by an interrupted `up` goes with its other half, if it has one.
         for (space, interface) in [(&space_a, &interface_a), (&space_b, &interface_b)] {
             let _ = ip(&["-n", space, "link", "del", "dev", interface]);
         }
         ip(&[
-            "link", "add", &interface_a, "netns", &space_a, "type", "veth", "peer", "name",
-            &interface_b, "netns", &space_b,
+            "link",
+            "add",
+            &interface_a,
+            "netns",
+            &space_a,
+            "type",
+            "veth",
+            "peer",
+            "name",
+            &interface_b,
+            "netns",
+            &space_b,
         ])?;
     }
-    for (space, interface, address) in
-        [(&space_a, &interface_a, address_a), (&space_b, &interface_b, address_b)]
-    {
+    for (space, interface, address) in [
+        (&space_a, &interface_a, address_a),
+        (&space_b, &interface_b, address_b),
+    ] {
         let address_text = address.to_string();
-        let mut command = vec!["-n", space, "address", "replace", &address_text, "dev", interface];
+        let mut command = vec![
+            "-n",
+            space,
+            "address",
+            "replace",
+            &address_text,
+            "dev",
+            interface,
+        ];
         if address.ip.is_ipv6() {
             // Nobody else is on this link, and an address under detection can't be used for a second.
             command.push("nodad");
@@ -176,10 +203,16 @@ fn set_up(lab: &Lab, host: &HostName, settings: &Host) -> Result<(), NetnsError>
         command.extend(route.split_whitespace());
         ip(&command)?;
     }
-    let forward = settings.forward.then(|| {
-        [("net.ipv4.ip_forward", "1"), ("net.ipv6.conf.all.forwarding", "1")]
-    });
-    let wanted = forward.iter().flatten().copied().chain(settings.sysctl.iter().map(|(k, v)| (k.as_str(), v.as_str())));
+    let forward = settings.forward.then_some([
+        ("net.ipv4.ip_forward", "1"),
+        ("net.ipv6.conf.all.forwarding", "1"),
+    ]);
+    let wanted = forward.iter().flatten().copied().chain(
+        settings
+            .sysctl
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.as_str())),
+    );
     for (key, value) in wanted {
         set_sysctl(&space, host, key, value)?;
     }
@@ -198,7 +231,11 @@ fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<()
         return Err(fault("no such setting".into()));
     }
     // Sysctls are separated by dots, except in names of interfaces, where people write slashes.
-    let path = if key.contains('/') { key.to_owned() } else { key.replace('.', "/") };
+    let path = if key.contains('/') {
+        key.to_owned()
+    } else {
+        key.replace('.', "/")
+    };
     let mut child = Command::new("ip")
         .args(["netns", "exec", space, "tee", &format!("/proc/sys/{path}")])
         .stdin(Stdio::piped())
@@ -214,12 +251,18 @@ fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<()
     if output.status.success() {
         Ok(())
     } else {
-        Err(fault(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+        Err(fault(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
     }
 }
 
 fn require_root() -> Result<(), NetnsError> {
-    if rustix::process::geteuid().is_root() { Ok(()) } else { Err(NetnsError::NotRoot) }
+    if rustix::process::geteuid().is_root() {
+        Ok(())
+    } else {
+        Err(NetnsError::NotRoot)
+    }
 }
 
 fn ip(arguments: &[&str]) -> Result<Output, NetnsError> {
@@ -227,15 +270,19 @@ fn ip(arguments: &[&str]) -> Result<Output, NetnsError> {
         command: format!("ip {}", arguments.join(" ")),
         said,
     };
-    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output().map_err(|e| {
-        match e.kind() {
+    let output = Command::new("ip")
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| match e.kind() {
             std::io::ErrorKind::NotFound => NetnsError::NoIp,
             _ => refused(e.to_string()),
-        }
-    })?;
+        })?;
     if output.status.success() {
         Ok(output)
     } else {
-        Err(refused(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+        Err(refused(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ))
     }
 }

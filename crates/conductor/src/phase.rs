@@ -7,11 +7,12 @@
 //! steps of those that it waits for.
 
 use backsight_agent::{
-    Command, Condition, Error as AgentError, Exit, Finished, Outcome, Reason, Run, StepEvent, StepId,
+    Command, Condition, Error as AgentError, Exit, Finished, Outcome, Reason, Run, StepEvent,
+    StepId,
 };
 use backsight_model::{
-    Ending, Event, Failure, FilledAction, FilledStep, HostName, Output, Phase, ReadyWhen, RoleTrial,
-    StepRecord, Stop, Usage,
+    Ending, Event, Failure, FilledAction, FilledStep, HostName, Output, Phase, ReadyWhen,
+    RoleTrial, StepRecord, Stop, Usage,
 };
 use futures_util::future::{join_all, select_all};
 use indexmap::IndexMap;
@@ -26,7 +27,11 @@ use std::{
 };
 use tokio::{sync::watch, task::JoinHandle};
 
-use crate::{Events, hosts::Connected, start_line::{Meetings, StartLine}};
+use crate::{
+    Events,
+    hosts::Connected,
+    start_line::{Meetings, StartLine},
+};
 
 /// Longest piece of a program's own words that a failure quotes, in characters.
 const QUOTED: usize = 300;
@@ -107,7 +112,10 @@ impl<'a> Stage<'a> {
 
     /// Every step that has ended, in the order of role, phase and number.
     pub(crate) fn into_records(self) -> Vec<StepRecord> {
-        let mut records = self.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self
+            .records
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let role = |record: &StepRecord| self.roles.iter().position(|r| r.role == record.role);
         records.sort_by_key(|record| (record.phase, role(record), record.number));
         records
@@ -118,7 +126,11 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// The first failure. A user's stop is `None`.
     pub(crate) async fn phase(&self, phase: Phase) -> Result<(), Option<Failure>> {
-        if !self.roles.iter().any(|role| role.steps.contains_key(&phase)) {
+        if !self
+            .roles
+            .iter()
+            .any(|role| role.steps.contains_key(&phase))
+        {
             return Ok(());
         }
         self.events.tell(&Event::PhaseStarted { phase });
@@ -128,7 +140,10 @@ impl<'a> Stage<'a> {
         let fail = |failure: Failure| {
             let mut first = first.lock().unwrap_or_else(PoisonError::into_inner);
             // A lost host explains every other failure.
-            if first.as_ref().is_none_or(|known| failure.host_lost && !known.host_lost) {
+            if first
+                .as_ref()
+                .is_none_or(|known| failure.host_lost && !known.host_lost)
+            {
                 *first = Some(failure);
             }
             if !phase.always() {
@@ -138,7 +153,8 @@ impl<'a> Stage<'a> {
         let drivers = join_all(self.roles.iter().enumerate().map(|(role, _)| {
             let (meetings, cancel, fail) = (&meetings, &cancel, &fail);
             async move {
-                if let Err(Halt::Failed(failure)) = self.drive(role, phase, meetings, cancel).await {
+                if let Err(Halt::Failed(failure)) = self.drive(role, phase, meetings, cancel).await
+                {
                     fail(failure);
                 }
             }
@@ -218,9 +234,22 @@ impl<'a> Stage<'a> {
     /// Why a spawned program's end is a failure, if it has ended and it is one. That its host is gone is seen
     /// elsewhere.
     fn death(&self, spawned: &Spawned) -> Option<Failure> {
-        let Some(Ok(Outcome { finished, stdout, stderr })) = spawned.outcome.get() else { return None };
+        let Some(Ok(Outcome {
+            finished,
+            stdout,
+            stderr,
+        })) = spawned.outcome.get()
+        else {
+            return None;
+        };
         let host = self.host(spawned.place.role).ok()?;
-        self.judge(&spawned.place, finished, (stdout, stderr), &spawned.expect, host)
+        self.judge(
+            &spawned.place,
+            finished,
+            (stdout, stderr),
+            &spawned.expect,
+            host,
+        )
     }
 
     /// One role's part of a phase.
@@ -231,7 +260,10 @@ impl<'a> Stage<'a> {
         meetings: &Meetings,
         cancel: &watch::Sender<bool>,
     ) -> Result<(), Halt> {
-        let steps = self.roles[role].steps.get(&phase).map_or(&[][..], Vec::as_slice);
+        let steps = self.roles[role]
+            .steps
+            .get(&phase)
+            .map_or(&[][..], Vec::as_slice);
         let mut first_failure = Ok(());
         for (number, step) in steps.iter().enumerate() {
             let done = match (&step.action, meetings.barriers.get(&(role, number))) {
@@ -244,7 +276,12 @@ impl<'a> Stage<'a> {
                 }
                 (FilledAction::Barrier(_), None) => Ok(()),
                 _ => {
-                    let place = Place { role, phase, number, command: step.command.clone() };
+                    let place = Place {
+                        role,
+                        phase,
+                        number,
+                        command: step.command.clone(),
+                    };
                     let line = meetings.starts.get(&(role, number)).cloned();
                     self.step(place, step, line, cancel).await
                 }
@@ -286,9 +323,11 @@ impl<'a> Stage<'a> {
 
     fn agent_failure(&self, place: &Place, error: &AgentError) -> Failure {
         match error {
-            AgentError::Lost { why } => {
-                self.failure(place, format!("the agent on this host went away: {why}"), true)
-            }
+            AgentError::Lost { why } => self.failure(
+                place,
+                format!("the agent on this host went away: {why}"),
+                true,
+            ),
             // An agent that doesn't keep its limits is as good as gone.
             AgentError::Deadline { .. } => self.failure(place, error.to_string(), true),
             other => self.failure(place, format!("`{}`: {other}", place.command), false),
@@ -349,7 +388,10 @@ impl<'a> Stage<'a> {
             match event {
                 Ok(Some(StepEvent::Started { at, .. } | StepEvent::Begun(at))) => {
                     let held_first = line.is_some() && started.monotonic_ns == 0;
-                    started = Started { wall_ns: at.wall_ns, monotonic_ns: at.monotonic_ns };
+                    started = Started {
+                        wall_ns: at.wall_ns,
+                        monotonic_ns: at.monotonic_ns,
+                    };
                     if spawned && !awaits_ready && !held_first && !stopping {
                         return self.keep(run, place, started, step);
                     }
@@ -367,7 +409,13 @@ impl<'a> Stage<'a> {
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
                 Ok(Some(StepEvent::Finished(finished))) => {
-                    let failure = self.judge(&place, &finished, (&output.0, &output.1), &step.expect, host);
+                    let failure = self.judge(
+                        &place,
+                        &finished,
+                        (&output.0, &output.1),
+                        &step.expect,
+                        host,
+                    );
                     self.finish(&place, spawned, started, &finished, output);
                     return match failure {
                         _ if stopping => Err(Halt::Cancelled),
@@ -385,15 +433,31 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn keep(&self, run: Run, place: Place, started: Started, step: &FilledStep) -> Result<(), Halt> {
+    fn keep(
+        &self,
+        run: Run,
+        place: Place,
+        started: Started,
+        step: &FilledStep,
+    ) -> Result<(), Halt> {
         let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
         let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
         let task = tokio::spawn(async move {
             let _ = slot.set(run.outcome().await);
             ended.send_modify(|ended| *ended += 1);
         });
-        let spawned = Spawned { id, place, started, expect: step.expect.clone(), task, outcome };
-        self.spawned.lock().unwrap_or_else(PoisonError::into_inner).push(spawned);
+        let spawned = Spawned {
+            id,
+            place,
+            started,
+            expect: step.expect.clone(),
+            task,
+            outcome,
+        };
+        self.spawned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(spawned);
         Ok(())
     }
 
@@ -402,20 +466,34 @@ impl<'a> Stage<'a> {
     /// # Errors
     /// One of them had ended by itself, and not well.
     pub(crate) async fn stop_spawned(&self) -> Result<(), Failure> {
-        let spawned = std::mem::take(&mut *self.spawned.lock().unwrap_or_else(PoisonError::into_inner));
+        let spawned =
+            std::mem::take(&mut *self.spawned.lock().unwrap_or_else(PoisonError::into_inner));
         let ended = join_all(spawned.into_iter().map(|spawned| self.stop_one(spawned))).await;
         ended.into_iter().collect()
     }
 
     async fn stop_one(&self, spawned: Spawned) -> Result<(), Failure> {
-        let Spawned { id, place, started, expect, task, outcome } = spawned;
-        let Ok(host) = self.host(place.role) else { return Ok(()) };
+        let Spawned {
+            id,
+            place,
+            started,
+            expect,
+            task,
+            outcome,
+        } = spawned;
+        let Ok(host) = self.host(place.role) else {
+            return Ok(());
+        };
         let outcome = match host.client.stop(id, None, None).await {
             Ok(()) => {
                 let _ended_in_its_outcome = task.await;
-                Arc::into_inner(outcome).and_then(OnceLock::into_inner).unwrap_or_else(|| {
-                    Err(AgentError::Lost { why: "nobody took in what it printed".into() })
-                })
+                Arc::into_inner(outcome)
+                    .and_then(OnceLock::into_inner)
+                    .unwrap_or_else(|| {
+                        Err(AgentError::Lost {
+                            why: "nobody took in what it printed".into(),
+                        })
+                    })
             }
             Err(error) => {
                 task.abort();
@@ -423,7 +501,11 @@ impl<'a> Stage<'a> {
             }
         };
         match outcome {
-            Ok(Outcome { finished, stdout, stderr }) => {
+            Ok(Outcome {
+                finished,
+                stdout,
+                stderr,
+            }) => {
                 let failure = self.judge(&place, &finished, (&stdout, &stderr), &expect, host);
                 self.finish(&place, true, started, &finished, (stdout, stderr));
                 failure.map_or(Ok(()), Err)
@@ -458,13 +540,17 @@ impl<'a> Stage<'a> {
                     None => format!("`{command}` exited with code 127"),
                 }
             }
-            (Reason::Exited, Some(Exit::Code(code))) => format!("`{command}` exited with code {code}"),
+            (Reason::Exited, Some(Exit::Code(code))) => {
+                format!("`{command}` exited with code {code}")
+            }
             (Reason::Exited, Some(exit)) => format!("`{command}` was killed by {exit}"),
             (Reason::OutputLimit, _) => format!(
                 "`{command}` wrote more than its output limit ({} bytes to stdout, {} to stderr); raise `output_limit` of this step if that much is right",
                 finished.stdout_bytes, finished.stderr_bytes
             ),
-            (Reason::TimedOut, _) => format!("`{command}` took longer than its time limit and was killed"),
+            (Reason::TimedOut, _) => {
+                format!("`{command}` took longer than its time limit and was killed")
+            }
             (other, _) => format!("`{command}` {other}"),
         };
         if let Some(words) = last_line(stderr).or_else(|| last_line(stdout)) {
@@ -491,15 +577,24 @@ impl<'a> Stage<'a> {
             voluntary_switches: usage.voluntary_switches,
             involuntary_switches: usage.involuntary_switches,
         };
-        let began = finished.begun.map_or(started, |at| Started { wall_ns: at.wall_ns, monotonic_ns: at.monotonic_ns });
+        let began = finished.begun.map_or(started, |at| Started {
+            wall_ns: at.wall_ns,
+            monotonic_ns: at.monotonic_ns,
+        });
         self.record(
             place,
             spawned,
             began,
             ending(finished),
             usage,
-            Output { printed: finished.stdout_bytes.max(output.0.len() as u64), bytes: output.0 },
-            Output { printed: finished.stderr_bytes.max(output.1.len() as u64), bytes: output.1 },
+            Output {
+                printed: finished.stdout_bytes.max(output.0.len() as u64),
+                bytes: output.0,
+            },
+            Output {
+                printed: finished.stderr_bytes.max(output.1.len() as u64),
+                bytes: output.1,
+            },
         );
     }
 
@@ -510,13 +605,27 @@ impl<'a> Stage<'a> {
             let bytes = spool
                 .and_then(|folder| std::fs::read(folder.join(format!("{id}.{stream}"))).ok())
                 .unwrap_or_default();
-            Output { printed: bytes.len() as u64, bytes }
+            Output {
+                printed: bytes.len() as u64,
+                bytes,
+            }
         };
         let (stdout, stderr) = (read("stdout"), read("stderr"));
-        self.record(place, false, started, Ending::Lost, Usage::default(), stdout, stderr);
+        self.record(
+            place,
+            false,
+            started,
+            Ending::Lost,
+            Usage::default(),
+            stdout,
+            stderr,
+        );
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a record, put together in one place")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a record, put together in one place"
+    )]
     fn record(
         &self,
         place: &Place,
@@ -549,7 +658,10 @@ impl<'a> Stage<'a> {
             stdout,
             stderr,
         };
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        self.records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(record);
     }
 }
 
@@ -559,7 +671,11 @@ pub(crate) fn undo(roles: &[RoleTrial], host: &HostName) -> Vec<backsight_agent:
     Phase::ALL
         .into_iter()
         .filter(|phase| phase.always())
-        .flat_map(|phase| on_host().filter_map(move |role| role.steps.get(&phase)).flatten())
+        .flat_map(|phase| {
+            on_host()
+                .filter_map(move |role| role.steps.get(&phase))
+                .flatten()
+        })
         .filter(|step| matches!(step.action, FilledAction::Run))
         .zip(1..)
         .map(|(step, id)| agent_step(id, step, false))
@@ -590,8 +706,16 @@ fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
     asked.output_limit = step.output_limit;
     asked.expect = step.expect.clone();
     asked.hold = hold;
-    asked.cwd = step.folder.as_ref().map(|folder| folder.to_string_lossy().into_owned());
-    if let FilledAction::Spawn { ready, within, stop } = &step.action {
+    asked.cwd = step
+        .folder
+        .as_ref()
+        .map(|folder| folder.to_string_lossy().into_owned());
+    if let FilledAction::Spawn {
+        ready,
+        within,
+        stop,
+    } = &step.action
+    {
         asked.background = true;
         // It lives as long as its trial, whose other steps have limits of their own.
         asked.timeout = Duration::from_secs(86_400);
@@ -617,8 +741,12 @@ fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
 
 fn ending(finished: &Finished) -> Ending {
     match (&finished.reason, finished.exit) {
-        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Code(code))) => Ending::Exit(code),
-        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Signal(signal))) => Ending::Signal(signal),
+        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Code(code))) => {
+            Ending::Exit(code)
+        }
+        (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Signal(signal))) => {
+            Ending::Signal(signal)
+        }
         (Reason::TimedOut, _) => Ending::TimedOut,
         (Reason::OutputLimit, _) => Ending::TooMuchOutput,
         (Reason::NeverReady { .. }, _) => Ending::NeverReady,
@@ -632,7 +760,9 @@ fn ending(finished: &Finished) -> Ending {
 fn program_not_found(stderr: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().find(|line| line.ends_with("not found"))?;
-    let before = line.strip_suffix(": not found").or_else(|| line.strip_suffix(": command not found"))?;
+    let before = line
+        .strip_suffix(": not found")
+        .or_else(|| line.strip_suffix(": command not found"))?;
     let program = before.rsplit(": ").next()?.trim();
     (!program.is_empty() && !program.contains(' ')).then(|| program.to_owned())
 }
@@ -642,7 +772,11 @@ fn last_line(bytes: &[u8]) -> Option<String> {
     // The end is enough, however much there is.
     let tail = &bytes[bytes.len().saturating_sub(4096)..];
     let text = String::from_utf8_lossy(tail);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    let line = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())?;
     Some(shortened(line))
 }
 
@@ -664,15 +798,27 @@ mod tests {
 
     #[test]
     fn a_shell_that_misses_a_program_names_it() {
-        assert_eq!(program_not_found(b"sh: 1: iperf3: not found\n").as_deref(), Some("iperf3"));
-        assert_eq!(program_not_found(b"/bin/sh: 3: fio: not found\n").as_deref(), Some("fio"));
-        assert_eq!(program_not_found(b"bash: line 1: nft: command not found").as_deref(), Some("nft"));
+        assert_eq!(
+            program_not_found(b"sh: 1: iperf3: not found\n").as_deref(),
+            Some("iperf3")
+        );
+        assert_eq!(
+            program_not_found(b"/bin/sh: 3: fio: not found\n").as_deref(),
+            Some("fio")
+        );
+        assert_eq!(
+            program_not_found(b"bash: line 1: nft: command not found").as_deref(),
+            Some("nft")
+        );
         assert_eq!(program_not_found(b"error: the thing was not found"), None);
     }
 
     #[test]
     fn quoted_words_are_one_printable_line() {
-        assert_eq!(last_line(b"first\nlast \x1b[31mline\n\n").as_deref(), Some("last  [31mline"));
+        assert_eq!(
+            last_line(b"first\nlast \x1b[31mline\n\n").as_deref(),
+            Some("last  [31mline")
+        );
         assert_eq!(last_line(b"\n\n"), None);
         assert!(last_line(&[b'x'; 100_000]).unwrap().chars().count() <= QUOTED + 1);
     }

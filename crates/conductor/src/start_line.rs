@@ -25,7 +25,11 @@ pub(crate) struct StartLine {
 
 impl StartLine {
     fn new(expected: usize) -> Self {
-        Self { expected, arrived: Mutex::new(0), instant: watch::channel(None).0 }
+        Self {
+            expected,
+            arrived: Mutex::new(0),
+            instant: watch::channel(None).0,
+        }
     }
 
     /// One more is ready to go; the last one to come sets the instant.
@@ -78,10 +82,16 @@ impl Meetings {
         let mut together: Vec<Vec<(usize, usize)>> = Vec::new();
         let mut after_barrier: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         let mut first = Vec::new();
-        for (role, steps) in roles.iter().enumerate().map(|(n, r)| (n, r.steps.get(&phase))) {
+        for (role, steps) in roles
+            .iter()
+            .enumerate()
+            .map(|(n, r)| (n, r.steps.get(&phase)))
+        {
             let steps = steps.map_or(&[][..], Vec::as_slice);
             let program = |number: usize| {
-                steps.get(number).is_some_and(|s| !matches!(s.action, FilledAction::Barrier(_)))
+                steps
+                    .get(number)
+                    .is_some_and(|s| !matches!(s.action, FilledAction::Barrier(_)))
             };
             if phase == Phase::Run && program(0) {
                 first.push((role, 0));
@@ -90,7 +100,10 @@ impl Meetings {
                 if let FilledAction::Barrier(name) = &step.action {
                     at_barrier.entry(name).or_default().push((role, number));
                     if program(number + 1) {
-                        after_barrier.entry(name).or_default().push((role, number + 1));
+                        after_barrier
+                            .entry(name)
+                            .or_default()
+                            .push((role, number + 1));
                     }
                 }
             }
@@ -100,11 +113,17 @@ impl Meetings {
         let mut meetings = Self::default();
         for places in at_barrier.into_values() {
             let barrier = Arc::new(tokio::sync::Barrier::new(places.len()));
-            meetings.barriers.extend(places.into_iter().map(|place| (place, Arc::clone(&barrier))));
+            meetings.barriers.extend(
+                places
+                    .into_iter()
+                    .map(|place| (place, Arc::clone(&barrier))),
+            );
         }
         for places in together.into_iter().filter(|places| places.len() > 1) {
             let line = Arc::new(StartLine::new(places.len()));
-            meetings.starts.extend(places.into_iter().map(|place| (place, Arc::clone(&line))));
+            meetings
+                .starts
+                .extend(places.into_iter().map(|place| (place, Arc::clone(&line))));
         }
         meetings
     }
@@ -144,18 +163,33 @@ mod tests {
 
     #[test]
     fn first_programs_and_those_after_a_barrier_start_together() {
-        let roles = [role("a", &["x", "|go", "y"]), role("b", &["x", "|go"]), role("c", &["|go", "z"])];
+        let roles = [
+            role("a", &["x", "|go", "y"]),
+            role("b", &["x", "|go"]),
+            role("c", &["|go", "z"]),
+        ];
         let meetings = Meetings::of(&roles, Phase::Run);
         let mut starts: Vec<_> = meetings.starts.keys().copied().collect();
         starts.sort_unstable();
         assert_eq!(starts, [(0, 0), (0, 2), (1, 0), (2, 1)]);
-        assert!(Arc::ptr_eq(&meetings.starts[&(0, 2)], &meetings.starts[&(2, 1)]));
+        assert!(Arc::ptr_eq(
+            &meetings.starts[&(0, 2)],
+            &meetings.starts[&(2, 1)]
+        ));
         assert_eq!(meetings.barriers.len(), 3);
     }
 
     #[test]
     fn nobody_is_held_who_starts_alone() {
-        assert!(Meetings::of(&[role("a", &["x"])], Phase::Run).starts.is_empty());
-        assert!(Meetings::of(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect).starts.is_empty());
+        assert!(
+            Meetings::of(&[role("a", &["x"])], Phase::Run)
+                .starts
+                .is_empty()
+        );
+        assert!(
+            Meetings::of(&[role("a", &["x"]), role("b", &["x"])], Phase::Collect)
+                .starts
+                .is_empty()
+        );
     }
 }

@@ -6,8 +6,8 @@
 use backsight_agent::{Account, BeginTrial};
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Cell, Event, Failure, HostName, Machine, MachineLoad, MetricSamples, Phase, RoleName,
-    RoleTrial, StepRecord, TrialRecord,
+    Arrangement, Cell, Event, Failure, HostName, Machine, MachineLoad, MetricSamples, Phase,
+    RoleName, RoleTrial, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -84,18 +84,27 @@ impl Conductor {
 
     /// What each host is.
     pub fn facts(&self) -> IndexMap<HostName, BTreeMap<String, String>> {
-        self.hosts.iter().map(|(name, host)| (name.clone(), host.facts.clone())).collect()
+        self.hosts
+            .iter()
+            .map(|(name, host)| (name.clone(), host.facts.clone()))
+            .collect()
     }
 
     /// Starts agents on the hosts that have none.
     async fn connect(&mut self) -> Result<(), ConnectError> {
-        let mut wanted: Vec<HostName> =
-            self.arrangement.seats.values().map(|seat| (*seat.host).clone()).collect();
+        let mut wanted: Vec<HostName> = self
+            .arrangement
+            .seats
+            .values()
+            .map(|seat| (*seat.host).clone())
+            .collect();
         wanted.sort();
         wanted.dedup();
         wanted.retain(|host| !self.hosts.contains_key(host));
         let started = join_all(
-            wanted.iter().map(|host| Connected::start(&self.reach, &self.arrangement.lab, host)),
+            wanted
+                .iter()
+                .map(|host| Connected::start(&self.reach, &self.arrangement.lab, host)),
         );
         for host in started.await {
             let host = host?;
@@ -111,7 +120,10 @@ impl Conductor {
         let mut missing = Vec::new();
         let mut versions: IndexMap<HostName, BTreeMap<String, String>> = IndexMap::new();
         let opened = join_all(self.hosts.values().map(|host| {
-            host.client.begin_trial(BeginTrial { trial: "survey".into(), ..BeginTrial::default() })
+            host.client.begin_trial(BeginTrial {
+                trial: "survey".into(),
+                ..BeginTrial::default()
+            })
         }));
         if opened.await.iter().any(Result::is_err) {
             // The first trial will say what is wrong with that host.
@@ -121,16 +133,24 @@ impl Conductor {
         for benchmark in self.arrangement.benchmarks.values() {
             let mut complete = true;
             for role in &benchmark.roles {
-                let Some(host) = self.host_of(role) else { continue };
+                let Some(host) = self.host_of(role) else {
+                    continue;
+                };
                 for program in benchmark.programs_of(role) {
                     number += 1;
                     if !self.has(host, number, program).await {
                         complete = false;
-                        missing.push(format!("{}: {}", host.name, install_hint(benchmark, program, host)));
+                        missing.push(format!(
+                            "{}: {}",
+                            host.name,
+                            install_hint(benchmark, program, host)
+                        ));
                     }
                 }
             }
-            let (Some(command), Some(role)) = (&benchmark.version, benchmark.roles.last()) else { continue };
+            let (Some(command), Some(role)) = (&benchmark.version, benchmark.roles.last()) else {
+                continue;
+            };
             if let (true, Some(host)) = (complete, self.host_of(role)) {
                 number += 1;
                 if let Some(version) = self.first_line(host, number, command).await {
@@ -147,7 +167,9 @@ impl Conductor {
     /// Whether a host has a program.
     async fn has(&self, host: &Connected, number: u64, program: &str) -> bool {
         let probe = format!("command -v {}", backsight_model::shell_quoted(program));
-        self.ask(host, number, &probe).await.is_some_and(|outcome| outcome.finished.as_expected)
+        self.ask(host, number, &probe)
+            .await
+            .is_some_and(|outcome| outcome.finished.as_expected)
     }
 
     /// The first line that a command prints. Its exit status says nothing: some programs tell their version
@@ -156,12 +178,24 @@ impl Conductor {
         let outcome = self.ask(host, number, command).await?;
         let text = String::from_utf8_lossy(&outcome.stdout);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-        Some(first.chars().filter(|c| !c.is_control()).take(200).collect())
+        Some(
+            first
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(200)
+                .collect(),
+        )
     }
 
-    async fn ask(&self, host: &Connected, number: u64, command: &str) -> Option<backsight_agent::Outcome> {
+    async fn ask(
+        &self,
+        host: &Connected,
+        number: u64,
+        command: &str,
+    ) -> Option<backsight_agent::Outcome> {
         let line = vec!["/bin/sh".into(), "-c".into(), format!("{command} 2>&1")];
-        let step = backsight_agent::Step::new(number, backsight_agent::Command::Argv(line), VERSION_LIMIT);
+        let step =
+            backsight_agent::Step::new(number, backsight_agent::Command::Argv(line), VERSION_LIMIT);
         host.client.run(step).await.ok()?.outcome().await.ok()
     }
 
@@ -182,7 +216,8 @@ impl Conductor {
         stop: watch::Receiver<bool>,
     ) -> Result<Measured, ConnectError> {
         let gone = self.gone().await;
-        self.bury_all(&gone, "its agent went away since the last trial").await;
+        self.bury_all(&gone, "its agent went away since the last trial")
+            .await;
         let left = self.hosts.len();
         self.connect().await?;
         let recovered = self.hosts.len() > left;
@@ -198,11 +233,17 @@ impl Conductor {
             warnings: Vec::new(),
         };
         if recovered {
-            record.warnings.push("a host was reached anew before this trial".into());
+            record
+                .warnings
+                .push("a host was reached anew before this trial".into());
         }
         let interrupted = self.execute(catalog, cell, stop, &mut record).await;
         record.took = clock.elapsed();
-        Ok(if interrupted { Measured::Interrupted } else { Measured::Trial(Box::new(record)) })
+        Ok(if interrupted {
+            Measured::Interrupted
+        } else {
+            Measured::Trial(Box::new(record))
+        })
     }
 
     /// Does it; true if the user stopped it.
@@ -235,9 +276,11 @@ impl Conductor {
         let stage = Stage::new(&self.hosts, spools, &roles, &self.events, &install, stop);
         let (outcome, interrupted) = perform(&stage).await;
         record.steps = stage.into_records();
-        let ended = join_all(self.hosts.values().map(|host| async move {
-            (host, host.client.end_trial().await)
-        }));
+        let ended = join_all(
+            self.hosts
+                .values()
+                .map(|host| async move { (host, host.client.end_trial().await) }),
+        );
         let mut accounts = Vec::new();
         // An agent that doesn't know of its trial any more is on its way out, and won't put anything back for us.
         let mut lost = Vec::new();
@@ -287,13 +330,18 @@ impl Conductor {
         if !lost.is_empty()
             && let Err(why) = self.put_back(cell).await
         {
-            record.warnings.push(format!("what this trial had set up can't be put back: {why}"));
+            record.warnings.push(format!(
+                "what this trial had set up can't be put back: {why}"
+            ));
         }
         interrupted
     }
 
     /// Opens the trial on every host.
-    async fn begin(&self, roles: &[RoleTrial]) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
+    async fn begin(
+        &self,
+        roles: &[RoleTrial],
+    ) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
             let trial = BeginTrial {
@@ -330,7 +378,11 @@ impl Conductor {
     /// The hosts whose agents don't answer.
     async fn gone(&self) -> Vec<HostName> {
         let asked = self.hosts.values().map(|host| async move {
-            host.client.clock_offset(1).await.is_err().then(|| host.name.clone())
+            host.client
+                .clock_offset(1)
+                .await
+                .is_err()
+                .then(|| host.name.clone())
         });
         join_all(asked).await.into_iter().flatten().collect()
     }
@@ -340,8 +392,15 @@ impl Conductor {
         for name in names {
             if let Some(host) = self.hosts.shift_remove(name) {
                 let words = host.bury().await;
-                let why = if words.is_empty() { why.to_owned() } else { words };
-                self.events.tell(&Event::HostLost { host: name.clone(), why });
+                let why = if words.is_empty() {
+                    why.to_owned()
+                } else {
+                    words
+                };
+                self.events.tell(&Event::HostLost {
+                    host: name.clone(),
+                    why,
+                });
             }
         }
     }
@@ -353,8 +412,14 @@ impl Conductor {
     /// Nothing can be done on the hosts; a clause for a message.
     async fn put_back(&mut self, cell: &Cell) -> Result<(), String> {
         self.connect().await.map_err(|fault| fault.to_string())?;
-        let roles = self.arrangement.fill(cell, |role| self.machine(role)).map_err(|fault| fault.to_string())?;
-        let spools = self.begin(&roles).await.map_err(|failure| failure.to_string())?;
+        let roles = self
+            .arrangement
+            .fill(cell, |role| self.machine(role))
+            .map_err(|fault| fault.to_string())?;
+        let spools = self
+            .begin(&roles)
+            .await
+            .map_err(|failure| failure.to_string())?;
         let quiet = Events::default();
         let hint = |program: &str, _: &Connected| program.to_owned();
         let (_never, stop) = watch::channel(false);
@@ -418,16 +483,24 @@ fn samples(
     cell: &Cell,
     steps: &[StepRecord],
 ) -> Result<Vec<MetricSamples>, Failure> {
-    catalog.samples(&cell.benchmark, steps).map_err(|fault| Failure::of_trial(fault.to_string()))
+    catalog
+        .samples(&cell.benchmark, steps)
+        .map_err(|fault| Failure::of_trial(fault.to_string()))
 }
 
 /// What to do about a program that a host doesn't have.
 fn install_hint(benchmark: &backsight_model::Benchmark, program: &str, host: &Connected) -> String {
     let like = host.facts.get("os.id").map_or("debian", String::as_str);
-    let packages = benchmark.needs.get(like).or_else(|| benchmark.needs.get("debian"));
+    let packages = benchmark
+        .needs
+        .get(like)
+        .or_else(|| benchmark.needs.get("debian"));
     match packages {
         Some(packages) if !packages.is_empty() => {
-            format!("`{program}` is not installed: apt-get install {}", packages.join(" "))
+            format!(
+                "`{program}` is not installed: apt-get install {}",
+                packages.join(" ")
+            )
         }
         _ => format!("`{program}` is not installed"),
     }
@@ -453,7 +526,11 @@ fn loads(accounts: &[(&Connected, Account)], conductor: f64) -> Vec<MachineLoad>
     machines
         .into_iter()
         .map(|(boot_id, (hosts, account, own))| {
-            let ours = if boot_id == here.trim() { own + conductor } else { own };
+            let ours = if boot_id == here.trim() {
+                own + conductor
+            } else {
+                own
+            };
             MachineLoad {
                 hosts,
                 available: account.wall * f64::from(account.cpus),

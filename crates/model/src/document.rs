@@ -95,7 +95,8 @@ impl Document {
         let start = span.start.min(end);
         Problem {
             message: readable(&message.into()),
-            source_code: NamedSource::new(&self.name, readable(&self.text).into()).with_language("TOML"),
+            source_code: NamedSource::new(&self.name, readable(&self.text).into())
+                .with_language("TOML"),
             span: (start..end).into(),
             label: readable(&label.into()),
             help: help.map(|help| readable(&help)),
@@ -312,7 +313,10 @@ mod tests {
         assert_eq!(problem.to_string(), "what is `?[2J`?");
         assert_eq!(problem.place(), (2, 1));
         let shown = problem.source_code.inner();
-        assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
+        assert!(
+            !shown.chars().any(|c| c.is_control() && c != '\n'),
+            "{shown:?}"
+        );
         assert_eq!(shown.len(), document.text.len());
     }
 }

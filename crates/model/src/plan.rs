@@ -455,7 +455,8 @@ impl Plan {
     ) -> Result<(), Problem> {
         let of_seat = |name: &str| {
             let role_and_fact = name.rsplit_once('.');
-            role_and_fact.is_some_and(|(role, fact)| seats.contains_key(role) && ROLE_FACTS.contains(&fact))
+            role_and_fact
+                .is_some_and(|(role, fact)| seats.contains_key(role) && ROLE_FACTS.contains(&fact))
         };
         let everywhere = |name: &str| {
             BUILT_IN.contains(&name)
@@ -465,13 +466,18 @@ impl Plan {
         let roles = self.variant.iter().flat_map(|variant| &variant.roles);
         let steps = roles.flat_map(|(_, role)| role.setup.0.iter().chain(&role.teardown.0));
         for template in steps.flat_map(crate::Step::templates) {
-            let Some(name) = template.names().into_iter().find(|name| !everywhere(name)) else { continue };
+            let Some(name) = template.names().into_iter().find(|name| !everywhere(name)) else {
+                continue;
+            };
             let mut known: Vec<String> = seats
                 .keys()
                 .flat_map(|role| ROLE_FACTS.iter().map(move |fact| format!("{role}.{fact}")))
                 .collect();
             known.extend(BUILT_IN.iter().map(ToString::to_string));
-            let params = benchmarks.values().flat_map(|b| b.params.keys()).map(ParamName::as_str);
+            let params = benchmarks
+                .values()
+                .flat_map(|b| b.params.keys())
+                .map(ParamName::as_str);
             known.extend(params.filter(|name| everywhere(name)).map(str::to_owned));
             known.dedup();
             return Err(document.problem(
@@ -479,7 +485,10 @@ impl Plan {
                 format!("`{{{name}}}` is not defined in every benchmark of this plan"),
                 "used here",
                 did_you_mean(name, known.iter().map(String::as_str)).or_else(|| {
-                    Some(format!("known here: {}; write {{{{ and }}}} for literal braces", known.join(", ")))
+                    Some(format!(
+                        "known here: {}; write {{{{ and }}}} for literal braces",
+                        known.join(", ")
+                    ))
                 }),
             ));
         }
@@ -772,7 +781,8 @@ dut.teardown = "nft flush ruleset"
 
     #[test]
     fn a_placeholder_of_a_variant_that_nobody_defines_is_pointed_at() {
-        let plan = "use = [\"bulk\"]\n[[variant]]\nname = \"v\"\ndut.setup = \"echo {dut.hots} {cpus}\"\n";
+        let plan =
+            "use = [\"bulk\"]\n[[variant]]\nname = \"v\"\ndut.setup = \"echo {dut.hots} {cpus}\"\n";
         let problem = arrange(plan).unwrap_err();
         assert_eq!(problem.place(), (4, 14));
         let message = format!("{problem} {}", miette::Diagnostic::help(&problem).unwrap());

@@ -27,10 +27,8 @@ pub trait Measurer {
     ///
     /// # Errors
     /// Nothing can be measured until somebody has mended something.
-    fn measure(
-        &mut self,
-        request: Request,
-    ) -> impl Future<Output = Result<Measured, Unmeasurable>>;
+    fn measure(&mut self, request: Request)
+    -> impl Future<Output = Result<Measured, Unmeasurable>>;
 }
 
 /// The study that a pursuit belongs to.
@@ -118,11 +116,19 @@ pub async fn pursue<P: Policy>(
         };
         if request.round != round {
             round = request.round;
-            events.tell(&Event::RoundStarted { round, of: study.rounds });
+            events.tell(&Event::RoundStarted {
+                round,
+                of: study.rounds,
+            });
         }
         let trial = u32::try_from(evidence.observations.len() + 1).unwrap_or(u32::MAX);
         let cell = study.cells[request.cell].clone();
-        events.tell(&Event::TrialStarted { trial, of, round, cell: cell.clone() });
+        events.tell(&Event::TrialStarted {
+            trial,
+            of,
+            round,
+            cell: cell.clone(),
+        });
         let record = match measurer.measure(request).await {
             Ok(Measured::Trial(record)) => record,
             Ok(Measured::Interrupted) => {
@@ -135,7 +141,9 @@ pub async fn pursue<P: Policy>(
                 break None;
             }
         };
-        let kept = store.record_trial(study.id, trial, request.cell, request.round, &record).await;
+        let kept = store
+            .record_trial(study.id, trial, request.cell, request.round, &record)
+            .await;
         if let Err(cause) = kept {
             // What the study is now is on disk as far as the disk allows; `resume` finds the rest.
             let _ = store.set_state(study.id, StudyState::Stopped).await;
@@ -143,13 +151,17 @@ pub async fn pursue<P: Policy>(
         }
         let measured = record.outcome.is_ok();
         for message in &record.warnings {
-            events.tell(&Event::Warning { message: message.clone() });
+            events.tell(&Event::Warning {
+                message: message.clone(),
+            });
         }
         let (samples, failure) = match record.outcome {
             Ok(samples) => (samples, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        evidence.observations.push(Observation { request, measured });
+        evidence
+            .observations
+            .push(Observation { request, measured });
         let why = failure.as_ref().map(ToString::to_string);
         events.tell(&Event::TrialFinished {
             trial,
@@ -160,13 +172,27 @@ pub async fn pursue<P: Policy>(
             seconds: record.took.as_secs_f64(),
         });
         if let (OnFailure::Stop, Some(why)) = (study.on_failure, why) {
-            stopped = Some(format!("a trial failed, and the plan says to stop then: {why}"));
+            stopped = Some(format!(
+                "a trial failed, and the plan says to stop then: {why}"
+            ));
             break None;
         }
     };
-    let state = if verdict.is_some() { StudyState::Finished } else { StudyState::Stopped };
+    let state = if verdict.is_some() {
+        StudyState::Finished
+    } else {
+        StudyState::Stopped
+    };
     store.set_state(study.id, state).await?;
-    Ok(finished(policy, study, &evidence, events, verdict, stopped, interrupted))
+    Ok(finished(
+        policy,
+        study,
+        &evidence,
+        events,
+        verdict,
+        stopped,
+        interrupted,
+    ))
 }
 
 async fn evidence(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
@@ -174,7 +200,10 @@ async fn evidence(store: &Store, study: StudyId) -> Result<Evidence, StoreError>
     let observations = observed
         .into_iter()
         .map(|seen| Observation {
-            request: Request { cell: seen.cell, round: seen.round },
+            request: Request {
+                cell: seen.cell,
+                round: seen.round,
+            },
             measured: seen.measured,
         })
         .collect();
@@ -201,5 +230,12 @@ fn finished<P: Policy>(
         failed,
         left,
     });
-    Pursuit { verdict, measured, failed, left, stopped, interrupted }
+    Pursuit {
+        verdict,
+        measured,
+        failed,
+        left,
+        stopped,
+        interrupted,
+    }
 }

@@ -51,8 +51,14 @@ pub enum QuestionError {
 impl Question {
     /// The plan that `run --use` makes when there is no file.
     pub fn plan_of(benchmarks: &[BenchmarkName]) -> Document {
-        let names: Vec<String> = benchmarks.iter().map(|name| format!("\"{name}\"")).collect();
-        Document::new("the command line", format!("use = [{}]\n", names.join(", ")))
+        let names: Vec<String> = benchmarks
+            .iter()
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        Document::new(
+            "the command line",
+            format!("use = [{}]\n", names.join(", ")),
+        )
     }
 
     /// Finds everything that the plan names.
@@ -74,8 +80,11 @@ impl Question {
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),
             Ok(None) => Err(Missing::Unknown {
-                help: did_you_mean(name.as_str(), catalog.names().iter().map(BenchmarkName::as_str))
-                    .or_else(|| Some("`backsight list benchmarks` shows what there is".into())),
+                help: did_you_mean(
+                    name.as_str(),
+                    catalog.names().iter().map(BenchmarkName::as_str),
+                )
+                .or_else(|| Some("`backsight list benchmarks` shows what there is".into())),
             }),
             Err(error) => Err(Missing::Faulty(QuestionError::from(error))),
         })?;
@@ -87,10 +96,16 @@ impl Question {
 /// Chooses benchmarks over the plan's own. Parameters that only those take that aren't chosen go with them; what
 /// nobody takes stays, to be complained of.
 fn narrow(plan: &mut Plan, chosen: &[BenchmarkName], catalog: &Catalog) {
-    let left_out: Vec<BenchmarkName> =
-        plan.benchmarks.iter().map(|name| (**name).clone()).filter(|name| !chosen.contains(name)).collect();
+    let left_out: Vec<BenchmarkName> = plan
+        .benchmarks
+        .iter()
+        .map(|name| (**name).clone())
+        .filter(|name| !chosen.contains(name))
+        .collect();
     let take = |names: &[BenchmarkName], param: &str| {
-        let mut found = names.iter().filter_map(|name| catalog.find(name).ok().flatten());
+        let mut found = names
+            .iter()
+            .filter_map(|name| catalog.find(name).ok().flatten());
         found.any(|definition| definition.benchmark.params.contains_key(param))
     };
     let is_asked = |param: &str| take(chosen, param) || !take(&left_out, param);

@@ -42,7 +42,11 @@ impl Measurer for Simulated {
         let outcome = if self.failing.contains(&request) {
             Err(Failure::of_trial("this trial fails in this world"))
         } else {
-            Ok(vec![MetricSamples { metric: self.metric.clone(), values: vec![value], each: Vec::new() }])
+            Ok(vec![MetricSamples {
+                metric: self.metric.clone(),
+                values: vec![value],
+                each: Vec::new(),
+            }])
         };
         Ok(Measured::Trial(Box::new(TrialRecord {
             began: jiff::Timestamp::UNIX_EPOCH,

@@ -28,7 +28,11 @@ impl Measurer for Testbed<'_> {
             return Ok(Measured::Interrupted);
         }
         let cell = &self.cells[request.cell];
-        match self.conductor.trial(self.catalog, cell, self.stop.clone()).await {
+        match self
+            .conductor
+            .trial(self.catalog, cell, self.stop.clone())
+            .await
+        {
             Ok(Conducted::Trial(record)) => Ok(Measured::Trial(record)),
             Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
             Err(error) => Err(Unmeasurable(error.to_string())),

@@ -187,21 +187,31 @@ fn set_by_variant(set: &ResultSet) -> HashSet<(BenchmarkName, ParamName)> {
     for cell in cells.chain(set.failed.iter().map(|(_, _, cell, _)| cell)) {
         for (param, value) in &cell.params {
             let of_param = values.entry((&cell.benchmark, param)).or_default();
-            of_param.entry(&cell.variant).or_default().insert(value.to_string());
+            of_param
+                .entry(&cell.variant)
+                .or_default()
+                .insert(value.to_string());
         }
     }
     let set = values.into_iter().filter(|(_, variants)| {
         let one_each = variants.values().all(|values| values.len() == 1);
         one_each && variants.values().any(|values| values != &variants[0])
     });
-    set.map(|((benchmark, param), _)| (benchmark.clone(), param.clone())).collect()
+    set.map(|((benchmark, param), _)| (benchmark.clone(), param.clone()))
+        .collect()
 }
 
 fn strip(cell: &mut Cell, by: &By, of_variant: &HashSet<(BenchmarkName, ParamName)>) {
     match by {
         By::Variant => {
-            let Cell { benchmark, params, chosen, .. } = &mut *cell;
-            let is_its = |param: &ParamName| of_variant.contains(&(benchmark.clone(), param.clone()));
+            let Cell {
+                benchmark,
+                params,
+                chosen,
+                ..
+            } = &mut *cell;
+            let is_its =
+                |param: &ParamName| of_variant.contains(&(benchmark.clone(), param.clone()));
             params.retain(|param, _| !is_its(param));
             chosen.retain(|param| !is_its(param));
             // A cell's text doesn't mention the variant of this name.

@@ -517,16 +517,37 @@ fn parameters_that_a_variant_sets_are_a_part_of_it() {
     let of = |variant: &str, streams, offload: bool| {
         let mut series = series("bulk", streams, variant, RATE, &[&[1.0], &[2.0]]);
         let offload = Value::Bool(offload);
-        series.cell.params.insert("offload".parse().unwrap(), offload);
+        series
+            .cell
+            .params
+            .insert("offload".parse().unwrap(), offload);
         series.cell.chosen.push("offload".parse().unwrap());
         series
     };
-    let matrix = [of("on", 1, true), of("on", 10, true), of("off", 1, false), of("off", 10, false)];
-    let comparison =
-        compare_by(&set("s", 1, matrix.to_vec()), &By::Variant, CompareOptions::default()).unwrap();
-    let cells: Vec<String> = comparison.rows.iter().map(|row| row.cell.to_string()).collect();
+    let matrix = [
+        of("on", 1, true),
+        of("on", 10, true),
+        of("off", 1, false),
+        of("off", 10, false),
+    ];
+    let comparison = compare_by(
+        &set("s", 1, matrix.to_vec()),
+        &By::Variant,
+        CompareOptions::default(),
+    )
+    .unwrap();
+    let cells: Vec<String> = comparison
+        .rows
+        .iter()
+        .map(|row| row.cell.to_string())
+        .collect();
     assert_eq!(cells, ["bulk streams=1", "bulk streams=10"]);
-    assert!(comparison.rows.iter().all(|row| row.entries.iter().all(|entry| entry.measured().is_some())));
+    assert!(
+        comparison
+            .rows
+            .iter()
+            .all(|row| row.entries.iter().all(|entry| entry.measured().is_some()))
+    );
 }
 
 #[test]

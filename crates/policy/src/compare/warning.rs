@@ -384,8 +384,9 @@ fn unequal_trials(comparison: &Comparison, side: usize) -> Option<Warning> {
 /// What differs between the hosts of two sets. Several hosts of one machine say the same thing: it is said once.
 fn hosts(base: &ResultSet, new: &ResultSet) -> Vec<Warning> {
     const BOOT: &str = "boot_id";
-    let mut facts: IndexMap<(&str, Option<&String>, Option<&String>), Vec<HostName>> =
-        IndexMap::new();
+    /// A fact, what it is on one side, and what on the other.
+    type Differing<'a> = (&'a str, Option<&'a String>, Option<&'a String>);
+    let mut facts: IndexMap<Differing<'_>, Vec<HostName>> = IndexMap::new();
     for (host, was) in &base.hosts {
         let Some(is) = new.hosts.get(host) else {
             continue;

@@ -1,6 +1,8 @@
 //! What the documentation says is what the program does: every command in it is run, every file in it is
 //! read, and the generated pages are what would be generated now.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 use backsight_model::{Benchmark, Document, Lab, Plan};
 use std::{
     path::{Path, PathBuf},

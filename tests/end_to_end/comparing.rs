@@ -315,7 +315,7 @@ fn a_study_that_was_stopped_half_way_is_compared_as_far_as_it_came() {
     place.until_held("run");
     // While it is measured, too.
     assert!(place.prints_of(&["compare", "s", "s"]).contains("n=2"));
-    run.is_killed();
+    run.after_sigkill();
     place.release("run");
     let text = place.prints_of(&["compare", "s", "s"]);
     assert!(text.contains("n=2"), "{text}");

@@ -28,7 +28,7 @@ fn killed_in(phase: &str) {
     place.hold(phase, 3);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held(phase);
-    run.is_killed();
+    run.after_sigkill();
     // Its agent puts back what it finds half done.
     place.release(phase);
     place.assert_nothing_left();
@@ -118,7 +118,7 @@ fn killed_again_and_again_it_resumes_in_the_end() {
         };
         let run = place.begins(verb);
         place.until_held(phase);
-        run.is_killed();
+        run.after_sigkill();
         place.release(phase);
         place.assert_nothing_left();
     }
@@ -141,7 +141,7 @@ fn killed_after_every_few_events_it_gets_done() {
         if seen < events {
             break;
         }
-        run.is_killed();
+        run.after_sigkill();
         place.assert_nothing_left();
         run = place.begins(&["resume", "s"]);
     }
@@ -166,7 +166,7 @@ fn a_killed_conductor_and_its_killed_agent_leave_nothing_after_resume() {
     let agent = crate::processes::agent_of(run.pid);
     // Stopped, the agent can't put anything back before both are dead.
     nix::sys::signal::kill(agent, nix::sys::signal::Signal::SIGSTOP).unwrap();
-    run.is_killed();
+    run.after_sigkill();
     nix::sys::signal::kill(agent, nix::sys::signal::Signal::SIGKILL).unwrap();
     place.release("run");
     place.ends(&["resume", "s"]).assert_code(0);
@@ -198,7 +198,7 @@ fn two_resumes_at_once_measure_nothing_twice() {
     place.hold("run", 3);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("run");
-    run.is_killed();
+    run.after_sigkill();
     place.release("run");
     place.assert_nothing_left();
     let before = place.calls("run");
@@ -221,7 +221,7 @@ fn a_study_resumes_with_the_definitions_that_it_began_with() {
     place.hold("run", 3);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("run");
-    run.is_killed();
+    run.after_sigkill();
     place.release("run");
     for file in ["plan.toml", "lab.toml", "benchmarks/logged.toml"] {
         std::fs::remove_file(place.path(file)).unwrap();

@@ -105,7 +105,7 @@ fn a_killed_study_holds_no_host() {
     place.hold("run", 1);
     let first = place.begins(&["run", "plan.toml", "--name", "first"]);
     place.until_held("run");
-    first.is_killed();
+    first.after_sigkill();
     place.release("run");
     place
         .ends(&["run", "plan.toml", "--name", "second"])

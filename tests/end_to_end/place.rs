@@ -68,7 +68,7 @@ impl Place {
         fs::create_dir(place.path("tmp")).unwrap();
         place.write(
             "lab.toml",
-            &format!("name = \"{0}\"\n[host.{0}]\nkind = \"local\"\n", place.name),
+            format!("name = \"{0}\"\n[host.{0}]\nkind = \"local\"\n", place.name),
         );
         place.script("step", STEP);
         place.write("log", "");

@@ -152,7 +152,7 @@ impl Running {
     }
 
     /// Kills it without a warning, and waits until it is gone.
-    pub fn is_killed(self) -> Ended {
+    pub fn after_sigkill(self) -> Ended {
         self.signal(Signal::SIGKILL);
         self.ends()
     }

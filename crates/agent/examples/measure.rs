@@ -57,7 +57,6 @@ async fn agent() -> Result<(Child, Client), Failure> {
     let mut child = Process::new(program)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .kill_on_drop(true)
         .spawn()?;
     let output = child.stdout.take().ok_or("no output")?;
     let input = child.stdin.take().ok_or("no input")?;

@@ -110,6 +110,10 @@ struct MeasuredShape {
 /// A difference, or why there is none.
 #[derive(Serialize)]
 #[serde(untagged)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every difference is the large one"
+)]
 enum DifferenceShape {
     NotComparable {
         not_comparable: String,

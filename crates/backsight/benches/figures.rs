@@ -27,10 +27,7 @@ fn main() {
         .filter(|a| !a.starts_with('-'))
         .collect();
     let want = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
-    println!(
-        "{:<52} {:>12} {:>12}   {}",
-        "figure", "measured", "asked", "beside it"
-    );
+    row("figure", "measured", "asked", "beside it");
     if want("help") {
         help();
     }

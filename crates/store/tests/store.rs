@@ -1,5 +1,7 @@
 //! The store from outside: what goes in comes out, and what can go wrong is said.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
 use backsight_model::{
     Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, Output, Phase, StepRecord,
     StudyState, TrialRecord, Unit, Usage, Value,

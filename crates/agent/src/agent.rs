@@ -124,11 +124,11 @@ fn ground() -> Result<Ground, ServeError> {
     let made = DirBuilder::new().mode(0o700).create(&folder);
     made.map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
     let mark = format!("backsight-{unique}");
-    let cgroup = Cgroup::join(&mark).ok();
-    let alive = mark::show_life(&folder, cgroup.as_ref().map(Cgroup::root))
+    // First who we are, then the cgroup: whenever we die, the next agent knows what is left.
+    let alive = mark::show_life(&folder, Cgroup::place(&mark).as_deref())
         .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
     Ok(Ground {
-        cgroup,
+        cgroup: Cgroup::join(&mark).ok(),
         mark,
         folder,
         _alive: alive,

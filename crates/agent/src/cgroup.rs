@@ -43,6 +43,11 @@ impl Cgroup {
         joined.map(|()| cgroup)
     }
 
+    /// Where a cgroup of this name would be.
+    pub(crate) fn place(name: &str) -> Option<PathBuf> {
+        own().map(|origin| origin.join(name))
+    }
+
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

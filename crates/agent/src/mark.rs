@@ -102,6 +102,9 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
 /// that it shares. It says where the agent's cgroup is.
 const ALIVE: &str = "alive";
 
+/// An agent that doesn't show within this time that it lives never will.
+const STILLBORN: Duration = Duration::from_secs(60);
+
 /// Shows others that the agent with this folder lives, until the file is dropped or the process ends, however it ends.
 ///
 /// # Errors
@@ -151,7 +154,14 @@ fn sweep_if_dead(folder: &Path) -> Option<Swept> {
         .file_name()?
         .to_str()?
         .strip_prefix(&folder_prefix())?;
-    let mut alive = File::open(folder.join(ALIVE)).ok()?;
+    let Ok(mut alive) = File::open(folder.join(ALIVE)) else {
+        // It died before it showed that it lived, and had started nothing; or it is about to.
+        let age = fs::metadata(folder).ok()?.modified().ok()?.elapsed().ok()?;
+        if age > STILLBORN {
+            let _another_one_was_quicker = fs::remove_dir_all(folder);
+        }
+        return None;
+    };
     // Locked: it lives, or its conductor does, or somebody else sweeps.
     flock(&alive, FlockOperation::NonBlockingLockExclusive).ok()?;
     let mut cgroup = Vec::new();

@@ -118,7 +118,7 @@ fn init_in_a_folder_that_cannot_be_made_says_so() {
     let place = Place::new();
     place.write("file", "");
     let ended = place.ends(&["init", "file/below"]);
-    assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+    ended.assert_code(2);
     ended.assert_says(&["file/below"]);
 }
 

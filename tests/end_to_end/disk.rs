@@ -100,7 +100,7 @@ fn a_full_disk_ends_the_study_with_what_to_do_and_with_room_it_goes_on() {
     let place = large();
     let disk = SmallDisk::at(&place, "store", "4m");
     let ended = disk.backsight(&["run", "plan.toml", "--name", "s"]);
-    assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+    ended.assert_code(1);
     ended.assert_says(&["full", "make room", "backsight resume s"]);
     assert!(
         !exists(&place.path("set-up")),
@@ -153,7 +153,7 @@ fn a_disk_without_room_for_a_store_refuses_the_study() {
     let place = large();
     let disk = SmallDisk::at(&place, "store", "16k");
     let ended = disk.backsight(&["run", "plan.toml", "--name", "s"]);
-    assert!(matches!(ended.status.code(), Some(1 | 2)), "{ended:?}");
+    ended.assert_code(2);
     ended.assert_says(&["full", "make room"]);
     assert_eq!(place.calls("run"), 0);
 }

@@ -329,13 +329,15 @@ impl Session {
         };
         let pursued = pursue(&policy, &study, store, &mut testbed, &self.events).await;
         testbed.conductor.finish().await;
-        let pursuit = pursued.map_err(|error| {
-            miette::miette!(
-                help =
-                    format!("what was measured before is kept; `backsight resume {name}` goes on"),
-                "{error}"
-            )
-        })?;
+        let pursuit = match pursued {
+            Ok(pursuit) => pursuit,
+            Err(error) => {
+                let way_out =
+                    format!("what was measured before is kept; `backsight resume {name}` goes on");
+                files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
+                return Ok(ExitCode::from(crate::SOMETHING_FAILED));
+            }
+        };
         if !self.quiet {
             let results = store.result_set(id).await.into_diagnostic()?;
             files::print(&crate::compare::summary(&results))?;

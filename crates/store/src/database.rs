@@ -8,17 +8,21 @@
 use sqlx::{
     ConnectOptions, Connection, Row, SqlSafeStr, Sqlite, SqlitePool, Transaction,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
+    query::Query,
     sqlite::{
         SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteRow, SqliteSynchronous,
     },
 };
 use std::{
     fs::File,
+    future::poll_fn,
     io::{self, Read},
     path::{Path, PathBuf},
     str::FromStr,
+    task::Poll,
     time::Duration,
 };
+use tokio_stream::StreamExt as _;
 
 use crate::{StoreError, holder, raw::RawFolder};
 
@@ -26,8 +30,12 @@ use crate::{StoreError, holder, raw::RawFolder};
 const MIGRATIONS: &[(i64, &str, &str)] =
     &[(1, "studies", include_str!("../migrations/0001_studies.sql"))];
 
-/// Rows that the database's thread may be ahead of us; the default of 50 costs a third of a large read.
-const ROWS_AHEAD: usize = 1024;
+/// Rows that the database's thread may be ahead of us.
+const ROWS_AHEAD: usize = 4096;
+/// So many rows are waited for one by one.
+const FEW_ROWS: usize = 64;
+/// Then the database's thread gets so long to go ahead.
+const HEAD_START: Duration = Duration::from_millis(1);
 
 /// Less free space than this is a full disk, whatever SQLite calls the error.
 const NO_ROOM: u64 = 256 * 1024;
@@ -111,6 +119,34 @@ impl Database {
             .begin_with("BEGIN IMMEDIATE")
             .await
             .map_err(|error| self.fault(error))
+    }
+
+    /// Gives every row of an answer to `take`, for answers that may have very many.
+    pub(crate) async fn each_row<'q>(
+        &self,
+        query: Query<'q, Kind, <Kind as sqlx::Database>::Arguments>,
+        mut take: impl FnMut(&AnswerRow) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut rows = query.fetch(&self.pool);
+        let mut taken = 0;
+        loop {
+            // The database's thread wakes us for every row that we wait for, which takes longer than the row: after
+            // the first few, it gets a head start instead.
+            let ready = poll_fn(|context| Poll::Ready(rows.as_mut().poll_next(context))).await;
+            let row = match ready {
+                Poll::Ready(row) => row,
+                Poll::Pending if taken < FEW_ROWS => rows.next().await,
+                Poll::Pending => {
+                    tokio::time::sleep(HEAD_START).await;
+                    continue;
+                }
+            };
+            match row {
+                Some(row) => take(&row.map_err(|e| self.fault(e))?)?,
+                None => return Ok(()),
+            }
+            taken += 1;
+        }
     }
 
     /// What an error of the database means to a person.

@@ -13,11 +13,14 @@ use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
     os::unix::fs::PermissionsExt,
+    panic::resume_unwind,
     path::{Path, PathBuf},
     str::FromStr,
+    thread,
     time::{Duration, Instant},
 };
 use tempfile::NamedTempFile;
+use zstd::bulk::Compressor;
 
 use crate::{StoreError, holder};
 
@@ -25,6 +28,8 @@ use crate::{StoreError, holder};
 const LEVEL: i32 = 1;
 /// Beginning of the names of files that aren't objects yet.
 const UNFINISHED: &str = ".new-";
+/// Files that are waited for at once; more gain nothing.
+const WAITING_AT_ONCE: usize = 16;
 /// How often a lock that is held is asked for again.
 const ASK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -152,20 +157,22 @@ impl RawFolder {
         let mut seen = HashSet::new();
         let mut folders = BTreeSet::new();
         let mut refs = Vec::with_capacity(contents.len());
+        // One for all: setting one up takes longer than packing a short output.
+        let packer = Compressor::new(LEVEL);
+        let mut packer = packer.map_err(|e| self.fault("write", &self.dir, e))?;
         for content in contents {
             let raw = RawRef::of(content);
             let path = self.path_of(&raw);
             folders.extend(path.parent().map(Path::to_owned));
             if seen.insert(raw) && !path.exists() {
-                fresh.push((self.unfinished(content)?, path));
+                fresh.push((self.unfinished(content, &mut packer)?, path));
             }
             refs.push(raw);
         }
-        // All are written before the first is waited for: a journal is then committed once, not once a file.
-        for (file, path) in &fresh {
+        together(&fresh, |(file, path)| {
             let synced = file.as_file().sync_data();
-            synced.map_err(|e| self.fault("write", path, e))?;
-        }
+            synced.map_err(|e| self.fault("write", path, e))
+        })?;
         let mut new_folder = false;
         for folder in &folders {
             match fs::create_dir(folder) {
@@ -179,16 +186,28 @@ impl RawFolder {
                 .map_err(|e| self.fault("write", &path, e.error))?;
         }
         // Folders of objects that were there already too: another process may have put them there just now.
-        for folder in folders.iter().chain(new_folder.then_some(&self.dir)) {
-            let synced = File::open(folder).and_then(|folder| folder.sync_all());
-            synced.map_err(|e| self.fault("write", folder, e))?;
+        let folders: Vec<PathBuf> = folders.into_iter().collect();
+        let above = if new_folder {
+            std::slice::from_ref(&self.dir)
+        } else {
+            &[]
+        };
+        for folders in [&folders, above] {
+            together(folders, |folder| {
+                let synced = File::open(folder).and_then(|folder| folder.sync_all());
+                synced.map_err(|e| self.fault("write", folder, e))
+            })?;
         }
         Ok(refs)
     }
 
-    fn unfinished(&self, content: &[u8]) -> Result<NamedTempFile, StoreError> {
+    fn unfinished(
+        &self,
+        content: &[u8],
+        packer: &mut Compressor<'_>,
+    ) -> Result<NamedTempFile, StoreError> {
         let fault = |e| self.fault("write", &self.dir, e);
-        let packed = zstd::bulk::compress(content, LEVEL).map_err(fault)?;
+        let packed = packer.compress(content).map_err(fault)?;
         let mut file = tempfile::Builder::new()
             .prefix(UNFINISHED)
             .permissions(fs::Permissions::from_mode(0o644))
@@ -267,13 +286,35 @@ impl RawFolder {
     }
 }
 
+/// Does something with all of these that waits for the disk, many at once: the file system then commits its journal
+/// for all of them together.
+fn together<T: Sync>(
+    items: &[T],
+    job: impl Fn(&T) -> Result<(), StoreError> + Sync,
+) -> Result<(), StoreError> {
+    if let [] | [_] = items {
+        return items.iter().try_for_each(job);
+    }
+    let job = &job;
+    let share = items.len().div_ceil(WAITING_AT_ONCE);
+    thread::scope(|scope| {
+        let waiting: Vec<_> = items
+            .chunks(share)
+            .map(|items| scope.spawn(move || items.iter().try_for_each(job)))
+            .collect();
+        waiting
+            .into_iter()
+            .try_for_each(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
 /// Runs a job that blocks where it doesn't hold up whoever waits for events.
 pub(crate) async fn off_the_loop<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     match tokio::task::spawn_blocking(job).await {
         Ok(result) => result,
-        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
         Err(_) => Err(StoreError::Stopping),
     }
 }

@@ -2,20 +2,12 @@
 //!
 //! Refuses nothing and leaves nothing out: a cell of the plan without samples has a series without trials.
 
-use backsight_model::{HostName, ResultSet, Series, TrialSamples};
+use backsight_model::{Cell, Failure, HostName, ResultSet, Series, TrialSamples};
 use indexmap::IndexMap;
-use std::collections::HashMap;
 
 use crate::{Store, StoreError, StudyId};
 
 type Facts = IndexMap<String, String>;
-
-/// A trial, and where in the plan it belongs.
-struct Place {
-    cell: usize,
-    round: u32,
-    neighbours: f64,
-}
 
 impl Store {
     /// Everything that a study has measured: a series for each metric of each cell, in the plan's order.
@@ -42,25 +34,8 @@ impl Store {
                 });
             }
         }
-        let mut places = HashMap::new();
-        let mut failed = Vec::new();
-        for row in self.places(study).await? {
-            let number: u32 = self.database.whole(&row, 0)?;
-            let place = Place {
-                cell: self.database.whole(&row, 1)?,
-                round: self.database.whole(&row, 2)?,
-                neighbours: self.database.column(&row, 3)?,
-            };
-            let cell = cells
-                .get(place.cell)
-                .ok_or_else(|| self.database.strange("a cell of the study", place.cell))?;
-            if let Some(failure) = self.failure(&row, 4)? {
-                failed.push((number, place.round, cell.clone(), failure));
-            }
-            places.insert(number, place);
-        }
-        self.add_samples(study, &places, &first, &mut series)
-            .await?;
+        self.add_samples(study, &first, &mut series).await?;
+        let failed = self.failures(study, &cells).await?;
         Ok(ResultSet {
             study: study.0,
             name: row.name.to_string(),
@@ -73,53 +48,61 @@ impl Store {
         })
     }
 
-    async fn places(&self, study: StudyId) -> Result<Vec<crate::database::AnswerRow>, StoreError> {
-        sqlx::query(
-            "SELECT number, cell, round, neighbours, failure FROM trial WHERE study = $1 ORDER BY number",
-        )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))
-    }
-
-    async fn add_samples(
+    async fn failures(
         &self,
         study: StudyId,
-        places: &HashMap<u32, Place>,
-        first: &[usize],
-        series: &mut [Series],
-    ) -> Result<(), StoreError> {
+        cells: &[Cell],
+    ) -> Result<Vec<(u32, u32, Cell, Failure)>, StoreError> {
         let rows = sqlx::query(
-            "SELECT trial, metric, measured, within FROM sample WHERE study = $1 ORDER BY trial, metric",
+            "SELECT number, round, cell, failure FROM trial WHERE study = $1 AND failure IS NOT NULL ORDER BY number",
         )
         .bind(study.0)
         .fetch_all(self.database.pool())
         .await
         .map_err(|e| self.database.fault(e))?;
+        let mut failures = Vec::new();
         for row in &rows {
-            let trial: u32 = self.database.whole(row, 0)?;
-            let metric: usize = self.database.whole(row, 1)?;
-            let place = places.get(&trial);
-            let end = |cell: usize| first.get(cell + 1).copied().unwrap_or(series.len());
-            let index = place
-                .map(|place| (first[place.cell] + metric, end(place.cell)))
-                .filter(|(index, end)| index < end)
-                .map(|(index, _)| index);
-            let (Some(place), Some(index)) = (place, index) else {
-                return Err(self
-                    .database
-                    .strange("a metric of the trial's cell", metric));
+            let cell: usize = self.database.whole(row, 2)?;
+            let strange = || self.database.strange("a cell of the study", cell);
+            let cell = cells.get(cell).ok_or_else(strange)?.clone();
+            if let Some(failure) = self.failure(row, 3)? {
+                let (number, round) = (self.database.whole(row, 0)?, self.database.whole(row, 1)?);
+                failures.push((number, round, cell, failure));
+            }
+        }
+        Ok(failures)
+    }
+
+    /// Adds all samples to their series; `first` says where in `series` each cell's metrics begin.
+    async fn add_samples(
+        &self,
+        study: StudyId,
+        first: &[usize],
+        series: &mut [Series],
+    ) -> Result<(), StoreError> {
+        let db = &self.database;
+        let query = sqlx::query(
+            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.within \
+             FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
+             WHERE t.study = $1 ORDER BY t.number, s.metric",
+        );
+        db.each_row(query.bind(study.0), |row| {
+            let (cell, metric): (usize, usize) = (db.whole(row, 1)?, db.whole(row, 4)?);
+            let end = first.get(cell + 1).copied().unwrap_or(series.len());
+            let index = first.get(cell).map(|first| first + metric);
+            let Some(index) = index.filter(|index| *index < end) else {
+                return Err(db.strange("a metric of the trial's cell", metric));
             };
             series[index].trials.push(TrialSamples {
-                trial,
-                round: place.round,
-                values: self.floats(row, 2)?,
-                each: self.floats(row, 3)?,
-                neighbours: place.neighbours,
+                trial: db.whole(row, 0)?,
+                round: db.whole(row, 2)?,
+                values: self.floats(row, 5)?,
+                each: self.floats(row, 6)?,
+                neighbours: db.column(row, 3)?,
             });
-        }
-        Ok(())
+            Ok(())
+        })
+        .await
     }
 
     /// What each host was. A fact that changed between stop and resume says both: `6.1.0, then 6.1.1`.

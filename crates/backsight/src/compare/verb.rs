@@ -1,5 +1,6 @@
 //! The verb: its arguments, where the result sets come from, where the text goes.
 
+use backsight_model::ResultSet;
 use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
 use backsight_stats::Confidence;
 use backsight_store::{Store, StudyId};
@@ -61,6 +62,22 @@ fn confidence(percent: &str) -> Result<Confidence, String> {
         .ok_or_else(|| "expected a percentage between 0 and 100, such as 95".to_owned())
 }
 
+/// The result sets of these studies, read from the database side by side.
+async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSet>> {
+    let reading: Vec<_> = studies
+        .iter()
+        .map(|study| {
+            let (store, study) = (store.clone(), *study);
+            tokio::spawn(async move { store.result_set(study).await })
+        })
+        .collect();
+    let mut sets = Vec::new();
+    for read in reading {
+        sets.push(read.await.into_diagnostic()?.into_diagnostic()?);
+    }
+    Ok(sets)
+}
+
 impl Compare {
     /// Compares them.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
@@ -86,12 +103,10 @@ impl Compare {
             confidence: self.confidence,
         };
         let mut studies = Vec::new();
-        let mut sets = Vec::new();
         for asked in &self.studies {
-            let study = store.study(asked).await.into_diagnostic()?;
-            studies.push(study.id);
-            sets.push(store.result_set(study.id).await.into_diagnostic()?);
+            studies.push(store.study(asked).await.into_diagnostic()?.id);
         }
+        let sets = load(store, &studies).await?;
         let comparison = match (&self.by, &sets[..]) {
             (Some(by), [only]) => compare_by(only, by, options).into_diagnostic()?,
             (Some(by), _) => {

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
 };
 use tempfile::TempDir;
 
@@ -58,7 +59,10 @@ impl Place {
     pub fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("e2e-{}-{number}", std::process::id());
+        // Process ids come again: what a test run that was killed has left must not be taken for ours.
+        let unique = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let unique = unique.as_micros() & 0xff_ffff;
+        let name = format!("e2e-{}-{number}-{unique:x}", std::process::id());
         let folder = tempfile::Builder::new()
             .prefix(&format!("{name}."))
             .tempdir()

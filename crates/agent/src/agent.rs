@@ -69,11 +69,12 @@ pub fn serve_stdio() -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
+    let mark = mark::borne()?;
     let claimed = stream::claim().map_err(ServeError::Stream)?;
     keep_to_ourselves();
     obey_all_signals();
     nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;
-    let ground = Arc::new(ground()?);
+    let ground = Arc::new(ground(mark)?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -114,16 +115,14 @@ fn obey_all_signals() {
     }
 }
 
-fn ground() -> Result<Ground, ServeError> {
-    let unique = format!("{}-{:016x}", std::process::id(), random()?);
+fn ground(mark: String) -> Result<Ground, ServeError> {
     let folders = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
     let folders = std::path::absolute(folders)?;
     mark::sweep_the_dead(&folders);
-    let folder = folders.join(format!("{}{unique}", mark::folder_prefix()));
+    let folder = folders.join(mark::folder_name(&mark));
     // Made by us or not at all: nobody can have put something in our way.
     let made = DirBuilder::new().mode(0o700).create(&folder);
     made.map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
-    let mark = format!("backsight-{unique}");
     // First who we are, then the cgroup: whenever we die, the next agent knows what is left.
     let alive = mark::show_life(&folder, Cgroup::place(&mark).as_deref())
         .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
@@ -134,12 +133,6 @@ fn ground() -> Result<Ground, ServeError> {
         _alive: alive,
         reaper: Arc::default(),
     })
-}
-
-fn random() -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    io::Read::read_exact(&mut std::fs::File::open("/dev/urandom")?, &mut bytes)?;
-    Ok(u64::from_ne_bytes(bytes))
 }
 
 async fn serve(claimed: stream::Claimed, ground: Arc<Ground>) -> Result<(), ServeError> {

@@ -43,7 +43,8 @@ pub use step::{
 /// The protocol's version. An agent and a client work together only if theirs are equal.
 pub const PROTOCOL: u32 = 1;
 
-/// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial.
+/// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
+/// too, with `agent` for the trial.
 pub const MARK_VARIABLE: &str = "BACKSIGHT_TRIAL";
 
 /// What gRPC generates from `proto/agent.proto`; nothing outside of this crate sees it.

@@ -1,12 +1,15 @@
 //! What is left of an agent that died or was stopped, and how it is removed.
 
 use std::collections::BTreeSet;
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,7 +23,8 @@ use crate::{MARK_VARIABLE, cgroup, clocks, procs, trial};
 /// after a crash of both, it is what the next start cleans up with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentMark {
-    /// Begins the value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) in the environment of everything it started.
+    /// Begins the value of [`MARK_VARIABLE`](crate::MARK_VARIABLE) in the environment of the agent and of everything
+    /// it started.
     pub mark: String,
     /// The agent's process.
     pub pid: u32,
@@ -49,6 +53,8 @@ pub struct Swept {
 const LIMIT: Duration = Duration::from_secs(10);
 /// The pause between two looks at what is left.
 const PAUSE: Duration = Duration::from_millis(2);
+/// So many looks that find nothing are the end: one may miss a process that is started while it is taken.
+const LOOKS_IN_VAIN: u32 = 2;
 
 /// Kills what an agent on this machine left when it died or stopped answering, the agent itself included if it is
 /// still there, and removes its cgroup and its folders. Nothing is left of it when this returns, unless
@@ -66,6 +72,7 @@ pub fn sweep(mark: &AgentMark) -> Swept {
 fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
     let until = Instant::now() + LIMIT;
     let mut killed = BTreeSet::new();
+    let mut looks_in_vain = 0;
     // The agent first: it would go on starting steps.
     if let Some(agent) =
         procs::one(mark.pid.cast_signed()).filter(|process| process.start_ticks == mark.start_ticks)
@@ -85,7 +92,12 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
             .iter()
             .map(|process| process.pid.unsigned_abs())
             .collect();
-        if left.is_empty() || Instant::now() >= until {
+        looks_in_vain = if left.is_empty() {
+            looks_in_vain + 1
+        } else {
+            0
+        };
+        if looks_in_vain == LOOKS_IN_VAIN || Instant::now() >= until {
             break;
         }
         killed.extend(
@@ -96,6 +108,44 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
         sleep(PAUSE);
     }
     swept.killed = killed.into_iter().collect();
+}
+
+/// What follows an agent's mark in its own environment.
+const AGENT: &str = "/agent";
+
+/// The mark of this process, which it bears in its own environment. Without one it becomes its program anew, with one.
+///
+/// A child is its parent's image until its `exec`: were the agent unmarked, a sweep wouldn't see the children that it
+/// was just starting when it was killed, and they would go on to run their programs.
+///
+/// # Errors
+///
+/// The system's.
+pub(crate) fn borne() -> io::Result<String> {
+    let ours = format!("{PREFIX}{}-", std::process::id());
+    // A value that we have inherited is another agent's, with another process id.
+    let borne = env::var(MARK_VARIABLE).ok();
+    let borne = borne.and_then(|value| value.strip_suffix(AGENT).map(str::to_owned));
+    if let Some(mark) = borne.filter(|mark| mark.starts_with(&ours)) {
+        return Ok(mark);
+    }
+    let value = format!("{ours}{:016x}{AGENT}", random()?);
+    let anew = |program: &Path| {
+        let mut arguments = env::args_os();
+        Command::new(program)
+            .arg0(arguments.next().unwrap_or_default())
+            .args(arguments)
+            .env(MARK_VARIABLE, &value)
+            .exec()
+    };
+    let _replaced_or_removed_meanwhile = env::current_exe().map(|program| anew(&program));
+    Err(anew(Path::new("/proc/self/exe")))
+}
+
+fn random() -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(u64::from_ne_bytes(bytes))
 }
 
 /// The file in an agent's folder that the agent and its conductor keep locked for as long as they live, each by a lock
@@ -129,9 +179,17 @@ pub(crate) fn keep(mark: &AgentMark) -> Option<File> {
     Some(file)
 }
 
-/// The name of an agent's folder, up to what its mark has too.
-pub(crate) fn folder_prefix() -> String {
-    format!("backsight-{}-", nix::unistd::getuid())
+/// What all marks begin with.
+const PREFIX: &str = "backsight-";
+
+/// The name of the folder of the agent with this mark: that of its user is in it.
+pub(crate) fn folder_name(mark: &str) -> String {
+    let unique = mark.strip_prefix(PREFIX).unwrap_or(mark);
+    format!("{}{unique}", folder_prefix())
+}
+
+fn folder_prefix() -> String {
+    format!("{PREFIX}{}-", nix::unistd::getuid())
 }
 
 /// Sweeps after the agents that had their folders here, of this user, and died with nobody to do it: killed together
@@ -167,7 +225,7 @@ fn sweep_if_dead(folder: &Path) -> Option<Swept> {
     let mut cgroup = Vec::new();
     alive.read_to_end(&mut cgroup).ok()?;
     Some(sweep(&AgentMark {
-        mark: format!("backsight-{unique}"),
+        mark: format!("{PREFIX}{unique}"),
         // The agent itself is gone, and its number may be another's.
         pid: 0,
         start_ticks: u64::MAX,

@@ -103,7 +103,7 @@ impl Host {
     }
 }
 
-/// The living processes that bear an agent's mark.
+/// The living processes that bear an agent's mark, the agent not counted.
 fn marked(mark: &AgentMark) -> Vec<String> {
     let variable = format!("{MARK_VARIABLE}={}/", mark.mark);
     let bears = |entry: &std::fs::DirEntry| {
@@ -116,6 +116,7 @@ fn marked(mark: &AgentMark) -> Vec<String> {
     entries
         .filter(bears)
         .map(|entry| entry.file_name().into_string().unwrap())
+        .filter(|pid| *pid != mark.pid.to_string())
         .collect()
 }
 
@@ -1152,6 +1153,36 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
     assert_eq!((swept.left, swept.folder), (vec![], None));
     assert_nothing_left(&mark);
     assert_eq!(sweep(&mark).killed, []);
+}
+
+#[tokio::test]
+async fn what_an_agent_is_just_starting_when_it_is_killed_is_swept_too() {
+    for moment in 0..40 {
+        let mut host = Host::start().await;
+        for id in 0..20 {
+            let client = host.client.clone();
+            let step = Step {
+                hold: id % 2 == 0,
+                ..Step::text(id, "sleep 1000", LIMIT)
+            };
+            tokio::spawn(async move { client.run(step).await?.next().await });
+        }
+        tokio::time::sleep(Duration::from_micros(250) * moment).await;
+        host.signal(Signal::SIGKILL);
+        let mark = host.mark();
+        // As where an agent can't have a cgroup.
+        let without = AgentMark {
+            cgroup: None,
+            ..mark.clone()
+        };
+        assert_eq!(sweep(&without).left, []);
+        // One that was missed is its program by then.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let missed = marked(&mark);
+        assert_eq!(sweep(&mark).left, []);
+        assert_eq!(missed, [] as [String; 0]);
+        let _dead = host.process.wait().await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -205,6 +205,28 @@ fn namespace() -> Place {
 }
 
 #[test]
+fn a_namespace_shows_its_own_interfaces_and_the_machine_s_other_mounts() {
+    if !is_root() {
+        return;
+    }
+    let place = namespace();
+    // Mounts below /sys: where the agent's own cgroup is, among others.
+    let mounts = "cut -d' ' -f5 /proc/self/mountinfo | grep ^/sys/ | LC_ALL=C sort -u";
+    let here = std::process::Command::new("sh")
+        .args(["-c", mounts])
+        .output()
+        .unwrap();
+    let here = String::from_utf8(here.stdout).unwrap();
+    place.prints("seen", &format!("ls /sys/class/net; {mounts}; echo 42"));
+    place.plan("use = [\"seen\"]\nrounds = 1\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    let raw = place.raw("s", 1);
+    assert!(raw.contains(&format!("lo\n{here}42")), "{raw}");
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_host_that_is_not_up_is_refused_with_the_command_that_makes_it() {
     let place = namespace();
     place

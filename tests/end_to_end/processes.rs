@@ -125,7 +125,7 @@ pub fn end_all(name: &str) {
 /// The agents that a conductor has started.
 pub fn agents_of(conductor: Pid) -> Vec<Process> {
     let is_agent = |process: &Process| {
-        process.parent == conductor.as_raw() && process.command.ends_with(" agent ")
+        process.parent == conductor.as_raw() && process.command.split(' ').nth(1) == Some("agent")
     };
     all().into_iter().filter(is_agent).collect()
 }

@@ -1,5 +1,5 @@
 //! An agent and nothing else: what the tests start.
 
 fn main() -> Result<(), backsight_agent::ServeError> {
-    backsight_agent::serve_stdio()
+    backsight_agent::serve_stdio(None)
 }

@@ -8,7 +8,7 @@ use std::env;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, Step, StepId};
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
-use crate::{PROTOCOL, clocks, facts, mark, procs, wire};
+use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, wire};
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
@@ -52,6 +52,9 @@ pub enum ServeError {
     /// It has nowhere to put the files of trials.
     #[error("no folder for the files of trials: {0}; set TMPDIR to a folder that can be written")]
     Folder(#[source] io::Error),
+    /// It can't go where it is to live.
+    #[error("can't enter the network namespace {0}: {1}")]
+    Namespace(PathBuf, #[source] io::Error),
     /// The system refused something else.
     #[error("the agent can't run here: {0}")]
     System(#[from] io::Error),
@@ -60,16 +63,23 @@ pub enum ServeError {
 /// Runs an agent on standard input and output until the other end closes them, or a signal (TERM, INT, HUP) ends it.
 /// Then kills all that it started and removes all that it made. Prints nothing.
 ///
-/// To be called on the main thread, before anything else has read from standard input or started a process.
+/// With a `namespace` (`/run/netns/NAME`) it and its steps live in that network namespace; without, in that of whoever
+/// started it.
+///
+/// To be called on the main thread, before anything else has read from standard input or started a thread or process.
 ///
 /// # Errors
 ///
 /// As [`ServeError`] says; all of them before the first step.
-pub fn serve_stdio() -> Result<(), ServeError> {
+pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
     let mark = mark::borne()?;
+    if let Some(namespace) = namespace {
+        let entered = namespace::enter(namespace);
+        entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
+    }
     let claimed = stream::claim().map_err(ServeError::Stream)?;
     keep_to_ourselves();
     obey_all_signals();

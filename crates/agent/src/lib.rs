@@ -21,6 +21,7 @@ mod held;
 mod launch;
 mod life;
 mod mark;
+mod namespace;
 mod procs;
 mod ready;
 mod reap;

@@ -1,11 +1,15 @@
 //! `backsight agent`: what runs on a host, speaking to its conductor over standard input and output.
 
 use miette::IntoDiagnostic as _;
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 /// Arguments of `agent`.
 #[derive(Debug, clap::Args)]
-pub struct Agent {}
+pub struct Agent {
+    /// Live in this network namespace: a file such as /run/netns/NAME
+    #[arg(long, value_name = "FILE")]
+    netns: Option<PathBuf>,
+}
 
 impl Agent {
     /// Serves one conductor, then ends.
@@ -17,7 +21,7 @@ impl Agent {
                 "an agent speaks to a conductor over its standard input, and this is a terminal"
             ));
         }
-        backsight_agent::serve_stdio().into_diagnostic()?;
+        backsight_agent::serve_stdio(self.netns.as_deref()).into_diagnostic()?;
         Ok(ExitCode::SUCCESS)
     }
 }

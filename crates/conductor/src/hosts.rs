@@ -198,21 +198,15 @@ impl Connected {
 
 fn command(reach: &Reach, lab: &Lab, host: &HostName) -> Result<Command, ConnectError> {
     let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
-    let mut command = match kind {
-        HostKind::Local => Command::new(&reach.program),
-        HostKind::Netns => {
-            if !netns::is_up(&lab.name, host) {
-                return Err(ConnectError::NotUp { host: host.clone() });
-            }
-            let mut command = Command::new("ip");
-            command
-                .args(["netns", "exec", &netns::name(&lab.name, host)])
-                .arg(&reach.program);
-            command
+    let mut command = Command::new(&reach.program);
+    command.arg("agent");
+    if kind == HostKind::Netns {
+        if !netns::is_up(&lab.name, host) {
+            return Err(ConnectError::NotUp { host: host.clone() });
         }
-    };
+        command.arg("--netns").arg(netns::file(&lab.name, host));
+    }
     command
-        .arg("agent")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

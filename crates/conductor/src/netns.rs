@@ -9,7 +9,7 @@ use backsight_model::{Address, Host, HostKind, HostName, Lab, LabName, Link};
 use std::{
     collections::BTreeSet,
     io::Write as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
@@ -54,7 +54,12 @@ pub fn name(lab: &LabName, host: &HostName) -> String {
 
 /// Whether a host's namespace is there.
 pub fn is_up(lab: &LabName, host: &HostName) -> bool {
-    Path::new("/run/netns").join(name(lab, host)).exists()
+    file(lab, host).exists()
+}
+
+/// What stands for a host's namespace in the file system.
+pub(crate) fn file(lab: &LabName, host: &HostName) -> PathBuf {
+    Path::new("/run/netns").join(name(lab, host))
 }
 
 /// Hosts of a lab that are namespaces.

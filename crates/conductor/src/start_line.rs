@@ -10,10 +10,11 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Time between the agreement and the instant: what telling one host of it takes at most, mostly.
-const NOTICE_FIRST: Duration = Duration::from_micros(1500);
-/// The same for each further host; they are told one after the other.
-const NOTICE_EACH: Duration = Duration::from_micros(400);
+/// Time between the agreement and the instant: what telling one host of it takes at most, mostly, on a machine that
+/// has other work too. An instant that is past when a host hears of it is worse than one that is waited for.
+const NOTICE_FIRST: Duration = Duration::from_millis(3);
+/// The same for each further host: where hosts share processors, one after the other hears of it.
+const NOTICE_EACH: Duration = Duration::from_millis(1);
 
 /// Where some roles wait for each other to start together.
 #[derive(Debug)]

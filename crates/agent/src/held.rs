@@ -33,8 +33,10 @@ use crate::reap::{self, Death, Stop};
 use crate::step::{Held, Moment};
 
 /// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
-/// and nothing that it could do now is worth making one of them wait for a processor.
-const HUSH: Duration = Duration::from_millis(5);
+/// and nothing that it could do now is worth making one of them wait for a processor. As long as it had notice, within
+/// these bounds: who starts many at once gives a long one.
+const SHORTEST_HUSH: Duration = Duration::from_millis(5);
+const LONGEST_HUSH: Duration = Duration::from_millis(50);
 
 /// What a held program's thread tells, in this order; `Died` and `Failed` are the last words, at any time.
 pub(crate) enum Word {
@@ -126,8 +128,8 @@ fn held_by_tracing(
     };
     tell(Word::Held(held));
     match wait_for_release(opened) {
-        Some(at) => {
-            let begun = tracee.release(at);
+        Some(release) => {
+            let begun = tracee.release(release);
             tell(Word::Begun(begun));
         }
         None => tell(Word::Died(tracee.bury()?)),
@@ -145,16 +147,27 @@ fn started(pid: Pid) -> Started {
     }
 }
 
+/// When to let a program go, on the monotonic clock, and how long to keep still then.
+#[derive(Clone, Copy)]
+struct Release {
+    at_ns: u64,
+    hush: Duration,
+}
+
 /// Waits until shortly before the instant of the release; none if there will be no release.
-fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<u64> {
+fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<Release> {
     const SHORTLY: Duration = Duration::from_millis(2);
-    let at = opened.recv().ok()?;
-    let left = Duration::from_nanos(at.saturating_sub(clocks::monotonic_ns()));
+    let at_ns = opened.recv().ok()?;
+    let left = Duration::from_nanos(at_ns.saturating_sub(clocks::monotonic_ns()));
+    let hush = left.clamp(SHORTEST_HUSH, LONGEST_HUSH);
     // The door may still be closed until then: a far release must not keep a trial from ending.
     match opened.recv_timeout(left.saturating_sub(SHORTLY)) {
         Err(blocking::RecvTimeoutError::Disconnected) => None,
-        Err(blocking::RecvTimeoutError::Timeout) => Some(at),
-        Ok(changed) => Some(changed),
+        Err(blocking::RecvTimeoutError::Timeout) => Some(Release { at_ns, hush }),
+        Ok(changed) => Some(Release {
+            at_ns: changed,
+            hush,
+        }),
     }
 }
 
@@ -163,13 +176,13 @@ fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<u64> {
 /// For that moment the thread is a real-time one, where that is permitted: on a busy machine it would else wait until
 /// somebody's time slice ends, milliseconds after the others. What it lets go is not: children inherit how they are
 /// scheduled when they are started, and these were started before.
-fn at_instant(monotonic_ns: u64, let_go: impl FnOnce()) -> Moment {
+fn at_instant(release: Release, let_go: impl FnOnce()) -> Moment {
     let _inexact_then = nix::sys::prctl::set_timerslack(1);
     schedule(libc::SCHED_FIFO, 1);
-    sleep_until(monotonic_ns);
+    sleep_until(release.at_ns);
     let begun = clocks::now();
     let_go();
-    std::thread::sleep(HUSH);
+    std::thread::sleep(release.hush);
     schedule(libc::SCHED_OTHER, 0);
     begun
 }
@@ -289,8 +302,8 @@ impl Tracee {
     }
 
     /// Sleeps until an instant, lets the child go, and says when. That somebody killed it meanwhile is no error.
-    fn release(self, at_monotonic_ns: u64) -> Moment {
-        at_instant(at_monotonic_ns, || {
+    fn release(self, release: Release) -> Moment {
+        at_instant(release, || {
             let _killed_meanwhile = ptrace::detach(self.pid, None);
         })
     }
@@ -346,8 +359,8 @@ fn held_before_exec(
         tell(Word::Started(started(pid)));
         tell(Word::Held(Held::BeforeExec));
         match wait_for_release(opened) {
-            Some(at) => {
-                let begun = at_instant(at, || {
+            Some(release) => {
+                let begun = at_instant(release, || {
                     let _killed_meanwhile = open.write_all(&[1]);
                 });
                 drop(open);

@@ -20,6 +20,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_backsight");
 fn main() {
     if std::env::args().nth(1).as_deref() == Some("instant") {
         println!("{}", monotonic());
+        std::thread::sleep(Duration::from_millis(50));
         return;
     }
     let wanted: Vec<String> = std::env::args()
@@ -35,8 +36,11 @@ fn main() {
         steps();
     }
     if want("skew") {
+        let itself = std::env::current_exe().expect("this program");
+        let living = format!("{} instant", itself.display());
         for hosts in [3, 8, 30] {
-            skew(hosts);
+            skew(hosts, "programs that live 50 ms", &living);
+            skew(hosts, "`date`, which ends at once", "date +%s%N");
         }
     }
     if want("output") {
@@ -237,8 +241,7 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
         .block_on(work)
 }
 
-fn skew(hosts: usize) {
-    let itself = std::env::current_exe().expect("this program");
+fn skew(hosts: usize, programs: &str, program: &str) {
     let mut metrics = String::new();
     for n in 1..=hosts {
         let _ = writeln!(
@@ -246,7 +249,7 @@ fn skew(hosts: usize) {
             "[metric.instant{n}]\nunit = \"ns\"\nbetter = \"lower\"\nregex = '(?<value>\\d+)'\nfrom = \"r{n}.run\""
         );
     }
-    let step = format!("\"{} instant\"", itself.display());
+    let step = format!("\"{program}\"");
     let place = Place::new(
         hosts,
         &benchmark(hosts, &step, &metrics),
@@ -287,7 +290,7 @@ fn skew(hosts: usize) {
         &format!("{:.2} ms", skews[197]),
         asked,
         &format!(
-            "median {:.2} ms, max {:.2} ms; {} a trial; {reference}",
+            "{programs}; median {:.2} ms, max {:.2} ms; {} a trial; {reference}",
             skews[100],
             skews[199],
             milliseconds(took)

@@ -15,6 +15,7 @@ mod running;
 mod agents;
 mod comparing;
 mod describing;
+mod detecting;
 mod disk;
 mod hostile;
 mod interrupted;

@@ -5,7 +5,7 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, doctor, init, lab, list, manual, report, resume, run, schema, studies,
+    agent, compare, detect, doctor, init, lab, list, manual, report, resume, run, schema, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -46,6 +46,8 @@ enum Verb {
     Resume(resume::Resume),
     /// Compare result sets: differences with their intervals
     Compare(compare::Compare),
+    /// Find where numbers changed: change points of a file or of studies
+    Detect(Box<detect::Detect>),
     /// Write a study as one self-contained page
     Report(report::Report),
     /// List the studies in the store
@@ -82,6 +84,7 @@ impl Arguments {
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
+            Verb::Detect(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),
             Verb::Studies(verb) => verb.execute(&shared),
             Verb::Show(verb) => verb.execute(&shared),

@@ -6,6 +6,7 @@
 mod agent;
 mod cli;
 mod compare;
+mod detect;
 mod doctor;
 mod files;
 mod init;

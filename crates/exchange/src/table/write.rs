@@ -252,12 +252,21 @@ fn delimited(writer: &mut csv::Writer<Out>, cells: &[Cell<'_>]) -> Result<(), cs
     for cell in cells {
         match cell {
             Cell::Missing => writer.write_field(b"")?,
-            Cell::Number(number) => writer.write_field(number.to_string())?,
+            Cell::Number(number) => writer.write_field(shortest(*number))?,
             Cell::Integer(number) => writer.write_field(number.to_string())?,
             Cell::Text(text) => writer.write_field(text)?,
         }
     }
     writer.write_record(None::<&[u8]>)
+}
+
+/// The shortest text that is read back as the same number.
+fn shortest(number: f64) -> String {
+    if number == 0.0 || (1e-5..1e16).contains(&number.abs()) {
+        number.to_string()
+    } else {
+        format!("{number:e}")
+    }
 }
 
 fn object(out: &mut Out, names: &[String], cells: &[Cell<'_>]) -> std::io::Result<()> {

@@ -1,0 +1,71 @@
+//! What was found, for a pull request or a mail.
+
+use backsight_model::significant;
+use std::fmt::Write as _;
+
+use super::{
+    story::Story,
+    text::{self, Report, shown},
+};
+
+pub fn render(report: &Report<'_>) -> String {
+    let mut page = format!("{}\n", safe(&text::summary(report)));
+    let news: Vec<&Story> = report.stories.iter().filter(|s| s.has_news()).collect();
+    if news.iter().any(|story| !story.changes.is_empty()) {
+        page.push_str("\n| series | versions | before | after | size | | p |\n|---|---|--:|--:|--:|---|--:|\n");
+    }
+    for story in &news {
+        for told in story.believed() {
+            let unit = story.unit.as_deref().unwrap_or_default();
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} {} | {} | {} | {} |",
+                safe(&story.name()),
+                safe(&text::place(&told.between)),
+                significant(told.change.before, 4),
+                significant(told.change.after, 4),
+                safe(unit),
+                safe(&text::size(told, story, report.confidence)),
+                told.direction(story.better).as_str(),
+                text::chance(told.adjusted.unwrap_or(told.change.p))
+            );
+        }
+    }
+    for story in &news {
+        for (epoch, between) in &story.epochs {
+            let _ = writeln!(
+                page,
+                "\nThe noise of {} changed {}: ±{} → ±{}. It is no change of level.",
+                safe(&story.name()),
+                safe(&text::place(between)),
+                significant(epoch.before, 3),
+                significant(epoch.after, 3)
+            );
+        }
+    }
+    if let [only] = report.stories {
+        page.push('\n');
+        for note in text::notes(only) {
+            let _ = writeln!(page, "- {}", safe(&note));
+        }
+    }
+    page
+}
+
+/// A text that can't become markup: what Markdown or HTML would act on is escaped; versions stay code.
+fn safe(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in shown(text).chars() {
+        match c {
+            '|' | '*' | '_' | '[' | ']' | '\\' | '#' | '`' | '~' | '@' => {
+                safe.push('\\');
+                safe.push(c);
+            }
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            c => safe.push(c),
+        }
+    }
+    safe
+}

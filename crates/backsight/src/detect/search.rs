@@ -1,0 +1,114 @@
+//! Searches series side by side, and gives what it found in the order in which they came.
+//!
+//! One thread reads chunks of series, all others search them; no more than a few chunks are there at a time, however many
+//! series follow.
+
+use backsight_stats::changes::Search;
+use miette::IntoDiagnostic as _;
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use super::{
+    input::{Series, SeriesOf},
+    story::{self, Story},
+};
+
+/// Series of a chunk, and points: whichever comes first.
+const MOST_SERIES: usize = 512;
+const MOST_POINTS: usize = 1 << 18;
+
+/// Chunks that wait.
+const WAITING: usize = 2;
+
+/// A part of all series: the `index`th, from 0, of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    pub index: usize,
+    pub of: usize,
+}
+
+impl Shard {
+    pub const WHOLE: Self = Self { index: 0, of: 1 };
+
+    fn has(self, series: usize) -> bool {
+        series % self.of == self.index
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/');
+        let number = |text: &str| text.parse::<usize>().ok();
+        let parts = parts.and_then(|(i, n)| number(i).zip(number(n)));
+        match parts {
+            Some((i, n)) if 1 <= i && i <= n => Ok(Self {
+                index: i - 1,
+                of: n,
+            }),
+            _ => Err("expected a part of a whole, such as 1/8, 2/8, … 8/8".to_owned()),
+        }
+    }
+}
+
+/// How to search.
+pub struct Job {
+    pub search: Search,
+    pub shard: Shard,
+    /// Threads; 0: as many as there are processors.
+    pub threads: usize,
+    pub with_svg: bool,
+}
+
+impl Job {
+    /// Searches all series of the shard and gives each story to `tell`.
+    pub fn run(
+        &self,
+        series: SeriesOf,
+        mut tell: impl FnMut(Story) -> miette::Result<()>,
+    ) -> miette::Result<()> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
+        let pool = pool.build().into_diagnostic()?;
+        std::thread::scope(|scope| {
+            let (sender, chunks) = sync_channel(WAITING);
+            scope.spawn(|| read(series, self.shard, sender));
+            for chunk in chunks {
+                let chunk: Vec<Series> = chunk?;
+                let stories: Vec<Story> = pool.install(|| {
+                    let searched = chunk.into_par_iter();
+                    let told = searched.map(|one| story::of(one, &self.search, self.with_svg));
+                    told.collect()
+                });
+                stories.into_iter().try_for_each(&mut tell)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Sends chunks until there are no more, an error, or nobody who wants them.
+fn read(series: SeriesOf, shard: Shard, to: SyncSender<miette::Result<Vec<Series>>>) {
+    let (mut chunk, mut points) = (Vec::new(), 0);
+    for (i, one) in series.enumerate() {
+        match one {
+            Ok(_) if !shard.has(i) => {}
+            Ok(one) => {
+                points += one.values.len();
+                chunk.push(one);
+            }
+            Err(error) => {
+                // The chunk's beginning is worth nothing without its end.
+                let _ = to.send(Err(error));
+                return;
+            }
+        }
+        if chunk.len() >= MOST_SERIES || points >= MOST_POINTS {
+            points = 0;
+            if to.send(Ok(std::mem::take(&mut chunk))).is_err() {
+                return;
+            }
+        }
+    }
+    let _ = to.send(Ok(chunk));
+}

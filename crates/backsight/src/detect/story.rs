@@ -1,0 +1,262 @@
+//! What there is to tell about one series: its changes with the versions between which they happened, its epochs, and
+//! what was looked for and not found.
+
+use backsight_stats::{
+    Better, Interval, Samples,
+    changes::{Change, Epoch, Kind, Search, detect, version_value},
+};
+use std::collections::HashMap;
+
+use super::{
+    input::Series,
+    picture::{self, Picture},
+};
+
+/// A version of a series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// From 0.
+    pub index: usize,
+    pub label: String,
+}
+
+/// Between which versions something happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Between {
+    /// The last version that is surely before it; none if it may be the first version.
+    pub after: Option<Place>,
+    /// The first version after it, at the best guess.
+    pub at: Place,
+    /// The last version that may be the first after it.
+    pub until: Place,
+}
+
+/// A change of level or trend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    pub change: Change,
+    pub between: Between,
+    /// p adjusted for all series; none for a trend, or if there are no others.
+    pub adjusted: Option<f64>,
+    /// Whether it is believed among so many.
+    pub believed: bool,
+}
+
+/// All about one series.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Story {
+    /// The values of the key columns, with their names.
+    pub keys: Vec<(String, String)>,
+    pub metric: String,
+    pub unit: Option<String>,
+    pub better: Option<Better>,
+    pub versions: usize,
+    pub samples: usize,
+    pub missing: usize,
+    pub changes: Vec<Told>,
+    pub epochs: Vec<(Epoch, Between)>,
+    /// The clearest change that wasn't believed, and its p.
+    pub doubted: Option<(Place, f64)>,
+    pub period: Option<usize>,
+    pub kept: f64,
+    pub noise: f64,
+    pub least_found: Option<f64>,
+    /// The level that `least_found` is to be seen beside: that after the last change.
+    pub level: f64,
+    /// Of the end of the series.
+    pub last: Option<Place>,
+    pub sparks: String,
+    /// A chart, where one was asked for.
+    pub svg: Option<String>,
+}
+
+/// In which direction something went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    Better,
+    Worse,
+    Up,
+    Down,
+}
+
+impl Direction {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+impl Told {
+    pub fn direction(&self, better: Option<Better>) -> Direction {
+        let up = self.change.size > 0.0;
+        match better {
+            None if up => Direction::Up,
+            None => Direction::Down,
+            Some(better) if better.prefers(self.change.size, 0.0) => Direction::Better,
+            Some(_) => Direction::Worse,
+        }
+    }
+
+    /// The size in percent of the level before, with its interval; undefined where that is zero.
+    pub fn percent(&self) -> Option<(f64, Interval)> {
+        let base = self.change.before.abs();
+        let share = |x: f64| 100.0 * x / base;
+        let interval = Interval {
+            low: share(self.change.size_interval.low),
+            high: share(self.change.size_interval.high),
+        };
+        let all = [share(self.change.size), interval.low, interval.high];
+        (base > 0.0 && all.iter().all(|x| x.is_finite()))
+            .then(|| (share(self.change.size), interval))
+    }
+}
+
+impl Story {
+    /// The series' name as one text.
+    pub fn name(&self) -> String {
+        let mut parts: Vec<&str> = self.keys.iter().map(|(_, value)| value.as_str()).collect();
+        parts.push(&self.metric);
+        parts.retain(|part| !part.is_empty());
+        parts.join(" ")
+    }
+
+    /// Changes that are believed.
+    pub fn believed(&self) -> impl Iterator<Item = &Told> {
+        self.changes.iter().filter(|told| told.believed)
+    }
+
+    /// The p-values that this series has among those of all: its changes of level, or that of the clearest which is none.
+    pub fn tests(&self) -> Vec<f64> {
+        let levels = self.changes.iter().map(|told| &told.change);
+        let levels: Vec<f64> = levels
+            .filter(|change| change.kind == Kind::Level)
+            .map(|change| change.p)
+            .collect();
+        if levels.is_empty() {
+            vec![self.doubted.as_ref().map_or(1.0, |(_, p)| *p)]
+        } else {
+            levels
+        }
+    }
+
+    /// Whether there is anything to tell beside that nothing was found.
+    pub fn has_news(&self) -> bool {
+        !self.changes.is_empty() || !self.epochs.is_empty()
+    }
+}
+
+/// Searches a series.
+pub fn of(series: Series, search: &Search, with_svg: bool) -> Story {
+    let (labels, values) = versions(&series);
+    let place = |index: usize| Place {
+        index,
+        label: labels.get(index).copied().unwrap_or_default().to_owned(),
+    };
+    let between = |at: usize, earliest: usize, latest: usize| Between {
+        after: earliest.checked_sub(1).map(place),
+        at: place(at),
+        until: place(latest),
+    };
+    // The only way to fail is that there is no value at all: every one of them is finite.
+    let found = detect(&values, search).ok();
+    let sparks = picture::sparks(&values);
+    let svg = found.as_ref().filter(|_| with_svg).map(|found| {
+        Picture {
+            title: series.name(),
+            labels: &labels,
+            values: &values,
+            findings: found,
+        }
+        .svg()
+    });
+    let mut story = Story {
+        keys: series.keys.clone(),
+        metric: series.metric.clone(),
+        unit: series.unit.clone(),
+        better: series.better,
+        versions: values.len(),
+        samples: series.values.len(),
+        missing: series.missing,
+        changes: Vec::new(),
+        epochs: Vec::new(),
+        doubted: None,
+        period: None,
+        kept: 0.0,
+        noise: 0.0,
+        least_found: None,
+        level: 0.0,
+        last: values.len().checked_sub(1).map(place),
+        sparks,
+        svg,
+    };
+    let Some(found) = found else { return story };
+    let last_change = found.changes.last();
+    story.level = match last_change {
+        Some(change) => change.after,
+        None => mean(&values),
+    };
+    let changes = found.changes.into_iter().map(|change| Told {
+        between: between(change.at, change.earliest, change.latest),
+        change,
+        adjusted: None,
+        believed: true,
+    });
+    story.changes = changes.collect();
+    let epochs = found.epochs.into_iter().map(|epoch| {
+        let between = between(epoch.at, epoch.earliest, epoch.latest);
+        (epoch, between)
+    });
+    story.epochs = epochs.collect();
+    story.doubted = found.doubted.map(|doubted| (place(doubted.at), doubted.p));
+    story.period = found.period;
+    story.kept = found.kept;
+    story.noise = found.noise;
+    story.least_found = found.least_found;
+    story
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// One value a version: samples that bear the same name are of one, wherever they stand. Versions are in the order in
+/// which they first come.
+fn versions(series: &Series) -> (Vec<&str>, Vec<f64>) {
+    if !series.named {
+        return (series.labels.iter().collect(), series.values.clone());
+    }
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(series.values.len());
+    let mut labels: Vec<&str> = Vec::with_capacity(series.values.len());
+    let mut of_versions: Vec<Vec<f64>> = Vec::new();
+    let mut values: Vec<f64> = Vec::with_capacity(series.values.len());
+    for (label, &value) in series.labels.iter().zip(&series.values) {
+        match places.get(label) {
+            None => {
+                places.insert(label, labels.len());
+                labels.push(label);
+                values.push(value);
+            }
+            Some(&version) => {
+                // Most series have one sample a version and need no lists.
+                if of_versions.is_empty() {
+                    of_versions.resize(series.values.len(), Vec::new());
+                }
+                let samples = &mut of_versions[version];
+                if samples.is_empty() {
+                    samples.push(values[version]);
+                }
+                samples.push(value);
+            }
+        }
+    }
+    for (value, samples) in values.iter_mut().zip(of_versions) {
+        if let Ok(samples) = Samples::new(samples) {
+            *value = version_value(&samples);
+        }
+    }
+    (labels, values)
+}

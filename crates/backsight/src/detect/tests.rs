@@ -1,0 +1,183 @@
+use backsight_stats::{
+    Better, Random,
+    changes::Search,
+    simulate::{Noise, steps},
+};
+
+use super::{
+    discovery::{self, FalseShare},
+    input::Series,
+    json, markdown, picture,
+    search::Shard,
+    story::{self, Direction, Story},
+    text::{self, Report},
+};
+
+fn series(values: Vec<f64>) -> Series {
+    Series {
+        metric: "time".to_owned(),
+        labels: (0..values.len()).map(|i| format!("v{i}")).collect(),
+        named: true,
+        values,
+        ..Series::default()
+    }
+}
+
+fn stepped(size: f64, seed: u64) -> Series {
+    let levels = [(60, 100.0), (60, 100.0 + size)];
+    series(steps(&levels, Noise::Gauss, &mut Random::seeded(seed)))
+}
+
+fn told(series: Series) -> Story {
+    story::of(series, &Search::default(), true)
+}
+
+fn report(stories: &[Story]) -> Report<'_> {
+    Report {
+        source: "t.csv".to_owned(),
+        guessed_label: None,
+        stories,
+        series: stories.len(),
+        false_percent: Some(5.0),
+        confidence: 95.0,
+    }
+}
+
+#[test]
+fn a_step_is_told_between_its_versions_with_size_and_direction() {
+    let mut one = stepped(10.0, 1);
+    one.better = Some(Better::Lower);
+    let story = told(one);
+    let change = &story.changes[0];
+    assert_eq!(
+        (story.changes.len(), &change.between.at.label[..]),
+        (1, "v60")
+    );
+    let after = change.between.after.as_ref().unwrap();
+    assert!(after.index < 60 && change.between.until.index >= 60);
+    let (percent, interval) = change.percent().unwrap();
+    assert!((percent - 10.0).abs() < 1.0 && interval.low < percent && percent < interval.high);
+    assert_eq!(change.direction(story.better), Direction::Worse);
+    assert_eq!(change.direction(Some(Better::Higher)), Direction::Better);
+    assert_eq!(change.direction(None), Direction::Up);
+    let said = text::render(&report(&[story]));
+    assert!(
+        said.contains("`v60`") && said.contains("worse") && said.contains('█'),
+        "{said}"
+    );
+}
+
+#[test]
+fn samples_of_one_version_are_one_point_wherever_they_stand() {
+    let mut one = stepped(5.0, 2);
+    let again: Vec<(String, f64)> = one
+        .labels
+        .iter()
+        .map(str::to_owned)
+        .zip(one.values.clone())
+        .collect();
+    for (label, value) in again {
+        one.labels.push(&label);
+        one.values.push(value + 1.0);
+    }
+    let story = told(one);
+    assert_eq!((story.versions, story.samples), (120, 240));
+    assert_eq!(story.changes.len(), 1);
+    assert!(story.changes[0].between.at.index.abs_diff(60) <= 1);
+}
+
+#[test]
+fn nothing_one_value_and_equal_ones_are_told_without_a_number_that_is_none() {
+    for values in [vec![], vec![1.0], vec![0.0; 50], vec![5.0; 7]] {
+        let story = told(series(values));
+        let all = [story];
+        for page in [
+            text::render(&report(&all)),
+            markdown::render(&report(&all)),
+            json::render(&report(&all)),
+        ] {
+            assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+        }
+        assert!(all[0].changes.is_empty());
+    }
+}
+
+#[test]
+fn a_change_that_chance_gives_somewhere_among_so_many_is_not_believed() {
+    let mut stories = vec![told(stepped(20.0, 3)), told(stepped(1.0, 5))];
+    stories[1].changes = stories[0].changes.clone();
+    stories[1].changes[0].change.p = 0.01;
+    let quiet = vec![1.0; 998];
+    discovery::adjust(&mut stories, &quiet, FalseShare(0.05));
+    assert!(stories[0].changes[0].believed && !stories[1].changes[0].believed);
+    assert!(stories[1].changes[0].adjusted.unwrap() > 0.05);
+    let mut alone = vec![stories.remove(1)];
+    alone[0].changes[0].believed = true;
+    discovery::adjust(&mut alone, &[], FalseShare(0.05));
+    assert!(alone[0].changes[0].believed);
+}
+
+#[test]
+fn a_part_is_one_of_as_many_as_there_are() {
+    assert_eq!("2/8".parse(), Ok(Shard { index: 1, of: 8 }));
+    for wrong in ["0/8", "9/8", "1", "1/", "x/2", "-1/2", "1/0"] {
+        assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn names_that_would_act_are_spelled_out() {
+    let mut one = stepped(10.0, 1);
+    one.keys = vec![("k".to_owned(), "a|b\u{1b}[31m\n<script>`x`".to_owned())];
+    one.labels = (0..120).map(|i| format!("v\u{202e}{i}\n")).collect();
+    let stories = [told(one)];
+    let said = text::render(&report(&stories));
+    assert!(
+        !said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("\\u{1b}"),
+        "{said}"
+    );
+    let page = markdown::render(&report(&stories));
+    assert!(
+        !page.contains("<script>") && page.contains("a\\|b"),
+        "{page}"
+    );
+    let svg = stories[0].svg.as_deref().unwrap();
+    assert!(
+        !svg.contains("<script>") && !svg.contains('\u{1b}') && svg.contains("&lt;script&gt;"),
+        "{svg}"
+    );
+}
+
+#[test]
+fn a_picture_has_points_levels_and_a_band() {
+    let story = told(stepped(10.0, 1));
+    let svg = story.svg.unwrap();
+    assert_eq!(svg.matches("h0").count(), 120);
+    assert_eq!(svg.matches("fill-opacity=\"0.25\"").count(), 1);
+    assert_eq!(svg.matches("stroke-width=\"1.5\"").count(), 2);
+    assert!(!svg.contains("NaN"));
+}
+
+#[test]
+fn bars_go_from_the_least_to_the_most() {
+    let rising: Vec<f64> = (0..8).map(f64::from).collect();
+    assert_eq!(picture::sparks(&rising), "▁▂▃▄▅▆▇█");
+    assert_eq!(picture::sparks(&[]), "");
+    assert_eq!(picture::sparks(&[2.0; 3]), "▄▄▄");
+    assert_eq!(picture::sparks(&vec![1.0; 1000]).chars().count(), 64);
+}
+
+#[test]
+fn many_series_are_a_table_of_those_that_changed() {
+    let mut stories: Vec<Story> = (0..20).map(|seed| told(stepped(20.0, seed))).collect();
+    for (i, story) in stories.iter_mut().enumerate() {
+        story.metric = format!("m{i}");
+    }
+    discovery::adjust(&mut stories, &[], FalseShare(0.05));
+    let said = text::render(&report(&stories));
+    assert!(
+        said.starts_with("20 series, t.csv: 20 changed (20 changes)."),
+        "{said}"
+    );
+    assert!(said.contains("SERIES") && said.contains("m19"), "{said}");
+}

@@ -1,0 +1,376 @@
+//! The verb: its arguments, what is kept while series are searched, and what is said at the end.
+
+use backsight_exchange::table::{self, Columns, Out, Reading};
+use backsight_stats::{Better, Confidence, changes::Search};
+use clap::ValueEnum;
+use miette::IntoDiagnostic as _;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use super::{
+    discovery::{self, FalseShare},
+    input::{Input, SeriesOf},
+    json, markdown,
+    rows::{self, Kept},
+    search::{Job, Shard},
+    story::{Direction, Story},
+    text::{self, Report},
+};
+use crate::{SOMETHING_FAILED, cli::Shared, files};
+
+/// Arguments of `detect`.
+#[derive(Debug, clap::Args)]
+pub struct Detect {
+    /// A table of numbers, `-` for standard input, or studies in the order of their versions; one study is searched trial
+    /// by trial
+    #[arg(required = true, value_name = "FILE|STUDY")]
+    inputs: Vec<String>,
+    /// Column with the numbers, by name or number; may be repeated. Else every column of numbers is a series
+    #[arg(long = "column", visible_alias = "value", value_name = "NAME")]
+    columns: Vec<String>,
+    /// Columns that name the series, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    series: Vec<String>,
+    /// Column that names the versions; rows with the same name are samples of one version
+    #[arg(long, value_name = "COLUMN")]
+    label: Option<String>,
+    /// Column to order the rows by, as numbers if all are, else as text; else they are in order
+    #[arg(long, value_name = "COLUMN")]
+    order: Option<String>,
+    /// The rows of each series stand together: hold one series at a time in memory
+    #[arg(long)]
+    sorted: bool,
+    /// What the input is; else as its name or its beginning says
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    from: Option<From>,
+    /// Whether the first line names the columns; else it does if no field of it is a number
+    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no)]
+    header: Option<bool>,
+    /// Which direction is good; else changes are up or down
+    #[arg(long, value_name = "lower|higher")]
+    better: Option<Better>,
+    /// How it is written
+    #[arg(long, value_enum, default_value_t = Written::Text)]
+    format: Written,
+    /// Write it to a file
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write a picture of each series with a change into this folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+    /// Confidence of the intervals, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = share)]
+    confidence: f64,
+    /// False changes to accept per 1000 versions that don't change
+    #[arg(long, value_name = "N", default_value = "0.18", value_parser = false_alarms)]
+    false_alarms: f64,
+    /// Over several series: share of the believed changes that may be false, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = share)]
+    false_share: f64,
+    /// Search a part of the series, such as 2/8; needs a format of rows. Join the parts' files with --join
+    #[arg(long, value_name = "I/N", conflicts_with = "join")]
+    shard: Option<Shard>,
+    /// Join the files that --shard has written, and say what is believed among all of their series
+    #[arg(long)]
+    join: bool,
+    /// Threads to search with; else one a processor
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    jobs: usize,
+    /// Exit with 1 if there is such a change
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "join")]
+    fail_on: Option<FailOn>,
+    /// With --fail-on: only if it may have happened within the last N versions
+    #[arg(long, value_name = "N", requires = "fail_on")]
+    last: Option<usize>,
+}
+
+/// Values of `--format`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Written {
+    /// For a person
+    Text,
+    /// A table for a pull request
+    Markdown,
+    /// Everything, in one document
+    Json,
+    /// A line a change
+    Csv,
+    /// A line a change, tabs between
+    Tsv,
+    /// A JSON object a change
+    JsonLines,
+    /// A row a change
+    Parquet,
+}
+
+impl Written {
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or(String::new(), |value| value.get_name().to_owned())
+    }
+
+    fn of_rows(self) -> Option<table::Format> {
+        match self {
+            Self::Text | Self::Markdown | Self::Json => None,
+            Self::Csv => Some(table::Format::Csv),
+            Self::Tsv => Some(table::Format::Tsv),
+            Self::JsonLines => Some(table::Format::JsonLines),
+            Self::Parquet => Some(table::Format::Parquet),
+        }
+    }
+}
+
+/// Values of `--from`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum From {
+    /// Fields between commas or semicolons; also one number a line
+    Csv,
+    /// Fields between tabs
+    Tsv,
+    /// An object or a number a line
+    JsonLines,
+    /// Apache Parquet
+    Parquet,
+}
+
+/// Values of `--fail-on`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Any change
+    Change,
+    /// A change for the worse; needs --better, or a study
+    Worse,
+}
+
+fn yes_or_no(word: &str) -> Result<bool, String> {
+    match word {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("expected yes or no".to_owned()),
+    }
+}
+
+fn share(percent: &str) -> Result<f64, String> {
+    let number: Option<f64> = percent.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| *number > 0.0 && *number < 100.0)
+        .ok_or_else(|| "expected a percentage between 0 and 100, such as 95".to_owned())
+}
+
+fn false_alarms(number: &str) -> Result<f64, String> {
+    let number: Option<f64> = number.parse().ok();
+    number
+        .filter(|number| *number > 0.0 && *number <= 100.0)
+        .ok_or_else(|| "expected a number above 0 and at most 100, such as 0.18".to_owned())
+}
+
+impl Detect {
+    /// Searches.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        if self.join {
+            return self.join_parts();
+        }
+        if self.shard.is_some() && self.format.of_rows().is_none() {
+            return Err(miette::miette!(
+                help = "say `--format parquet -o part.parquet` (or csv, tsv, json-lines), and join the files with `--join`",
+                "a part of the series is written as rows, and {} has none",
+                self.format.name()
+            ));
+        }
+        if self.fail_on.is_some() && self.format.of_rows().is_some() {
+            return Err(miette::miette!(
+                help = "ask with `--format text`, `markdown` or `json`",
+                "--fail-on is for reports, and {} is for rows",
+                self.format.name()
+            ));
+        }
+        let input = Input::of(&self.inputs)?;
+        let source = match &input {
+            Input::Table(source) => source.to_string(),
+            Input::Studies(names) => names.join(", "),
+        };
+        let series = input.series(self.reading(), &self.columns(), self.better, shared)?;
+        match self.format.of_rows() {
+            Some(format) => self.as_rows(series, format),
+            None => self.as_report(series, source),
+        }
+    }
+
+    fn reading(&self) -> Reading {
+        let format = self.from.map(|from| match from {
+            From::Csv => table::Format::Csv,
+            From::Tsv => table::Format::Tsv,
+            From::JsonLines => table::Format::JsonLines,
+            From::Parquet => table::Format::Parquet,
+        });
+        Reading {
+            format,
+            header: self.header,
+        }
+    }
+
+    fn columns(&self) -> Columns {
+        Columns {
+            keys: self.series.clone(),
+            values: self.columns.clone(),
+            label: self.label.clone(),
+            order: self.order.clone(),
+            sorted: self.sorted,
+            ..Columns::default()
+        }
+    }
+
+    fn job(&self) -> Job {
+        Job {
+            search: Search {
+                false_per_point: self.false_alarms / 1000.0,
+                confidence: Confidence::new(self.confidence / 100.0).unwrap_or_default(),
+            },
+            shard: self.shard.unwrap_or(Shard::WHOLE),
+            threads: self.jobs,
+            with_svg: self.svg.is_some(),
+        }
+    }
+
+    fn false_share(&self) -> FalseShare {
+        FalseShare(self.false_share / 100.0)
+    }
+
+    /// A row a change: nothing but p-values is held.
+    fn as_rows(&self, series: SeriesOf, format: table::Format) -> miette::Result<ExitCode> {
+        let out = Out::to(self.output.as_deref()).into_diagnostic()?;
+        let mut kept = Kept::new(&series.keys(), self.confidence / 100.0)?;
+        let mut pictures = Pictures::new(self.svg.as_deref())?;
+        let mut count = 0;
+        self.job().run(series, |mut story| {
+            count += 1;
+            pictures.put(&mut story)?;
+            kept.tell(&story)
+        })?;
+        // A part can't know what is believed among all; one series needs no such doubt.
+        let share = match (self.shard, count) {
+            (Some(_), _) => None,
+            (None, 0 | 1) => Some(FalseShare(1.0)),
+            (None, _) => Some(self.false_share()),
+        };
+        let counted = kept.put(out, format, share)?;
+        if self.output.is_some() && share.is_some() {
+            counted.say();
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn as_report(&self, series: SeriesOf, source: String) -> miette::Result<ExitCode> {
+        let guessed_label = series.guessed_label().map(str::to_owned);
+        let keep_all = self.format == Written::Json;
+        let mut pictures = Pictures::new(self.svg.as_deref())?;
+        let (mut stories, mut others, mut count) = (Vec::new(), Vec::new(), 0);
+        self.job().run(series, |mut story| {
+            count += 1;
+            pictures.put(&mut story)?;
+            // Quiet series are no more than a number, unless they are all.
+            if keep_all || story.has_news() || count == 1 {
+                stories.push(story);
+            } else {
+                others.extend(story.tests());
+            }
+            Ok(())
+        })?;
+        discovery::adjust(&mut stories, &others, self.false_share());
+        let report = Report {
+            source,
+            guessed_label,
+            stories: &stories,
+            series: count,
+            false_percent: Some(self.false_share),
+            confidence: self.confidence,
+        };
+        let text = match self.format {
+            Written::Json => json::render(&report),
+            Written::Markdown => markdown::render(&report),
+            _ => text::render(&report),
+        };
+        match &self.output {
+            Some(path) => files::write_whole(path, &text)?,
+            None => files::print(&text)?,
+        }
+        if stories.iter().any(|story| self.fails(story)) {
+            Ok(ExitCode::from(SOMETHING_FAILED))
+        } else {
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+
+    fn join_parts(&self) -> miette::Result<ExitCode> {
+        let format = self.format.of_rows().ok_or_else(|| {
+            miette::miette!(
+                help = "say `--format parquet -o all.parquet` (or csv, tsv, json-lines)",
+                "parts are joined as rows, and {} has none",
+                self.format.name()
+            )
+        })?;
+        let parts: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
+        let out = Out::to(self.output.as_deref()).into_diagnostic()?;
+        let counted = rows::join(&parts, out, format, Some(self.false_share()))?;
+        counted.say();
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Whether the story has a change that `--fail-on` asks for.
+    fn fails(&self, story: &Story) -> bool {
+        let Some(fail_on) = self.fail_on else {
+            return false;
+        };
+        let since = story
+            .versions
+            .saturating_sub(self.last.unwrap_or(story.versions));
+        story.believed().any(|told| {
+            let asked =
+                fail_on == FailOn::Change || told.direction(story.better) == Direction::Worse;
+            asked && told.between.until.index >= since
+        })
+    }
+}
+
+/// The folder that pictures go to, if they are wanted.
+struct Pictures<'a> {
+    folder: Option<&'a Path>,
+    drawn: usize,
+}
+
+impl<'a> Pictures<'a> {
+    fn new(folder: Option<&'a Path>) -> miette::Result<Self> {
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).into_diagnostic()?;
+        }
+        Ok(Self { folder, drawn: 0 })
+    }
+
+    /// Writes the story's picture if it has changes, and takes it out of the story.
+    fn put(&mut self, story: &mut Story) -> miette::Result<()> {
+        let svg = story.svg.take();
+        let (Some(folder), Some(svg)) = (self.folder, svg) else {
+            return Ok(());
+        };
+        if !story.has_news() {
+            return Ok(());
+        }
+        self.drawn += 1;
+        // The number keeps apart names that differ only in what can't be in a file's name.
+        let name = format!("{:04}-{}.svg", self.drawn, in_file_name(&story.name()));
+        files::write_whole(&folder.join(name), &svg)
+    }
+}
+
+fn in_file_name(name: &str) -> String {
+    let safe = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '-' {
+            c
+        } else {
+            '_'
+        }
+    };
+    name.chars().take(60).map(safe).collect()
+}

@@ -1,0 +1,399 @@
+//! `detect`: change points of anybody's numbers, from files, from standard input, from studies.
+
+use serde_json::Value;
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+};
+
+use crate::place::Place;
+
+/// A number that looks like noise, between −1 and 1, the same in every run.
+fn noise(i: usize) -> f64 {
+    let mut x = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x ^= x >> 29;
+    x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x ^= x >> 32;
+    (x >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// A series that is 10 more from its 60th version on, if it steps.
+fn value(series: usize, version: usize, steps: bool) -> f64 {
+    let level = if steps && version >= 60 { 110.0 } else { 100.0 };
+    level + noise(series * 1000 + version)
+}
+
+/// A long table of this many series, of which every fifth steps; in the order of versions.
+fn long(series: usize) -> String {
+    let mut text = "bench,commit,ms\n".to_owned();
+    for version in 0..100 {
+        for one in 0..series {
+            let value = value(one, version, one % 5 == 0);
+            text.push_str(&format!("b{one},c{version},{value}\n"));
+        }
+    }
+    text
+}
+
+fn json(place: &Place, arguments: &[&str]) -> Value {
+    let mut all = vec!["detect"];
+    all.extend(arguments);
+    all.extend(["--format", "json"]);
+    serde_json::from_str(&place.prints_of(&all)).unwrap()
+}
+
+/// Asserts that there is one change, at the 60th version, 10% up.
+fn assert_steps(series: &Value) {
+    let changes = series["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{series:#}");
+    let change = &changes[0];
+    assert_eq!(change["between"]["at"]["number"], 61, "{change:#}");
+    assert_eq!(change["believed"], true);
+    assert!(
+        (change["percent"].as_f64().unwrap() - 10.0).abs() < 1.0,
+        "{change:#}"
+    );
+    let interval = change["percent_interval"].as_array().unwrap();
+    assert!(interval[0].as_f64() < change["percent"].as_f64());
+    assert!(change["percent"].as_f64() < interval[1].as_f64());
+}
+
+#[test]
+fn a_step_is_found_in_every_kind_of_table() {
+    let place = Place::new();
+    let values: Vec<f64> = (0..100).map(|version| value(0, version, true)).collect();
+    let lines = |line: &dyn Fn(usize, f64) -> String| -> String {
+        values
+            .iter()
+            .enumerate()
+            .map(|(i, &x)| line(i, x) + "\n")
+            .collect()
+    };
+    place.write("plain.txt", lines(&|_, x| format!("{x}")));
+    place.write(
+        "history.csv",
+        format!("commit,ms\n{}", lines(&|i, x| format!("c{i},{x}"))),
+    );
+    place.write(
+        "history.tsv",
+        format!("commit\tms\n{}", lines(&|i, x| format!("c{i}\t{x}"))),
+    );
+    place.write(
+        "history.jsonl",
+        lines(&|i, x| format!("{{\"commit\":\"c{i}\",\"ms\":{x}}}")),
+    );
+    place.write("bare.jsonl", lines(&|_, x| format!("{x}")));
+    for file in [
+        "plain.txt",
+        "history.csv",
+        "history.tsv",
+        "history.jsonl",
+        "bare.jsonl",
+    ] {
+        let found = json(&place, &[file]);
+        assert_eq!(found["series"].as_array().unwrap().len(), 1, "{file}");
+        assert_steps(&found["series"][0]);
+    }
+    let found = json(&place, &["history.csv", "--better", "lower"]);
+    let change = &found["series"][0]["changes"][0];
+    assert_eq!(change["between"]["at"]["version"], "c60");
+    assert_eq!(change["direction"], "worse");
+    let text = place.prints_of(&["detect", "history.csv", "--better", "higher"]);
+    for part in ["ms: 100 versions", "`c60`", "better", "column `commit`"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    let markdown = place.prints_of(&["detect", "history.csv", "--format", "markdown"]);
+    assert!(
+        markdown.lines().any(|line| line.starts_with("| ms |")),
+        "{markdown}"
+    );
+}
+
+#[test]
+fn standard_input_is_searched_too() {
+    let place = Place::new();
+    let mut child = place
+        .put(
+            Command::new(env!("CARGO_BIN_EXE_backsight")),
+            &["detect", "-", "--format", "json"],
+        )
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for version in 0..100 {
+        writeln!(input, "{}", value(0, version, true)).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_steps(&found["series"][0]);
+}
+
+#[test]
+fn long_and_wide_tables_say_the_same() {
+    let place = Place::new();
+    place.write("long.csv", long(10));
+    let mut wide: String = "commit".to_owned();
+    (0..10).for_each(|one| wide.push_str(&format!(",b{one}")));
+    wide.push('\n');
+    for version in 0..100 {
+        wide.push_str(&format!("c{version}"));
+        (0..10).for_each(|one| wide.push_str(&format!(",{}", value(one, version, one % 5 == 0))));
+        wide.push('\n');
+    }
+    place.write("wide.csv", wide);
+    let long = json(
+        &place,
+        &["long.csv", "--series", "bench", "--label", "commit"],
+    );
+    let wide = json(&place, &["wide.csv"]);
+    for one in 0..10 {
+        let (a, b) = (&long["series"][one], &wide["series"][one]);
+        assert_eq!(a["changes"], b["changes"]);
+        assert_eq!(a["keys"]["bench"], b["metric"]);
+        if one % 5 == 0 {
+            assert_steps(a);
+        } else {
+            assert_eq!(a["changes"].as_array().unwrap().len(), 0, "{a:#}");
+        }
+    }
+    // Sorted, they are read one at a time, and the same is found.
+    let unsorted = place.read("long.csv");
+    let (header, rows) = unsorted.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    let name = |row: &&str| row[1..].split(',').next().unwrap().parse::<u32>().unwrap();
+    rows.sort_by_key(name);
+    place.write("sorted.csv", format!("{header}\n{}\n", rows.join("\n")));
+    let mut sorted = json(
+        &place,
+        &[
+            "sorted.csv",
+            "--series",
+            "bench",
+            "--label",
+            "commit",
+            "--sorted",
+        ],
+    );
+    sorted["source"] = long["source"].clone();
+    assert_eq!(sorted, long);
+    let wrong = place.ends(&[
+        "detect", "long.csv", "--series", "bench", "--label", "commit", "--sorted",
+    ]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["line 12", "sort the table"]);
+}
+
+#[test]
+fn parts_join_to_the_whole_and_parquet_says_what_csv_says() {
+    let place = Place::new();
+    place.write("long.csv", long(23));
+    let asked = [
+        "detect", "long.csv", "--series", "bench", "--label", "commit",
+    ];
+    let with = |more: &[&str]| {
+        let all: Vec<&str> = asked.iter().chain(more).copied().collect();
+        place.ends(&all).assert_code(0);
+    };
+    with(&["--format", "csv", "-o", "whole.csv"]);
+    with(&["--format", "parquet", "-o", "whole.parquet"]);
+    for part in ["1/3", "2/3", "3/3"] {
+        let file = format!("part-{}.parquet", &part[..1]);
+        with(&["--format", "parquet", "-o", &file, "--shard", part]);
+    }
+    let joined = place.prints_of(&[
+        "detect",
+        "--join",
+        "part-1.parquet",
+        "part-2.parquet",
+        "part-3.parquet",
+        "--format",
+        "csv",
+    ]);
+    let lines = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let whole = place.read("whole.csv");
+    assert_eq!(lines(&joined), lines(&whole));
+    assert_eq!(whole.lines().count(), 24, "a row a series: {whole}");
+    assert_eq!(
+        whole
+            .lines()
+            .filter(|line| line.contains(",level,") && line.contains(",yes,"))
+            .count(),
+        5
+    );
+    let of_parquet = place.prints_of(&["detect", "--join", "whole.parquet", "--format", "csv"]);
+    assert_eq!(of_parquet, whole);
+    // The table of changes is a table of numbers like any other.
+    let again = json(&place, &["whole.parquet", "--column", "noise"]);
+    assert_eq!(again["series"][0]["versions"], 23);
+    let wrong = place.ends(&["detect", "long.csv", "--series", "bench", "--shard", "1/2"]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["--join", "parquet"]);
+    let wrong = place.ends(&["detect", "whole.parquet", "--column", "speed"]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["no column `speed`", "`noise`"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_table_is_said_with_its_line() {
+    let place = Place::new();
+    place.write("seven.csv", "a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n1,2,3\n1,2\n");
+    place.write("nan.csv", "a\n1\nNaN\n");
+    place.write("empty.csv", "");
+    place.write("header.csv", "a,b\n");
+    place.write("binary.csv", b"a\n\xff\n");
+    place.write("no.parquet", "PAR1");
+    for (file, parts) in [
+        ("seven.csv", &["line 7", "3 fields"][..]),
+        ("nan.csv", &["line 3", "column `a`", "leave the cell empty"]),
+        ("empty.csv", &["empty"]),
+        ("header.csv", &["empty"]),
+        ("binary.csv", &["line 2", "UTF-8"]),
+        ("no.parquet", &["Parquet"]),
+        ("nowhere.csv", &["neither a file nor a study"]),
+    ] {
+        for format in ["text", "csv", "parquet"] {
+            let wrong = place.ends(&["detect", file, "--format", format, "-o", "out"]);
+            wrong.assert_code(2);
+            wrong.assert_says(parts);
+            assert!(
+                !place.path("out").exists(),
+                "half a file of {file} is there"
+            );
+        }
+    }
+}
+
+#[test]
+fn little_and_nothing_is_told_as_such() {
+    let place = Place::new();
+    place.write("one.txt", "42\n");
+    place.write("equal.txt", "5\n".repeat(100));
+    place.write("zero.txt", "0\n".repeat(100));
+    place.write(
+        "missing.csv",
+        format!(
+            "v,x\n{}",
+            (0..40)
+                .map(|i| format!("v{i},{}\n", if i % 4 == 0 { "" } else { "3" }))
+                .collect::<String>()
+        ),
+    );
+    place.write("none.csv", "v,x\na,\nb,NA\n");
+    for (file, parts) in [
+        ("one.txt", &["1 version", "Fewer than 8"][..]),
+        ("equal.txt", &["100 versions", "No change"]),
+        ("zero.txt", &["100 versions", "No change"]),
+        ("missing.csv", &["30 versions", "10 missing", "No change"]),
+        ("none.csv", &["2 missing", "Nothing was measured"]),
+    ] {
+        let text = place.prints_of(&["detect", file]);
+        for part in parts {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+        assert!(!text.contains("NaN"), "{text}");
+        place
+            .ends(&["detect", file, "--format", "parquet", "-o", "out.parquet"])
+            .assert_code(0);
+    }
+}
+
+#[test]
+fn a_job_can_fail_on_a_recent_change_for_the_worse() {
+    let place = Place::new();
+    let text: String = (0..100)
+        .map(|version| format!("{}\n", value(0, version, true)))
+        .collect();
+    place.write("times.txt", text);
+    let ends = |arguments: &[&str], code| {
+        let mut all = vec!["detect", "times.txt"];
+        all.extend(arguments);
+        place.ends(&all).assert_code(code);
+    };
+    ends(&[], 0);
+    ends(&["--fail-on", "change"], 1);
+    ends(&["--fail-on", "worse", "--better", "lower"], 1);
+    ends(&["--fail-on", "worse", "--better", "higher"], 0);
+    ends(&["--fail-on", "change", "--last", "10"], 0);
+    ends(&["--fail-on", "change", "--last", "50"], 1);
+    ends(&["--fail-on", "change", "--format", "csv"], 2);
+    ends(&["--last", "50"], 2);
+}
+
+#[test]
+fn names_of_others_act_on_nothing() {
+    let place = Place::new();
+    let name = "\u{1b}[2J<b>../../x|y";
+    let rows: String = (0..100)
+        .map(|version| format!("\"{name}\",\"v\n{version}\",{}\n", value(0, version, true)))
+        .collect();
+    place.write("hostile.csv", format!("series,p,ms\n{rows}"));
+    let asked = [
+        "detect",
+        "hostile.csv",
+        "--series",
+        "series",
+        "--label",
+        "p",
+        "--svg",
+        "pictures",
+    ];
+    let text = place.prints_of(&asked);
+    assert!(
+        !text.contains('\u{1b}') && text.contains("\\u{1b}"),
+        "{text}"
+    );
+    let pictures: Vec<_> = std::fs::read_dir(place.path("pictures")).unwrap().collect();
+    assert_eq!(pictures.len(), 1);
+    let svg = std::fs::read_to_string(pictures[0].as_ref().unwrap().path()).unwrap();
+    assert!(
+        svg.starts_with("<svg") && !svg.contains("<b>") && !svg.contains('\u{1b}'),
+        "{svg}"
+    );
+    // A key column with the name of one of ours stays apart from it.
+    let rows = place.prints_of(&[
+        "detect",
+        "hostile.csv",
+        "--series",
+        "series,p",
+        "--format",
+        "csv",
+    ]);
+    assert!(rows.starts_with("series,series_p,metric,"), "{rows}");
+}
+
+#[test]
+fn studies_are_versions_and_one_study_is_searched_trial_by_trial() {
+    let place = Place::new();
+    place.prints("counts", "echo x >> @/calls; wc -l < @/calls");
+    place.plan("use = [\"counts\"]\nrounds = 9\n");
+    place.write("calls", "");
+    place
+        .ends(&["run", "plan.toml", "--name", "drifts", "--quiet"])
+        .assert_code(0);
+    let within = json(&place, &["drifts"]);
+    let series = &within["series"][0];
+    assert_eq!(series["versions"], 9, "{within:#}");
+    assert_eq!(
+        (&series["metric"], &series["unit"], &series["better"]),
+        (&"value".into(), &"s".into(), &"lower".into())
+    );
+    assert_eq!(series["keys"]["cell"], "counts");
+    assert_eq!(series["last"]["version"], "trial 9");
+    place
+        .ends(&["run", "plan.toml", "--name", "later", "--quiet"])
+        .assert_code(0);
+    let over = json(&place, &["drifts", "later"]);
+    assert_eq!(over["series"][0]["versions"], 2);
+    assert_eq!(over["series"][0]["last"]["version"], "later");
+    let wrong = place.ends(&["detect", "drifts", "nowhere"]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["`nowhere` is neither a file nor a study"]);
+}

@@ -3,7 +3,7 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo test build check unit browser bench clean setup-build setup-demo setup-test
+.PHONY: demo test build check unit browser quality bench clean setup-build setup-demo setup-test setup-bench
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -26,10 +26,13 @@ unit:                       ## unit, property and end-to-end tests
 browser:                    ## the pages in a real browser
 	tests/browser/run
 
-bench: setup-test           ## our figures beside the peers', measured here and now
-	cargo bench --locked --target $(TARGET) -p backsight --bench figures
+quality: setup-build        ## how often the statistics are right, on data whose truth is known: writes docs/quality.md
+	scripts/quality
 
-setup-build setup-demo setup-test:
+bench: setup-bench          ## our figures beside the peers', measured here and now
+	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench peers
+
+setup-build setup-demo setup-test setup-bench:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

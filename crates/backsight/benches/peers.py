@@ -2,6 +2,8 @@
 
     METHOD FILE     FILE has one number a line; METHOD is a key of METHODS
     many-METHOD FILE    FILE has a series a line
+
+`peers.py quality DIR` prints how often they are right, for docs/quality.md, on series that the stats' example has written.
 """
 
 import math
@@ -63,7 +65,33 @@ def run(method, path):
     return time.perf_counter_ns() - begin, len(found)
 
 
-if len(sys.argv) == 3:
+def quality(folder):
+    tools = {
+        "otava, defaults": otava,
+        "ruptures, Binseg": binseg,
+        "ruptures, KernelCPD": kernel,
+    }
+    print("| noise | " + " | ".join(tools) + " |")
+    print("|---|" + "---|" * len(tools))
+    with open(f"{folder}/names", encoding="utf-8") as names:
+        rows = names.read().splitlines()
+    for i, row in enumerate(rows):
+        cells = []
+        for search in tools.values():
+            flat = numpy.loadtxt(f"{folder}/{i}-flat")
+            wrong = sum(len(search(signal)) for signal in flat)
+            shares = []
+            for size in (1, 2):
+                stepped = numpy.loadtxt(f"{folder}/{i}-{size}")
+                hits = sum(any(abs(at - 100) <= 5 for at in search(signal)) for signal in stepped)
+                shares.append(f"{hits / len(stepped):.2f}")
+            cells.append(f"{1000 * wrong / flat.size:.2f}; {'/'.join(shares)}")
+        print(f"| {row} | " + " | ".join(cells) + " |", flush=True)
+
+
+if sys.argv[1:2] == ["quality"]:
+    quality(sys.argv[2])
+elif len(sys.argv) == 3:
     # The whole process: a CSV with a header is read and searched.
     print(METHODS[sys.argv[1]](numpy.loadtxt(sys.argv[2], delimiter=",", skiprows=1, usecols=1)))
 else:

@@ -4,7 +4,7 @@
 //! Refuses columns that repeat within a row, and binary ones.
 
 use parquet::{
-    basic::{ConvertedType, LogicalType, Type},
+    basic::{ConvertedType, LogicalType, TimeUnit, Type},
     column::reader::{ColumnReader, ColumnReaderImpl},
     data_type::{ByteArrayType, DataType},
     errors::ParquetError,
@@ -62,6 +62,10 @@ enum Reading {
     Unsigned,
     /// A decimal: to be divided by this.
     Over(f64),
+    /// An instant, in units of so many nanoseconds since 1970.
+    Instant(i64),
+    /// A date, in days since 1970.
+    Date,
 }
 
 enum Values {
@@ -73,11 +77,7 @@ enum Values {
 
 impl ParquetRows {
     pub fn open(file: File, place: String) -> Result<Table, TableError> {
-        let fault = |error: ParquetError| TableError::Parquet {
-            place: place.clone(),
-            error: error.to_string(),
-        };
-        let file = SerializedFileReader::new(file).map_err(fault)?;
+        let file = SerializedFileReader::new(file).map_err(|error| fault(&place, &error))?;
         let schema = file.metadata().file_metadata().schema_descr();
         let leaves: Vec<usize> = (0..schema.num_columns())
             .filter(|&i| schema.column(i).max_rep_level() == 0)
@@ -159,10 +159,7 @@ impl ParquetRows {
 
     /// Decodes the next batch of rows; false if there is none. A batch may be empty.
     fn decode(&mut self) -> Result<bool, TableError> {
-        let fault = |error: ParquetError| TableError::Parquet {
-            place: self.place.clone(),
-            error: error.to_string(),
-        };
+        let fault = |error| fault(&self.place, &error);
         if self.left == 0 {
             if self.group == self.file.metadata().num_row_groups() {
                 self.batch = 0;
@@ -192,10 +189,21 @@ impl ParquetRows {
     }
 }
 
+fn fault(place: &str, error: &ParquetError) -> TableError {
+    let mut text = error.to_string();
+    if text.contains("Disabled feature") {
+        text.push_str(": write the file uncompressed, or compressed with snappy or zstd");
+    }
+    TableError::Parquet {
+        place: place.to_owned(),
+        error: text,
+    }
+}
+
 fn holds(leaf: &ColumnDescriptor) -> Holds {
     match leaf.physical_type() {
         Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE => match leaf.logical_type_ref() {
-            Some(LogicalType::Timestamp { .. } | LogicalType::Date | LogicalType::Time { .. }) => {
+            Some(LogicalType::Timestamp(_) | LogicalType::Date | LogicalType::Time(_)) => {
                 Holds::Text
             }
             _ => Holds::Numbers,
@@ -205,7 +213,21 @@ fn holds(leaf: &ColumnDescriptor) -> Holds {
 }
 
 fn reading(leaf: &ColumnDescriptor) -> Reading {
+    match leaf.logical_type_ref() {
+        Some(LogicalType::Timestamp(timestamp)) => {
+            return Reading::Instant(match timestamp.unit {
+                TimeUnit::MILLIS => 1_000_000,
+                TimeUnit::MICROS => 1_000,
+                TimeUnit::NANOS => 1,
+            });
+        }
+        Some(LogicalType::Date) => return Reading::Date,
+        _ => {}
+    }
     match leaf.converted_type() {
+        ConvertedType::TIMESTAMP_MILLIS => Reading::Instant(1_000_000),
+        ConvertedType::TIMESTAMP_MICROS => Reading::Instant(1_000),
+        ConvertedType::DATE => Reading::Date,
         ConvertedType::UINT_8
         | ConvertedType::UINT_16
         | ConvertedType::UINT_32
@@ -292,8 +314,29 @@ fn integers(values: Vec<i64>, reading: Reading) -> Values {
                 .map(|x| x.cast_unsigned() as f64)
                 .collect(),
         ),
+        Reading::Instant(_) | Reading::Date => {
+            let (mut text, mut ends) = (String::new(), Vec::with_capacity(values.len()));
+            for value in values {
+                text.push_str(&moment(value, reading).unwrap_or_else(|| value.to_string()));
+                ends.push(text.len());
+            }
+            Values::Texts { text, ends }
+        }
         _ => Values::Integers(values),
     }
+}
+
+/// An instant or a date as ISO 8601 has it, which sorts as text; none if it is beyond the calendar.
+fn moment(value: i64, reading: Reading) -> Option<String> {
+    let nanoseconds = match reading {
+        Reading::Instant(unit) => i128::from(value) * i128::from(unit),
+        _ => i128::from(value) * 86_400_000_000_000,
+    };
+    let instant = jiff::Timestamp::from_nanosecond(nanoseconds).ok()?;
+    Some(match reading {
+        Reading::Date => instant.strftime("%Y-%m-%d").to_string(),
+        _ => instant.to_string(),
+    })
 }
 
 /// Reads the values of `rows` rows, and which rows have one.

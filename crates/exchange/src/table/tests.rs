@@ -394,6 +394,77 @@ fn a_parquet_says_which_columns_it_has_and_a_damaged_one_that_it_is_damaged() {
     ));
 }
 
+#[test]
+fn columns_of_others_are_read_as_what_they_are() {
+    use parquet::{
+        data_type::{DoubleType, Int32Type, Int64Type},
+        file::{properties::WriterProperties, writer::SerializedFileWriter},
+        schema::parser::parse_message_type,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let schema = "message t { required int64 at (TIMESTAMP_MILLIS); required int32 day (DATE);
+        required int32 price (DECIMAL(9, 2)); required int64 big (UINT_64);
+        optional group deep { optional double x; } repeated double many; }";
+    let schema = std::sync::Arc::new(parse_message_type(schema).unwrap());
+    let properties = std::sync::Arc::new(WriterProperties::builder().build());
+    let file = File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column
+        .typed::<Int64Type>()
+        .write_batch(&[0, 86_400_000], None, None)
+        .unwrap();
+    column.close().unwrap();
+    let mut short = |values: &[i32]| {
+        let mut column = group.next_column().unwrap().unwrap();
+        column
+            .typed::<Int32Type>()
+            .write_batch(values, None, None)
+            .unwrap();
+        column.close().unwrap();
+    };
+    short(&[0, 365]);
+    short(&[1234, -5]);
+    let mut column = group.next_column().unwrap().unwrap();
+    column
+        .typed::<Int64Type>()
+        .write_batch(&[-1, 7], None, None)
+        .unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column
+        .typed::<DoubleType>()
+        .write_batch(&[2.5], Some(&[2, 1]), None)
+        .unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column
+        .typed::<DoubleType>()
+        .write_batch(&[1.0, 2.0], Some(&[1, 1, 0]), Some(&[0, 1, 0]))
+        .unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+
+    let table = Table::open(&Source::Path(path), Reading::default()).unwrap();
+    assert_eq!(table.columns(), ["at", "day", "price", "big", "deep.x"]);
+    let mut rows = table.rows(&[0, 1, 2, 3, 4]).unwrap();
+    assert!(rows.advance().unwrap());
+    assert_eq!(rows.field(0), Field::Text("1970-01-01T00:00:00Z"));
+    assert_eq!(rows.field(1), Field::Text("1970-01-01"));
+    assert_eq!(rows.number(2).unwrap(), Some(12.34));
+    assert_eq!(rows.number(3).unwrap(), Some(u64::MAX as f64));
+    assert_eq!(rows.number(4).unwrap(), Some(2.5));
+    assert!(rows.advance().unwrap());
+    assert_eq!(rows.field(0), Field::Text("1970-01-02T00:00:00Z"));
+    assert_eq!(rows.field(1), Field::Text("1971-01-01"));
+    assert_eq!(rows.number(2).unwrap(), Some(-0.05));
+    assert_eq!(rows.number(4).unwrap(), None);
+    assert!(!rows.advance().unwrap());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
     #[test]

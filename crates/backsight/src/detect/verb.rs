@@ -76,8 +76,8 @@ pub struct Detect {
     #[arg(long)]
     join: bool,
     /// Threads to search with; else one a processor
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-    jobs: usize,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
     /// Exit with 1 if there is such a change
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "join")]
     fail_on: Option<FailOn>,
@@ -229,7 +229,7 @@ impl Detect {
                 confidence: Confidence::new(self.confidence / 100.0).unwrap_or_default(),
             },
             shard: self.shard.unwrap_or(Shard::WHOLE),
-            threads: self.jobs,
+            threads: self.jobs.map_or(0, usize::from),
             with_svg: self.svg.is_some(),
         }
     }

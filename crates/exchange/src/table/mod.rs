@@ -122,9 +122,15 @@ impl Field<'_> {
             Self::Missing => return Ok(None),
             Self::Number(number) => *number,
             Self::Integer(number) => *number as f64,
-            Self::Text(text) => text
-                .parse()
-                .map_err(|_| format!("`{}` is no number", shortened(text)))?,
+            Self::Text(text) => text.parse().map_err(|_| {
+                let comma = text.contains(',') && text.replace(',', ".").parse::<f64>().is_ok();
+                let hint = if comma {
+                    ": decimals stand after a point"
+                } else {
+                    ""
+                };
+                format!("`{}` is no number{hint}", shortened(text))
+            })?,
         };
         if number.is_finite() {
             Ok(Some(number))

@@ -114,6 +114,21 @@ fn a_broken_line_is_named() {
 }
 
 #[test]
+fn a_decimal_comma_is_told_what_to_be() {
+    let said = fault(
+        "a;b\n1,5;2\n",
+        &Columns {
+            values: vec!["a".into()],
+            ..Columns::default()
+        },
+    );
+    assert!(
+        said.ends_with("`1,5` is no number: decimals stand after a point"),
+        "{said}"
+    );
+}
+
+#[test]
 fn nan_and_infinities_are_refused_with_their_place() {
     for bad in ["NaN", "inf", "-Infinity", "1e999"] {
         let said = fault(&format!("x\n1\n{bad}\n"), &Columns::default());
@@ -364,6 +379,15 @@ fn a_file_that_is_not_finished_is_not_there() {
     );
     drop(writer);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn what_is_no_file_is_written_into_and_not_replaced() {
+    let device = Path::new("/dev/null");
+    let mut writer = Writer::new(Out::to(Some(device)).unwrap(), Format::Csv, &WRITTEN).unwrap();
+    writer.row(&[Cell::Missing; 3]).unwrap();
+    writer.finish().unwrap();
+    assert!(!std::fs::metadata(device).unwrap().is_file());
 }
 
 #[test]

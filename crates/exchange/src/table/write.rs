@@ -59,8 +59,13 @@ pub enum Out {
     },
     /// Standard output.
     Stdout(BufWriter<std::io::Stdout>),
-    /// A file without a name, to be read again.
-    Nameless(BufWriter<File>),
+    /// What is no file, such as a pipe that has a name: it is written into as it is.
+    Device {
+        /// Its name.
+        path: PathBuf,
+        /// Open for writing.
+        file: BufWriter<File>,
+    },
 }
 
 impl Out {
@@ -72,6 +77,14 @@ impl Out {
         let Some(path) = path else {
             return Ok(Self::Stdout(BufWriter::new(std::io::stdout())));
         };
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let file = File::options().write(true).open(path);
+            let file = file.map_err(|error| unwritable(&path.display(), &error))?;
+            return Ok(Self::Device {
+                path: path.to_owned(),
+                file: BufWriter::new(file),
+            });
+        }
         let folder = path
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
@@ -94,38 +107,26 @@ impl Out {
 
     fn place(&self) -> String {
         match self {
-            Self::File { path, .. } => path.display().to_string(),
+            Self::File { path, .. } | Self::Device { path, .. } => path.display().to_string(),
             Self::Stdout(_) => "to standard output".to_owned(),
-            Self::Nameless(_) => "to a temporary file".to_owned(),
         }
     }
 
-    /// Makes it last: a file gets its name. Returns a nameless file for reading.
+    /// Makes it last: a file gets its name.
     ///
     /// # Errors
     /// The disk is full, or the like.
-    pub fn finish(self) -> Result<Option<File>, TableError> {
+    pub fn finish(mut self) -> Result<(), TableError> {
         let place = self.place();
         let fault = |error: std::io::Error| unwritable(&place, &error);
-        match self {
-            Self::File { path, file } => {
-                let file = file
-                    .into_inner()
-                    .map_err(|error| fault(error.into_error()))?;
-                file.persist(path).map_err(|error| fault(error.error))?;
-                Ok(None)
-            }
-            Self::Stdout(mut out) => {
-                out.flush().map_err(fault)?;
-                Ok(None)
-            }
-            Self::Nameless(file) => {
-                let file = file
-                    .into_inner()
-                    .map_err(|error| fault(error.into_error()))?;
-                Ok(Some(file))
-            }
+        self.flush().map_err(fault)?;
+        if let Self::File { path, file } = self {
+            let file = file
+                .into_inner()
+                .map_err(|error| fault(error.into_error()))?;
+            file.persist(path).map_err(|error| fault(error.error))?;
         }
+        Ok(())
     }
 }
 
@@ -133,17 +134,25 @@ impl Write for Out {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         match self {
             Self::File { file, .. } => file.write(bytes),
-            Self::Stdout(out) => out.write(bytes),
-            Self::Nameless(file) => file.write(bytes),
+            Self::Device { file, .. } => file.write(bytes),
+            Self::Stdout(out) => unless_gone(out.write(bytes), bytes.len()),
         }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         match self {
             Self::File { file, .. } => file.flush(),
-            Self::Stdout(out) => out.flush(),
-            Self::Nameless(file) => file.flush(),
+            Self::Device { file, .. } => file.flush(),
+            Self::Stdout(out) => unless_gone(out.flush(), ()),
         }
+    }
+}
+
+/// A reader that has seen enough (`| head`) is no fault.
+fn unless_gone<T>(result: std::io::Result<T>, instead: T) -> std::io::Result<T> {
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(instead),
+        result => result,
     }
 }
 
@@ -235,7 +244,7 @@ impl Writer {
     ///
     /// # Errors
     /// It can't be written; nothing is left of a file.
-    pub fn finish(self) -> Result<Option<File>, TableError> {
+    pub fn finish(self) -> Result<(), TableError> {
         let place = &self.place;
         let out = match self.form {
             Form::Delimited(writer) => writer

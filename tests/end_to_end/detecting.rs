@@ -328,6 +328,25 @@ fn a_job_can_fail_on_a_recent_change_for_the_worse() {
 }
 
 #[test]
+fn a_reader_that_has_seen_enough_is_no_fault() {
+    let place = Place::new();
+    place.write("long.csv", long(5));
+    for format in ["text", "csv", "json-lines", "parquet"] {
+        let asked = [
+            "detect", "long.csv", "--series", "bench", "--format", format,
+        ];
+        let mut command = place.command(&asked);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        assert!(child.wait().unwrap().success(), "{format}");
+    }
+}
+
+#[test]
 fn names_of_others_act_on_nothing() {
     let place = Place::new();
     let name = "\u{1b}[2J<b>../../x|y";

@@ -118,6 +118,30 @@ fn a_change_that_chance_gives_somewhere_among_so_many_is_not_believed() {
 }
 
 #[test]
+fn of_what_is_believed_among_many_series_little_is_false() {
+    let mut random = Random::seeded(7);
+    let mut stories: Vec<Story> = (0..400)
+        .map(|i| {
+            let size = if i < 20 { 3.0 } else { 0.0 };
+            told(series(steps(
+                &[(100, 0.0), (100, size)],
+                Noise::Gauss,
+                &mut random,
+            )))
+        })
+        .collect();
+    let alone: usize = stories[20..].iter().map(|story| story.changes.len()).sum();
+    assert!(
+        alone >= 3,
+        "chance shows a change in some of 380 series, each taken alone: {alone}"
+    );
+    discovery::adjust(&mut stories, &[], FalseShare(0.05));
+    let believed = |stories: &[Story]| stories.iter().map(|s| s.believed().count()).sum::<usize>();
+    let (right, wrong) = (believed(&stories[..20]), believed(&stories[20..]));
+    assert!(right >= 20 && wrong <= 2, "{right} right, {wrong} wrong");
+}
+
+#[test]
 fn a_part_is_one_of_as_many_as_there_are() {
     assert_eq!("2/8".parse(), Ok(Shard { index: 1, of: 8 }));
     for wrong in ["0/8", "9/8", "1", "1/", "x/2", "-1/2", "1/0"] {

@@ -3,7 +3,7 @@
 
 use backsight_stats::{
     Better, Interval, Samples,
-    changes::{Change, Epoch, Kind, Search, detect, version_value},
+    changes::{Change, Epoch, Findings, Kind, Search, detect, version_value},
 };
 use std::collections::HashMap;
 
@@ -152,28 +152,27 @@ impl Story {
 /// Searches a series.
 pub fn of(series: Series, search: &Search, with_svg: bool) -> Story {
     let (labels, values) = versions(&series);
-    let place = |index: usize| Place {
-        index,
-        label: labels.get(index).copied().unwrap_or_default().to_owned(),
-    };
-    let between = |at: usize, earliest: usize, latest: usize| Between {
-        after: earliest.checked_sub(1).map(place),
-        at: place(at),
-        until: place(latest),
-    };
+    let mut story = unsearched(&series, &labels, &values);
     // The only way to fail is that there is no value at all: every one of them is finite.
-    let found = detect(&values, search).ok();
-    let sparks = picture::sparks(&values);
-    let svg = found.as_ref().filter(|_| with_svg).map(|found| {
-        Picture {
+    let Ok(found) = detect(&values, search) else {
+        return story;
+    };
+    if with_svg {
+        let picture = Picture {
             title: series.name(),
             labels: &labels,
             values: &values,
-            findings: found,
-        }
-        .svg()
-    });
-    let mut story = Story {
+            findings: &found,
+        };
+        story.svg = Some(picture.svg());
+    }
+    tell(&mut story, found, &labels);
+    story
+}
+
+/// What is known of a series before it is searched.
+fn unsearched(series: &Series, labels: &[&str], values: &[f64]) -> Story {
+    Story {
         keys: series.keys.clone(),
         metric: series.metric.clone(),
         unit: series.unit.clone(),
@@ -188,17 +187,23 @@ pub fn of(series: Series, search: &Search, with_svg: bool) -> Story {
         kept: 0.0,
         noise: 0.0,
         least_found: None,
-        level: 0.0,
-        last: values.len().checked_sub(1).map(place),
-        sparks,
-        svg,
+        level: mean(values),
+        last: values.len().checked_sub(1).map(|last| place(last, labels)),
+        sparks: picture::sparks(values),
+        svg: None,
+    }
+}
+
+/// Adds what the search found.
+fn tell(story: &mut Story, found: Findings, labels: &[&str]) {
+    let between = |at: usize, earliest: usize, latest: usize| Between {
+        after: earliest.checked_sub(1).map(|after| place(after, labels)),
+        at: place(at, labels),
+        until: place(latest, labels),
     };
-    let Some(found) = found else { return story };
-    let last_change = found.changes.last();
-    story.level = match last_change {
-        Some(change) => change.after,
-        None => mean(&values),
-    };
+    if let Some(change) = found.changes.last() {
+        story.level = change.after;
+    }
     let changes = found.changes.into_iter().map(|change| Told {
         between: between(change.at, change.earliest, change.latest),
         change,
@@ -211,12 +216,19 @@ pub fn of(series: Series, search: &Search, with_svg: bool) -> Story {
         (epoch, between)
     });
     story.epochs = epochs.collect();
-    story.doubted = found.doubted.map(|doubted| (place(doubted.at), doubted.p));
+    let doubted = found.doubted;
+    story.doubted = doubted.map(|doubted| (place(doubted.at, labels), doubted.p));
     story.period = found.period;
     story.kept = found.kept;
     story.noise = found.noise;
     story.least_found = found.least_found;
-    story
+}
+
+fn place(index: usize, labels: &[&str]) -> Place {
+    Place {
+        index,
+        label: labels.get(index).copied().unwrap_or_default().to_owned(),
+    }
 }
 
 fn mean(values: &[f64]) -> f64 {

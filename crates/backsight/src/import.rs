@@ -17,7 +17,7 @@ use std::{
 use crate::{cli::Shared, files};
 
 /// The verb's name in the store.
-const VERB: &str = "import";
+pub const VERB: &str = "import";
 /// What the host is called where the files don't say it.
 const HOST: &str = "elsewhere";
 /// The role that the files stand under.

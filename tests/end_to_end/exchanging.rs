@@ -9,8 +9,8 @@ fn hyperfine(seconds: [f64; 4]) -> String {
 
 fn place() -> Place {
     let place = Place::new();
-    place.write("base.json", &hyperfine([1.5, 1.52, 1.49, 1.51]));
-    place.write("slow.json", &hyperfine([1.8, 1.82, 1.79, 1.81]));
+    place.write("base.json", hyperfine([1.5, 1.52, 1.49, 1.51]));
+    place.write("slow.json", hyperfine([1.8, 1.82, 1.79, 1.81]));
     place
 }
 

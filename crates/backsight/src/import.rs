@@ -84,6 +84,8 @@ impl Import {
             values: self.values,
             params: self.params,
         };
+        // Read before a store is made: what can't be imported leaves nothing at all.
+        let imported = import(&importer, &self.files, &choices)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             if let Ok(taken) = store.study(name.as_str()).await
@@ -96,7 +98,6 @@ impl Import {
                     "there is a study `{name}` already"
                 ));
             }
-            let imported = import(&importer, &self.files, &choices)?;
             let notes = imported.notes.clone();
             let study = study(&importer, name.clone(), &self.files, imported)?;
             let said = summary(&study);

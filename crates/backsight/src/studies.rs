@@ -189,7 +189,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let mut rows = table(&["trial", "round", "cell", "took", "others' cpu", "outcome"]);
     // Who measured elsewhere didn't say how long it took or what others did meanwhile.
     let imported = study.verb == crate::import::VERB;
-    let known = |text: String| if imported { String::new() } else { text };
+    let known = |text: String| if imported { "unknown".to_owned() } else { text };
     for trial in &trials {
         rows.add_row([
             trial.number.to_string(),

@@ -126,7 +126,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// Every format that the program has an importer for, in the order of the alphabet.
+    /// Every format that the program has an importer for, in the order of their files.
     ///
     /// # Errors
     /// An importer isn't TOML, or something is missing in it.

@@ -1006,7 +1006,7 @@ fn finished(name: &str) -> FinishedStudy {
         },
         at: "2024-02-29T23:59:59Z".parse().unwrap(),
         host: ("elsewhere".parse().unwrap(), "import".parse().unwrap()),
-        facts: facts(&[("kernel", "6.1.0")]),
+        facts: IndexMap::from([("kernel".to_owned(), "6.1.0".to_owned())]),
         files: [&b"first file"[..], b"second file"]
             .map(|content| FinishedFile {
                 command: "backsight import x".into(),

@@ -42,7 +42,9 @@ fn an_imported_study_is_compared_shown_reported_and_deleted_like_any_other() {
     let documents = place.prints_of(&["show", "base", "--documents"]);
     assert!(documents.contains(r#"name = "hyperfine""#), "{documents}");
     place.prints_of(&["report", "base", "slow", "-o", "page.html"]);
-    place.ends(&["resume", "base"]).assert_says(&["base"]);
+    let resumed = place.ends(&["resume", "base"]);
+    resumed.assert_code(2);
+    resumed.assert_says(&["study `base` was imported"]);
 
     let taken = place.ends(&["import", "hyperfine", "slow.json", "--as", "base"]);
     taken.assert_code(2);

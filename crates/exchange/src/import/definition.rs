@@ -82,6 +82,8 @@ struct WrittenShape {
     beside: Vec<String>,
     line: Option<At<String>>,
     state: Option<At<String>>,
+    #[serde(default)]
+    nan_is_missing: bool,
 }
 
 /// One way in which a format's files are written.
@@ -110,6 +112,8 @@ pub(super) struct Shape {
     pub line: Option<Regex>,
     /// Lines that hold for all that follow.
     pub state: Option<Regex>,
+    /// Whether the tool writes `NaN`, which isn't JSON, where it has no value.
+    pub nan_is_missing: bool,
 }
 
 /// A format that can be imported.
@@ -252,6 +256,7 @@ fn compiled(shape: WrittenShape, document: &Document) -> Result<Shape, Problem> 
         line: expression(&shape.line)?,
         state: expression(&shape.state)?,
         beside: shape.beside,
+        nan_is_missing: shape.nan_is_missing,
         expects: shape.expects,
     })
 }

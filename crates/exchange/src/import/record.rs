@@ -124,6 +124,8 @@ fn params(found: Option<&Found>) -> Result<Vec<(String, Value)>, String> {
             Found::Truth(truth) => Value::Bool(*truth),
             Found::Whole(whole) => Value::Integer(*whole),
             Found::Number(number) if number.is_finite() => Value::Float(*number),
+            // A parameter may be called so.
+            Found::Number(number) => Value::Text(number.to_string()),
             Found::Text(text) => Value::Text(text.clone()),
             other => {
                 return Err(format!(

@@ -147,7 +147,7 @@ impl Reading {
     /// A file read as a shape says.
     pub fn of(file: &SourceFile, shape: &Shape) -> Result<Self, Refused> {
         let (document, lines) = match shape.reads {
-            Reads::Json => (json(file)?, Vec::new()),
+            Reads::Json => (json(file, shape)?, Vec::new()),
             Reads::JsonLines => json_lines(file)?,
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
@@ -172,12 +172,42 @@ fn texts(texts: HashMap<String, String>) -> Searched {
     Searched::table(texts.into_iter().map(|(k, v)| (k, Searched::text(v))))
 }
 
-fn json(file: &SourceFile) -> Result<Searched, Refused> {
-    let content = file
-        .content
-        .strip_prefix(b"\xef\xbb\xbf")
-        .unwrap_or(&file.content);
-    Searched::parse(content).map_err(|error| not_json(file, error.line(), &error))
+fn json(file: &SourceFile, shape: &Shape) -> Result<Searched, Refused> {
+    let content = &file.content[..];
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let parsed = if shape.nan_is_missing {
+        Searched::parse(&without_nan(content))
+    } else {
+        Searched::parse(content)
+    };
+    parsed.map_err(|error| not_json(file, error.line(), &error))
+}
+
+/// The text with `null` for every `NaN` that stands in no string.
+fn without_nan(content: &[u8]) -> Vec<u8> {
+    let mut written = Vec::with_capacity(content.len());
+    let mut in_string = false;
+    let mut rest = content;
+    while let Some((&byte, after)) = rest.split_first() {
+        match byte {
+            b'\\' if in_string => {
+                let taken = rest.len().min(2);
+                written.extend_from_slice(&rest[..taken]);
+                rest = &rest[taken..];
+                continue;
+            }
+            b'"' => in_string = !in_string,
+            b'N' if !in_string && rest.starts_with(b"NaN") => {
+                written.extend_from_slice(b"null");
+                rest = &rest[3..];
+                continue;
+            }
+            _ => {}
+        }
+        written.push(byte);
+        rest = after;
+    }
+    written
 }
 
 fn not_json(file: &SourceFile, line: usize, error: &serde_json::Error) -> Refused {
@@ -235,7 +265,7 @@ fn beside(file: &SourceFile, shape: &Shape) -> Result<(Searched, Vec<SourceFile>
         let path = folder.join(name);
         if path.is_file() {
             let other = SourceFile::open(&path)?;
-            documents.push((name.clone(), json(&other)?));
+            documents.push((name.clone(), json(&other, shape)?));
             others.push(other);
         }
     }
@@ -374,6 +404,13 @@ fn append(open: &mut [Element], text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nan_is_missing_outside_of_strings() {
+        let text = br#"{"NaN \" NaN": [NaN, 1, "a\\", NaN]}"#;
+        let expected = br#"{"NaN \" NaN": [null, 1, "a\\", null]}"#;
+        assert_eq!(without_nan(text), expected);
+    }
 
     #[test]
     fn iteration_two_stands_before_iteration_ten() {

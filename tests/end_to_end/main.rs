@@ -17,6 +17,7 @@ mod comparing;
 mod describing;
 mod detecting;
 mod disk;
+mod exchanging;
 mod hostile;
 mod interrupted;
 mod killed;

@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, init, lab, list, manual, report, resume, run, schema, studies,
+    agent, compare, detect, doctor, export, import, init, lab, list, manual, report, resume, run,
+    schema, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -48,6 +49,10 @@ enum Verb {
     Compare(compare::Compare),
     /// Find where numbers changed: change points of a file or of studies
     Detect(Box<detect::Detect>),
+    /// Make a study of what another tool measured
+    Import(import::Import),
+    /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
+    Export(export::Export),
     /// Write a study as one self-contained page
     Report(report::Report),
     /// List the studies in the store
@@ -56,7 +61,7 @@ enum Verb {
     Show(studies::Show),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::Delete),
-    /// List what there is: `list benchmarks`
+    /// List what there is: `list benchmarks`, `list importers`
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::Doctor),
@@ -85,6 +90,8 @@ impl Arguments {
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
+            Verb::Import(verb) => verb.execute(&shared),
+            Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),
             Verb::Studies(verb) => verb.execute(&shared),
             Verb::Show(verb) => verb.execute(&shared),

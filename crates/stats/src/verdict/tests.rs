@@ -63,7 +63,7 @@ fn a_clear_change_is_named_with_its_direction() {
 fn rates_are_compared_by_their_harmonic_means() {
     // Jain (1991), section 12.4: 10 and 30 a second take as long as twice 15.
     let question = Question {
-        mean: crate::Mean::Harmonic,
+        mean: Mean::Harmonic,
         ..Question::usual(Better::Higher)
     };
     let same = verdict(
@@ -93,7 +93,7 @@ fn rates_are_compared_by_their_harmonic_means() {
     );
     assert_eq!(
         (stopped.mean, stopped.base),
-        (crate::Mean::Arithmetic, 10.0)
+        (Mean::Arithmetic, 10.0)
     );
 }
 

@@ -614,10 +614,14 @@ impl Asked<'_> {
             confidence: self.options.confidence,
         };
         let found = verdict(&base.samples, &new.samples, &question);
-        Against::Compared(Box::new(Difference::new(
-            found,
-            self.options.confidence.share(),
-        )))
+        let mut difference = Difference::new(found, self.options.confidence.share());
+        let one_trial = self.origin == Origin::Studies && base.trials.min(new.trials) == 1;
+        if one_trial && matches!(difference.call, Call::CannotTell(_)) {
+            // More samples of the same trial are no answer: more rounds are.
+            let too_few = Undefined::TooFew { needs: 2, has: 1 };
+            difference.call = Call::CannotTell(Doubt::Without(too_few));
+        }
+        Against::Compared(Box::new(difference))
     }
 }
 

@@ -320,7 +320,13 @@ fn mean(units: &[f64], kept: f64) -> Result<MeanWithError, Undefined> {
     let inflation = inflation_of_mean(kept, units.len());
     let mean = crate::sums::mean(units);
     // Autocorrelated units lie too close to their own mean: Σ(x − mean)² has the expectation (n − inflation)·σ².
-    let deviation = crate::sums::root_of_squares(units, mean) / (n - inflation).max(1.0).sqrt();
+    // The mean of equal values may differ from them by a rounding, which is no spread.
+    let spread = if units.iter().all(|unit| *unit == units[0]) {
+        0.0
+    } else {
+        crate::sums::root_of_squares(units, mean)
+    };
+    let deviation = spread / (n - inflation).max(1.0).sqrt();
     Ok(MeanWithError {
         mean,
         error: deviation * (inflation / n).sqrt(),

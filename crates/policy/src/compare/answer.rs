@@ -84,7 +84,7 @@ impl fmt::Display for Call {
                     if *count == 1 { "" } else { "s" }
                 ),
                 Doubt::Without(Undefined::TooFew { .. }) => {
-                    "can't tell yet: too few trials".to_owned()
+                    "can't tell yet: too few repeats".to_owned()
                 }
                 Doubt::Without(_) | Doubt::NoIdea => "can't tell".to_owned(),
                 Doubt::AmongMany { comparisons } => {
@@ -203,9 +203,14 @@ impl Difference {
                 .is_some_and(|modes| self.p == Ok(modes.p))
     }
 
-    /// Whether it is worse by more than this percentage of the baseline. What has no percentage is worse by any.
+    /// Whether it is better or worse by more than this percentage of the baseline. What has no percentage is by any.
+    pub fn changed_beyond(&self, percent: f64) -> bool {
+        self.call.changed() && self.percent.map_or(true, |change| change.abs() > percent)
+    }
+
+    /// Whether it is worse by more than this percentage of the baseline.
     pub fn worse_beyond(&self, percent: f64) -> bool {
-        self.call == Call::Worse && self.percent.map_or(true, |change| change.abs() > percent)
+        self.call == Call::Worse && self.changed_beyond(percent)
     }
 }
 

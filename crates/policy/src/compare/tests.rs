@@ -182,7 +182,7 @@ fn a_single_trial_has_no_interval_and_its_spread_is_that_of_its_samples() {
     );
     assert_eq!(
         difference.call.to_string(),
-        "can't tell yet: too few trials"
+        "can't tell yet: too few repeats"
     );
     assert!(difference.percent_interval.is_err() && difference.percent.unwrap() == 0.0);
     assert!(comparison.warnings.contains(&Warning::OneTrial {

@@ -91,10 +91,25 @@ fn rates_are_compared_by_their_harmonic_means() {
         &plain(vec![30.0, 31.0, 32.0]),
         &question,
     );
-    assert_eq!(
-        (stopped.mean, stopped.base),
-        (Mean::Arithmetic, 10.0)
-    );
+    assert_eq!((stopped.mean, stopped.base), (Mean::Arithmetic, 10.0));
+}
+
+#[test]
+fn equal_samples_have_no_spread_whatever_their_mean_is_rounded_to() {
+    let question = Question {
+        mean: Mean::Harmonic,
+        ..Question::usual(Better::Higher)
+    };
+    for (value, n) in [(5.0, 3), (0.1, 3), (0.7, 10), (1e-300, 7)] {
+        let side = plain(vec![value; n]);
+        let same = verdict(&side, &side, &question);
+        assert_eq!(
+            same.outcome,
+            Outcome::NoChange {
+                larger_than_percent: 0.0
+            }
+        );
+    }
 }
 
 #[test]

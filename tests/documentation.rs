@@ -91,6 +91,11 @@ fn the_page_about_comparing_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_files_of_numbers_works_to_the_letter() {
+    follow("docs/how-to/compare-numbers.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/add-a-benchmark.md",

@@ -339,6 +339,8 @@ fn files_that_are_not_there_or_are_none() {
         &["run", "nowhere.toml"],
         &["can't read nowhere.toml", "backsight init"],
     );
+    let said = place.ends(&["run", "nowhere.toml"]).stderr;
+    assert_eq!(said.matches("No such file").count(), 1, "{said}");
     refused(&["run", "benchmarks"], &["can't read benchmarks"]);
     place.write("binary.toml", [0xff, 0xfe, 0x00]);
     refused(&["run", "binary.toml"], &["can't read binary.toml"]);

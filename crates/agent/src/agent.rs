@@ -48,13 +48,13 @@ pub enum ServeError {
     #[error(
         "standard input and output can't carry the protocol ({0}): an agent is started by the conductor, with a pipe or a socket on both"
     )]
-    Stream(#[source] io::Error),
+    Stream(io::Error),
     /// It has nowhere to put the files of trials.
     #[error("no folder for the files of trials: {0}; set TMPDIR to a folder that can be written")]
-    Folder(#[source] io::Error),
+    Folder(io::Error),
     /// It can't go where it is to live.
     #[error("can't enter the network namespace {0}: {1}")]
-    Namespace(PathBuf, #[source] io::Error),
+    Namespace(PathBuf, io::Error),
     /// The system refused something else.
     #[error("the agent can't run here: {0}")]
     System(#[from] io::Error),

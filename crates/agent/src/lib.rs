@@ -35,7 +35,7 @@ mod wire;
 pub use agent::{ServeError, serve_stdio};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use mark::{AgentMark, Swept, sweep};
-pub use shell::{quote, shell_needed};
+pub use shell::shell_needed;
 pub use step::{
     Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,
     Step, StepEvent, StepId, Survivor, TrialBegun, TrialEnded, Usage,

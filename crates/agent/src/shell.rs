@@ -1,4 +1,4 @@
-//! Which lines need a shell, and how to quote a word for one. It refuses to be a shell.
+//! Which lines need a shell. It refuses to be one.
 
 /// Characters that mean something to `sh` wherever they stand.
 const META: &[char] = &[
@@ -21,16 +21,6 @@ pub fn shell_needed(text: &str) -> bool {
         return false;
     };
     text.contains(META) || first.contains('=') || SHELL_WORDS.contains(&first)
-}
-
-/// A word as `sh` must see it to take it literally.
-#[must_use]
-pub fn quote(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -66,18 +56,6 @@ mod tests {
             "! true",
         ] {
             assert!(shell_needed(text), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_quoted_word_is_one_word_to_the_shell() {
-        for word in ["", "plain", "two words", "it's", "$HOME", "a\nb", "-n", "*"] {
-            let script = format!("printf %s {}", quote(word));
-            let out = std::process::Command::new("/bin/sh")
-                .args(["-c", &script])
-                .output()
-                .unwrap();
-            assert_eq!(out.stdout, word.as_bytes());
         }
     }
 }

@@ -22,6 +22,11 @@ mod studies;
 use clap::Parser as _;
 use std::process::ExitCode;
 
+/// musl's own allocator takes a lock for every call: comparing large studies took a third longer.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Exit status when a trial failed or the study stopped early.
 const SOMETHING_FAILED: u8 = 1;
 /// Exit status when the question was wrong or couldn't be asked.

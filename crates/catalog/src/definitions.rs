@@ -39,7 +39,6 @@ pub enum CatalogError {
         /// Which.
         path: PathBuf,
         /// What the system said.
-        #[source]
         cause: std::io::Error,
     },
     /// A file whose name can't be a benchmark's.

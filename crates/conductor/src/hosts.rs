@@ -59,7 +59,6 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
         /// What the system said.
-        #[source]
         cause: std::io::Error,
     },
     /// The agent doesn't answer as it should.
@@ -68,7 +67,6 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
         /// What is wrong.
-        #[source]
         cause: backsight_agent::Error,
         /// What the agent printed on standard error.
         said: String,

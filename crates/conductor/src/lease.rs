@@ -44,7 +44,6 @@ pub enum LeaseError {
         /// The lock's file.
         path: PathBuf,
         /// What the system said.
-        #[source]
         cause: std::io::Error,
     },
 }

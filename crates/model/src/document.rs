@@ -39,7 +39,6 @@ pub struct Unreadable {
     /// Which file.
     pub path: String,
     /// What the system said.
-    #[source]
     pub cause: std::io::Error,
     /// What to do about it.
     #[help]

@@ -34,8 +34,8 @@ pub use name::{
     StudyName, TestbedName, VariantName, nearest,
 };
 pub use plan::{
-    Arrangement, DEFAULT_ROUNDS, MOST_CELLS, Machine, Missing, OnFailure, Plan, PlanParam, Variant,
-    VariantRole,
+    Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,
+    PlanParam, Variant, VariantRole,
 };
 pub use results::{ResultSet, Series, StudyState, TrialSamples};
 pub use span::{BadSize, BadTime, Size, Time};

@@ -56,6 +56,37 @@ pub struct Plan {
     /// Set-ups of the system under test.
     #[serde(default)]
     pub variant: Vec<Variant>,
+    /// Combinations that make no sense and aren't measured.
+    #[serde(default)]
+    pub leave_out: Vec<LeaveOut>,
+}
+
+/// Cells that are left out of the cross product: those with this benchmark, this variant and these parameters.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaveOut {
+    /// Only of this benchmark; of every one unless said.
+    #[serde(default)]
+    pub benchmark: Option<At<BenchmarkName>>,
+    /// Only in this variant; in every one unless said.
+    #[serde(default)]
+    pub variant: Option<At<VariantName>>,
+    /// Only with one of these values of each of these parameters.
+    #[serde(default)]
+    pub params: IndexMap<At<ParamName>, At<Values>>,
+}
+
+impl LeaveOut {
+    fn has(&self, cell: &Cell) -> bool {
+        let benchmark = self.benchmark.as_ref();
+        let variant = self.variant.as_ref();
+        benchmark.is_none_or(|name| **name == cell.benchmark)
+            && variant.is_none_or(|name| **name == cell.variant)
+            && self.params.iter().all(|(param, values)| {
+                let value = cell.params.get(param.as_str());
+                value.is_some_and(|value| values.0.contains(value))
+            })
+    }
 }
 
 fn default_rounds() -> NonZeroU32 {
@@ -247,6 +278,8 @@ pub struct Arrangement {
     pub variants: IndexMap<VariantName, Variant>,
     /// Values of parameters that the plan sets, by benchmark.
     set: IndexMap<BenchmarkName, IndexMap<ParamName, Values>>,
+    /// What of the cross product isn't measured.
+    leave_out: Vec<LeaveOut>,
     /// How often each cell is measured.
     pub rounds: u32,
     /// What happens after a failed trial.
@@ -322,6 +355,7 @@ impl Plan {
             .map_err(|(span, message, help)| fault(span, message, help))?;
         let (testbed, seats) = self.seats(document, lab, &benchmarks, &variants)?;
         self.check_placeholders(document, &benchmarks, &seats)?;
+        self.check_left_out(document, &benchmarks, &variants)?;
         Ok(Arrangement {
             lab: lab.clone(),
             testbed,
@@ -329,6 +363,7 @@ impl Plan {
             benchmarks,
             variants,
             set,
+            leave_out: self.leave_out.clone(),
             rounds: self.rounds.get(),
             on_failure: self.on_failure,
             folder: None,
@@ -444,6 +479,42 @@ impl Plan {
             }
         }
         Ok(set)
+    }
+
+    /// What is left out has to be there.
+    fn check_left_out(
+        &self,
+        document: &Document,
+        benchmarks: &IndexMap<BenchmarkName, Benchmark>,
+        variants: &IndexMap<VariantName, Variant>,
+    ) -> Result<(), Problem> {
+        for left_out in &self.leave_out {
+            if let Some(name) = &left_out.benchmark
+                && !benchmarks.contains_key(name.as_str())
+            {
+                let message = format!("`{name}` is not a benchmark of this plan");
+                let help =
+                    did_you_mean(name.as_str(), benchmarks.keys().map(BenchmarkName::as_str));
+                return Err(document.problem(name.span(), message, "here", help));
+            }
+            if let Some(name) = &left_out.variant
+                && !variants.contains_key(name.as_str())
+            {
+                let message = format!("`{name}` is not a variant of this plan");
+                let help = did_you_mean(name.as_str(), variants.keys().map(VariantName::as_str));
+                return Err(document.problem(name.span(), message, "here", help));
+            }
+            let of = |b: &&Benchmark| left_out.benchmark.as_ref().is_none_or(|n| **n == *b.name);
+            let known = || benchmarks.values().filter(of).flat_map(|b| b.params.keys());
+            for param in left_out.params.keys() {
+                if !known().any(|name| *name == **param) {
+                    let message = format!("no benchmark here has a parameter `{param}`");
+                    let help = did_you_mean(param.as_str(), known().map(ParamName::as_str));
+                    return Err(document.problem(param.span(), message, "here", help));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A variant's steps are done in the trials of every benchmark, so each of them must define the names.
@@ -608,7 +679,8 @@ impl Arrangement {
     /// benchmark's last role.
     ///
     /// # Errors
-    /// A computed parameter has no value, or the product is larger than [`MOST_CELLS`].
+    /// A computed parameter has no value, the product is larger than [`MOST_CELLS`], what is left out isn't in it, or it
+    /// is all of it.
     pub fn cells(
         &self,
         machine: impl Fn(&RoleName) -> Option<Machine>,
@@ -648,6 +720,17 @@ impl Arrangement {
             if cells.len() > MOST_CELLS {
                 return Err(format!("this plan has more than {MOST_CELLS} cells"));
             }
+        }
+        for (left_out, number) in self.leave_out.iter().zip(1..) {
+            if !cells.iter().any(|cell| left_out.has(cell)) {
+                return Err(format!(
+                    "the plan's [[leave-out]] number {number} fits no cell: nothing has to be left out"
+                ));
+            }
+        }
+        cells.retain(|cell| !self.leave_out.iter().any(|left_out| left_out.has(cell)));
+        if cells.is_empty() {
+            return Err("the plan's [[leave-out]] leaves nothing to measure".into());
         }
         Ok(cells)
     }
@@ -777,6 +860,32 @@ dut.teardown = "nft flush ruleset"
             ]
         );
         assert_eq!(cells[0].params["threads"], Value::Integer(4));
+    }
+
+    #[test]
+    fn combinations_that_make_no_sense_are_left_out() {
+        let names = |left_out: &str| {
+            let cells = arrange(&format!("{PLAN}{left_out}"))?.cells(machine);
+            Ok::<_, Problem>(
+                cells.map(|cells| cells.iter().map(ToString::to_string).collect::<Vec<_>>()),
+            )
+        };
+        let some = "[[leave-out]]\nvariant = \"filter\"\nparams = { streams = [2, 10] }\n";
+        assert_eq!(
+            names(some).unwrap().unwrap(),
+            [
+                "bulk streams=1 plain",
+                "bulk streams=1 filter",
+                "bulk streams=10 plain"
+            ]
+        );
+        let none = "[[leave-out]]\nparams = { streams = 2 }\n";
+        assert!(names(none).unwrap().unwrap_err().contains("fits no cell"));
+        let all = "[[leave-out]]\nbenchmark = \"bulk\"\n";
+        assert!(names(all).unwrap().unwrap_err().contains("nothing to"));
+        let wrong = names("[[leave-out]]\nvariant = \"filer\"\n").unwrap_err();
+        assert_eq!(wrong.place(), (15, 11));
+        assert!(wrong.to_string().contains("not a variant"), "{wrong}");
     }
 
     #[test]

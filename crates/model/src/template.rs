@@ -563,4 +563,16 @@ mod tests {
             prop_assert_eq!(fill(&doubled).unwrap(), text);
         }
     }
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_the_shell() {
+        for word in ["", "plain", "two words", "it's", "$HOME", "a\nb", "-n", "*"] {
+            let script = format!("printf %s {}", shell_quoted(word));
+            let out = std::process::Command::new("/bin/sh")
+                .args(["-c", &script])
+                .output()
+                .unwrap();
+            assert_eq!(out.stdout, word.as_bytes());
+        }
+    }
 }

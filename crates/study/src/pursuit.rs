@@ -74,7 +74,6 @@ pub enum PursuitError {
         /// The trial's number.
         trial: u32,
         /// What the store said.
-        #[source]
         cause: StoreError,
     },
     /// The study's state can't be read or written.

@@ -1,0 +1,392 @@
+//! Tables of numbers, read row by row and written row by row: CSV, TSV, JSON lines, Parquet, one number a line.
+//!
+//! [`Table::open`] finds out what a file is and which columns it has; [`Table::rows`] reads those that are wanted;
+//! [`series`] makes series of numbers of them; [`Writer`] writes. None holds more than a row, or a batch of rows where the
+//! format has batches.
+//!
+//! A cell that is empty, `NA` or `null` is missing, and never 0. NaN and infinities are no measured values and are
+//! refused with their place: leave the cell empty.
+//!
+//! Refuses: lines longer than 16 MiB, rows with another number of fields than the header, text where a number is
+//! wanted, columns that aren't there, and columns that repeat within a row of a Parquet.
+
+mod delimited;
+mod error;
+mod json_lines;
+mod lines;
+mod parquet_read;
+mod parquet_write;
+mod series;
+mod write;
+
+pub use error::{At, TableError};
+pub use series::{Columns, Labels, MOST_GATHERED, Series, SeriesStream, series};
+pub use write::{Cell, ColumnKind, Out, Writer};
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Cursor, Read},
+    path::{Path, PathBuf},
+};
+
+use delimited::Delimited;
+use json_lines::JsonLines;
+use lines::Lines;
+use parquet_read::ParquetRows;
+
+/// What a table is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Fields between commas (or semicolons, when read).
+    Csv,
+    /// Fields between tabs.
+    Tsv,
+    /// A JSON object, or a bare number, a line.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// The format that a file's name promises.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "csv" => Some(Self::Csv),
+            "tsv" | "tab" => Some(Self::Tsv),
+            "jsonl" | "ndjson" | "json" => Some(Self::JsonLines),
+            "parquet" | "pq" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// Where a table is read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    Path(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(f),
+            Self::Stdin => f.write_str("standard input"),
+        }
+    }
+}
+
+/// How to read a table; the usual way is to find out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Its format; else by the file's name, else by how it begins.
+    pub format: Option<Format>,
+    /// Whether a CSV or TSV begins with the names of its columns; else it does if none of the first line's fields is a
+    /// number.
+    pub header: Option<bool>,
+}
+
+/// One cell of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Field<'a> {
+    /// Nothing was measured, or nothing is known.
+    Missing,
+    /// A number with a fraction.
+    Number(f64),
+    /// A whole number.
+    Integer(i64),
+    /// A text; in a CSV, numbers are texts too.
+    Text(&'a str),
+}
+
+impl Field<'_> {
+    /// Writes the cell as a text into `text`, which is cleared first; a missing one leaves it empty.
+    pub fn write_to(&self, text: &mut String) {
+        use std::fmt::Write as _;
+        text.clear();
+        // Writing to a string can't fail.
+        let _ = match self {
+            Self::Missing => Ok(()),
+            Self::Number(number) => write!(text, "{number}"),
+            Self::Integer(number) => write!(text, "{number}"),
+            Self::Text(said) => text.write_str(said),
+        };
+    }
+
+    fn number(&self) -> Result<Option<f64>, String> {
+        let number = match self {
+            Self::Missing => return Ok(None),
+            Self::Number(number) => *number,
+            Self::Integer(number) => *number as f64,
+            Self::Text(text) => text
+                .parse()
+                .map_err(|_| format!("`{}` is no number", shortened(text)))?,
+        };
+        if number.is_finite() {
+            Ok(Some(number))
+        } else {
+            Err(format!(
+                "{number} is no measured value: leave the cell empty where nothing was measured"
+            ))
+        }
+    }
+}
+
+/// What a column holds, as far as its first row or its schema tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Numbers.
+    Numbers,
+    /// Text.
+    Text,
+    /// The first row has nothing there.
+    Unknown,
+}
+
+/// A table that was opened: its columns are known, none of its rows are read.
+#[derive(Debug)]
+pub struct Table {
+    place: String,
+    columns: Vec<String>,
+    holds: Vec<Holds>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Delimited(Delimited),
+    JsonLines(JsonLines),
+    Parquet(Box<ParquetRows>),
+}
+
+impl Table {
+    /// Opens a table and finds out its columns.
+    ///
+    /// # Errors
+    /// It can't be read, is empty, or isn't what its name or `reading` says.
+    pub fn open(source: &Source, reading: Reading) -> Result<Self, TableError> {
+        let place = source.to_string();
+        let unreadable = |error| TableError::Unreadable {
+            place: place.clone(),
+            error,
+        };
+        let input: Box<dyn Read + Send> = match source {
+            Source::Path(path) => Box::new(File::open(path).map_err(unreadable)?),
+            Source::Stdin => Box::new(std::io::stdin()),
+        };
+        let mut input = BufReader::with_capacity(1 << 16, input);
+        let beginning = lines::beginning(&mut input, &place)?;
+        let promised = match source {
+            Source::Path(path) => Format::of_name(path),
+            Source::Stdin => None,
+        };
+        let format = reading.format.or(promised);
+        let is_parquet = beginning.starts_with(b"PAR1");
+        if format == Some(Format::Parquet) || format.is_none() && is_parquet {
+            let file = match source {
+                Source::Path(path) => File::open(path).map_err(unreadable)?,
+                // The end of a Parquet says what is in it: it must be there whole.
+                Source::Stdin => {
+                    let mut file = tempfile::tempfile().map_err(unreadable)?;
+                    let mut whole = Cursor::new(beginning).chain(input);
+                    std::io::copy(&mut whole, &mut file).map_err(unreadable)?;
+                    file
+                }
+            };
+            return ParquetRows::open(file, place);
+        }
+        let input: Box<dyn BufRead + Send> = Box::new(Cursor::new(beginning.clone()).chain(input));
+        Self::of_text(input, &beginning, place, format, reading.header)
+    }
+
+    /// A table out of any text.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub fn of_lines(
+        input: impl BufRead + Send + 'static,
+        place: impl Into<String>,
+        reading: Reading,
+    ) -> Result<Self, TableError> {
+        let place = place.into();
+        let mut input = input;
+        let beginning = lines::beginning(&mut input, &place)?;
+        let input: Box<dyn BufRead + Send> = Box::new(Cursor::new(beginning.clone()).chain(input));
+        Self::of_text(input, &beginning, place, reading.format, reading.header)
+    }
+
+    fn of_text(
+        input: Box<dyn BufRead + Send>,
+        beginning: &[u8],
+        place: String,
+        format: Option<Format>,
+        header: Option<bool>,
+    ) -> Result<Self, TableError> {
+        let lines = Lines::new(input, place);
+        let first = beginning.trim_ascii_start().first();
+        match format {
+            Some(Format::JsonLines) => JsonLines::open(lines),
+            None if matches!(first, Some(b'{' | b'[')) => JsonLines::open(lines),
+            Some(Format::Tsv) => Delimited::open(lines, b'\t', header),
+            _ => {
+                let delimiter = if format == Some(Format::Csv) && beginning.contains(&b',') {
+                    b','
+                } else {
+                    delimited::likely_delimiter(beginning)
+                };
+                Delimited::open(lines, delimiter, header)
+            }
+        }
+    }
+
+    /// What it is called in messages: the file's name.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// The names of its columns. Those of a CSV without a header are `1`, `2`, …; an only one is `value`.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// What each column holds.
+    #[must_use]
+    pub fn holds(&self) -> &[Holds] {
+        &self.holds
+    }
+
+    /// The index of a column, by its name, else by its number from 1.
+    ///
+    /// # Errors
+    /// There is none, or there are several; the error says which there are.
+    pub fn column(&self, name: &str) -> Result<usize, TableError> {
+        let mut named = self.columns.iter().enumerate().filter(|(_, c)| *c == name);
+        match (named.next(), named.next()) {
+            (Some((index, _)), None) => return Ok(index),
+            (Some(_), Some(_)) => {
+                return Err(TableError::TwoColumns {
+                    place: self.place.clone(),
+                    name: name.to_owned(),
+                });
+            }
+            (None, _) => {}
+        }
+        match name.parse::<usize>() {
+            Ok(number @ 1..) if number <= self.columns.len() => Ok(number - 1),
+            _ => Err(TableError::NoColumn {
+                place: self.place.clone(),
+                name: name.to_owned(),
+                columns: self.columns.clone(),
+            }),
+        }
+    }
+
+    /// Reads the rows: of each the wanted columns, by index, in the order wanted.
+    ///
+    /// # Errors
+    /// A wanted column can't be read as cells.
+    ///
+    /// # Panics
+    /// If an index is out of bounds.
+    pub fn rows(mut self, wanted: &[usize]) -> Result<Rows, TableError> {
+        let names = wanted.iter().map(|&i| self.columns[i].clone()).collect();
+        match &mut self.body {
+            Body::Delimited(_) => {}
+            Body::JsonLines(rows) => rows.want(wanted, &self.columns),
+            Body::Parquet(rows) => rows.want(wanted),
+        }
+        Ok(Rows {
+            place: self.place,
+            names,
+            wanted: wanted.to_vec(),
+            body: self.body,
+        })
+    }
+}
+
+/// The rows of a table, one at a time.
+#[derive(Debug)]
+pub struct Rows {
+    place: String,
+    names: Vec<String>,
+    wanted: Vec<usize>,
+    body: Body,
+}
+
+impl Rows {
+    /// Goes to the next row; false at the end.
+    ///
+    /// # Errors
+    /// The row is broken, or the file can't be read any further.
+    pub fn advance(&mut self) -> Result<bool, TableError> {
+        match &mut self.body {
+            Body::Delimited(rows) => rows.advance(),
+            Body::JsonLines(rows) => rows.advance(),
+            Body::Parquet(rows) => rows.advance(),
+        }
+    }
+
+    /// A cell of the row: the `i`th of the columns wanted.
+    ///
+    /// # Panics
+    /// If so many weren't wanted, or before the first [`Rows::advance`].
+    #[must_use]
+    pub fn field(&self, i: usize) -> Field<'_> {
+        match &self.body {
+            Body::Delimited(rows) => rows.field(self.wanted[i]),
+            Body::JsonLines(rows) => rows.field(i),
+            Body::Parquet(rows) => rows.field(i),
+        }
+    }
+
+    /// A cell of the row as a number; none where it is missing.
+    ///
+    /// # Errors
+    /// It is no finite number; the error says where.
+    pub fn number(&self, i: usize) -> Result<Option<f64>, TableError> {
+        self.field(i).number().map_err(|what| self.broken(i, what))
+    }
+
+    /// The fault of a cell, with its place.
+    #[must_use]
+    pub fn broken(&self, i: usize, what: impl Into<String>) -> TableError {
+        TableError::Broken {
+            place: self.place.clone(),
+            at: self.at(),
+            column: Some(self.names[i].clone()),
+            what: what.into(),
+        }
+    }
+
+    /// What the table is called in messages.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    fn at(&self) -> At {
+        match &self.body {
+            Body::Delimited(rows) => At::Line(rows.line()),
+            Body::JsonLines(rows) => At::Line(rows.line()),
+            Body::Parquet(rows) => At::Row(rows.row()),
+        }
+    }
+}
+
+/// The beginning of a text, for a message.
+fn shortened(text: &str) -> String {
+    let mut short: String = text.chars().take(40).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short.escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,421 @@
+use super::*;
+use proptest::prelude::*;
+
+fn table(text: &str) -> Result<Table, TableError> {
+    let text = Cursor::new(text.to_owned().into_bytes());
+    Table::of_lines(text, "t", Reading::default())
+}
+
+fn all(text: &str, columns: &Columns) -> Result<Vec<Series>, TableError> {
+    series(table(text)?, columns)?.collect()
+}
+
+fn usual(text: &str) -> Vec<Series> {
+    all(text, &Columns::default()).unwrap()
+}
+
+fn keyed() -> Columns {
+    Columns {
+        keys: vec!["s".to_owned()],
+        ..Columns::default()
+    }
+}
+
+fn fault(text: &str, columns: &Columns) -> String {
+    all(text, columns).unwrap_err().to_string()
+}
+
+#[test]
+fn one_number_a_line_is_a_series() {
+    for text in ["1\n2.5\n-3e2\n", "# of a run\n 1\r\n\n2.5\r\n#\n-3e2"] {
+        let series = usual(text);
+        assert_eq!(series.len(), 1);
+        assert_eq!(series[0].values, [1.0, 2.5, -300.0]);
+        assert_eq!(series[0].labels.iter().collect::<Vec<_>>(), ["1", "2", "3"]);
+        assert_eq!(series[0].column, "value");
+    }
+}
+
+#[test]
+fn a_header_names_the_columns_and_a_first_column_of_text_the_versions() {
+    let series = usual("commit,time,\"mem, all\"\na1,1,10\nb2,2,20\n");
+    assert_eq!(series.len(), 2);
+    assert_eq!(series[1].column, "mem, all");
+    assert_eq!(series[1].values, [10.0, 20.0]);
+    assert_eq!(series[1].labels.iter().collect::<Vec<_>>(), ["a1", "b2"]);
+}
+
+#[test]
+fn what_stands_between_the_fields_is_found_out() {
+    for text in [
+        "a\tb\n1\t2\n",
+        "a;b\n1;2\n",
+        "a,b\n1,2\n",
+        "\u{feff}a,b\n1,2\n",
+    ] {
+        let series = usual(text);
+        assert_eq!(
+            (&series[0].column[..], &series[1].values[..]),
+            ("a", &[2.0][..])
+        );
+    }
+}
+
+#[test]
+fn what_is_missing_is_no_zero() {
+    let series = usual("v,x\nv1,1\nv2,\nv3,NA\nv4,null\nv5,2\n");
+    assert_eq!(
+        (&series[0].values[..], series[0].missing),
+        (&[1.0, 2.0][..], 3)
+    );
+    assert_eq!(series[0].labels.iter().collect::<Vec<_>>(), ["v1", "v5"]);
+    let series = usual("{\"x\":1}\n{\"x\":null}\n{}\n{\"x\":2}\n");
+    assert_eq!(
+        (&series[0].values[..], series[0].missing),
+        (&[1.0, 2.0][..], 2)
+    );
+    assert_eq!(series[0].labels.get(1), "4");
+}
+
+#[test]
+fn a_broken_line_is_named() {
+    let seven = "a,b\n1,2\n1,2\n1,2\n1,2\n1,2\n1;2\n1,2\n";
+    let said = fault(seven, &Columns::default());
+    assert!(
+        said.starts_with("t, line 7: 1 field where the first line has 2"),
+        "{said}"
+    );
+    let said = fault("a\n1\n\n# x\n4\n5\nsix\n", &Columns::default());
+    assert!(
+        said.starts_with("t, line 7, column `a`: `six` is no number"),
+        "{said}"
+    );
+    let said = fault("a\r\n1\r\n\r\nx\r\n", &Columns::default());
+    assert!(said.contains("line 4,"), "{said}");
+    let said = fault(
+        "a,b\n\"1\n2\n3\",2\nx,\"y\"\n",
+        &Columns {
+            values: vec!["b".into()],
+            ..Columns::default()
+        },
+    );
+    assert!(said.contains("line 5, column `b`: `y`"), "{said}");
+    let said = fault("a,b\n1,2\n\"1,2\n1,2\n", &Columns::default());
+    assert!(said.contains("line 3: a quote is opened"), "{said}");
+    let said = fault("{\"a\":1}\n{\"a\":2\n", &Columns::default());
+    assert!(said.contains("line 2: this is no JSON"), "{said}");
+    let said = fault("{\"a\":1}\n{\"a\":[2]}\n", &Columns::default());
+    assert!(
+        said.contains("line 2: this is not as it should be") && said.contains("a number or a text"),
+        "{said}"
+    );
+    let said = fault("[1,2]\n", &Columns::default());
+    assert!(said.contains("jq"), "{said}");
+}
+
+#[test]
+fn nan_and_infinities_are_refused_with_their_place() {
+    for bad in ["NaN", "inf", "-Infinity", "1e999"] {
+        let said = fault(&format!("x\n1\n{bad}\n"), &Columns::default());
+        assert!(
+            said.contains("line 3, column `x`") && said.contains("no measured value"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_an_error() {
+    for text in ["", "\n\n", "a,b\n", "# only this\n"] {
+        assert!(
+            matches!(
+                all(text, &Columns::default()),
+                Err(TableError::Empty { .. })
+            ),
+            "{text:?}"
+        );
+        let sorted = Columns {
+            sorted: true,
+            ..Columns::default()
+        };
+        assert!(
+            matches!(all(text, &sorted), Err(TableError::Empty { .. })),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_column_that_is_not_there_is_told_which_there_are() {
+    let said = fault(
+        "a,b\n1,2\n",
+        &Columns {
+            values: vec!["c".into()],
+            ..Columns::default()
+        },
+    );
+    assert_eq!(said, "t has no column `c`: it has `a`, `b`");
+    let second = Columns {
+        values: vec!["2".into()],
+        ..Columns::default()
+    };
+    assert_eq!(all("a,b\n1,7\n", &second).unwrap()[0].values, [7.0]);
+    let said = fault(
+        "a,a\n1,2\n",
+        &Columns {
+            values: vec!["a".into()],
+            ..Columns::default()
+        },
+    );
+    assert!(said.contains("several columns `a`"), "{said}");
+    let said = fault("a,b\nx,y\n", &Columns::default());
+    assert!(
+        said.contains("--series") && said.contains("--label"),
+        "{said}"
+    );
+    let said = fault("a\nx\n", &Columns::default());
+    assert!(said.contains("no column of t holds numbers"), "{said}");
+}
+
+#[test]
+fn rows_in_any_order_are_gathered_and_together_ones_streamed_to_the_same() {
+    let mixed = "s,v,x\na,1,1\nb,1,10\na,2,2\nb,2,20\n";
+    let together = "s,v,x\na,1,1\na,2,2\nb,1,10\nb,2,20\n";
+    let columns = Columns {
+        label: Some("v".into()),
+        ..keyed()
+    };
+    let sorted = Columns {
+        sorted: true,
+        ..columns.clone()
+    };
+    let gathered = all(mixed, &columns).unwrap();
+    assert_eq!(gathered.len(), 2);
+    assert_eq!(
+        (&gathered[1].keys[..], &gathered[1].values[..]),
+        (&["b".to_owned()][..], &[10.0, 20.0][..])
+    );
+    assert_eq!(all(together, &columns).unwrap(), gathered);
+    assert_eq!(all(together, &sorted).unwrap(), gathered);
+    let said = fault(mixed, &sorted);
+    assert!(
+        said.contains("line 4: rows of the series `a` aren't together"),
+        "{said}"
+    );
+    let little = Columns {
+        most: 450,
+        ..columns
+    };
+    assert!(matches!(
+        all(mixed, &little),
+        Err(TableError::TooMuch { .. })
+    ));
+}
+
+#[test]
+fn an_only_text_that_repeats_must_be_explained() {
+    let text = "bench,x\na,1\nb,2\na,3\n";
+    let said = fault(text, &Columns::default());
+    assert!(
+        said.contains("line 4: `a` comes again in column `bench`: say `--series bench`"),
+        "{said}"
+    );
+    let labelled = Columns {
+        label: Some("bench".into()),
+        ..Columns::default()
+    };
+    assert_eq!(all(text, &labelled).unwrap()[0].values.len(), 3);
+}
+
+#[test]
+fn points_are_ordered_by_number_or_text_and_equal_ones_stay() {
+    let by = |name: &str| Columns {
+        order: Some(name.into()),
+        values: vec!["x".into()],
+        ..Columns::default()
+    };
+    let series = all("n,d,x\n10,2024-02,1\n9,2024-01,2\n9,2023-12,3\n", &by("n")).unwrap();
+    assert_eq!(series[0].values, [2.0, 3.0, 1.0]);
+    assert_eq!(series[0].labels.get(0), "9");
+    let series = all("n,d,x\n10,2024-02,1\n9,2024-01,2\n9,2023-12,3\n", &by("d")).unwrap();
+    assert_eq!(series[0].values, [3.0, 2.0, 1.0]);
+}
+
+#[test]
+fn keys_that_would_run_together_stay_apart() {
+    let columns = Columns {
+        keys: vec!["a".into(), "b".into()],
+        ..Columns::default()
+    };
+    let series = all("a,b,x\n1,11,1\n11,1,2\n\u{1b}[31m,\u{0},3\n", &columns).unwrap();
+    assert_eq!(series.len(), 3);
+    assert_eq!(series[2].keys, ["\u{1b}[31m", "\u{0}"]);
+}
+
+#[test]
+fn bare_numbers_of_json_are_a_series() {
+    let reading = Reading {
+        format: Some(Format::JsonLines),
+        header: None,
+    };
+    let table = Table::of_lines(
+        Cursor::new(b"1\n2.5\nnull\n9007199254740993\n"),
+        "t",
+        reading,
+    )
+    .unwrap();
+    let series: Vec<Series> = series(table, &Columns::default())
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(series[0].values, [1.0, 2.5, 9007199254740992.0]);
+    assert_eq!(series[0].missing, 1);
+}
+
+#[test]
+fn what_is_no_text_or_too_long_is_refused() {
+    let binary = Table::of_lines(
+        Cursor::new(b"a\n1\n\xff\xfe\n".to_vec()),
+        "t",
+        Reading::default(),
+    );
+    let said = series(binary.unwrap(), &Columns::default())
+        .unwrap()
+        .find_map(Result::err)
+        .unwrap();
+    assert!(
+        said.to_string().contains("line 3: this is no UTF-8"),
+        "{said}"
+    );
+    let long = Table::of_lines(
+        Cursor::new(vec![b'1'; lines::LONGEST + 9]),
+        "t",
+        Reading::default(),
+    );
+    assert!(long.unwrap_err().to_string().contains("longer than 16 MiB"));
+}
+
+const WRITTEN: [(&str, ColumnKind); 3] = [
+    ("name", ColumnKind::Text),
+    ("x", ColumnKind::Number),
+    ("n", ColumnKind::Integer),
+];
+
+type Row = (Option<String>, Option<f64>, Option<i64>);
+
+/// Writes the rows and reads them again.
+fn round_trip(path: &Path, format: Format, rows: &[Row]) -> Vec<Row> {
+    let mut writer = Writer::new(Out::to(Some(path)).unwrap(), format, &WRITTEN).unwrap();
+    for (name, x, n) in rows {
+        let n = n.map_or(Cell::Missing, Cell::Integer);
+        writer
+            .row(&[name.as_deref().into(), (*x).into(), n])
+            .unwrap();
+    }
+    writer.finish().unwrap();
+    let reading = Reading {
+        format: Some(format),
+        header: Some(true),
+    };
+    let table = Table::open(&Source::Path(path.to_owned()), reading).unwrap();
+    let mut read = table.rows(&[0, 1, 2]).unwrap();
+    let mut back = Vec::new();
+    while read.advance().unwrap() {
+        let name = match read.field(0) {
+            Field::Text(text) => Some(text.to_owned()),
+            _ => None,
+        };
+        let n = match read.field(2) {
+            Field::Integer(n) => Some(n),
+            Field::Text(text) => Some(text.parse().unwrap()),
+            _ => None,
+        };
+        back.push((name, read.number(1).unwrap(), n));
+    }
+    back
+}
+
+#[test]
+fn more_rows_than_a_batch_and_a_group_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: Vec<Row> = (0..150_000i64)
+        .map(|i| {
+            (
+                Some(format!("s{}", i / 7)),
+                (i % 11 != 0).then_some(i as f64 / 3.0),
+                (i % 5 != 0).then_some(i),
+            )
+        })
+        .collect();
+    let back = round_trip(&folder.path().join("t.parquet"), Format::Parquet, &rows);
+    assert!(back == rows);
+}
+
+#[test]
+fn a_file_that_is_not_finished_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let mut writer = Writer::new(Out::to(Some(&path)).unwrap(), Format::Csv, &WRITTEN).unwrap();
+    assert!(writer.row(&[Cell::Missing]).is_err());
+    assert!(
+        writer
+            .row(&[Cell::Missing, Cell::Number(f64::NAN), Cell::Missing])
+            .is_err()
+    );
+    drop(writer);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_parquet_says_which_columns_it_has_and_a_damaged_one_that_it_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    round_trip(
+        &path,
+        Format::Parquet,
+        &[(Some("a".into()), Some(1.0), Some(2))],
+    );
+    let source = Source::Path(path.clone());
+    let open = || Table::open(&source, Reading::default()).unwrap();
+    assert_eq!(
+        open().holds(),
+        [Holds::Text, Holds::Numbers, Holds::Numbers]
+    );
+    let said = open().column("y").unwrap_err().to_string();
+    assert!(
+        said.ends_with("has no column `y`: it has `name`, `x`, `n`"),
+        "{said}"
+    );
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 9]).unwrap();
+    assert!(matches!(
+        Table::open(&source, Reading::default()),
+        Err(TableError::Parquet { .. })
+    ));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #[test]
+    fn every_format_gives_back_what_it_was_given(
+        rows in prop::collection::vec((prop::option::of("[ -~\n\u{1b}é]{1,12}"), prop::option::of(-1e300..1e300f64), prop::option::of(any::<i64>())), 1..30)
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        // Blank texts are missing ones, and what stands around a text is no part of it.
+        let rows: Vec<Row> = rows.into_iter().map(|(name, x, n)| {
+            let name = name.map(|name| format!("x{}x", name.trim()));
+            (name, x, n)
+        }).collect();
+        for (format, file) in [(Format::Csv, "t.csv"), (Format::Tsv, "t.tsv"), (Format::JsonLines, "t.jsonl"), (Format::Parquet, "t.parquet")] {
+            prop_assert_eq!(&round_trip(&folder.path().join(file), format, &rows), &rows, "{:?}", format);
+        }
+    }
+
+    #[test]
+    fn any_bytes_end_in_rows_or_in_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        if let Ok(table) = Table::of_lines(Cursor::new(bytes), "t", Reading::default())
+            && let Ok(stream) = series(table, &Columns::default()) {
+            let _: Vec<_> = stream.take(1000).collect();
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Writes tables row by row, into a file that appears whole or not at all, or to standard output.
+//!
+//! Refuses numbers that aren't finite: what wasn't measured is [`Cell::Missing`].
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+use tempfile::NamedTempFile;
+
+use super::{Format, TableError, parquet_write::ParquetWriter};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Numbers, with 64 bits.
+    Number,
+    /// Whole numbers.
+    Integer,
+    /// Text.
+    Text,
+}
+
+/// A cell of a row that is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// Nothing: an empty field, or null.
+    Missing,
+    /// A finite number.
+    Number(f64),
+    /// A whole number.
+    Integer(i64),
+    /// A text.
+    Text(&'a str),
+}
+
+impl From<Option<f64>> for Cell<'_> {
+    fn from(number: Option<f64>) -> Self {
+        number.map_or(Cell::Missing, Cell::Number)
+    }
+}
+
+impl<'a> From<Option<&'a str>> for Cell<'a> {
+    fn from(text: Option<&'a str>) -> Self {
+        text.map_or(Cell::Missing, Cell::Text)
+    }
+}
+
+/// Where bytes go.
+#[derive(Debug)]
+pub enum Out {
+    /// A file that gets its name when all of it is there.
+    File {
+        /// Its name.
+        path: PathBuf,
+        /// What there is of it.
+        file: BufWriter<NamedTempFile>,
+    },
+    /// Standard output.
+    Stdout(BufWriter<std::io::Stdout>),
+    /// A file without a name, to be read again.
+    Nameless(BufWriter<File>),
+}
+
+impl Out {
+    /// A file, or standard output if there is no path.
+    ///
+    /// # Errors
+    /// The folder can't be written.
+    pub fn to(path: Option<&Path>) -> Result<Self, TableError> {
+        let Some(path) = path else {
+            return Ok(Self::Stdout(BufWriter::new(std::io::stdout())));
+        };
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        // As readable as a file that was made in the usual way.
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".backsight-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let file = builder
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .map_err(|error| unwritable(&path.display(), &error))?;
+        Ok(Self::File {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(1 << 16, file),
+        })
+    }
+
+    fn place(&self) -> String {
+        match self {
+            Self::File { path, .. } => path.display().to_string(),
+            Self::Stdout(_) => "to standard output".to_owned(),
+            Self::Nameless(_) => "to a temporary file".to_owned(),
+        }
+    }
+
+    /// Makes it last: a file gets its name. Returns a nameless file for reading.
+    ///
+    /// # Errors
+    /// The disk is full, or the like.
+    pub fn finish(self) -> Result<Option<File>, TableError> {
+        let place = self.place();
+        let fault = |error: std::io::Error| unwritable(&place, &error);
+        match self {
+            Self::File { path, file } => {
+                let file = file
+                    .into_inner()
+                    .map_err(|error| fault(error.into_error()))?;
+                file.persist(path).map_err(|error| fault(error.error))?;
+                Ok(None)
+            }
+            Self::Stdout(mut out) => {
+                out.flush().map_err(fault)?;
+                Ok(None)
+            }
+            Self::Nameless(file) => {
+                let file = file
+                    .into_inner()
+                    .map_err(|error| fault(error.into_error()))?;
+                Ok(Some(file))
+            }
+        }
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::File { file, .. } => file.write(bytes),
+            Self::Stdout(out) => out.write(bytes),
+            Self::Nameless(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::File { file, .. } => file.flush(),
+            Self::Stdout(out) => out.flush(),
+            Self::Nameless(file) => file.flush(),
+        }
+    }
+}
+
+/// A table that is being written.
+pub struct Writer {
+    place: String,
+    columns: usize,
+    form: Form,
+}
+
+enum Form {
+    Delimited(Box<csv::Writer<Out>>),
+    JsonLines { out: Out, names: Vec<String> },
+    Parquet(Box<ParquetWriter<Out>>),
+}
+
+impl Writer {
+    /// Begins a table with these columns.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn new(
+        out: Out,
+        format: Format,
+        columns: &[(&str, ColumnKind)],
+    ) -> Result<Self, TableError> {
+        let place = out.place();
+        let names = columns.iter().map(|(name, _)| *name);
+        let form = match format {
+            Format::Csv | Format::Tsv => {
+                let delimiter = if format == Format::Csv { b',' } else { b'\t' };
+                let mut writer = csv::WriterBuilder::new()
+                    .delimiter(delimiter)
+                    .from_writer(out);
+                writer
+                    .write_record(names)
+                    .map_err(|error| unwritable(&place, &error))?;
+                Form::Delimited(Box::new(writer))
+            }
+            Format::JsonLines => Form::JsonLines {
+                out,
+                names: names
+                    .map(|name| serde_json::Value::from(name).to_string())
+                    .collect(),
+            },
+            Format::Parquet => Form::Parquet(Box::new(
+                ParquetWriter::new(out, columns).map_err(|error| unwritable(&place, &error))?,
+            )),
+        };
+        Ok(Self {
+            place,
+            columns: columns.len(),
+            form,
+        })
+    }
+
+    /// Writes a row, a cell a column.
+    ///
+    /// # Errors
+    /// It can't be written, has another number of cells than there are columns, or a number that isn't finite.
+    pub fn row(&mut self, cells: &[Cell<'_>]) -> Result<(), TableError> {
+        let refused = |what: String| TableError::Unwritable {
+            place: self.place.clone(),
+            error: what,
+        };
+        if cells.len() != self.columns {
+            let (has, wants) = (cells.len(), self.columns);
+            return Err(refused(format!("a row of {has} cells for {wants} columns")));
+        }
+        let endless = cells.iter().find_map(|cell| match cell {
+            Cell::Number(number) if !number.is_finite() => Some(*number),
+            _ => None,
+        });
+        if let Some(number) = endless {
+            return Err(refused(format!("{number} is no measured value")));
+        }
+        let written = match &mut self.form {
+            Form::Delimited(writer) => delimited(writer, cells).map_err(|e| e.to_string()),
+            Form::JsonLines { out, names } => object(out, names, cells).map_err(|e| e.to_string()),
+            Form::Parquet(writer) => writer.row(cells).map_err(|e| e.to_string()),
+        };
+        written.map_err(|error| TableError::Unwritable {
+            place: self.place.clone(),
+            error,
+        })
+    }
+
+    /// Ends the table: a file gets its name.
+    ///
+    /// # Errors
+    /// It can't be written; nothing is left of a file.
+    pub fn finish(self) -> Result<Option<File>, TableError> {
+        let place = &self.place;
+        let out = match self.form {
+            Form::Delimited(writer) => writer
+                .into_inner()
+                .map_err(|error| unwritable(place, error.error()))?,
+            Form::JsonLines { out, .. } => out,
+            Form::Parquet(writer) => writer.finish().map_err(|error| unwritable(place, &error))?,
+        };
+        out.finish()
+    }
+}
+
+fn delimited(writer: &mut csv::Writer<Out>, cells: &[Cell<'_>]) -> Result<(), csv::Error> {
+    for cell in cells {
+        match cell {
+            Cell::Missing => writer.write_field(b"")?,
+            Cell::Number(number) => writer.write_field(number.to_string())?,
+            Cell::Integer(number) => writer.write_field(number.to_string())?,
+            Cell::Text(text) => writer.write_field(text)?,
+        }
+    }
+    writer.write_record(None::<&[u8]>)
+}
+
+fn object(out: &mut Out, names: &[String], cells: &[Cell<'_>]) -> std::io::Result<()> {
+    for (i, (name, cell)) in names.iter().zip(cells).enumerate() {
+        let before = if i == 0 { '{' } else { ',' };
+        write!(out, "{before}{name}:")?;
+        match cell {
+            Cell::Missing => out.write_all(b"null")?,
+            Cell::Number(number) => serde_json::to_writer(&mut *out, number)?,
+            Cell::Integer(number) => write!(out, "{number}")?,
+            Cell::Text(text) => serde_json::to_writer(&mut *out, text)?,
+        }
+    }
+    out.write_all(b"}\n")
+}
+
+fn unwritable(place: &dyn std::fmt::Display, error: &dyn std::fmt::Display) -> TableError {
+    TableError::Unwritable {
+        place: place.to_string(),
+        error: error.to_string(),
+    }
+}

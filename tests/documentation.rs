@@ -96,6 +96,11 @@ fn the_page_about_files_of_numbers_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_importing_and_exporting_works_to_the_letter() {
+    follow("docs/how-to/import-and-export.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/add-a-benchmark.md",
@@ -155,7 +160,7 @@ fn generated_pages_are_up_to_date() {
         .status()
         .unwrap();
     assert!(status.success());
-    for page in ["commands.md", "benchmarks.md", "files.md"] {
+    for page in ["commands.md", "benchmarks.md", "files.md", "importers.md"] {
         let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
         let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();
         assert!(

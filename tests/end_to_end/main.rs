@@ -16,6 +16,7 @@ mod agents;
 mod comparing;
 mod describing;
 mod disk;
+mod exchanging;
 mod hostile;
 mod interrupted;
 mod killed;

@@ -5,7 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, doctor, init, lab, list, manual, report, resume, run, schema, studies,
+    agent, compare, doctor, export, import, init, lab, list, manual, report, resume, run, schema,
+    studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -46,6 +47,10 @@ enum Verb {
     Resume(resume::Resume),
     /// Compare result sets: differences with their intervals
     Compare(compare::Compare),
+    /// Make a study of what another tool measured
+    Import(import::Import),
+    /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
+    Export(export::Export),
     /// Write a study as one self-contained page
     Report(report::Report),
     /// List the studies in the store
@@ -54,7 +59,7 @@ enum Verb {
     Show(studies::Show),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::Delete),
-    /// List what there is: `list benchmarks`
+    /// List what there is: `list benchmarks`, `list importers`
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::Doctor),
@@ -82,6 +87,8 @@ impl Arguments {
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
+            Verb::Import(verb) => verb.execute(&shared),
+            Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),
             Verb::Studies(verb) => verb.execute(&shared),
             Verb::Show(verb) => verb.execute(&shared),

@@ -15,6 +15,7 @@ pub struct List {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum What {
     Benchmarks,
+    Importers,
 }
 
 impl List {
@@ -22,6 +23,7 @@ impl List {
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         match self.what {
             What::Benchmarks => benchmarks(shared)?,
+            What::Importers => importers()?,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -43,6 +45,18 @@ fn benchmarks(shared: &Shared) -> miette::Result<()> {
             metrics.join(", "),
             benchmark.about.clone(),
         ]);
+    }
+    crate::files::print(&format!("{table}\n"))
+}
+
+fn importers() -> miette::Result<()> {
+    let mut table = table(&["importer", "reads", "made by"]);
+    for importer in backsight_exchange::import::Described::all()? {
+        let mut name = importer.name;
+        for also in importer.also {
+            name.push_str(&format!(", {also}"));
+        }
+        table.add_row([name, importer.about, importer.made_by]);
     }
     crate::files::print(&format!("{table}\n"))
 }

@@ -66,6 +66,7 @@ impl Reference {
             ("commands.md", commands()),
             ("benchmarks.md", benchmarks()?),
             ("files.md", files()),
+            ("importers.md", importers()?),
         ];
         for (name, text) in pages {
             crate::files::write_whole(&self.folder.join(name), &text)?;
@@ -149,6 +150,21 @@ fn benchmarks() -> miette::Result<String> {
                 cell(&shape.about)
             );
         }
+    }
+    Ok(text)
+}
+
+fn importers() -> miette::Result<String> {
+    let mut text = format!(
+        "# Importers\n\n{GENERATED}\n`backsight import FORMAT FILE… --as NAME` reads these.\n\n| format | what it is | made by |\n|---|---|---|\n"
+    );
+    for importer in backsight_exchange::import::Described::all()? {
+        let mut names = format!("`{}`", importer.name);
+        for also in &importer.also {
+            let _ = write!(names, ", `{also}`");
+        }
+        let (about, made_by) = (cell(&importer.about), cell(&importer.made_by));
+        let _ = writeln!(text, "| {names} | {about} | {made_by} |");
     }
     Ok(text)
 }

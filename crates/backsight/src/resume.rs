@@ -35,6 +35,13 @@ impl Resume {
                     study.runner.as_ref().map_or(0, |runner| runner.pid)
                 ));
             }
+            if study.verb == crate::import::VERB {
+                return Err(miette::miette!(
+                    help = "import what was measured since as a study of its own, or all files together again",
+                    "study `{}` was imported: there is nothing here to go on with",
+                    study.name
+                ));
+            }
             // The definitions as they were when the study began: one result set, one way of measuring.
             let documents = store.documents(study.id).await.into_diagnostic()?;
             let of_kind = |kind: &str| -> Vec<Document> {

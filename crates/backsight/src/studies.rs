@@ -187,6 +187,9 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let results = store.result_set(study.id).await.into_diagnostic()?;
     text.push_str(&crate::compare::summary(&results));
     let mut rows = table(&["trial", "round", "cell", "took", "others' cpu", "outcome"]);
+    // Who measured elsewhere didn't say how long it took or what others did meanwhile.
+    let imported = study.verb == crate::import::VERB;
+    let known = |text: String| if imported { "unknown".to_owned() } else { text };
     for trial in &trials {
         rows.add_row([
             trial.number.to_string(),
@@ -195,8 +198,8 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
                 .get(trial.cell)
                 .map(ToString::to_string)
                 .unwrap_or_default(),
-            Time(trial.took).to_string(),
-            format!("{:.0} %", trial.neighbours * 100.0),
+            known(Time(trial.took).to_string()),
+            known(format!("{:.0} %", trial.neighbours * 100.0)),
             outcome(trial),
         ]);
     }
@@ -254,18 +257,23 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
         page.extend(line.bytes());
     }
     for step in store.steps(study.id, number).await.into_diagnostic()? {
+        let command = step.command.trim();
         let heading = format!(
-            "\n{} of {} on {}: {}\n  {}, {}, user {:.2} s, system {:.2} s\n",
-            step.phase,
-            step.role,
-            step.host,
-            step.command.trim(),
-            ending(&step.ending),
-            Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
-            step.usage.user,
-            step.usage.sys
+            "\n{} of {} on {}: {command}\n",
+            step.phase, step.role, step.host
         );
         page.extend(heading.bytes());
+        // A file that was imported has used nothing.
+        if step.usage.wall.is_finite() {
+            let used = format!(
+                "  {}, {}, user {:.2} s, system {:.2} s\n",
+                ending(&step.ending),
+                Time(std::time::Duration::from_secs_f64(step.usage.wall.max(0.0))),
+                step.usage.user,
+                step.usage.sys
+            );
+            page.extend(used.bytes());
+        }
         for (name, kept) in [("stdout", &step.stdout), ("stderr", &step.stderr)] {
             page.extend(output(store, name, kept, raw).await?);
         }

@@ -9,7 +9,9 @@
 mod definitions;
 mod jq;
 mod pattern;
+mod query;
 mod samples;
 
 pub use definitions::{Catalog, CatalogError, Definition};
+pub use query::{Found, Mistake, Query, Searched, Stopped, deeply};
 pub use samples::{Fault, LONGEST_OUTPUT, MOST_SAMPLES, NoSamples, Parsers, SampleError};

@@ -15,6 +15,7 @@
 
 mod database;
 mod error;
+mod finished;
 mod holder;
 mod packed;
 mod raw;
@@ -24,6 +25,7 @@ mod study;
 mod trial;
 
 pub use error::StoreError;
+pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
 pub use raw::{RawRef, Swept};
 pub use runner::Runner;
 pub use study::{ChangedFact, MetricShape, NewStudy, StudyDocument, StudyId, StudyRow};

@@ -186,7 +186,7 @@ impl Store {
         Ok(StudyId(id))
     }
 
-    async fn refuse_taken_name(
+    pub(crate) async fn refuse_taken_name(
         &self,
         tx: &mut Transaction<'static, Kind>,
         name: &StudyName,
@@ -205,7 +205,7 @@ impl Store {
         }
     }
 
-    async fn insert_documents(
+    pub(crate) async fn insert_documents(
         &self,
         tx: &mut Transaction<'static, Kind>,
         study: i64,
@@ -227,7 +227,7 @@ impl Store {
         Ok(())
     }
 
-    async fn insert_metrics(
+    pub(crate) async fn insert_metrics(
         &self,
         tx: &mut Transaction<'static, Kind>,
         study: i64,
@@ -260,7 +260,7 @@ impl Store {
         Ok(())
     }
 
-    async fn insert_cells(
+    pub(crate) async fn insert_cells(
         &self,
         tx: &mut Transaction<'static, Kind>,
         study: i64,

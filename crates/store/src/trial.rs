@@ -172,7 +172,7 @@ impl Store {
         Ok(refs)
     }
 
-    async fn keep_batch(&self, batch: Vec<Vec<u8>>) -> Result<Vec<RawRef>, StoreError> {
+    pub(crate) async fn keep_batch(&self, batch: Vec<Vec<u8>>) -> Result<Vec<RawRef>, StoreError> {
         if batch.is_empty() {
             return Ok(Vec::new());
         }

@@ -7,8 +7,8 @@ use backsight_model::{
     StudyState, TrialRecord, Unit, Usage, Value,
 };
 use backsight_store::{
-    ChangedFact, MetricShape, NewStudy, RawRef, Runner, Store, StoreError, StudyDocument, StudyId,
-    Swept,
+    ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, RawRef, Runner,
+    Store, StoreError, StudyDocument, StudyId, Swept,
 };
 use indexmap::IndexMap;
 use proptest::prelude::*;
@@ -988,4 +988,118 @@ proptest! {
             assert_eq!(set.failed.len(), trials.iter().filter(|(_, _, fails)| *fails).count());
         });
     }
+}
+
+fn finished(name: &str) -> FinishedStudy {
+    let trial = |cell, round, outcome| FinishedTrial {
+        cell,
+        round,
+        outcome,
+        files: vec![1, 0],
+    };
+    let mut pings = samples("rtt", &[3.25]);
+    pings.each = vec![3.0, 3.5];
+    FinishedStudy {
+        new: NewStudy {
+            verb: "import".into(),
+            ..new_study(name)
+        },
+        at: "2024-02-29T23:59:59Z".parse().unwrap(),
+        host: ("elsewhere".parse().unwrap(), "import".parse().unwrap()),
+        facts: IndexMap::from([("kernel".to_owned(), "6.1.0".to_owned())]),
+        files: [&b"first file"[..], b"second file"]
+            .map(|content| FinishedFile {
+                command: "backsight import x".into(),
+                content: content.to_vec(),
+            })
+            .to_vec(),
+        trials: vec![
+            trial(
+                0,
+                1,
+                Ok(vec![
+                    samples("retransmits", &[7.0]),
+                    samples("throughput", &[1.5, 2.5]),
+                ]),
+            ),
+            trial(1, 1, Ok(vec![pings])),
+            trial(0, 2, Err(Failure::of_trial("it fell over"))),
+        ],
+        warnings: vec!["columns that weren't used: `x`".into()],
+    }
+}
+
+#[test]
+fn a_finished_study_is_there_whole_with_its_files_and_goes_whole() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let id = store.add_finished_study(&finished("theirs")).await.unwrap();
+        let row = store.study("theirs").await.unwrap();
+        assert_eq!(
+            (
+                row.state,
+                row.verb.as_str(),
+                row.cells,
+                row.measured,
+                row.failed
+            ),
+            (StudyState::Finished, "import", 3, 2, 1)
+        );
+        assert_eq!((row.runner, row.ended), (None, Some(row.began)));
+        let set = store.result_set(id).await.unwrap();
+        let throughput = &set.series[0];
+        assert_eq!(throughput.metric.as_str(), "throughput");
+        assert_eq!(throughput.trials[0].values, [1.5, 2.5]);
+        assert_eq!(set.series[2].trials[0].each, [3.0, 3.5]);
+        assert_eq!(set.failed[0].3, Failure::of_trial("it fell over"));
+        assert_eq!(set.hosts["elsewhere"]["kernel"], "6.1.0");
+        let trials = store.trials(id).await.unwrap();
+        assert_eq!(trials[0].warnings, ["columns that weren't used: `x`"]);
+        assert!(trials[1].warnings.is_empty());
+        for number in 1..=3 {
+            let steps = store.steps(id, number).await.unwrap();
+            let first = steps[0].stdout.raw.unwrap();
+            assert_eq!(store.raw(&first).await.unwrap(), b"second file");
+        }
+        let swept = store.delete(id).await.unwrap();
+        assert_eq!(swept.objects, 2);
+    });
+}
+
+#[test]
+fn a_finished_study_that_does_not_fit_leaves_nothing() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        type Spoil = fn(&mut FinishedStudy);
+        let spoilt: [(Spoil, &str); 4] = [
+            (|s| s.trials[1].cell = 3, "it has no cell 3"),
+            (|s| s.trials[2].round = 1, "in one round twice"),
+            (|s| s.trials[2].files = vec![2], "it has no file 2"),
+            (
+                |s| s.trials[1].outcome = Ok(vec![samples("speed", &[1.0])]),
+                "no metric `speed`",
+            ),
+        ];
+        for (spoil, why) in spoilt {
+            let mut study = finished("theirs");
+            spoil(&mut study);
+            let error = store.add_finished_study(&study).await.unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(store.studies().await.unwrap().is_empty());
+            assert_eq!(
+                store.sweep().await.unwrap(),
+                Swept::default(),
+                "files were swept already"
+            );
+        }
+        store.add_finished_study(&finished("theirs")).await.unwrap();
+        let taken = store
+            .add_finished_study(&finished("theirs"))
+            .await
+            .unwrap_err();
+        assert!(matches!(taken, StoreError::NameTaken { .. }), "{taken}");
+        assert_eq!(store.studies().await.unwrap().len(), 1);
+    });
 }

@@ -1,0 +1,101 @@
+//! `backsight export`: a study for others.
+
+use backsight_exchange::{
+    export::{FORMS, Form, export},
+    table::Out,
+};
+use miette::IntoDiagnostic as _;
+use std::{
+    io::IsTerminal as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use crate::{cli::Shared, files};
+
+/// Arguments of `export`.
+#[derive(Debug, clap::Args)]
+pub struct Export {
+    /// The study, by name or number
+    study: String,
+    /// How it is written; else by the file's name
+    #[arg(long, short, value_name = "FORMAT", value_parser = forms())]
+    format: Option<Form>,
+    /// The file, which is written whole or not at all; else standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn forms() -> impl clap::builder::TypedValueParser<Value = Form> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let values = FORMS
+        .iter()
+        .map(|(name, _, about)| PossibleValue::new(*name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Form>())
+}
+
+/// The form that a file's name promises.
+fn promised(path: &Path) -> Option<Form> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "csv" => Form::Csv,
+        "tsv" => Form::Tsv,
+        "json" => Form::Json,
+        "jsonl" | "ndjson" => Form::JsonRows,
+        "parquet" | "pq" => Form::Parquet,
+        "md" => Form::Markdown,
+        "prom" => Form::OpenMetrics,
+        _ => return None,
+    })
+}
+
+impl Export {
+    /// Writes it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let form = self
+            .format
+            .or_else(|| self.output.as_deref().and_then(promised));
+        let Some(form) = form else {
+            let names: Vec<&str> = FORMS.iter().map(|(name, ..)| *name).collect();
+            return Err(miette::miette!(
+                help = format!("--format {}", names.join("|")),
+                "in which format?"
+            ));
+        };
+        if form == Form::Parquet && self.output.is_none() && std::io::stdout().is_terminal() {
+            return Err(miette::miette!(
+                help = "name a file: -o FILE, or send it into a pipe",
+                "Parquet on a terminal is of no use to anybody"
+            ));
+        }
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let study = store.study(&self.study).await.into_diagnostic()?;
+            let set = store.result_set(study.id).await.into_diagnostic()?;
+            store.close().await;
+            if set.series.iter().all(|series| series.trials.is_empty()) {
+                return Err(miette::miette!(
+                    help = format!(
+                        "`backsight show {}` says what became of its trials",
+                        study.name
+                    ),
+                    "`{}` has no samples",
+                    study.name
+                ));
+            }
+            let out = Out::to(self.output.as_deref()).into_diagnostic()?;
+            export(&set, form, out).into_diagnostic()?;
+            let tells_failures = matches!(form, Form::Json | Form::Markdown);
+            if !set.failed.is_empty() && !tells_failures {
+                files::say(&format!(
+                    "{} failed trials aren't in it: this format has no place for them",
+                    set.failed.len()
+                ));
+            }
+            if let Some(path) = &self.output {
+                files::print(&format!("wrote {}\n", path.display()))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+}

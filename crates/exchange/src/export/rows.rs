@@ -1,0 +1,86 @@
+//! Tables: a sample a row, with everything beside it that says what it is of. `backsight import` reads them back.
+
+use backsight_model::{Cell as BenchmarkCell, ParamName, ResultSet};
+use indexmap::IndexSet;
+
+use super::{ExportError, Form};
+use crate::{
+    import::columns::{INTERVAL, PARAM, SAMPLE, param_text},
+    table::{Cell, ColumnKind, Format, Out, Writer},
+};
+
+const BEFORE: &[(&str, ColumnKind)] = &[
+    ("benchmark", ColumnKind::Text),
+    ("variant", ColumnKind::Text),
+];
+const AFTER: &[(&str, ColumnKind)] = &[
+    ("metric", ColumnKind::Text),
+    ("unit", ColumnKind::Text),
+    ("better", ColumnKind::Text),
+    ("trial", ColumnKind::Integer),
+    ("round", ColumnKind::Integer),
+    ("kind", ColumnKind::Text),
+    ("value", ColumnKind::Number),
+];
+
+/// Writes the samples of a study, a row each.
+pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
+    let format = match form {
+        Form::Tsv => Format::Tsv,
+        Form::JsonRows => Format::JsonLines,
+        Form::Parquet => Format::Parquet,
+        _ => Format::Csv,
+    };
+    let params: IndexSet<&ParamName> = set
+        .series
+        .iter()
+        .flat_map(|s| s.cell.params.keys())
+        .collect();
+    let named: Vec<String> = params
+        .iter()
+        .map(|param| format!("{PARAM}{param}"))
+        .collect();
+    let columns: Vec<(&str, ColumnKind)> = BEFORE
+        .iter()
+        .copied()
+        .chain(named.iter().map(|name| (name.as_str(), ColumnKind::Text)))
+        .chain(AFTER.iter().copied())
+        .collect();
+    let mut writer = Writer::new(out, format, &columns)?;
+    for series in &set.series {
+        let texts = param_texts(&series.cell, &params);
+        let unit = series.unit.to_string();
+        for trial in &series.trials {
+            let kinds = [(SAMPLE, &trial.values), (INTERVAL, &trial.each)];
+            for (kind, value) in kinds
+                .into_iter()
+                .flat_map(|(kind, values)| values.iter().map(move |value| (kind, value)))
+            {
+                let mut row = vec![
+                    Cell::Text(series.cell.benchmark.as_str()),
+                    Cell::Text(series.cell.variant.as_str()),
+                ];
+                row.extend(texts.iter().map(|text| Cell::from(text.as_deref())));
+                row.extend([
+                    Cell::Text(series.metric.as_str()),
+                    Cell::Text(&unit),
+                    Cell::Text(series.better.as_str()),
+                    Cell::Integer(i64::from(trial.trial)),
+                    Cell::Integer(i64::from(trial.round)),
+                    Cell::Text(kind),
+                    Cell::Number(*value),
+                ]);
+                writer.row(&row)?;
+            }
+        }
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+fn param_texts(cell: &BenchmarkCell, params: &IndexSet<&ParamName>) -> Vec<Option<String>> {
+    params
+        .iter()
+        .map(|param| cell.params.get(*param).map(param_text))
+        .collect()
+}

@@ -1,0 +1,520 @@
+//! Records put together: cells, metrics, trials.
+//!
+//! The nth trial of one metric and the nth of another in the same cell are the same trial; trials of a later file follow
+//! those of an earlier one. Names that can't be ours become ones that can, and the cell keeps what it was called.
+//!
+//! Refuses: a metric whose direction or unit nobody knows, one in units that measure different things, and the same
+//! trial twice.
+
+use backsight_model::{
+    BenchmarkName, Better, Cell, MetricName, MetricSamples, ParamName, Unit, Value, VariantName,
+};
+use indexmap::{IndexMap, IndexSet};
+use std::collections::{BTreeMap, HashMap};
+
+use super::{
+    Choices, Refused, SourceFile,
+    choices::{for_all, named},
+    record::{Record, printable},
+};
+
+/// The name of the variant where the format knows none.
+const DEFAULT: &str = "default";
+/// The parameter that keeps what a benchmark was called, if that can't be a name of ours.
+const NAME: &str = "name";
+/// Longest name, in characters.
+const LONGEST: usize = 64;
+/// Most trials of one study.
+const MOST_TRIALS: usize = 1_000_000;
+
+/// A metric as a study has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedMetric {
+    /// Its name.
+    pub name: MetricName,
+    /// The unit of its samples.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One line about it.
+    pub about: String,
+}
+
+/// A trial that somebody else made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ImportedTrial {
+    /// Its cell, by number from 0.
+    pub cell: usize,
+    /// Its round, from 1.
+    pub round: u32,
+    /// Its samples, or why there are none.
+    pub outcome: Result<Vec<MetricSamples>, String>,
+    /// The files that it was read from, by number from 0.
+    pub files: Vec<usize>,
+}
+
+/// What some files hold, ready to become a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Imported {
+    /// The files, as they were.
+    pub files: Vec<SourceFile>,
+    /// What was measured, in the order of the files.
+    pub cells: Vec<Cell>,
+    /// The metrics of each benchmark.
+    pub metrics: IndexMap<BenchmarkName, Vec<ImportedMetric>>,
+    /// The trials, round by round.
+    pub trials: Vec<ImportedTrial>,
+    /// What the files say about the machine.
+    pub facts: IndexMap<String, String>,
+    /// What the reader of the study should know.
+    pub notes: Vec<String>,
+}
+
+/// A metric that is being learnt about.
+#[derive(Debug)]
+struct Learnt {
+    name: MetricName,
+    unit: Option<Unit>,
+    better: Option<Better>,
+    about: String,
+}
+
+#[derive(Debug, Default)]
+struct Trial {
+    samples: IndexMap<usize, (Vec<f64>, Vec<f64>)>,
+    failed: Option<String>,
+    files: Vec<usize>,
+}
+
+/// The rounds that a cell's metric has had.
+#[derive(Debug, Clone, Copy, Default)]
+struct Rounds {
+    last: u32,
+    /// The last one of the files before the one that is being read.
+    before: u32,
+    /// How many files there were when it was last looked at.
+    files: usize,
+}
+
+/// Records on their way to a study.
+pub(super) struct Assembly<'a> {
+    choices: &'a Choices,
+    files: Vec<SourceFile>,
+    cells: Vec<Cell>,
+    known_cells: HashMap<String, usize>,
+    metrics: IndexMap<BenchmarkName, IndexMap<String, Learnt>>,
+    trials: BTreeMap<(u32, usize), Trial>,
+    /// Where the rounds of a cell's metric are.
+    rounds: HashMap<(usize, usize), Rounds>,
+    facts: IndexMap<String, IndexSet<String>>,
+    notes: IndexSet<String>,
+    left_out: IndexSet<String>,
+    undirected: IndexSet<String>,
+    unitless: IndexMap<String, Option<String>>,
+}
+
+impl<'a> Assembly<'a> {
+    pub fn new(choices: &'a Choices) -> Self {
+        Self {
+            choices,
+            files: Vec::new(),
+            cells: Vec::new(),
+            known_cells: HashMap::new(),
+            metrics: IndexMap::new(),
+            trials: BTreeMap::new(),
+            rounds: HashMap::new(),
+            facts: IndexMap::new(),
+            notes: IndexSet::new(),
+            left_out: IndexSet::new(),
+            undirected: IndexSet::new(),
+            unitless: IndexMap::new(),
+        }
+    }
+
+    /// What follows comes from these files; their numbers.
+    pub fn begin_file(&mut self, files: impl IntoIterator<Item = SourceFile>) -> Vec<usize> {
+        let first = self.files.len();
+        self.files.extend(files);
+        (first..self.files.len()).collect()
+    }
+
+    /// A fact about the machine; what several files say is kept in turn.
+    pub fn add_fact(&mut self, fact: &str, value: String) {
+        let values = self.facts.entry(fact.to_owned()).or_default();
+        values.insert(value.chars().take(1000).collect());
+    }
+
+    /// Something that the reader of the study should know.
+    pub fn note(&mut self, note: String) {
+        self.notes.insert(note);
+    }
+
+    /// Adds a record out of these files. The error says what is wrong with it.
+    pub fn add(&mut self, record: Record, files: &[usize]) -> Result<(), String> {
+        let cell = self.cell(&record)?;
+        let metric = match &record.metric {
+            Some(metric) if self.choices.without.contains(metric) => {
+                self.left_out.insert(metric.clone());
+                return Ok(());
+            }
+            Some(_) => Some(self.metric(cell, &record)?),
+            None => None,
+        };
+        if let Some(why) = record.failed {
+            let round = record.rounds.first().copied();
+            return self.add_failure(cell, round, why, files);
+        }
+        let Some((metric, factor)) = metric else {
+            return Err("it doesn't say what was measured".into());
+        };
+        let scaled = |values: &[f64]| values.iter().map(|value| value * factor).collect();
+        for (number, values) in record.trials.iter().enumerate() {
+            let round = self.round(cell, metric, record.rounds.get(number).copied())?;
+            let each = record.each.get(number).map_or(&[][..], Vec::as_slice);
+            if values.is_empty() && each.is_empty() {
+                continue;
+            }
+            let trial = self.trial(round, cell, files)?;
+            let samples: (Vec<f64>, Vec<f64>) = (scaled(values), scaled(each));
+            if samples.0.iter().chain(&samples.1).any(|v| !v.is_finite()) {
+                return Err("a number is too large for its unit".into());
+            }
+            if trial.samples.insert(metric, samples).is_some() {
+                return Err(format!("round {round} stands in it twice"));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_failure(
+        &mut self,
+        cell: usize,
+        said: Option<u32>,
+        why: String,
+        files: &[usize],
+    ) -> Result<(), String> {
+        // Failures count as a metric that no cell has.
+        let round = self.round(cell, usize::MAX, said)?;
+        let trial = self.trial(round, cell, files)?;
+        trial.failed.get_or_insert(why);
+        Ok(())
+    }
+
+    fn trial(&mut self, round: u32, cell: usize, files: &[usize]) -> Result<&mut Trial, String> {
+        if self.trials.len() == MOST_TRIALS {
+            return Err(format!("there are more than {MOST_TRIALS} trials"));
+        }
+        let trial = self.trials.entry((round, cell)).or_default();
+        for file in files {
+            if !trial.files.contains(file) {
+                trial.files.push(*file);
+            }
+        }
+        Ok(trial)
+    }
+
+    /// The round of a trial: as the file says, behind those of the files before it, else the next.
+    fn round(&mut self, cell: usize, metric: usize, said: Option<u32>) -> Result<u32, String> {
+        let rounds = self.rounds.entry((cell, metric)).or_default();
+        if rounds.files != self.files.len() {
+            rounds.files = self.files.len();
+            rounds.before = rounds.last;
+        }
+        let round = match said {
+            Some(said) => rounds.before.checked_add(said),
+            None => rounds.last.checked_add(1),
+        };
+        let round = round.ok_or("there are too many rounds")?;
+        rounds.last = rounds.last.max(round);
+        Ok(round)
+    }
+
+    fn cell(&mut self, record: &Record) -> Result<usize, String> {
+        let benchmark = legal(&record.benchmark);
+        let mut params: IndexMap<ParamName, Value> = IndexMap::new();
+        for (name, value) in &record.params {
+            let (name, value) = (param_name(name, &params)?, value.clone());
+            params.insert(name, value);
+        }
+        if benchmark != record.benchmark {
+            let name = param_name(NAME, &params)?;
+            params.insert(name, Value::Text(record.benchmark.clone()));
+        }
+        let variant = legal(record.variant.as_deref().unwrap_or(DEFAULT));
+        let bad = |error: backsight_model::BadName| error.to_string();
+        let cell = Cell {
+            benchmark: BenchmarkName::new(benchmark).map_err(bad)?,
+            chosen: params.keys().cloned().collect(),
+            params,
+            variant: VariantName::new(variant).map_err(bad)?,
+        };
+        let mut sorted: Vec<String> = cell
+            .params
+            .iter()
+            .map(|(name, value)| format!("{name}={value:?}"))
+            .collect();
+        sorted.sort();
+        let key = format!(
+            "{}\n{}\n{}",
+            cell.benchmark,
+            cell.variant,
+            sorted.join("\n")
+        );
+        let next = self.cells.len();
+        let number = *self.known_cells.entry(key).or_insert(next);
+        if number == next {
+            self.cells.push(cell);
+        }
+        Ok(number)
+    }
+
+    /// The number of a record's metric in its benchmark, and by what its numbers are multiplied.
+    fn metric(&mut self, cell: usize, record: &Record) -> Result<(usize, f64), String> {
+        let said = record.metric.as_deref().unwrap_or_default();
+        let benchmark = &self.cells[cell].benchmark;
+        let metrics = self.metrics.entry(benchmark.clone()).or_default();
+        let plain = legal(said);
+        let taken = |name: &str| {
+            let mut others = metrics.iter().filter(|(original, _)| *original != said);
+            others.any(|(_, metric)| metric.name.as_str() == name)
+        };
+        let name = unused(&plain, taken);
+        let known = named(&self.choices.unit, [said, &name]);
+        let of_format = record.unit.as_deref();
+        let unit = match (of_format.map(Unit::parse), known) {
+            (Some(Ok(unit)), _) => Some(unit),
+            (_, Some(chosen)) => Some(*chosen),
+            (_, None) => for_all(&self.choices.unit).copied(),
+        };
+        if unit.is_none() {
+            self.unitless
+                .insert(said.to_owned(), of_format.map(str::to_owned));
+        }
+        let better = named(&self.choices.better, [said, &name])
+            .copied()
+            .or(record.better)
+            .or_else(|| for_all(&self.choices.better).copied());
+        if better.is_none() {
+            self.undirected.insert(said.to_owned());
+        }
+        let about = match &record.about {
+            Some(about) => printable(about),
+            None if name == said => String::new(),
+            None => printable(said),
+        };
+        let entry = metrics.entry(said.to_owned());
+        let number = entry.index();
+        let learnt = entry.or_insert(Learnt {
+            name: MetricName::new(name).map_err(|error| error.to_string())?,
+            // A unit chosen by name is the one that its numbers are shown in.
+            unit: known.copied().or(unit),
+            better,
+            about,
+        });
+        if learnt.better.is_some() && better.is_some() && learnt.better != better {
+            return Err(format!(
+                "`{}` is better `higher` in one place and `lower` in another",
+                printable(said)
+            ));
+        }
+        let factor = match (unit, learnt.unit) {
+            (Some(unit), Some(kept)) => unit.in_terms_of(kept).ok_or_else(|| {
+                format!(
+                    "`{}` is in {unit} here, which can't be converted into {kept}",
+                    printable(said)
+                )
+            })?,
+            _ => 1.0,
+        };
+        Ok((number, factor))
+    }
+
+    /// Everything, if everything is known.
+    pub fn finish(self) -> Result<Imported, Refused> {
+        self.refuse_unknown()?;
+        let mut metrics = IndexMap::new();
+        for (benchmark, learnt) in self.metrics {
+            let learnt = learnt.into_values().filter_map(|metric| {
+                Some(ImportedMetric {
+                    name: metric.name,
+                    unit: metric.unit?,
+                    better: metric.better?,
+                    about: metric.about,
+                })
+            });
+            metrics.insert(benchmark, learnt.collect::<Vec<_>>());
+        }
+        if self.trials.is_empty() {
+            return Err(Refused::of_all("nothing is left to import")
+                .help("leave fewer metrics out (`--without`)"));
+        }
+        let samples = |cell: &Cell, trial: Trial| {
+            if let Some(why) = trial.failed {
+                return Err(why);
+            }
+            let of_cell = &metrics[&cell.benchmark];
+            Ok(trial
+                .samples
+                .into_iter()
+                .map(|(metric, (values, each))| MetricSamples {
+                    metric: of_cell[metric].name.clone(),
+                    values,
+                    each,
+                })
+                .collect())
+        };
+        let trials = self
+            .trials
+            .into_iter()
+            .map(|((round, cell), mut trial)| ImportedTrial {
+                cell,
+                round,
+                files: std::mem::take(&mut trial.files),
+                outcome: samples(&self.cells[cell], trial),
+            })
+            .collect();
+        let facts = self.facts.into_iter().map(|(fact, values)| {
+            let values: Vec<String> = values.into_iter().collect();
+            (fact, values.join(", then "))
+        });
+        Ok(Imported {
+            files: self.files,
+            trials,
+            facts: facts.collect(),
+            cells: self.cells,
+            notes: self.notes.into_iter().collect(),
+            metrics,
+        })
+    }
+
+    fn refuse_unknown(&self) -> Result<(), Refused> {
+        let quoted = |names: Vec<&String>| {
+            let names: Vec<String> = names
+                .into_iter()
+                .map(|name| format!("`{}`", printable(name)))
+                .collect();
+            names.join(", ")
+        };
+        let first = |names: Vec<&String>| names.first().map_or(String::new(), |n| printable(n));
+        if !self.unitless.is_empty() {
+            let names: Vec<&String> = self.unitless.keys().collect();
+            let unknown: Vec<String> = self
+                .unitless
+                .iter()
+                .map(|(name, said)| match said {
+                    Some(said) => format!("`{}` (`{}`)", printable(name), printable(said)),
+                    None => format!("`{}`", printable(name)),
+                })
+                .collect();
+            return Err(Refused::of_all(format!(
+                "the unit of {} isn't one that is known",
+                unknown.join(", ")
+            ))
+            .help(format!(
+                "say it: --unit '{}=UNIT' (s, ms, B, MB/s, ops/s, count, ratio, …), or --unit UNIT for all; or leave it out: --without '{}'",
+                first(names.clone()),
+                first(names)
+            )));
+        }
+        if !self.undirected.is_empty() {
+            let names: Vec<&String> = self.undirected.iter().collect();
+            return Err(Refused::of_all(format!(
+                "nothing says which direction is good for {}",
+                quoted(names.clone())
+            ))
+            .help(format!(
+                "say it: --better '{}=lower' or '{}=higher', or --better lower for all; or leave it out: --without '{}'",
+                first(names.clone()),
+                first(names.clone()),
+                first(names)
+            )));
+        }
+        let unseen = |asked: &String| {
+            !self.left_out.contains(asked)
+                && !self.metrics.values().any(|metrics| {
+                    metrics.contains_key(asked)
+                        || metrics.values().any(|m| m.name.as_str() == asked)
+                })
+        };
+        let better = self.choices.better.iter().filter_map(|c| c.metric.as_ref());
+        let unit = self.choices.unit.iter().filter_map(|c| c.metric.as_ref());
+        let without = self.choices.without.iter();
+        if let Some(asked) = better
+            .chain(unit)
+            .chain(without)
+            .find(|asked| unseen(asked))
+        {
+            let known: IndexSet<&String> = self.metrics.values().flat_map(|m| m.keys()).collect();
+            let known: Vec<&String> = known.into_iter().collect();
+            let near = backsight_model::did_you_mean(asked, known.iter().map(|n| n.as_str()));
+            return Err(
+                Refused::of_all(format!("there is no metric `{}`", printable(asked)))
+                    .help(near.unwrap_or_else(|| format!("there are {}", quoted(known)))),
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A name of ours that is nearest to a text: other characters become `-`, and it ends where names end.
+fn legal(text: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '+' | '-');
+    let mut name = String::new();
+    for c in text.chars() {
+        if name.len() == LONGEST {
+            break;
+        }
+        if fits(c) && (!name.is_empty() || c.is_ascii_alphanumeric()) {
+            name.push(c);
+        } else if !fits(c) && !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+    }
+    let name = name.trim_end_matches('-');
+    if name.is_empty() {
+        "unnamed".to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+/// The name, or the name with the first number behind it that isn't taken.
+fn unused(name: &str, taken: impl Fn(&str) -> bool) -> String {
+    if !taken(name) {
+        return name.to_owned();
+    }
+    let short = &name[..name.len().min(LONGEST - 8)];
+    (2..)
+        .map(|number: u32| format!("{short}-{number}"))
+        .find(|name| !taken(name))
+        .unwrap_or_default()
+}
+
+fn param_name(text: &str, taken: &IndexMap<ParamName, Value>) -> Result<ParamName, String> {
+    let name = unused(&legal(text), |name| taken.contains_key(name));
+    ParamName::new(name).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn names_become_ones_that_can_be_ours() {
+        assert_eq!(legal("sleep 0.1"), "sleep-0.1");
+        assert_eq!(legal("BM_Fill/8"), "BM_Fill-8");
+        assert_eq!(legal("ns/op"), "ns-op");
+        assert_eq!(legal("../../etc"), "etc");
+        assert_eq!(legal("ä ö"), "unnamed");
+        assert_eq!(legal(&"x".repeat(100)).len(), 64);
+        assert_eq!(unused("a", |name| name == "a" || name == "a-2"), "a-3");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_becomes_a_name(text in ".{0,100}") {
+            prop_assert!(BenchmarkName::new(legal(&text)).is_ok(), "{}", legal(&text));
+        }
+    }
+}

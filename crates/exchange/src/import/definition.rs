@@ -1,0 +1,344 @@
+//! Importers as data files: what a file of a tool looks like, and the jq programs that make records of it.
+//!
+//! Refuses: an importer whose file has another name, and programs and expressions that are none.
+
+use backsight_catalog::{Mistake, Query, deeply};
+use backsight_model::{At, Document, Problem};
+use regex::Regex;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+use crate::table::Format;
+
+/// Name and text of each importer that comes with the program.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/importers.rs"));
+
+/// What programs may name: the key of the item in the document, the whole document, what the file's path says, and the
+/// files beside it.
+pub(super) const VARIABLES: [&str; 4] = ["$key", "$root", "$path", "$beside"];
+
+/// A program of an importer.
+pub(super) type Program = Query<4>;
+
+/// How a format's files are read before a program sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Reads {
+    /// One JSON document.
+    Json,
+    /// A JSON document a line: an array of them.
+    JsonLines,
+    /// XML: an element is an object that has lists of its children by name, `#text`, and attributes with `@`.
+    Xml,
+    /// Lines of text: an array of what `line` finds in them.
+    Lines,
+    /// A table between commas, whose columns tell what they are; no program reads it.
+    Csv,
+    /// The same between tabs.
+    Tsv,
+    /// The same, a JSON object a row.
+    JsonRows,
+    /// The same in Parquet.
+    Parquet,
+}
+
+impl Reads {
+    /// What a table is written in, if it is one.
+    pub fn table(self) -> Option<Format> {
+        match self {
+            Self::Csv => Some(Format::Csv),
+            Self::Tsv => Some(Format::Tsv),
+            Self::JsonRows => Some(Format::JsonLines),
+            Self::Parquet => Some(Format::Parquet),
+            Self::Json | Self::JsonLines | Self::Xml | Self::Lines => None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: At<String>,
+    about: String,
+    made_by: String,
+    #[serde(default)]
+    also: Vec<String>,
+    shape: Vec<WrittenShape>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenShape {
+    reads: Reads,
+    expects: String,
+    #[serde(rename = "is")]
+    test: Option<At<String>>,
+    items: Option<At<String>>,
+    record: Option<At<String>>,
+    alike: Option<At<String>>,
+    host: Option<At<String>>,
+    path: Option<At<String>>,
+    #[serde(default)]
+    beside: Vec<String>,
+    line: Option<At<String>>,
+    state: Option<At<String>>,
+    #[serde(default)]
+    nan_is_missing: bool,
+}
+
+/// One way in which a format's files are written.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub reads: Reads,
+    /// What such a file has, for messages.
+    pub expects: String,
+    /// Whether a document is one.
+    pub test: Option<Program>,
+    /// The paths of its items.
+    pub paths: Option<Program>,
+    /// The items themselves.
+    pub items: Option<Program>,
+    /// The records of an item.
+    pub record: Option<Program>,
+    /// What must be the same in all files of one study, and how it is called.
+    pub alike: Option<(String, Program)>,
+    /// Facts about the machine.
+    pub host: Option<Program>,
+    /// Files of this shape in a folder.
+    pub path: Option<Regex>,
+    /// Files beside it that say more, by their path from its folder.
+    pub beside: Vec<String>,
+    /// Lines that are items.
+    pub line: Option<Regex>,
+    /// Lines that hold for all that follow.
+    pub state: Option<Regex>,
+    /// Whether the tool writes `NaN`, which isn't JSON, where it has no value.
+    pub nan_is_missing: bool,
+}
+
+/// A format that can be imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// Its name, which is its importer's file's.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// The command that makes such files.
+    pub made_by: String,
+    /// Other names of it.
+    pub also: Vec<String>,
+}
+
+impl Described {
+    /// Every format that the program has an importer for, in the order of their files.
+    ///
+    /// # Errors
+    /// An importer isn't TOML, or something is missing in it.
+    pub fn all() -> Result<Vec<Self>, Problem> {
+        let described = BUILT_IN.iter().map(|(name, text)| {
+            let written: Written = document(name, text).read()?;
+            Ok(written.describe())
+        });
+        described.collect()
+    }
+}
+
+impl Written {
+    fn describe(&self) -> Described {
+        Described {
+            name: self.name.to_string(),
+            about: self.about.clone(),
+            made_by: self.made_by.clone(),
+            also: self.also.clone(),
+        }
+    }
+}
+
+fn document(name: &str, text: &str) -> Document {
+    Document::new(format!("importers: {name}.toml"), text)
+}
+
+/// Reads files of one format.
+#[derive(Debug)]
+pub struct Importer {
+    /// What it reads.
+    pub format: Described,
+    /// Its text; the document's name says where it comes from.
+    pub document: Document,
+    pub(super) shapes: Vec<Shape>,
+}
+
+impl Importer {
+    /// The importer that a document writes.
+    ///
+    /// # Errors
+    /// It isn't one, or a program or an expression in it is none; the problem points at the place.
+    pub fn read(document: &Document) -> Result<Self, Problem> {
+        let written: Written = document.read()?;
+        let format = written.describe();
+        let shapes = written
+            .shape
+            .into_iter()
+            .map(|shape| compiled(shape, document))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            format,
+            document: document.clone(),
+            shapes,
+        })
+    }
+
+    /// The importer of this name, if there is one.
+    ///
+    /// # Errors
+    /// It is at fault.
+    pub fn find(name: &str) -> Result<Option<Self>, Problem> {
+        for (known, text) in BUILT_IN {
+            let document = document(known, text);
+            let written: Written = document.read()?;
+            if *known == name || written.also.iter().any(|also| also == name) {
+                return Self::read(&document).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What its tables are written in, if it reads tables.
+    pub(super) fn table(&self) -> Option<Format> {
+        self.shapes.iter().find_map(|shape| shape.reads.table())
+    }
+
+    /// What its files have, for messages.
+    pub(super) fn expects(&self) -> String {
+        let expected: Vec<&str> = self
+            .shapes
+            .iter()
+            .map(|shape| shape.expects.as_str())
+            .collect();
+        expected.join("; or ")
+    }
+}
+
+fn compiled(shape: WrittenShape, document: &Document) -> Result<Shape, Problem> {
+    let program = |code: &At<String>| compile(code, code, document);
+    let maybe = |code: &Option<At<String>>| code.as_ref().map(program).transpose();
+    let expression = |source: &Option<At<String>>| {
+        let source = source.as_ref();
+        source
+            .map(|source| {
+                Regex::new(source).map_err(|error| {
+                    let message = format!("this isn't a regular expression: {error}");
+                    document.problem(source.span(), message, "here", None)
+                })
+            })
+            .transpose()
+    };
+    let items = maybe(&shape.items)?;
+    let paths = shape
+        .items
+        .as_ref()
+        .map(|code| compile(&format!("path({})", code.as_str()), code, document))
+        .transpose()?;
+    let alike = shape
+        .alike
+        .as_ref()
+        .map(|code| Ok((code.to_string(), program(code)?)))
+        .transpose()?;
+    Ok(Shape {
+        reads: shape.reads,
+        test: maybe(&shape.test)?,
+        paths,
+        items,
+        record: maybe(&shape.record)?,
+        alike,
+        host: maybe(&shape.host)?,
+        path: expression(&shape.path)?,
+        line: expression(&shape.line)?,
+        state: expression(&shape.state)?,
+        beside: shape.beside,
+        nan_is_missing: shape.nan_is_missing,
+        expects: shape.expects,
+    })
+}
+
+fn compile(code: &str, written: &At<String>, document: &Document) -> Result<Program, Problem> {
+    Query::compile(code, VARIABLES).map_err(|mistake: Mistake| {
+        let span = written.span();
+        let text = document.text.get(span.clone()).unwrap_or_default();
+        let place = match text.find(written.as_str()) {
+            Some(at) if code.len() == written.len() => {
+                span.start + at + mistake.place.start..span.start + at + mistake.place.end
+            }
+            _ => span,
+        };
+        document.problem(place, mistake.message, "here", mistake.help)
+    })
+}
+
+/// The named groups of an expression in a text.
+pub(super) fn groups(expression: &Regex, text: &str) -> Option<HashMap<String, String>> {
+    let captures = expression.captures(text)?;
+    let named = expression.capture_names().flatten();
+    Some(
+        named
+            .filter_map(|name| {
+                let group = captures.name(name)?;
+                Some((name.to_owned(), group.as_str().to_owned()))
+            })
+            .collect(),
+    )
+}
+
+/// Does this where documents may be searched.
+pub(super) fn searching<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, String> {
+    deeply(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_importer_that_comes_with_the_program_is_sound() {
+        let all = Described::all().unwrap();
+        assert!(
+            all.iter()
+                .map(|d| d.name.as_str())
+                .eq(BUILT_IN.iter().map(|(name, _)| *name))
+        );
+        let mut names: Vec<&String> = all
+            .iter()
+            .flat_map(|described| described.also.iter().chain([&described.name]))
+            .collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "two importers have one name");
+        for described in all {
+            let importer = Importer::find(&described.name).unwrap().unwrap();
+            assert_eq!(importer.format, described);
+            assert!(!importer.shapes.is_empty(), "{}", described.name);
+            for shape in &importer.shapes {
+                let whole = shape.record.is_some() && shape.paths.is_some();
+                assert!(whole || shape.reads.table().is_some(), "{}", described.name);
+            }
+        }
+        assert_eq!(
+            Importer::find("go").unwrap().unwrap().format.name,
+            "benchfmt"
+        );
+        assert!(Importer::find("goo").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_mistake_in_an_importer_is_pointed_at() {
+        let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\n[[shape]]\nreads = 'json'\nexpects = 'x'\nitems = '.a[]'\nrecord = '. | slect(.)'\n";
+        let problem = Importer::read(&Document::new("x", text)).unwrap_err();
+        assert_eq!(problem.place(), (8, 15), "{problem}");
+        let problem = Importer::read(&Document::new("x", text.replace("slect", "select"))).err();
+        assert!(problem.is_none());
+        let broken = text.replace("record = '. | slect(.)'", "path = '(?<a'");
+        let problem = Importer::read(&Document::new("x", broken)).unwrap_err();
+        assert_eq!(problem.place().0, 8);
+    }
+}

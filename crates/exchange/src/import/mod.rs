@@ -1,0 +1,431 @@
+//! Results of other tools as trials of ours.
+//!
+//! An importer is a data file ([`Importer`]): how a tool's files are recognised, where in them the items are, and a jq
+//! program that makes records of an item. [`import`] reads files with it and puts the records together: cells, metrics,
+//! trials, with the files that each came from.
+//!
+//! Refuses: to take a file for what it isn't, to guess which direction is good or what a number's unit is, numbers that
+//! aren't finite, and to import a part: an error anywhere is an error of the whole.
+
+mod assembly;
+mod choices;
+pub(crate) mod columns;
+mod definition;
+mod record;
+mod source;
+
+pub use assembly::{Imported, ImportedMetric, ImportedTrial};
+pub use choices::{Choice, Choices};
+pub use definition::{Described, Importer};
+pub use source::SourceFile;
+
+use backsight_catalog::{Found, Searched, Stopped};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+use assembly::Assembly;
+use definition::{Reads, Shape, searching};
+use record::{Record, printable, shown};
+use source::Reading;
+
+/// Why a file wasn't imported: where, what, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The file, as it was named; empty where it is about all of them.
+    pub file: String,
+    /// Where in it: a line, a path in its JSON; empty where it is about the whole.
+    pub place: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl Refused {
+    fn new(file: &Path, message: impl Into<String>) -> Self {
+        Self {
+            file: printable_path(file),
+            place: String::new(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    fn of_all(message: impl Into<String>) -> Self {
+        Self {
+            file: String::new(),
+            place: String::new(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = place.into();
+        self
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        match (self.file.as_str(), self.place.as_str()) {
+            (_, "") => {}
+            ("", place) => f.write_str(place)?,
+            (_, place) => write!(f, ", {place}")?,
+        }
+        if !(self.file.is_empty() && self.place.is_empty()) {
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl miette::Diagnostic for Refused {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+}
+
+fn printable_path(path: &Path) -> String {
+    path.display()
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}
+
+/// What these files (and folders, where the format has folders) hold, read by this importer.
+///
+/// # Errors
+/// A file can't be read or isn't what the importer reads; a number isn't one; a direction or a unit isn't known and
+/// `choices` doesn't say it.
+pub fn import(
+    importer: &Importer,
+    paths: &[PathBuf],
+    choices: &Choices,
+) -> Result<Imported, Refused> {
+    let read = || {
+        let mut assembly = Assembly::new(choices);
+        if let Some(format) = importer.table() {
+            for path in paths {
+                columns::add(format, path, choices, &mut assembly)?;
+            }
+        } else {
+            let mut alike = None;
+            for path in paths {
+                for file in files_of(importer, path)? {
+                    add_file(importer, &file, &mut alike, &mut assembly)?;
+                }
+            }
+        }
+        assembly.finish()
+    };
+    searching(read).unwrap_or_else(|why| Err(Refused::of_all(format!("the importer broke: {why}"))))
+}
+
+/// The files that a path names: itself, or those of the format in its folder.
+fn files_of(importer: &Importer, path: &Path) -> Result<Vec<PathBuf>, Refused> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    if importer.shapes.iter().all(|shape| shape.path.is_none()) {
+        let message = format!("this is a folder; `{}` reads files", importer.format.name);
+        return Err(Refused::new(path, message).help(format!(
+            "name the file that `{}` writes",
+            importer.format.made_by
+        )));
+    }
+    let files = source::files_in(path, &importer.shapes)?;
+    if files.is_empty() {
+        return Err(not_it(importer, path, "nothing in this folder"));
+    }
+    Ok(files)
+}
+
+fn not_it(importer: &Importer, path: &Path, what: &str) -> Refused {
+    let message = format!(
+        "{what} is what `{}` reads: expected {}",
+        importer.format.name,
+        importer.expects()
+    );
+    Refused::new(path, message).help(format!(
+        "`{}` makes it; `backsight list importers` shows the other formats",
+        importer.format.made_by
+    ))
+}
+
+/// The document of a file and the shape that it has.
+fn recognised<'a>(
+    importer: &'a Importer,
+    file: &SourceFile,
+) -> Result<(&'a Shape, Reading), Refused> {
+    let whole = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
+    let whole = whole.to_string_lossy();
+    let by_path = |shape: &&Shape| {
+        let path = shape.path.as_ref();
+        path.is_none_or(|path| path.is_match(&whole))
+    };
+    let mut candidates: Vec<&Shape> = importer.shapes.iter().filter(by_path).collect();
+    if candidates.is_empty() {
+        candidates = importer.shapes.iter().collect();
+    }
+    candidates.retain(|shape| may_be(shape.reads, &file.content));
+    let mut broken = None;
+    for shape in candidates {
+        match Reading::of(file, shape) {
+            Ok(reading) if has_shape(shape, &reading) => return Ok((shape, reading)),
+            Ok(_) => {}
+            Err(error) => broken = Some(error),
+        }
+    }
+    Err(broken.unwrap_or_else(|| not_it(importer, &file.path, "this isn't it: nothing in it")))
+}
+
+/// Whether a file may be read so, by how it begins.
+fn may_be(reads: Reads, content: &[u8]) -> bool {
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let first = content.trim_ascii_start().first();
+    match reads {
+        Reads::Json | Reads::JsonLines => matches!(first, Some(b'{' | b'[')),
+        Reads::Xml => first == Some(&b'<'),
+        Reads::Lines | Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => true,
+    }
+}
+
+fn has_shape(shape: &Shape, reading: &Reading) -> bool {
+    if shape.reads == Reads::Lines && reading.lines.is_empty() {
+        return false;
+    }
+    let Some(test) = &shape.test else { return true };
+    let nothing = Searched::nothing();
+    let found = test.found(
+        &reading.document,
+        [&nothing, &reading.document, &reading.path, &reading.beside],
+    );
+    found.is_ok_and(|found| found == [Found::Truth(true)])
+}
+
+fn add_file(
+    importer: &Importer,
+    path: &Path,
+    alike: &mut Option<String>,
+    assembly: &mut Assembly<'_>,
+) -> Result<(), Refused> {
+    let file = SourceFile::open(path)?;
+    let (shape, mut reading) = recognised(importer, &file)?;
+    refuse_unlike(shape, &reading, path, alike)?;
+    let others = std::mem::take(&mut reading.others);
+    let sources = assembly.begin_file([file].into_iter().chain(others));
+    add_facts(shape, &reading, path, assembly)?;
+    let mut records = 0;
+    for (item, place) in items(shape, &reading, path)? {
+        let [key, what] = place;
+        for found in records_of(shape, &reading, &item, &key, path, &what)? {
+            let at = |message: String| Refused::new(path, message).at(what.as_text());
+            let record = Record::read(&found).map_err(at)?;
+            assembly.add(record, &sources).map_err(at)?;
+            records += 1;
+        }
+    }
+    if records == 0 {
+        let message = format!("it has no results: expected {}", shape.expects);
+        return Err(Refused::new(path, message));
+    }
+    Ok(())
+}
+
+/// Refuses a file that can't belong to one study with those before it.
+fn refuse_unlike(
+    shape: &Shape,
+    reading: &Reading,
+    path: &Path,
+    before: &mut Option<String>,
+) -> Result<(), Refused> {
+    let Some((name, program)) = &shape.alike else {
+        return Ok(());
+    };
+    let found = whole(program, reading, path)?;
+    let now = found.iter().map(shown).collect::<Vec<_>>().join(", ");
+    match before {
+        Some(before) if *before != now => {
+            let message = format!("its `{name}` is {now}, and {before} in the file before it");
+            Err(Refused::new(path, message)
+                .help("import each as a study of its own, then compare them"))
+        }
+        _ => {
+            *before = Some(now);
+            Ok(())
+        }
+    }
+}
+
+fn add_facts(
+    shape: &Shape,
+    reading: &Reading,
+    path: &Path,
+    assembly: &mut Assembly<'_>,
+) -> Result<(), Refused> {
+    let Some(program) = &shape.host else {
+        return Ok(());
+    };
+    for found in whole(program, reading, path)? {
+        let Found::Table(facts) = found else { continue };
+        for (fact, value) in facts {
+            match value {
+                Found::Text(text) => assembly.add_fact(&fact, text),
+                Found::Whole(whole) => assembly.add_fact(&fact, whole.to_string()),
+                Found::Number(number) => assembly.add_fact(&fact, number.to_string()),
+                Found::Truth(truth) => assembly.add_fact(&fact, truth.to_string()),
+                Found::Nothing | Found::List(_) | Found::Table(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a program finds in the whole document.
+fn whole(
+    program: &definition::Program,
+    reading: &Reading,
+    path: &Path,
+) -> Result<Vec<Found>, Refused> {
+    let nothing = Searched::nothing();
+    program
+        .found(
+            &reading.document,
+            [&nothing, &reading.document, &reading.path, &reading.beside],
+        )
+        .map_err(|stopped| Refused::new(path, why(&stopped)))
+}
+
+/// A step on the way from a document to an item.
+#[derive(Debug, Clone)]
+enum Step {
+    /// The whole document.
+    Whole,
+    /// Under this name.
+    Name(String),
+    /// At this place of a list.
+    Index(i64),
+    /// A place that is known better: a line.
+    Known(String),
+    /// All steps, as jq writes them.
+    All(String),
+}
+
+impl Step {
+    fn as_document(&self) -> Searched {
+        match self {
+            Self::Name(name) => Searched::text(name.clone()),
+            Self::Index(index) => Searched::number(*index as f64),
+            Self::Whole | Self::Known(_) | Self::All(_) => Searched::nothing(),
+        }
+    }
+
+    fn as_text(&self) -> String {
+        match self {
+            Self::Whole => String::new(),
+            Self::Name(text) | Self::Known(text) | Self::All(text) => text.clone(),
+            Self::Index(index) => format!("[{index}]"),
+        }
+    }
+}
+
+/// The items of a document, each with its last step and its place.
+fn items(
+    shape: &Shape,
+    reading: &Reading,
+    path: &Path,
+) -> Result<Vec<(Searched, [Step; 2])>, Refused> {
+    let (Some(items), Some(paths)) = (&shape.items, &shape.paths) else {
+        return Ok(vec![(reading.document.clone(), [Step::Whole, Step::Whole])]);
+    };
+    let nothing = Searched::nothing();
+    let variables = [&nothing, &reading.document, &reading.path, &reading.beside];
+    let refused = |stopped: Stopped| Refused::new(path, why(&stopped));
+    let places = paths.found(&reading.document, variables).map_err(refused)?;
+    let items = items.parts(&reading.document, variables).map_err(refused)?;
+    let places = places.iter().map(|place| steps(place, &reading.lines));
+    Ok(items.into_iter().zip(places).collect())
+}
+
+fn steps(place: &Found, lines: &[usize]) -> [Step; 2] {
+    let Found::List(steps) = place else {
+        return [Step::Whole, Step::Whole];
+    };
+    let mut text = String::new();
+    let mut last = Step::Whole;
+    for step in steps {
+        last = match step {
+            Found::Text(name) => {
+                text.push_str(&format!(".{}", printable(name)));
+                Step::Name(name.clone())
+            }
+            Found::Whole(index) => {
+                text.push_str(&format!("[{index}]"));
+                Step::Index(*index)
+            }
+            _ => Step::Whole,
+        };
+    }
+    if text.starts_with('[') {
+        text.insert(0, '.');
+    }
+    let line = match (&last, steps.len()) {
+        (Step::Index(index), 1) => usize::try_from(*index).ok().and_then(|i| lines.get(i)),
+        _ => None,
+    };
+    let place = match line {
+        Some(line) => Step::Known(format!("line {line}")),
+        None => Step::All(text),
+    };
+    [last, place]
+}
+
+fn records_of(
+    shape: &Shape,
+    reading: &Reading,
+    item: &Searched,
+    key: &Step,
+    path: &Path,
+    place: &Step,
+) -> Result<Vec<Found>, Refused> {
+    let Some(program) = &shape.record else {
+        return Ok(Vec::new());
+    };
+    let key = key.as_document();
+    program
+        .found(
+            item,
+            [&key, &reading.document, &reading.path, &reading.beside],
+        )
+        .map_err(|stopped| Refused::new(path, why(&stopped)).at(place.as_text()))
+}
+
+fn why(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::Error(message) => printable_message(message),
+        Stopped::NotANumber(text) => format!("`{text}` isn't a number"),
+        Stopped::NotFinite => "a number isn't finite".into(),
+        Stopped::TooManySteps => "it is too large for the importer's program".into(),
+    }
+}
+
+fn printable_message(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(300)
+        .collect()
+}

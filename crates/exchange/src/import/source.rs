@@ -1,0 +1,421 @@
+//! Files of other tools as documents that programs can search.
+//!
+//! Refuses: files longer than outputs are searched, folders with more files than anybody keeps by hand, and to follow
+//! links that could lead in circles.
+
+use backsight_catalog::{LONGEST_OUTPUT, Searched};
+use quick_xml::{
+    Reader, XmlVersion,
+    events::{BytesStart, Event},
+};
+use regex::Regex;
+use std::{
+    collections::HashMap,
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Refused,
+    definition::{Reads, Shape, groups},
+    record::printable,
+};
+
+/// Most files that are looked at in a folder.
+const MOST_FILES: usize = 100_000;
+/// Deepest nesting of folders, and of XML elements.
+const DEEPEST: usize = 64;
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Where it was.
+    pub path: PathBuf,
+    /// What was in it.
+    pub content: Vec<u8>,
+}
+
+impl SourceFile {
+    /// The file at this path.
+    pub(super) fn open(path: &Path) -> Result<Self, Refused> {
+        let unreadable = |cause: std::io::Error| {
+            Refused::new(path, format!("it can't be read: {cause}"))
+                .help("name a file that you may read")
+        };
+        let file = fs::File::open(path).map_err(unreadable)?;
+        let mut content = Vec::new();
+        let limit = LONGEST_OUTPUT as u64 + 1;
+        file.take(limit)
+            .read_to_end(&mut content)
+            .map_err(unreadable)?;
+        if content.len() > LONGEST_OUTPUT {
+            let most = LONGEST_OUTPUT >> 20;
+            return Err(Refused::new(path, format!("it is longer than {most} MiB"))
+                .help("split it: several files become one study"));
+        }
+        if content.iter().all(u8::is_ascii_whitespace) {
+            return Err(Refused::new(path, "it is empty".to_owned())
+                .help("did the tool that should have written it fail?"));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            content,
+        })
+    }
+
+    /// Its path with `/` between the names, from the root, as an importer's `path` sees it.
+    fn whole_path(&self) -> String {
+        whole_path(&self.path)
+    }
+}
+
+fn whole_path(path: &Path) -> String {
+    std::path::absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The files of one of these shapes in a folder, in the order of their names.
+pub(super) fn files_in(folder: &Path, shapes: &[Shape]) -> Result<Vec<PathBuf>, Refused> {
+    let patterns: Vec<&Regex> = shapes.iter().filter_map(|s| s.path.as_ref()).collect();
+    let mut found = Vec::new();
+    let mut seen = 0;
+    let mut left = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = left.pop() {
+        let unreadable = |cause| Refused::new(&folder, format!("it can't be read: {cause}"));
+        for entry in fs::read_dir(&folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            seen += 1;
+            if seen > MOST_FILES {
+                return Err(Refused::new(
+                    &folder,
+                    format!("more than {MOST_FILES} files are in here"),
+                )
+                .help("name the folder that has the results"));
+            }
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() && depth < DEEPEST {
+                left.push((entry.path(), depth + 1));
+            } else if kind.is_file() {
+                let whole = whole_path(&entry.path());
+                if patterns.iter().any(|pattern| pattern.is_match(&whole)) {
+                    found.push(entry.path());
+                }
+            }
+        }
+    }
+    found.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    Ok(found)
+}
+
+/// An order in which `iter-2` stands before `iter-10`.
+fn natural(text: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        let (words, numbered) = rest.split_at(digits);
+        let end = numbered
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(numbered.len());
+        let (number, after) = numbered.split_at(end);
+        parts.push((words.to_owned(), number.parse().unwrap_or(u64::MAX)));
+        rest = after;
+    }
+    parts
+}
+
+/// A document and what is known of its place.
+pub(super) struct Reading {
+    /// What was read.
+    pub document: Searched,
+    /// What its path says.
+    pub path: Searched,
+    /// What the files beside it say.
+    pub beside: Searched,
+    /// The files beside it that were read.
+    pub others: Vec<SourceFile>,
+    /// The lines of its items, from 1, where it is read line by line.
+    pub lines: Vec<usize>,
+}
+
+impl Reading {
+    /// A file read as a shape says.
+    pub fn of(file: &SourceFile, shape: &Shape) -> Result<Self, Refused> {
+        let (document, lines) = match shape.reads {
+            Reads::Json => (json(file, shape)?, Vec::new()),
+            Reads::JsonLines => json_lines(file)?,
+            Reads::Xml => (xml(file)?, Vec::new()),
+            Reads::Lines => text_lines(file, shape),
+            Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => {
+                (Searched::nothing(), Vec::new())
+            }
+        };
+        let path = shape.path.as_ref();
+        let path = path.and_then(|path| groups(path, &file.whole_path()));
+        let (beside, others) = beside(file, shape)?;
+        Ok(Self {
+            document,
+            path: texts(path.unwrap_or_default()),
+            beside,
+            others,
+            lines,
+        })
+    }
+}
+
+fn texts(texts: HashMap<String, String>) -> Searched {
+    Searched::table(texts.into_iter().map(|(k, v)| (k, Searched::text(v))))
+}
+
+fn json(file: &SourceFile, shape: &Shape) -> Result<Searched, Refused> {
+    let content = &file.content[..];
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let parsed = if shape.nan_is_missing {
+        Searched::parse(&without_nan(content))
+    } else {
+        Searched::parse(content)
+    };
+    parsed.map_err(|error| not_json(file, error.line(), &error))
+}
+
+/// The text with `null` for every `NaN` that stands in no string.
+fn without_nan(content: &[u8]) -> Vec<u8> {
+    let mut written = Vec::with_capacity(content.len());
+    let mut in_string = false;
+    let mut rest = content;
+    while let Some((&byte, after)) = rest.split_first() {
+        match byte {
+            b'\\' if in_string => {
+                let taken = rest.len().min(2);
+                written.extend_from_slice(&rest[..taken]);
+                rest = &rest[taken..];
+                continue;
+            }
+            b'"' => in_string = !in_string,
+            b'N' if !in_string && rest.starts_with(b"NaN") => {
+                written.extend_from_slice(b"null");
+                rest = &rest[3..];
+                continue;
+            }
+            _ => {}
+        }
+        written.push(byte);
+        rest = after;
+    }
+    written
+}
+
+fn not_json(file: &SourceFile, line: usize, error: &serde_json::Error) -> Refused {
+    // serde_json ends its message with the place.
+    let text = error.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text).to_owned();
+    Refused::new(&file.path, format!("this isn't JSON: {}", printable(&what)))
+        .at(format!("line {line}, column {}", error.column()))
+}
+
+fn json_lines(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
+    let mut documents = Vec::new();
+    let mut lines = Vec::new();
+    for (number, line) in file.content.split(|byte| *byte == b'\n').enumerate() {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let document = Searched::parse(line);
+        documents.push(document.map_err(|error| not_json(file, number + 1, &error))?);
+        lines.push(number + 1);
+    }
+    Ok((Searched::list(documents), lines))
+}
+
+fn text_lines(file: &SourceFile, shape: &Shape) -> (Searched, Vec<usize>) {
+    let text = String::from_utf8_lossy(&file.content);
+    let mut state: HashMap<String, String> = HashMap::new();
+    let mut items = Vec::new();
+    let mut lines = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let matched = |expression: &Option<Regex>| {
+            let expression = expression.as_ref();
+            expression.and_then(|expression| groups(expression, line))
+        };
+        if let Some(item) = matched(&shape.line) {
+            let state = ("state".to_owned(), texts(state.clone()));
+            let groups = item.into_iter().map(|(k, v)| (k, Searched::text(v)));
+            items.push(Searched::table(groups.chain([state])));
+            lines.push(number + 1);
+        } else if let Some(mut said) = matched(&shape.state)
+            && let (Some(key), Some(value)) = (said.remove("key"), said.remove("value"))
+        {
+            state.insert(key, value);
+        }
+    }
+    (Searched::list(items), lines)
+}
+
+/// The files beside a file that say more about it; one that isn't there isn't there.
+fn beside(file: &SourceFile, shape: &Shape) -> Result<(Searched, Vec<SourceFile>), Refused> {
+    let folder = file.path.parent().unwrap_or(Path::new(""));
+    let mut documents = Vec::new();
+    let mut others = Vec::new();
+    for name in &shape.beside {
+        let path = folder.join(name);
+        if path.is_file() {
+            let other = SourceFile::open(&path)?;
+            documents.push((name.clone(), json(&other, shape)?));
+            others.push(other);
+        }
+    }
+    Ok((Searched::table(documents), others))
+}
+
+/// An element that is being read: its attributes, children by name, and text.
+#[derive(Default)]
+struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    children: Vec<(String, Vec<Searched>)>,
+    text: String,
+}
+
+impl Element {
+    fn begin(start: &BytesStart<'_>) -> Result<Self, String> {
+        let name = start.name().as_ref().to_owned();
+        let mut attributes = Vec::new();
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| error.to_string())?;
+            let key = attribute.key.as_ref();
+            let value = attribute
+                .normalized_value(XmlVersion::Implicit1_0)
+                .map_err(|error| error.to_string())?;
+            attributes.push((format!("@{key}"), value.into_owned()));
+        }
+        Ok(Self {
+            name,
+            attributes,
+            ..Self::default()
+        })
+    }
+
+    fn put(&mut self, name: String, child: Searched) {
+        match self.children.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, children)) => children.push(child),
+            None => self.children.push((name, vec![child])),
+        }
+    }
+
+    fn end(self) -> (String, Searched) {
+        let attributes = self
+            .attributes
+            .into_iter()
+            .map(|(name, value)| (name, Searched::text(value)));
+        let children = self
+            .children
+            .into_iter()
+            .map(|(name, children)| (name, Searched::list(children)));
+        let text = (
+            "#text".to_owned(),
+            Searched::text(self.text.trim().to_owned()),
+        );
+        let parts = attributes.chain(children).chain([text]);
+        (self.name, Searched::table(parts))
+    }
+}
+
+fn xml(file: &SourceFile) -> Result<Searched, Refused> {
+    let text = String::from_utf8_lossy(&file.content);
+    let mut reader = Reader::from_str(&text);
+    let mut open = vec![Element::default()];
+    loop {
+        let event = reader.read_event();
+        let at = reader.buffer_position() as usize;
+        let fault = |what: String| {
+            let line = text.as_bytes()[..at.min(text.len())]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count()
+                + 1;
+            Refused::new(&file.path, format!("this isn't XML: {}", printable(&what)))
+                .at(format!("line {line}"))
+        };
+        let event = event.map_err(|error| fault(error.to_string()))?;
+        match event {
+            Event::Start(start) => {
+                if open.len() > DEEPEST {
+                    return Err(fault(format!("elements nest deeper than {DEEPEST}")));
+                }
+                open.push(Element::begin(&start).map_err(fault)?);
+            }
+            Event::Empty(start) => {
+                let (name, element) = Element::begin(&start).map_err(fault)?.end();
+                if let Some(parent) = open.last_mut() {
+                    parent.put(name, element);
+                }
+            }
+            Event::End(_) => {
+                let ended = if open.len() > 1 { open.pop() } else { None };
+                let ended =
+                    ended.ok_or_else(|| fault("an element ends that wasn't begun".into()))?;
+                let (name, element) = ended.end();
+                if let Some(parent) = open.last_mut() {
+                    parent.put(name, element);
+                }
+            }
+            Event::Text(part) => {
+                append(&mut open, &part);
+            }
+            Event::CData(part) => append(&mut open, &part),
+            Event::GeneralRef(reference) => {
+                let character = reference
+                    .resolve_char_ref()
+                    .map_err(|error| fault(error.to_string()))?;
+                let name: &str = &reference;
+                let said = match (character, name) {
+                    (Some(character), _) => character.to_string(),
+                    (None, "amp") => "&".into(),
+                    (None, "lt") => "<".into(),
+                    (None, "gt") => ">".into(),
+                    (None, "quot") => "\"".into(),
+                    (None, "apos") => "'".into(),
+                    (None, other) => return Err(fault(format!("what is `&{other};`?"))),
+                };
+                append(&mut open, &said);
+            }
+            Event::Eof => break,
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
+        }
+    }
+    let unfinished = || Refused::new(&file.path, "this isn't XML, or not all of it".to_owned());
+    match (open.pop(), open.pop()) {
+        (Some(document), None) if !document.children.is_empty() => Ok(document.end().1),
+        _ => Err(unfinished()),
+    }
+}
+
+fn append(open: &mut [Element], text: &str) {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_is_missing_outside_of_strings() {
+        let text = br#"{"NaN \" NaN": [NaN, 1, "a\\", NaN]}"#;
+        let expected = br#"{"NaN \" NaN": [null, 1, "a\\", null]}"#;
+        assert_eq!(without_nan(text), expected);
+    }
+
+    #[test]
+    fn iteration_two_stands_before_iteration_ten() {
+        let mut names = ["iter-10/x", "iter-2/x", "iter-1/x"];
+        names.sort_by_cached_key(|name| natural(name));
+        assert_eq!(names, ["iter-1/x", "iter-2/x", "iter-10/x"]);
+    }
+}

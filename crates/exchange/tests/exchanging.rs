@@ -1,0 +1,1036 @@
+//! Files that real tools wrote, read by the importers that come with the program; what isn't one of them; and studies
+//! that go out and come back.
+//!
+//! `fixtures` has short runs of the tools themselves where they could be had (hyperfine, Criterion, Google Benchmark,
+//! pytest-benchmark, JMH, Go, fio, iperf3, asv), with nothing changed but what they say about the machine, and files in
+//! the documented form of the others.
+
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+use backsight_exchange::{
+    export::{Form, export},
+    import::{Choice, Choices, Described, Imported, ImportedTrial, Importer, Refused, import},
+    table::Out,
+};
+use backsight_model::{
+    Better, Cell, Failure, ParamName, ResultSet, Series, StudyState, TrialSamples, Unit, Value,
+};
+use proptest::prelude::*;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
+}
+
+fn importer(format: &str) -> Importer {
+    Importer::find(format).unwrap().unwrap()
+}
+
+/// Every importer, compiled once.
+static ALL: LazyLock<Vec<Importer>> = LazyLock::new(|| {
+    let all = Described::all().unwrap();
+    all.iter()
+        .map(|described| importer(&described.name))
+        .collect()
+});
+
+fn of_all(format: &str) -> &'static Importer {
+    ALL.iter()
+        .find(|importer| importer.format.name == format)
+        .unwrap()
+}
+
+fn better(choices: &[&str]) -> Choices {
+    Choices {
+        better: choices.iter().map(|text| text.parse().unwrap()).collect(),
+        ..Choices::default()
+    }
+}
+
+fn of(format: &str, files: &[&str], choices: &Choices) -> Imported {
+    let files: Vec<PathBuf> = files.iter().map(|name| fixture(name)).collect();
+    import(&importer(format), &files, choices).unwrap()
+}
+
+fn refused(format: &str, file: &Path, choices: &Choices) -> Refused {
+    import(&importer(format), &[file.to_owned()], choices).unwrap_err()
+}
+
+/// A file of this content, in a folder that goes with it.
+fn file(name: &str, content: impl AsRef<[u8]>) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, content).unwrap();
+    (folder, path)
+}
+
+/// `cell metric unit better: trial trial …`, a line a series; the samples of one trial with commas between them.
+fn lines(imported: &Imported) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (number, cell) in imported.cells.iter().enumerate() {
+        let trials: Vec<&ImportedTrial> = imported
+            .trials
+            .iter()
+            .filter(|t| t.cell == number)
+            .collect();
+        for metric in imported.metrics.get(&cell.benchmark).into_iter().flatten() {
+            let samples: Vec<String> = trials
+                .iter()
+                .filter_map(|trial| trial.outcome.as_ref().ok())
+                .flatten()
+                .filter(|samples| samples.metric == metric.name)
+                .map(|samples| {
+                    let values: Vec<String> = samples.values.iter().map(f64::to_string).collect();
+                    values.join(",")
+                })
+                .collect();
+            if !samples.is_empty() {
+                let (name, unit, better) = (&metric.name, metric.unit, metric.better);
+                lines.push(format!(
+                    "{cell} {name} {unit} {better}: {}",
+                    samples.join(" ")
+                ));
+            }
+        }
+        for trial in trials {
+            if let Err(why) = &trial.outcome {
+                lines.push(format!("{cell} failed: {why}"));
+            }
+        }
+    }
+    lines
+}
+
+#[test]
+fn hyperfine_has_a_trial_a_run() {
+    let imported = of("hyperfine", &["hyperfine.json"], &Choices::default());
+    assert_eq!(imported.trials.len(), 20);
+    assert_eq!(
+        lines(&imported)[0],
+        "sleep-0.02 n=1 name=sleep 0.02 time s lower: 0.02147013 0.022082368 0.024047965 0.023872756000000002 0.023959514"
+    );
+    let cell = &imported.cells[0];
+    assert_eq!(cell.params["n"], Value::Integer(1));
+    assert_eq!(cell.params["name"], Value::Text("sleep 0.02".into()));
+    // Rounds go through the cells, and every trial knows its file.
+    assert_eq!((imported.trials[1].cell, imported.trials[1].round), (1, 1));
+    assert!(imported.trials.iter().all(|trial| trial.files == [0]));
+    let kept = fs::read(fixture("hyperfine.json")).unwrap();
+    assert_eq!(imported.files[0].content, kept);
+}
+
+#[test]
+fn criterion_has_a_sample_a_trial_and_leaves_the_run_before_alone() {
+    let imported = of("criterion", &["criterion"], &Choices::default());
+    let said = lines(&imported);
+    assert_eq!(said.len(), 3, "{said:#?}");
+    assert_eq!(imported.trials.len(), 30);
+    let sample: serde_json::Value = serde_json::from_slice(
+        &fs::read(fixture("criterion/sum/it_er/100/new/sample.json")).unwrap(),
+    )
+    .unwrap();
+    let first = sample["times"][0].as_f64().unwrap() / sample["iters"][0].as_f64().unwrap();
+    let beginning = format!("sum function=it/er value=100 time ns lower: {first} ");
+    assert!(said[2].starts_with(&beginning), "{beginning}\n{}", said[2]);
+    assert!(
+        said[0].starts_with("plain-one name=plain one time ns lower: "),
+        "{}",
+        said[0]
+    );
+    // Both the samples and what says what they are of were kept.
+    let of_first = &imported.trials[0].files;
+    assert!(imported.files[of_first[1]].path.ends_with("benchmark.json"));
+    // One benchmark's file is as good as the folder.
+    let one = of(
+        "criterion",
+        &["criterion/sum/it_er/100/new/sample.json"],
+        &Choices::default(),
+    );
+    assert_eq!(lines(&one)[0], said[2]);
+}
+
+#[test]
+fn google_benchmark_has_a_repetition_a_trial_and_no_means() {
+    let imported = of(
+        "google-benchmark",
+        &["google-benchmark.json"],
+        &better(&["foo=lower"]),
+    );
+    assert_eq!(
+        lines(&imported),
+        [
+            "BM_Fill arg1=8 real-time ns lower: 3.794987092198547 3.7761038884705536 4.053999898623788",
+            "BM_Fill arg1=8 cpu-time ns lower: 2.592444052704984 2.5148756605754192 2.5480747509715105",
+            "BM_Fill arg1=8 bytes_per_second B/s higher: 3085891088.6245413 3181071782.359829 3139625317.879635",
+            "BM_Items real-time us lower: 0.00031118354796607776 0.0002791156294503823 0.00028782884907724326",
+            "BM_Items cpu-time us lower: 0.00030990701718322945 0.0002790396489244079 0.0002873771126912699",
+            "BM_Items foo count lower: 3 3 3",
+            "BM_Items items_per_second /s higher: 3226774305.045051 3583720105.2059126 3479748232.679556",
+            "BM_Bad failed: no such device",
+            "BM_Bad failed: no such device",
+            "BM_Bad failed: no such device",
+        ]
+    );
+    assert_eq!(imported.facts["cpus"], "2");
+}
+
+#[test]
+fn pytest_benchmark_has_a_round_a_trial() {
+    let imported = of(
+        "pytest-benchmark",
+        &["pytest-benchmark.json"],
+        &Choices::default(),
+    );
+    let rounds = [
+        3.4450004022801294e-07,
+        1.6530011635040864e-07,
+        1.5919995348667727e-07,
+        1.5219993656501175e-07,
+        1.5019995771581308e-07,
+    ]
+    .map(|seconds: f64| seconds.to_string());
+    assert_eq!(
+        lines(&imported)[0],
+        format!(
+            "test_sum file=test_x.py n=10 time s lower: {}",
+            rounds.join(" ")
+        )
+    );
+    assert_eq!(imported.cells[1].params["n"], Value::Integer(100));
+    assert_eq!(imported.trials.len(), 14);
+    assert_eq!(imported.facts["cpu"], "AMD EPYC");
+}
+
+#[test]
+fn jmh_has_a_fork_a_trial_with_its_iterations() {
+    let imported = of("jmh", &["jmh.json"], &Choices::default());
+    let said = lines(&imported);
+    assert_eq!(
+        said[0],
+        "x.B.thr mode=thrpt threads=1 n=1 throughput kops/s higher: \
+         843353.7766338551,957047.4637032119,950513.6290772383 859649.423742595,958884.0563173679,936932.162603138"
+    );
+    assert!(
+        said[2].starts_with("x.B.avg mode=avgt threads=1 n=1 time ns lower: "),
+        "{}",
+        said[2]
+    );
+    assert_eq!(
+        said[4..],
+        [
+            "x.B.avg mode=sample threads=1 n=1 time-p0.50 ns lower: 30,30,30 30,30,30",
+            "x.B.avg mode=sample threads=1 n=1 time-p0.99 ns lower: 235.32000000000016,50,51 140.1300000000001,73.07000000000016,88.20000000000164",
+        ]
+    );
+    // A single fork's iterations are the highest level that was repeated.
+    let single = r#"[{"jmhVersion": "1.37", "benchmark": "x.B.m", "mode": "ss", "threads": 1, "forks": 1,
+        "primaryMetric": {"scoreUnit": "min/op", "rawData": [[1.5, 2, 2.5]]}, "secondaryMetrics": {}}]"#;
+    let (_folder, path) = file("single.json", single);
+    let imported = import(&importer("jmh"), &[path], &Choices::default()).unwrap();
+    assert_eq!(
+        lines(&imported),
+        ["x.B.m mode=ss threads=1 time s lower: 90 120 150"]
+    );
+}
+
+#[test]
+fn lines_of_go_have_all_their_measures_in_one_trial() {
+    let choices = better(&["widgets/op=higher"]);
+    let imported = of("go", &["benchfmt.txt"], &choices);
+    assert_eq!(imported.trials.len(), 6);
+    assert_eq!(
+        lines(&imported)[..5],
+        [
+            "Sum pkg=example.com/x n=10 procs=2 time ns lower: 1.552 1.121 1.051",
+            "Sum pkg=example.com/x n=10 procs=2 speed MB/s higher: 6443.3 8920.61 9514.75",
+            "Sum pkg=example.com/x n=10 procs=2 widgets-op count higher: 2.5 2.5 2.5",
+            "Sum pkg=example.com/x n=10 procs=2 allocated B lower: 0 0 0",
+            "Sum pkg=example.com/x n=10 procs=2 allocations count lower: 0 0 0",
+        ]
+    );
+    assert_eq!(imported.facts["cpu"], "AMD EPYC");
+    let nobody_says = refused("go", &fixture("benchfmt.txt"), &Choices::default());
+    assert!(
+        nobody_says
+            .to_string()
+            .contains("which direction is good for `widgets/op`")
+    );
+    assert!(
+        nobody_says
+            .help
+            .unwrap()
+            .contains("--better 'widgets/op=lower'")
+    );
+    // Go's own way of saying it is as good.
+    let with_unit = format!(
+        "Unit widgets/op better=lower\n{}",
+        fs::read_to_string(fixture("benchfmt.txt")).unwrap()
+    );
+    let (_folder, path) = file("said.txt", with_unit);
+    let imported = import(&importer("go"), &[path], &Choices::default()).unwrap();
+    assert!(lines(&imported)[2].contains("widgets-op count lower"));
+    let (_folder, path) = file(
+        "broken.txt",
+        "pkg: x\nBenchmarkA-2 1 5 ns/op\nBenchmarkB-2 1 fast ns/op\n",
+    );
+    let broken = refused("go", &path, &Choices::default());
+    assert_eq!(
+        (broken.place.as_str(), broken.message.as_str()),
+        ("line 3", "`fast` stands where a number should")
+    );
+}
+
+#[test]
+fn fio_has_its_directions_and_a_file_a_trial() {
+    let twice = of(
+        "fio",
+        &["fio.json", "fio-rw.json", "fio.json"],
+        &Choices::default(),
+    );
+    let said = lines(&twice);
+    assert_eq!(
+        said[0],
+        "seq rw=read size=4m bs=64k read-bandwidth B/s higher: 1048576000 1048576000"
+    );
+    assert_eq!(
+        said[1],
+        "seq rw=read size=4m bs=64k read-operations ops/s higher: 16000 16000"
+    );
+    assert!(
+        said[2].starts_with("seq rw=read size=4m bs=64k read-latency ns lower: 534"),
+        "{}",
+        said[2]
+    );
+    assert!(
+        !said
+            .iter()
+            .any(|line| line.starts_with("seq") && line.contains("write")),
+        "{said:#?}"
+    );
+    assert!(
+        said.iter()
+            .any(|line| line.starts_with("rw ") && line.contains("write-latency-p99 ns lower"))
+    );
+    // Jobs that ran side by side are one trial.
+    let job = r#"{"jobname": "j", "error": 0, "read": {"total_ios": 5, "bw": 100, "iops": IOPS}, "write": {"total_ios": 0}, "trim": {"total_ios": 0}}"#;
+    let text = format!(
+        r#"{{"fio version": "fio-3", "global options": {{"bs": "4k"}}, "jobs": [{}, {}]}}"#,
+        job.replace("IOPS", "10"),
+        job.replace("IOPS", "20")
+    );
+    let (_folder, path) = file("jobs.json", text);
+    let imported = import(&importer("fio"), &[path], &Choices::default()).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "j bs=4k read-bandwidth B/s higher: 102400,102400",
+            "j bs=4k read-operations ops/s higher: 10,20"
+        ]
+    );
+}
+
+#[test]
+fn iperf3_has_intervals_and_failures() {
+    let imported = of(
+        "iperf3",
+        &["iperf3.json", "iperf3-udp.json"],
+        &Choices::default(),
+    );
+    let said = lines(&imported);
+    let tcp = "iperf3 protocol=TCP streams=1 seconds=2 reverse=false length=131072 rate=0";
+    let udp = "iperf3 protocol=UDP streams=1 seconds=2 reverse=false length=32768 rate=100000000";
+    assert_eq!(
+        said,
+        [
+            format!("{tcp} throughput bit/s higher: 20335026844.72157"),
+            format!("{tcp} retransmits count lower: 11"),
+            format!("{udp} throughput bit/s higher: 99993586.92027694"),
+            format!("{udp} jitter ms lower: 0.007387364165230074"),
+            format!("{udp} loss % lower: 0"),
+        ]
+    );
+    let samples = imported.trials[0].outcome.as_ref().unwrap();
+    assert_eq!(samples[0].each.len(), 2);
+    assert_eq!(samples[0].each[0], 20420951125.408092);
+    let (_folder, path) = file(
+        "failed.json",
+        r#"{"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "unable to connect"}"#,
+    );
+    let failed = import(&importer("iperf3"), &[path], &Choices::default()).unwrap();
+    assert_eq!(lines(&failed), ["iperf3 failed: unable to connect"]);
+}
+
+#[test]
+fn k6_has_three_ways_to_say_the_same() {
+    let custom = better(&[
+        "waiting_time-mean=lower",
+        "waiting_time-median=lower",
+        "waiting_time-p95=lower",
+    ]);
+    let summary = lines(&of("k6", &["k6-summary.json"], &custom));
+    assert_eq!(
+        summary[..7],
+        [
+            "k6 http_req_duration-mean ms lower: 144.56",
+            "k6 http_req_duration-median ms lower: 110.47",
+            "k6 http_req_duration-p95 ms lower: 215.95",
+            "k6 http_reqs-rate /s higher: 4.36938",
+            "k6 http_req_failed ratio lower: 0",
+            "k6 checks ratio higher: 0.5",
+            "k6 data_received-rate B/s higher: 31000.5",
+        ]
+    );
+    assert!(!summary.iter().any(|line| line.contains("vus")));
+    // A trend of the script's own doesn't say that it is a time, nor which way is good.
+    let unsaid = refused("k6", &fixture("k6-summary.json"), &Choices::default());
+    assert!(
+        unsaid.to_string().contains("`waiting_time-mean`"),
+        "{unsaid}"
+    );
+    let handled = lines(&of("k6", &["k6-handle-summary.json"], &Choices::default()));
+    assert!(
+        handled.contains(&"k6 waiting_time-mean ms lower: 152.4".to_owned()),
+        "{handled:#?}"
+    );
+    assert!(
+        handled.contains(&"k6 http_req_failed ratio lower: 0.25".to_owned()),
+        "{handled:#?}"
+    );
+    let points = lines(&of("k6", &["k6-points.json"], &Choices::default()));
+    assert_eq!(
+        points,
+        [
+            "k6 http_req_duration ms lower: 110.25,98.5",
+            "k6 http_req_failed ratio lower: 0,1"
+        ]
+    );
+}
+
+#[test]
+fn phoronix_says_direction_in_xml_and_systems_are_variants() {
+    let imported = of("phoronix", &["phoronix.xml"], &Choices::default());
+    assert_eq!(
+        lines(&imported),
+        [
+            "compress-7zip profile=pts/compress-7zip-1.10.0 test=Test: Compression Rating MIPS count higher: 98000 99000 99295",
+            "build-linux-kernel profile=pts/build-linux-kernel-1.15.0 test=Build: defconfig arguments=defconfig Seconds s lower: 150.5 150",
+            "broken profile=pts/broken-1.0.0 failed: there is no value",
+        ]
+    );
+    assert_eq!(imported.facts["hardware"], "Processor: Example 2-Core");
+    let json = of("phoronix", &["phoronix.json"], &better(&["lower"]));
+    assert_eq!(
+        lines(&json),
+        [
+            "build-linux-kernel profile=pts/build-linux-kernel-1.15.0 test=Build: defconfig base Seconds s lower: 150.5 150",
+            "build-linux-kernel profile=pts/build-linux-kernel-1.15.0 test=Build: defconfig new Seconds s lower: 140 140",
+        ]
+    );
+    let broken = fs::read_to_string(fixture("phoronix.xml"))
+        .unwrap()
+        .replace("</Scale>", "</Scael>");
+    let (_folder, path) = file("broken.xml", broken);
+    let broken = refused("phoronix", &path, &Choices::default());
+    assert_eq!(broken.place, "line 16", "{broken}");
+    assert!(broken.message.contains("this isn't XML"), "{broken}");
+}
+
+#[test]
+fn asv_knows_its_parameters_and_one_commit_at_a_time() {
+    let imported = of("asv", &["asv"], &better(&["track_answer=higher"]));
+    let said = lines(&imported);
+    let samples = [
+        6.307996955001727e-07,
+        4.5859997044317424e-07,
+        4.5060005504637957e-07,
+        3.463999746600166e-07,
+        3.084001946263015e-07,
+        3.0039991543162615e-07,
+    ]
+    .map(|seconds: f64| seconds.to_string());
+    assert_eq!(
+        said[0],
+        format!(
+            "b.Suite.time_sum n=10 kind=a time s lower: {}",
+            samples.join(" ")
+        )
+    );
+    assert!(said.iter().any(|line| line.starts_with("b.Suite.time_sum n=100 kind=b failed: asv has no result")));
+    assert!(
+        said.contains(&"b.mem_list memory B lower: 2104".to_owned()),
+        "{said:#?}"
+    );
+    assert!(
+        said.contains(&"b.track_answer track_answer count higher: 42".to_owned()),
+        "{said:#?}"
+    );
+    // It writes NaN, which isn't JSON, for what was skipped.
+    let skipped = r#"{"commit_hash": "a", "result_columns": ["result", "params"], "results": {"time_x": [[NaN, 0.5], [["1", "2"]]]}}"#;
+    let (_folder, path) = file("skipped.json", skipped);
+    let imported = import(&importer("asv"), &[path], &Choices::default()).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "time_x param1=1 failed: asv has no result: the benchmark failed or was skipped",
+            "time_x param1=2 time s lower: 0.5",
+        ]
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let one = fs::read_to_string(fixture("asv/vm/ba7fe5e0-existing-py.json")).unwrap();
+    fs::write(folder.path().join("ba7fe5e0-x.json"), &one).unwrap();
+    fs::write(
+        folder.path().join("ca7fe5e0-x.json"),
+        one.replace("ba7fe5e0", "ca7fe5e0"),
+    )
+    .unwrap();
+    let two = refused("asv", folder.path(), &better(&["lower"]));
+    assert!(
+        two.message
+            .contains("its `.commit_hash` is the text `ca7fe5e0"),
+        "{two}"
+    );
+}
+
+#[test]
+fn logs_of_mmtests_become_trials_iteration_by_iteration() {
+    let choices = Choices {
+        better: vec!["value=lower".parse().unwrap()],
+        unit: vec![Choice {
+            metric: Some("value".into()),
+            value: Unit::parse("ms").unwrap(),
+        }],
+        ..Choices::default()
+    };
+    assert_eq!(
+        lines(&of("mmtests", &["mmtests/run"], &choices)),
+        [
+            "hackbench-process-pipes groups=1 time s lower: 1.203 1.305 1.213 1.315",
+            "hackbench-process-pipes groups=4 time s lower: 4.5 4.51",
+            "kernbench jobs=2 elapsed s lower: 62 62.1",
+            "kernbench jobs=2 user s lower: 101.5 101.5",
+            "kernbench jobs=2 system s lower: 20.25 20.25",
+            "ours operation=read value ms lower: 10 11.5 10.1 11.5",
+            "ours operation=write value ms lower: 20 20",
+            "pipetest time us lower: 4.1 4.101",
+            "tbench4 clients=1 throughput MB/s higher: 251.025 251.125",
+        ]
+    );
+    let nothing = refused("mmtests", &fixture("criterion"), &choices);
+    assert!(
+        nothing
+            .message
+            .contains("nothing in this folder is what `mmtests` reads"),
+        "{nothing}"
+    );
+}
+
+#[test]
+fn a_table_says_with_its_columns_what_it_is() {
+    let text = "benchmark,param.n,host,value\nsort,1,a,1.5\nsort,1,b,\nsort,2,a,3\nsort,1,a,1.25\n";
+    let (_folder, path) = file("times.csv", text);
+    let choices = Choices {
+        unit: vec![Choice {
+            metric: None,
+            value: Unit::parse("ms").unwrap(),
+        }],
+        ..better(&["lower"])
+    };
+    let imported = import(&importer("csv"), std::slice::from_ref(&path), &choices).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "sort n=1 value ms lower: 1.5 1.25",
+            "sort n=2 value ms lower: 3"
+        ]
+    );
+    assert!(
+        imported.notes[0].contains("columns that weren't used: `host`"),
+        "{:?}",
+        imported.notes
+    );
+    let by_host = Choices {
+        params: vec!["host".into()],
+        ..choices.clone()
+    };
+    let imported = import(&importer("csv"), &[path], &by_host).unwrap();
+    assert_eq!(
+        lines(&imported)[0],
+        "sort host=a n=1 value ms lower: 1.5 1.25"
+    );
+    let (_folder, wide) = file("wide.tsv", "time\trss\n1\t10\n2\t20\n");
+    let wanted = Choices {
+        values: vec!["time".into(), "rss".into()],
+        ..choices
+    };
+    let imported = import(&importer("tsv"), &[wide], &wanted).unwrap();
+    assert_eq!(
+        lines(&imported),
+        ["wide time ms lower: 1 2", "wide rss ms lower: 10 20"]
+    );
+}
+
+#[test]
+fn a_broken_table_is_refused_with_its_place() {
+    let choices = Choices {
+        unit: vec![Choice {
+            metric: None,
+            value: Unit::parse("ms").unwrap(),
+        }],
+        ..better(&["lower"])
+    };
+    let mut text = String::from("value\n");
+    text.extend((0..5).map(|n| format!("{n}\n")));
+    let (_folder, path) = file("seven.csv", format!("{text}fast\n8\n"));
+    let broken = refused("csv", &path, &choices).to_string();
+    assert!(
+        broken.contains("seven.csv, line 7, column `value`: `fast`"),
+        "{broken}"
+    );
+    let (_folder, path) = file("nan.csv", format!("{text}NaN\n"));
+    let nan = refused("csv", &path, &choices).to_string();
+    assert!(
+        nan.contains("line 7") && nan.contains("no measured value"),
+        "{nan}"
+    );
+    let (_folder, path) = file("fields.csv", "value,unit\n1,ms\n2\n");
+    assert!(
+        refused("csv", &path, &choices)
+            .to_string()
+            .contains("line 3")
+    );
+    let (_folder, path) = file("round.csv", "value,round\n1,0\n");
+    let round = refused("csv", &path, &choices).to_string();
+    assert!(
+        round.contains("line 2, column `round`: a round is a whole number from 1"),
+        "{round}"
+    );
+    let (_folder, path) = file("unit.csv", "value\n1\n");
+    let unsaid = refused("csv", &path, &better(&["lower"]));
+    assert!(
+        unsaid.to_string().contains("the unit of `value`"),
+        "{unsaid}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.parquet");
+    export(
+        &set(vec![series(vec![(1, vec![1.0])])]),
+        Form::Parquet,
+        Out::to(Some(&path)).unwrap(),
+    )
+    .unwrap();
+    let missing = Choices {
+        values: vec!["elapsed".into()],
+        ..choices
+    };
+    let missing = refused("parquet", &path, &missing);
+    assert!(
+        missing
+            .to_string()
+            .contains("has no column `elapsed`: it has `benchmark`"),
+        "{missing}"
+    );
+}
+
+#[test]
+fn what_is_not_what_it_says_is_refused_by_every_importer() {
+    let (_folder, empty) = file("empty", "");
+    let (_folder, blank) = file("blank", " \n\t\n");
+    let (_folder, other) = file("other", r#"{"hello": ["world"]}"#);
+    let (_folder, words) = file("words", "Lorem ipsum\ndolor, sit\tamet\n");
+    let garbage: Vec<u8> = (0..10_u32 << 20)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let (_folder, garbage) = file("garbage", garbage);
+    let folder = tempfile::tempdir().unwrap();
+    for described in Described::all().unwrap() {
+        let format = described.name.as_str();
+        let any = better(&["lower"]);
+        for path in [&empty, &blank] {
+            let refused = refused(format, path, &any);
+            assert_eq!(refused.message, "it is empty", "{format}");
+        }
+        for path in [&other, &words, &garbage] {
+            let refused = refused(format, path, &any);
+            let said = refused.to_string();
+            let named = said.contains(&path.display().to_string());
+            assert!(named && !said.contains("broke"), "{format}: {said}");
+        }
+        let of_folder = refused(format, folder.path(), &any);
+        assert!(
+            of_folder.message.contains("folder"),
+            "{format}: {of_folder}"
+        );
+        let missing = refused(format, Path::new("/nonexistent/results"), &any);
+        assert!(
+            missing.message.contains("it can't be read"),
+            "{format}: {missing}"
+        );
+    }
+}
+
+#[test]
+fn json_that_is_cut_off_or_lacks_something_says_where() {
+    let whole = fs::read_to_string(fixture("hyperfine.json")).unwrap();
+    let (_folder, path) = file("cut.json", &whole[..whole.len() / 2]);
+    let cut = refused("hyperfine", &path, &Choices::default());
+    assert!(
+        cut.place.starts_with("line ") && cut.place.contains("column"),
+        "{cut}"
+    );
+    assert!(cut.message.starts_with("this isn't JSON: EOF"), "{cut}");
+    let (_folder, path) = file("string.json", whole.replacen("0.02147013", "\"fast\"", 3));
+    let text = refused("hyperfine", &path, &Choices::default());
+    assert_eq!(text.place, ".results[0]", "{text}");
+    assert!(
+        text.message
+            .contains("trial 1: the text `fast` stands where a number should"),
+        "{text}"
+    );
+    let (_folder, path) = file("missing.json", whole.replace("\"times\"", "\"tiems\""));
+    let missing = refused("hyperfine", &path, &Choices::default());
+    assert!(missing.message.contains("it has no `times`"), "{missing}");
+    let (_folder, path) = file("huge.json", whole.replacen("0.02147013,", "1e999,", 1));
+    let huge = refused("hyperfine", &path, &Choices::default());
+    assert!(
+        huge.message.contains("no measured value") || huge.message.contains("out of range"),
+        "{huge}"
+    );
+    let wrong = refused(
+        "hyperfine",
+        &fixture("google-benchmark.json"),
+        &Choices::default(),
+    );
+    assert!(
+        wrong
+            .message
+            .contains("expected a JSON object with `results`"),
+        "{wrong}"
+    );
+    assert!(wrong.help.unwrap().contains("hyperfine --export-json"));
+}
+
+#[test]
+fn what_was_said_of_a_metric_that_is_not_there_is_a_mistake() {
+    let choices = better(&["tiem=lower"]);
+    let unknown = refused("hyperfine", &fixture("hyperfine.json"), &choices);
+    assert_eq!(unknown.message, "there is no metric `tiem`");
+    assert_eq!(unknown.help.as_deref(), Some("did you mean `time`?"));
+    let without = Choices {
+        without: vec!["time".into()],
+        ..Choices::default()
+    };
+    let nothing = refused("hyperfine", &fixture("hyperfine.json"), &without);
+    assert!(nothing.message.contains("nothing is left"), "{nothing}");
+}
+
+fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
+    Series {
+        cell: Cell {
+            benchmark: "b".parse().unwrap(),
+            params: indexmap(&[("n", Value::Integer(1))]),
+            chosen: vec!["n".parse().unwrap()],
+            variant: "default".parse().unwrap(),
+        },
+        metric: "time".parse().unwrap(),
+        unit: Unit::parse("ms").unwrap(),
+        better: Better::Lower,
+        about: String::new(),
+        trials: trials
+            .into_iter()
+            .map(|(round, values)| TrialSamples {
+                trial: round,
+                round,
+                values,
+                each: Vec::new(),
+                neighbours: 0.0,
+            })
+            .collect(),
+    }
+}
+
+fn indexmap(params: &[(&str, Value)]) -> indexmap::IndexMap<ParamName, Value> {
+    params
+        .iter()
+        .map(|(name, value)| (name.parse().unwrap(), value.clone()))
+        .collect()
+}
+
+fn set(series: Vec<Series>) -> ResultSet {
+    ResultSet {
+        study: 1,
+        name: "base".into(),
+        study_name: "base".parse().unwrap(),
+        began: jiff::Timestamp::UNIX_EPOCH,
+        state: StudyState::Finished,
+        hosts: indexmap::IndexMap::new(),
+        series,
+        failed: Vec::new(),
+    }
+}
+
+fn exported(set: &ResultSet, form: Form) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out");
+    export(set, form, Out::to(Some(&path)).unwrap()).unwrap();
+    fs::read_to_string(path).unwrap()
+}
+
+fn hostile() -> ResultSet {
+    let mut one = series(vec![(1, vec![1.5, 2.5]), (2, vec![4.0])]);
+    one.cell.params = indexmap(&[("cmd", Value::Text("a|b \"c\"\n</script>, `d` -8".into()))]);
+    one.cell.chosen = vec!["cmd".parse().unwrap()];
+    one.trials[0].each = vec![0.25];
+    let mut set = set(vec![one]);
+    let cell = set.series[0].cell.clone();
+    set.failed
+        .push((3, 3, cell, Failure::of_trial("it|fell\nover")));
+    set
+}
+
+#[test]
+fn hostile_names_are_data_in_every_form() {
+    let set = hostile();
+    assert_eq!(
+        exported(&set, Form::Csv),
+        "benchmark,variant,param.cmd,metric,unit,better,trial,round,kind,value\n\
+         b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,1,1,sample,1.5\n\
+         b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,1,1,sample,2.5\n\
+         b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,1,1,interval,0.25\n\
+         b,default,\"a|b \"\"c\"\"\n</script>, `d` -8\",time,ms,lower,2,2,sample,4\n"
+    );
+    let cell = "b cmd=a\\|b \"c\" \\</script\\>, \\`d\\` -8";
+    assert_eq!(
+        exported(&set, Form::Markdown),
+        format!(
+            "# base\n\n| cell | metric | mean | ± | least | most | trials |\n|---|---|--:|--:|--:|--:|--:|\n\
+             | {cell} | time, ms, lower is better | 3.000 | 47% | 2.000 | 4.000 | 2 |\n\n\
+             | failed | round | why |\n|---|--:|---|\n| {cell} | 3 | it\\|fell over |\n"
+        )
+    );
+    let label = r#"param_cmd="a|b \"c\"\n</script>, `d` -8""#;
+    let point = |trial: u32, sample: u32, value: &str| {
+        format!(
+            "backsight_time_ms{{study=\"base\",benchmark=\"b\",variant=\"default\",metric=\"time\",better=\"lower\",{label},trial=\"{trial}\",round=\"{trial}\",sample=\"{sample}\"}} {value}\n"
+        )
+    };
+    assert_eq!(
+        exported(&set, Form::OpenMetrics),
+        format!(
+            "# TYPE backsight_time_ms gauge\n# UNIT backsight_time_ms ms\n{}{}{}# EOF\n",
+            point(1, 1, "1.5"),
+            point(1, 2, "2.5"),
+            point(2, 1, "4.0")
+        )
+    );
+    assert_eq!(
+        exported(&set, Form::Benchfmt),
+        "Unit sec/op better=lower\n\
+         BenchmarkB/cmd=a|b%20\"c\"%0A<%2Fscript>,%20`d`%20%2D8 1 0.002 sec/op\n\
+         BenchmarkB/cmd=a|b%20\"c\"%0A<%2Fscript>,%20`d`%20%2D8 1 0.004 sec/op\n"
+    );
+}
+
+/// What a study has, for comparing: samples by cell, metric and round.
+type Content = BTreeMap<(String, String, u32), (Vec<f64>, Vec<f64>)>;
+
+fn key(cell: &Cell, metric: impl ToString, round: u32) -> (String, String, u32) {
+    let mut params: Vec<String> = cell
+        .params
+        .iter()
+        .map(|(k, v)| format!("{k}={v:?}"))
+        .collect();
+    params.sort();
+    let cell = format!("{} {} {}", cell.benchmark, cell.variant, params.join(" "));
+    (cell, metric.to_string(), round)
+}
+
+fn content_of_set(set: &ResultSet) -> Content {
+    let trials = set.series.iter().flat_map(|series| {
+        series.trials.iter().map(move |trial| {
+            let metric = format!("{} {} {}", series.metric, series.unit, series.better);
+            (
+                key(&series.cell, metric, trial.round),
+                (trial.values.clone(), trial.each.clone()),
+            )
+        })
+    });
+    trials.collect()
+}
+
+fn content_of_import(imported: &Imported) -> Content {
+    let mut content = Content::new();
+    for trial in &imported.trials {
+        let cell = &imported.cells[trial.cell];
+        for samples in trial.outcome.iter().flatten() {
+            let metrics = &imported.metrics[&cell.benchmark];
+            let shape = metrics.iter().find(|m| m.name == samples.metric).unwrap();
+            let metric = format!("{} {} {}", shape.name, shape.unit, shape.better);
+            content.insert(
+                key(cell, metric, trial.round),
+                (samples.values.clone(), samples.each.clone()),
+            );
+        }
+    }
+    content
+}
+
+fn round_trip(set: &ResultSet, form: Form, format: &str) -> Imported {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("study");
+    export(set, form, Out::to(Some(&path)).unwrap()).unwrap();
+    import(of_all(format), &[path], &Choices::default()).unwrap()
+}
+
+const FORMS: &[(Form, &str)] = &[
+    (Form::Csv, "csv"),
+    (Form::Tsv, "tsv"),
+    (Form::JsonRows, "json-rows"),
+    (Form::Parquet, "parquet"),
+    (Form::Json, "json"),
+];
+
+#[test]
+fn a_hostile_study_goes_out_and_comes_back_with_its_failures_in_json() {
+    let set = hostile();
+    for (form, format) in FORMS {
+        let back = round_trip(&set, *form, format);
+        assert_eq!(content_of_import(&back), content_of_set(&set), "{format}");
+    }
+    let back = round_trip(&set, Form::Json, "json");
+    assert_eq!(
+        (back.trials[2].round, &back.trials[2].outcome),
+        (3, &Err("it|fell\nover".into()))
+    );
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Integer),
+        (-1e300_f64..1e300).prop_map(Value::Float),
+        "[^\\x00]{0,12}".prop_map(Value::Text),
+        prop::sample::select(vec![
+            "12", "true", "1.0", "NA", "null", "", " x", "\"x\"", "nan"
+        ])
+        .prop_map(|text| Value::Text(text.into())),
+    ]
+}
+
+fn measured() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -1e300_f64..1e300,
+        0.0..1.0,
+        Just(0.1 + 0.2),
+        Just(5e-324),
+        Just(-0.0)
+    ]
+}
+
+fn any_set() -> impl Strategy<Value = ResultSet> {
+    let trial = (
+        prop::collection::vec(measured(), 1..4),
+        prop::collection::vec(measured(), 0..3),
+    );
+    let one = (
+        prop::sample::select(vec!["a", "b-c", "d.e"]),
+        prop::collection::btree_map(prop::sample::select(vec!["n", "cmd", "x.y"]), value(), 0..3),
+        prop::collection::btree_map(1_u32..6, trial, 1..4),
+    );
+    prop::collection::vec(one, 1..5).prop_map(|all| {
+        let mut listed: Vec<Series> = Vec::new();
+        for (benchmark, params, trials) in all {
+            let mut one = series(Vec::new());
+            one.cell.benchmark = benchmark.parse().unwrap();
+            one.cell.params = params
+                .into_iter()
+                .map(|(name, value)| (name.parse().unwrap(), value))
+                .collect();
+            one.trials = trials
+                .into_iter()
+                .map(|(round, (values, each))| TrialSamples {
+                    trial: round,
+                    round,
+                    values,
+                    each,
+                    neighbours: 0.0,
+                })
+                .collect();
+            if listed
+                .iter()
+                .all(|other| !other.cell.same_question(&one.cell))
+            {
+                listed.push(one);
+            }
+        }
+        set(listed)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_goes_out_comes_back_the_same(set in any_set()) {
+        for (form, format) in FORMS {
+            let back = round_trip(&set, *form, format);
+            prop_assert_eq!(content_of_import(&back), content_of_set(&set), "{}", format);
+        }
+    }
+
+    #[test]
+    fn no_bytes_break_an_importer(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let (_folder, path) = file("any", &bytes);
+        for importer in ALL.iter() {
+            let read = import(importer, std::slice::from_ref(&path), &better(&["lower"]));
+            prop_assert!(!broke(&read), "{}: {read:?}", importer.format.name);
+        }
+    }
+
+    #[test]
+    fn no_change_of_a_real_file_breaks_its_importer(
+        which in 0..REAL.len(),
+        at in any::<prop::sample::Index>(),
+        with in prop::collection::vec(any::<u8>(), 0..6),
+        taken in 0_usize..40,
+    ) {
+        let (format, name) = REAL[which];
+        let mut bytes = fs::read(fixture(name)).unwrap();
+        let from = at.index(bytes.len());
+        let end = (from + taken).min(bytes.len());
+        bytes.splice(from..end, with);
+        let (_folder, path) = file("changed", &bytes);
+        let read = import(of_all(format), &[path], &better(&["lower"]));
+        prop_assert!(!broke(&read), "{format}: {read:?}");
+        if let Ok(imported) = read {
+            for samples in imported.trials.iter().flat_map(|trial| trial.outcome.iter().flatten()) {
+                prop_assert!(samples.values.iter().all(|value| value.is_finite()));
+            }
+        }
+    }
+}
+
+const REAL: &[(&str, &str)] = &[
+    ("hyperfine", "hyperfine.json"),
+    ("google-benchmark", "google-benchmark.json"),
+    ("pytest-benchmark", "pytest-benchmark.json"),
+    ("jmh", "jmh.json"),
+    ("benchfmt", "benchfmt.txt"),
+    ("fio", "fio-rw.json"),
+    ("iperf3", "iperf3.json"),
+    ("k6", "k6-points.json"),
+    ("k6", "k6-summary.json"),
+    ("phoronix", "phoronix.xml"),
+    ("asv", "asv/vm/ba7fe5e0-existing-py.json"),
+];
+
+fn broke(read: &Result<Imported, Refused>) -> bool {
+    read.as_ref()
+        .is_err_and(|refused| refused.message.contains("broke"))
+}

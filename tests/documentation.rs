@@ -96,6 +96,11 @@ fn the_page_about_detecting_changes_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_files_of_numbers_works_to_the_letter() {
+    follow("docs/how-to/compare-numbers.md");
+}
+
+#[test]
 fn the_page_about_importing_and_exporting_works_to_the_letter() {
     follow("docs/how-to/import-and-export.md");
 }

@@ -75,6 +75,11 @@ fn two_sets_are_compared_in_every_format() {
     );
 
     let markdown = place.prints_of(&["compare", "base", "new", "--format", "markdown"]);
+    assert_eq!(
+        markdown.lines().next(),
+        Some("**new against base: 4 worse, 4 better**"),
+        "{markdown}"
+    );
     assert!(
         markdown
             .lines()
@@ -114,7 +119,21 @@ fn two_sets_are_compared_in_every_format() {
         ),
         (&(-100.0).into(), &2.0.into())
     );
-    assert_eq!(difference["verdict"], "worse");
+    assert_eq!(
+        (&difference["verdict"], &difference["sentence"]),
+        (&"worse".into(), &"worse".into())
+    );
+    assert_eq!(
+        (&difference["unit_of_replication"], &difference["units"][0]),
+        (&"trial".into(), &4.into())
+    );
+    assert_eq!(
+        (
+            &json["sides"][1]["tally"]["worse"],
+            &json["sides"][1]["tally"]["better"]
+        ),
+        (&4.into(), &4.into())
+    );
     assert_eq!(
         row(&json, "rate", "plain", 1)["sides"][1]["difference"]["verdict"],
         "better"
@@ -319,4 +338,299 @@ fn a_study_that_was_stopped_half_way_is_compared_as_far_as_it_came() {
     place.release("run");
     let text = place.prints_of(&["compare", "s", "s"]);
     assert!(text.contains("n=2"), "{text}");
+}
+
+/// Two files of numbers, slow and fast, and what is wrong with others.
+fn numbers() -> Place {
+    let place = Place::new();
+    place.write("before.txt", "# seconds\n3.5\n3.1\n3.9\n");
+    place.write("after.txt", "4.5\n4.1\n4.9\n");
+    place.write("one.txt", "3.5\n");
+    place.write("empty.txt", "# nothing\n\n");
+    place.write("broken.txt", "1\n2\n3\n4\n5\n6\nseven\n8\n");
+    place.write(
+        "cells-before.csv",
+        "read 4k,10.1\nread 4k,10.2\nread 4k,9.9\nsync,5\nsync,5\nsync,5\n",
+    );
+    place.write(
+        "cells-after.csv",
+        "sync,5\nsync,5\nsync,5\nread 4k,20.1\nread 4k,20.2\nread 4k,19.9\nnew,1\n",
+    );
+    place
+}
+
+#[test]
+fn files_of_numbers_are_compared_without_a_store() {
+    let place = numbers();
+    let text = place.prints_of(&["compare", "before.txt", "after.txt", "--better", "lower"]);
+    for part in [
+        "after.txt against before.txt: 1 worse",
+        "3.500 ±11% n=3",
+        "-29% (-65 to -2)",
+        "worse",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    let higher = place.prints_of(&["compare", "before.txt", "after.txt", "--better", "higher"]);
+    assert!(higher.contains("+29% ("), "{higher}");
+    let with_unit = [
+        "compare",
+        "before.txt",
+        "after.txt",
+        "--better",
+        "lower",
+        "--unit",
+        "ms",
+        "--digits",
+        "8",
+    ];
+    let text = place.prints_of(&with_unit);
+    assert!(
+        text.contains("value ms") && text.contains("-28.57142857%"),
+        "{text}"
+    );
+
+    let cells = [
+        "compare",
+        "cells-before.csv",
+        "cells-after.csv",
+        "--better",
+        "higher",
+        "--format",
+        "json",
+    ];
+    let json: Value = serde_json::from_str(&place.prints_of(&cells)).unwrap();
+    let verdict = |name: &str| {
+        let rows = json["rows"].as_array().unwrap();
+        let row = rows
+            .iter()
+            .find(|row| row["params"]["name"] == name || row["benchmark"] == name)
+            .unwrap_or_else(|| panic!("no {name} in {json:#}"));
+        row["sides"][1]["difference"]["sentence"].clone()
+    };
+    assert_eq!(verdict("read 4k"), "better");
+    assert_eq!(verdict("sync"), "no change: all alike");
+    assert_eq!(verdict("new"), Value::Null, "one side has it only");
+    assert_eq!(json["sides"][1]["tally"]["missing"], 1);
+}
+
+#[test]
+fn three_files_and_every_format_and_the_page_have_every_number() {
+    let place = numbers();
+    let of = |format: &str| {
+        place.prints_of(&[
+            "compare",
+            "before.txt",
+            "after.txt",
+            "one.txt",
+            "--better",
+            "lower",
+            "--format",
+            format,
+        ])
+    };
+    for format in ["text", "markdown", "csv", "json", "html"] {
+        let written = of(format);
+        for part in [
+            "before.txt",
+            "after.txt",
+            "one.txt",
+            "worse",
+            "too few repeats",
+        ] {
+            let escaped = part.replace('_', "\\_");
+            assert!(
+                written.contains(part) || written.contains(&escaped),
+                "{format}: {part}: {written}"
+            );
+        }
+    }
+    let page = of("html");
+    assert!(
+        page.contains("<svg") && page.matches("class=\"whisker\"").count() >= 3,
+        "{page}"
+    );
+    assert!(!page.contains("NaN") && !page.contains("id=\"trials\""));
+}
+
+#[test]
+fn the_table_of_mmtests_has_its_figures() {
+    let place = numbers();
+    let of = |more: &[&str]| {
+        let mut arguments = vec![
+            "compare",
+            "before.txt",
+            "after.txt",
+            "--better",
+            "lower",
+            "--style",
+            "mmtests",
+        ];
+        arguments.extend(more);
+        place.prints_of(&arguments)
+    };
+    let table = of(&[]);
+    for (name, base, new) in [
+        ("Min ", "3.10 (   0.00%)", "4.10 ( -32.26%)"),
+        ("Amean", "3.50 (   0.00%)", "4.50 ( -28.57%)"),
+        ("Stddev", "0.40 (   0.00%)", "0.40 (   0.00%)"),
+        ("CoeffVar", "11.43 (   0.00%)", "8.89 (  22.22%)"),
+        ("Max", "3.90 (   0.00%)", "4.90 ( -25.64%)"),
+        ("BAmean.95", "3.30 (   0.00%)", "4.30 ( -30.30%)"),
+        ("Pctile.99", "3.50 (   0.00%)", "4.50 ( -28.57%)"),
+        ("Verdict", "", "worse, -28.57% (-64.74 to -1.79)"),
+    ] {
+        let line = table
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default();
+        assert!(line.contains(base) && line.contains(new), "{name}: {table}");
+    }
+    assert!(
+        of(&["--digits", "8"]).contains("4.50000000 ( -28.57142857%)"),
+        "{}",
+        of(&["--digits", "8"])
+    );
+    assert!(of(&["--format", "markdown"]).starts_with("```text\n"));
+    let refused = place.ends(&[
+        "compare",
+        "before.txt",
+        "after.txt",
+        "--better",
+        "lower",
+        "--style",
+        "mmtests",
+        "--format",
+        "csv",
+    ]);
+    refused.assert_code(2);
+}
+
+#[test]
+fn the_exit_status_is_what_a_script_asked_for() {
+    let place = numbers();
+    for (files, more, status) in [
+        (["before.txt", "after.txt"], &[][..], 0),
+        (["before.txt", "after.txt"], &["--fail-on", "worse"], 1),
+        (["before.txt", "after.txt"], &["--threshold", "20"], 1),
+        (
+            ["before.txt", "after.txt"],
+            &["--fail-on", "worse", "--threshold", "30"],
+            0,
+        ),
+        (
+            ["before.txt", "after.txt"],
+            &["--fail-on", "never", "--threshold", "1"],
+            0,
+        ),
+        (["after.txt", "before.txt"], &["--fail-on", "worse"], 0),
+        (["after.txt", "before.txt"], &["--fail-on", "any-change"], 1),
+        (["before.txt", "one.txt"], &["--fail-on", "worse"], 0),
+        (
+            ["before.txt", "one.txt"],
+            &["--fail-on", "worse,cant-tell"],
+            3,
+        ),
+        (["before.txt", "before.txt"], &["--fail-on", "cant-tell"], 3),
+        (
+            ["before.txt", "before.txt"],
+            &["--fail-on", "cant-tell", "--margin", "50"],
+            0,
+        ),
+        (["before.txt", "empty.txt"], &["--fail-on", "never"], 2),
+    ] {
+        let mut arguments = vec!["compare", files[0], files[1], "--better", "lower"];
+        arguments.extend(more);
+        place.ends(&arguments).assert_code(status);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_files_is_said_with_the_way_out() {
+    let place = numbers();
+    for (arguments, said) in [
+        (&["before.txt", "after.txt"][..], &["--better lower"][..]),
+        (
+            &["before.txt", "broken.txt", "--better", "lower"],
+            &["broken.txt, line 7", "`seven`", "CELL VALUE"],
+        ),
+        (
+            &["before.txt", "empty.txt", "--better", "lower"],
+            &["empty.txt has no numbers"],
+        ),
+        (
+            &["before.txt", "lost.txt", "--better", "lower"],
+            &["no file `lost.txt`"],
+        ),
+        (
+            &["before.txt", "base", "--better", "lower"],
+            &["no file `base`", "files are compared with files"],
+        ),
+        (
+            &["before.txt", "--better", "lower"],
+            &["nothing to compare before.txt with"],
+        ),
+        (&["-", "-", "--better", "lower"], &["read once"]),
+        (
+            &[
+                "before.txt",
+                "after.txt",
+                "--better",
+                "lower",
+                "--by",
+                "variant",
+            ],
+            &["--by variant"],
+        ),
+        (
+            &["before.txt", "after.txt", "--better", "bigger"],
+            &["bigger"],
+        ),
+        (
+            &[
+                "before.txt",
+                "after.txt",
+                "--better",
+                "lower",
+                "--unit",
+                "furlong",
+            ],
+            &["furlong"],
+        ),
+        (
+            &[
+                "before.txt",
+                "after.txt",
+                "--better",
+                "lower",
+                "--margin=-1",
+            ],
+            &["margin"],
+        ),
+    ] {
+        let mut all = vec!["compare"];
+        all.extend(arguments);
+        let wrong = place.ends(&all);
+        wrong.assert_code(2);
+        wrong.assert_says(said);
+    }
+}
+
+#[test]
+fn a_name_that_is_a_file_and_a_study_is_asked_about() {
+    let place = Place::new();
+    place.prints("one", "echo 42");
+    place.plan("use = [\"one\"]\nrounds = 1\n");
+    for study in ["base", "new"] {
+        place
+            .ends(&["run", "plan.toml", "--name", study])
+            .assert_code(0);
+        place.write(study, "1\n2\n3\n");
+    }
+    let wrong = place.ends(&["compare", "base", "new", "--better", "lower"]);
+    wrong.assert_code(2);
+    wrong.assert_says(&["a file here and a study in the store", "./base"]);
+    let files = place.prints_of(&["compare", "./base", "./new", "--better", "lower"]);
+    assert!(files.contains("2.000"), "{files}");
+    assert!(place.prints_of(&["compare", "1", "2"]).contains("study 1"));
 }

@@ -1,48 +1,160 @@
 //! Result sets beside each other: for each metric of each cell what every side measured, how the first differs from
 //! the others, and what a reader should know before believing it.
 //!
-//! The unit of replication is the trial: several samples of one trial are averaged to one value before any mean,
-//! spread or interval is made, because they are not independent of each other.
+//! The unit of replication is the highest level that was repeated: a study's trials, whose samples are averaged to one
+//! value first; the samples of the only trial; each number of a list. A verdict holds for what was not repeated as it
+//! was: one boot of each side.
 //!
 //! Refuses: to leave a row out because a side lacks it, to put a number where nothing was measured, and to compare
-//! what has another unit or another direction.
+//! what has another unit, another direction, or was measured on other processors.
 
+mod answer;
+mod listed;
+mod remark;
 mod split;
 mod warning;
 
+pub use answer::{Call, Difference, Doubt, NotComparable};
+pub use listed::{Listed, compare_listed};
+pub use remark::Remark;
 pub use split::{By, NothingToSplit, compare_by, split};
 pub use warning::Warning;
 
 use backsight_model::{Better, Cell, MetricName, ResultSet, Series, StudyName, StudyState, Unit};
 use backsight_stats::{
-    Confidence, Interval, Samples, Summary, Undefined, Welch, difference_percent, gmean_of_ratios,
-    ratio, welch,
+    Confidence, Interval, Level, Mean, Placed, Question, Samples, Summary, Undefined,
+    gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
 };
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
 
 /// What a comparison may be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompareOptions {
-    /// The confidence of its intervals: 95% unless said.
+    /// The confidence of its intervals: 95% unless said. Over the table, the share of false changes among the changes
+    /// is kept to what is left of it: 5%.
     pub confidence: Confidence,
+    /// A change within this percentage of the baseline is no matter: 1% unless said.
+    pub margin_percent: f64,
+    /// Compare also what was measured on other processors: the machines are what is asked about.
+    pub other_machines: bool,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        Self {
+            confidence: Confidence::USUAL,
+            margin_percent: 1.0,
+            other_machines: false,
+        }
+    }
+}
+
+/// Where the numbers come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Studies, whose trials are what was repeated.
+    Studies,
+    /// Lists of numbers, each a repetition.
+    Lists,
+    /// The same, of which nobody said the unit.
+    ListsWithoutUnit,
 }
 
 /// Result sets beside each other. The first side is the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
+    /// Where the numbers come from.
+    pub origin: Origin,
     /// What the sides are parts by, if they are parts of one result set.
     pub by: Option<By>,
     /// What is compared.
     pub sides: Vec<Side>,
-    /// One row a metric and cell: the baseline's in its plan's order, then what only others have.
+    /// One row a metric and cell: those of a benchmark together, in the order in which the baseline's plan has the
+    /// benchmarks, then what only others have; of a benchmark first what became worse, then what became better, then
+    /// the rest in the plan's order.
     pub rows: Vec<Row>,
     /// The geometric means of the ratios of each side but the first, by direction.
     pub ratios: Vec<RatioMean>,
     /// What a reader should know before believing it.
     pub warnings: Vec<Warning>,
-    /// The confidence of all intervals.
-    pub confidence: Confidence,
+    /// What was seen in the samples of single rows.
+    pub remarks: Vec<Remark>,
+    /// What was asked.
+    pub options: CompareOptions,
+}
+
+/// How many rows of a side got which answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Worse than the baseline.
+    pub worse: usize,
+    /// Better.
+    pub better: usize,
+    /// No change larger than the margin.
+    pub no_change: usize,
+    /// Can't tell.
+    pub cannot_tell: usize,
+    /// Not comparable.
+    pub not_comparable: usize,
+    /// The side, the baseline or both have nothing.
+    pub missing: usize,
+}
+
+impl Tally {
+    /// Rows without an answer.
+    pub fn without_answer(&self) -> usize {
+        self.cannot_tell + self.not_comparable + self.missing
+    }
+}
+
+impl Comparison {
+    /// Every difference, with its row and the place of its side.
+    pub fn differences(&self) -> impl Iterator<Item = (&Row, usize, &Difference)> {
+        self.rows.iter().flat_map(|row| {
+            let sides = row.entries.iter().enumerate();
+            sides.filter_map(move |(side, entry)| Some((row, side, entry.difference()?)))
+        })
+    }
+
+    /// The answers about one side, counted.
+    pub fn tally(&self, side: usize) -> Tally {
+        let mut tally = Tally::default();
+        for row in &self.rows {
+            let against = row
+                .entries
+                .get(side)
+                .and_then(Entry::measured)
+                .and_then(|measured| measured.against.as_ref());
+            *match against {
+                None => &mut tally.missing,
+                Some(Against::NotComparable(_)) => &mut tally.not_comparable,
+                Some(Against::Compared(difference)) => match difference.call {
+                    Call::Worse => &mut tally.worse,
+                    Call::Better => &mut tally.better,
+                    Call::NoChange { .. } => &mut tally.no_change,
+                    Call::CannotTell(_) => &mut tally.cannot_tell,
+                },
+            } += 1;
+        }
+        tally
+    }
+
+    /// What was not repeated, and so is as it was: a sentence; none if nothing is compared.
+    pub fn scope(&self) -> Option<&'static str> {
+        let levels = self.differences().map(|(_, _, d)| d.verdict.level);
+        match (self.origin, levels.min()?) {
+            (Origin::Lists | Origin::ListsWithoutUnit, _) => {
+                Some("Each number counts as a repetition of its own.")
+            }
+            (_, Level::Sample) => Some(
+                "Verdicts hold for this boot of each side; where a side has a single trial, for these trials only.",
+            ),
+            (_, Level::Trial) => Some("Verdicts hold for this boot and build of each side."),
+            (_, Level::Boot) => Some("Verdicts hold for this build of each side."),
+            (_, Level::Layout) => None,
+        }
+    }
 }
 
 /// One of the things that are compared.
@@ -50,45 +162,25 @@ pub struct Comparison {
 pub struct Side {
     /// Its name: the study's, or the value that makes this part of the study.
     pub name: String,
-    /// The study's number in the store.
-    pub study: i64,
-    /// The study's name.
-    pub study_name: StudyName,
-    /// When the study began.
-    pub began: jiff::Timestamp,
-    /// Where the study stands.
-    pub state: StudyState,
-    /// Trials that gave samples.
+    /// The study that it is or is a part of; none if it is a list of numbers.
+    pub study: Option<OfStudy>,
+    /// Trials that gave samples; numbers of a list.
     pub measured: usize,
     /// Trials that failed.
     pub failed: usize,
 }
 
-/// Which mean a row shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mean {
-    /// Σx/n, the mean of durations and of whatever may be zero.
-    Arithmetic,
-    /// n/Σ(1/x), the mean of rates.
-    Harmonic,
-}
-
-impl Mean {
-    /// Its name in tables: `Amean` or `Hmean`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Arithmetic => "Amean",
-            Self::Harmonic => "Hmean",
-        }
-    }
-
-    fn of(self, samples: &Samples) -> f64 {
-        match self {
-            Self::Arithmetic => samples.amean(),
-            // Harmonic is only chosen where every sample is positive.
-            Self::Harmonic => samples.hmean().unwrap_or_else(|_| samples.amean()),
-        }
-    }
+/// The study that a side is or is a part of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OfStudy {
+    /// Its number in the store.
+    pub number: i64,
+    /// Its name.
+    pub name: StudyName,
+    /// When it began.
+    pub began: jiff::Timestamp,
+    /// Where it stands.
+    pub state: StudyState,
 }
 
 /// One metric of one cell on every side.
@@ -98,8 +190,8 @@ pub struct Row {
     pub cell: Cell,
     /// The metric.
     pub metric: MetricName,
-    /// The unit of every number in this row, unless an entry is not comparable.
-    pub unit: Unit,
+    /// The unit of every number in this row, unless an entry is not comparable; none if nobody said it.
+    pub unit: Option<Unit>,
     /// Which direction is good.
     pub better: Better,
     /// One line about the metric.
@@ -127,6 +219,14 @@ impl Entry {
             Self::Missing(_) => None,
         }
     }
+
+    /// How it differs from the baseline, if that can be said.
+    pub fn difference(&self) -> Option<&Difference> {
+        match &self.measured()?.against {
+            Some(Against::Compared(difference)) => Some(difference),
+            _ => None,
+        }
+    }
 }
 
 /// Why a side has nothing in a row.
@@ -134,6 +234,11 @@ impl Entry {
 pub enum Missing {
     /// It wasn't asked for there.
     NotInPlan,
+    /// It wasn't asked for with these parameters, but with others.
+    OtherParams {
+        /// Those of the nearest cell that differ: `streams=2`.
+        has: String,
+    },
     /// It was asked for; no trial has been made yet.
     NotYet,
     /// Every trial failed.
@@ -151,6 +256,7 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInPlan => f.pad("not in its plan"),
+            Self::OtherParams { has } => f.pad(&format!("parameters differ: it has {has}")),
             Self::NotYet => f.pad("not measured yet"),
             Self::Failed { trials: 1 } => f.pad("its only trial failed"),
             Self::Failed { trials } => f.pad(&format!("all {trials} trials failed")),
@@ -160,21 +266,12 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What the spread beside a mean is the spread of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// The trials' values.
-    Trials,
-    /// The samples of the only trial: another trial may differ by more.
-    Samples,
-}
-
 /// What one side has measured in a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The unit of the numbers here: the row's unless they are not comparable.
     pub unit: Unit,
-    /// How many trials gave samples.
+    /// How many trials gave samples; of a list, how many numbers it has.
     pub trials: usize,
     /// How many samples they gave.
     pub samples: usize,
@@ -184,8 +281,15 @@ pub struct Measured {
     pub mean: f64,
     /// The coefficient of variation, in percent.
     pub spread: Result<f64, Undefined>,
-    /// What that is the spread of.
+    /// What that is the spread of: [`Level::Trial`]; [`Level::Sample`] where there is one trial with several samples, or
+    /// a list: another trial may differ by more.
     pub level: Level,
+    /// One value a trial, each number of a list, in the order of measurement.
+    pub values: Vec<f64>,
+    /// The number of each of these trials in its study; nothing for a list.
+    pub numbers: Vec<u32>,
+    /// What the interval samples within trials show.
+    pub within: Option<Within>,
     /// Summaries of the trials' values.
     pub of_trials: Summary,
     /// Summaries of all samples; the same as of the trials where each gave one.
@@ -196,91 +300,26 @@ pub struct Measured {
     pub against: Option<Against>,
 }
 
+/// Trials whose first interval samples are unlike the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Within {
+    /// How many trials.
+    pub trials: usize,
+    /// Of how many with interval samples.
+    pub of: usize,
+    /// How many leading intervals at most.
+    pub most: usize,
+    /// Of how many intervals in that trial.
+    pub intervals: usize,
+}
+
 /// A side's relation to the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Against {
     /// The difference.
-    Compared(Difference),
+    Compared(Box<Difference>),
     /// They can't be compared.
     NotComparable(NotComparable),
-}
-
-/// Why numbers can't be compared.
-#[derive(Debug, Clone, PartialEq)]
-pub enum NotComparable {
-    /// They count different things.
-    Units {
-        /// The baseline's unit.
-        base: Unit,
-        /// This side's.
-        new: Unit,
-    },
-    /// More is better for one and worse for the other.
-    Directions {
-        /// The baseline's direction.
-        base: Better,
-        /// This side's.
-        new: Better,
-    },
-}
-
-impl fmt::Display for NotComparable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Units { base, new } => write!(f, "units differ: {base} and {new}"),
-            Self::Directions { base, new } => {
-                write!(f, "directions differ: {base} and {new} is better")
-            }
-        }
-    }
-}
-
-/// A difference to the baseline with its uncertainty.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Difference {
-    /// How much better (positive) or worse (negative), in percent of the baseline's mean.
-    pub percent: Result<f64, Undefined>,
-    /// The interval of that.
-    pub percent_interval: Result<Interval, Undefined>,
-    /// new/base.
-    pub ratio: Result<f64, Undefined>,
-    /// The interval of that: Welch's degrees of freedom, Fieller's interval. Of rates, which have harmonic means, it
-    /// is made from time per unit of work.
-    pub ratio_interval: Result<Interval, Undefined>,
-    /// The difference of the arithmetic means in the row's unit: what is left to say when the baseline is zero.
-    pub absolute: f64,
-    /// The interval of that, after Welch.
-    pub absolute_interval: Result<Interval, Undefined>,
-    /// The two-sided p-value of "the means are equal", after Welch.
-    pub p: Result<f64, Undefined>,
-    /// All of that in a word.
-    pub word: Word,
-}
-
-/// A difference in a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    /// The interval holds only better values.
-    Better,
-    /// The interval holds only worse values.
-    Worse,
-    /// The interval holds both. That is not yet "there is no difference".
-    NoDifferenceSeen,
-    /// There is no interval.
-    CannotTell(Undefined),
-}
-
-impl fmt::Display for Word {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::NoDifferenceSeen => "no difference seen",
-            Self::CannotTell(Undefined::TooFew { .. }) => "can't tell: too few trials",
-            Self::CannotTell(Undefined::NoSpread) => "can't tell: too few, and all alike",
-            Self::CannotTell(_) => "can't tell",
-        })
-    }
 }
 
 /// The geometric mean of a side's ratios to the baseline, over the rows of one direction.
@@ -292,6 +331,8 @@ pub struct RatioMean {
     pub better: Better,
     /// The geometric mean of new/base.
     pub gmean: Result<f64, Undefined>,
+    /// Its interval, over these rows; undefined unless each of them has one.
+    pub interval: Result<Interval, Undefined>,
     /// The smallest and the largest ratio.
     pub range: Option<Interval>,
     /// How many rows have a ratio.
@@ -302,31 +343,75 @@ pub struct RatioMean {
 
 /// Compares result sets; the first is the baseline.
 pub fn compare(sets: &[ResultSet], options: CompareOptions) -> Comparison {
+    compare_sets(sets, options, Origin::Studies)
+}
+
+fn compare_sets(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Comparison {
+    let mut rows = rows(sets, options, origin);
+    answer::believe(&mut rows, 1.0 - options.confidence.share());
     let mut comparison = Comparison {
+        origin,
         by: None,
-        sides: sets.iter().map(side).collect(),
-        rows: rows(sets, options.confidence),
+        sides: sets.iter().map(|set| side(set, origin)).collect(),
+        rows: changed_first(rows),
         ratios: Vec::new(),
         warnings: Vec::new(),
-        confidence: options.confidence,
+        remarks: Vec::new(),
+        options,
     };
     comparison.ratios = ratio_means(&comparison);
     comparison.warnings = warning::all(sets, &comparison);
+    comparison.remarks = remark::all(&comparison);
     comparison
 }
 
-fn side(set: &ResultSet) -> Side {
-    let trials = set.series.iter().flat_map(|series| &series.trials);
-    let measured: HashSet<u32> = trials.map(|trial| trial.trial).collect();
+fn side(set: &ResultSet, origin: Origin) -> Side {
+    let trials = || set.series.iter().flat_map(|series| &series.trials);
+    if origin != Origin::Studies {
+        return Side {
+            name: set.name.clone(),
+            study: None,
+            measured: trials().map(|trial| trial.values.len()).sum(),
+            failed: 0,
+        };
+    }
+    let measured: HashSet<u32> = trials().map(|trial| trial.trial).collect();
     Side {
         name: set.name.clone(),
-        study: set.study,
-        study_name: set.study_name.clone(),
-        began: set.began,
-        state: set.state,
+        study: Some(OfStudy {
+            number: set.study,
+            name: set.study_name.clone(),
+            began: set.began,
+            state: set.state,
+        }),
         measured: measured.len(),
         failed: set.failed.len(),
     }
+}
+
+/// The rows of a benchmark together; first those in which a side became worse, then better, then all others.
+fn changed_first(rows: Vec<Row>) -> Vec<Row> {
+    let benchmarks: IndexSet<String> = rows
+        .iter()
+        .map(|row| row.cell.benchmark.to_string())
+        .collect();
+    let rank = |row: &Row| {
+        let calls = row.entries.iter().filter_map(Entry::difference);
+        let least = calls.map(|difference| match difference.call {
+            Call::Worse => 0,
+            Call::Better => 1,
+            _ => 2,
+        });
+        least.min().unwrap_or(2)
+    };
+    let mut rows = rows;
+    rows.sort_by_key(|row| {
+        (
+            benchmarks.get_index_of(row.cell.benchmark.as_str()),
+            rank(row),
+        )
+    });
+    rows
 }
 
 /// What makes two cells the same question, as a value that can be looked up: see [`Cell::same_question`].
@@ -345,7 +430,7 @@ fn question(cell: &Cell) -> String {
     )
 }
 
-fn rows(sets: &[ResultSet], confidence: Confidence) -> Vec<Row> {
+fn rows(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Vec<Row> {
     let mut found: IndexMap<(String, &MetricName), Vec<Vec<&Series>>> = IndexMap::new();
     for (side, set) in sets.iter().enumerate() {
         for series in &set.series {
@@ -356,11 +441,30 @@ fn rows(sets: &[ResultSet], confidence: Confidence) -> Vec<Row> {
             sides[side].push(series);
         }
     }
-    let tried: Vec<Tried> = sets.iter().map(Tried::of).collect();
+    let asked = Asked {
+        sets,
+        tried: sets.iter().map(Tried::of).collect(),
+        machines: sets
+            .iter()
+            .map(|set| warning::other_machine(sets.first()?, set))
+            .collect(),
+        options,
+        origin,
+    };
     found
         .into_iter()
-        .filter_map(|((question, _), series)| row(&question, &series, &tried, confidence))
+        .filter_map(|((question, _), series)| asked.row(&question, &series))
         .collect()
+}
+
+/// What every row needs to know of the whole.
+struct Asked<'a> {
+    sets: &'a [ResultSet],
+    tried: Vec<Tried>,
+    /// How each side's machine differs from the baseline's.
+    machines: Vec<Option<NotComparable>>,
+    options: CompareOptions,
+    origin: Origin,
 }
 
 /// Which cells of a set were tried, and how often that failed.
@@ -395,63 +499,181 @@ impl Tried {
     }
 }
 
-fn row(
-    question: &str,
-    series: &[Vec<&Series>],
-    tried: &[Tried],
-    confidence: Confidence,
-) -> Option<Row> {
-    let shape: &Series = series.iter().flatten().next()?;
-    let gathered: Vec<Result<Gathered, Missing>> = series
-        .iter()
-        .zip(tried)
-        .map(|(series, tried)| Gathered::of(series, shape, question, tried))
-        .collect();
-    let measured = || gathered.iter().flatten();
-    let mean = match shape.better {
-        Better::Higher if measured().all(|side| side.samples.min() > 0.0) => Mean::Harmonic,
-        _ => Mean::Arithmetic,
-    };
-    let trials: Vec<Option<Samples>> = gathered
-        .iter()
-        .map(|side| side.as_ref().ok().and_then(|side| side.by_trial(mean)))
-        .collect();
-    let base = gathered.first().zip(trials.first());
-    let entries = gathered
-        .iter()
-        .zip(&trials)
-        .enumerate()
-        .map(|(number, (side, trials))| match (side, trials) {
-            (Ok(side), Some(trials)) => {
-                let base = base.filter(|_| number > 0);
-                let against = base.and_then(|base| match base {
-                    (Ok(base), Some(of_base)) => {
-                        Some(side.against(base, of_base, trials, mean, confidence))
-                    }
-                    _ => None,
-                });
-                Entry::Measured(Box::new(side.measured(trials, mean, against)))
+impl Asked<'_> {
+    fn row(&self, question: &str, series: &[Vec<&Series>]) -> Option<Row> {
+        let shape: &Series = series.iter().flatten().next()?;
+        let gathered: Vec<Result<Gathered, Missing>> = series
+            .iter()
+            .enumerate()
+            .map(|(side, series)| self.gathered(side, series, shape, question))
+            .collect();
+        let mean = match shape.better {
+            Better::Higher if gathered.iter().flatten().all(Gathered::is_positive) => {
+                Mean::Harmonic
             }
-            (Err(missing), _) => Entry::Missing(missing.clone()),
-            (Ok(_), None) => Entry::Missing(Missing::NotANumber),
+            _ => Mean::Arithmetic,
+        };
+        let base = gathered.first().and_then(|base| base.as_ref().ok());
+        let entries = gathered.iter().enumerate().map(|(number, side)| {
+            let side = match side {
+                Ok(side) => side,
+                Err(missing) => return Entry::Missing(missing.clone()),
+            };
+            let Some(mut measured) = side.measured(mean) else {
+                return Entry::Missing(Missing::NotANumber);
+            };
+            measured.against = base
+                .filter(|_| number > 0)
+                .map(|base| self.against(number, base, side, mean));
+            Entry::Measured(Box::new(measured))
+        });
+        Some(Row {
+            cell: shape.cell.clone(),
+            metric: shape.metric.clone(),
+            unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
+            better: shape.better,
+            about: shape.about.clone(),
+            mean,
+            entries: entries.collect(),
         })
-        .collect();
-    Some(Row {
-        cell: shape.cell.clone(),
-        metric: shape.metric.clone(),
-        unit: shape.unit,
-        better: shape.better,
-        about: shape.about.clone(),
-        mean,
-        entries,
+    }
+
+    fn gathered(
+        &self,
+        side: usize,
+        series: &[&Series],
+        shape: &Series,
+        question: &str,
+    ) -> Result<Gathered, Missing> {
+        let own = series
+            .first()
+            .ok_or_else(|| not_in_plan(&self.sets[side], shape))?;
+        let (unit, factor) = match own.unit.in_terms_of(shape.unit) {
+            Some(factor) => (shape.unit, factor),
+            None => (own.unit, 1.0),
+        };
+        let trials = || {
+            let all = series.iter().flat_map(|series| &series.trials);
+            all.filter(|trial| !trial.values.is_empty())
+        };
+        let count = trials().count();
+        if count == 0 {
+            return Err(self.tried[side].why_missing(question));
+        }
+        let placed = trials().flat_map(|trial| {
+            trial.values.iter().map(|value| Placed {
+                layout: 0,
+                boot: 0,
+                trial: u64::from(trial.trial),
+                value: value * factor,
+            })
+        });
+        let samples =
+            backsight_stats::Side::new(placed.collect()).map_err(|_| Missing::NotANumber)?;
+        let neighbours = trials().map(|trial| trial.neighbours).sum::<f64>();
+        Ok(Gathered {
+            trials: match self.origin {
+                Origin::Studies => count,
+                Origin::Lists | Origin::ListsWithoutUnit => samples.samples().n(),
+            },
+            numbers: match self.origin {
+                Origin::Studies => trials().map(|trial| trial.trial).collect(),
+                Origin::Lists | Origin::ListsWithoutUnit => Vec::new(),
+            },
+            within: within(trials().map(|trial| trial.each.as_slice())),
+            samples,
+            neighbours: neighbours / count as f64,
+            failed: self.tried[side].failed(question),
+            unit,
+            better: own.better,
+        })
+    }
+
+    fn against(&self, number: usize, base: &Gathered, new: &Gathered, mean: Mean) -> Against {
+        if new.unit.in_terms_of(base.unit).is_none() {
+            return Against::NotComparable(NotComparable::Units {
+                base: base.unit,
+                new: new.unit,
+            });
+        }
+        if new.better != base.better {
+            return Against::NotComparable(NotComparable::Directions {
+                base: base.better,
+                new: new.better,
+            });
+        }
+        if let Some(machine) = &self.machines[number]
+            && !self.options.other_machines
+        {
+            return Against::NotComparable(machine.clone());
+        }
+        let question = Question {
+            better: base.better,
+            mean,
+            margin_percent: self.options.margin_percent,
+            confidence: self.options.confidence,
+        };
+        let found = verdict(&base.samples, &new.samples, &question);
+        let mut difference = Difference::new(found, self.options.confidence.share());
+        let one_trial = self.origin == Origin::Studies && base.trials.min(new.trials) == 1;
+        if one_trial && matches!(difference.call, Call::CannotTell(_)) {
+            // More samples of the same trial are no answer: more rounds are.
+            let too_few = Undefined::TooFew { needs: 2, has: 1 };
+            difference.call = Call::CannotTell(Doubt::Without(too_few));
+        }
+        Against::Compared(Box::new(difference))
+    }
+}
+
+/// Why a set has no such cell: it isn't in its plan, or only with other parameters.
+fn not_in_plan(set: &ResultSet, shape: &Series) -> Missing {
+    let differing = |cell: &Cell| -> Vec<String> {
+        let own = cell.params.iter();
+        own.filter(|(name, value)| shape.cell.params.get(*name) != Some(value))
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect()
+    };
+    let alike = set.series.iter().filter(|series| {
+        series.cell.benchmark == shape.cell.benchmark
+            && series.cell.variant == shape.cell.variant
+            && series.metric == shape.metric
+    });
+    let nearest = alike
+        .map(|series| differing(&series.cell))
+        .filter(|differing| !differing.is_empty())
+        .min_by_key(Vec::len);
+    nearest.map_or(Missing::NotInPlan, |differing| Missing::OtherParams {
+        has: differing.join(" "),
     })
+}
+
+/// Trials whose interval samples begin unlike the rest.
+fn within<'a>(trials: impl Iterator<Item = &'a [f64]>) -> Option<Within> {
+    let mut found = Within {
+        trials: 0,
+        of: 0,
+        most: 0,
+        intervals: 0,
+    };
+    for each in trials.filter(|each| !each.is_empty()) {
+        found.of += 1;
+        let finite = each.iter().all(|value| value.is_finite());
+        if let Some(begins) = finite.then(|| warm_up(each)).flatten() {
+            found.trials += 1;
+            if begins.drop > found.most {
+                (found.most, found.intervals) = (begins.drop, each.len());
+            }
+        }
+    }
+    (found.trials > 0).then_some(found)
 }
 
 /// One side's samples in a row.
 struct Gathered {
-    samples: Samples,
-    /// The values of each trial that gave some.
-    values: Vec<Vec<f64>>,
+    samples: backsight_stats::Side,
+    trials: usize,
+    numbers: Vec<u32>,
+    within: Option<Within>,
     neighbours: f64,
     failed: usize,
     unit: Unit,
@@ -459,198 +681,50 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn of(
-        series: &[&Series],
-        shape: &Series,
-        question: &str,
-        tried: &Tried,
-    ) -> Result<Self, Missing> {
-        let own = series.first().ok_or(Missing::NotInPlan)?;
-        let (unit, factor) = match own.unit.in_terms_of(shape.unit) {
-            Some(factor) => (shape.unit, factor),
-            None => (own.unit, 1.0),
+    fn is_positive(&self) -> bool {
+        self.samples.samples().min() > 0.0
+    }
+
+    /// What was measured, compared with nothing; nothing if its values have no mean.
+    fn measured(&self, mean: Mean) -> Option<Measured> {
+        let all = self.samples.samples();
+        let level = match self.samples.replicated() {
+            Level::Sample if all.n() > 1 => Level::Sample,
+            _ => Level::Trial,
         };
-        let trials: Vec<_> = series
-            .iter()
-            .flat_map(|series| &series.trials)
-            .filter(|trial| !trial.values.is_empty())
-            .collect();
-        if trials.is_empty() {
-            return Err(tried.why_missing(question));
-        }
-        let values: Vec<Vec<f64>> = trials
-            .iter()
-            .map(|trial| trial.values.iter().map(|value| value * factor).collect())
-            .collect();
-        let neighbours = trials.iter().map(|trial| trial.neighbours).sum::<f64>();
-        Ok(Self {
-            samples: Samples::new(values.concat()).map_err(|_| Missing::NotANumber)?,
-            neighbours: neighbours / trials.len() as f64,
-            failed: tried.failed(question),
-            values,
-            unit,
-            better: own.better,
-        })
-    }
-
-    /// One value a trial.
-    fn by_trial(&self, mean: Mean) -> Option<Samples> {
-        if self.values.len() == self.samples.n() {
-            return Some(self.samples.clone());
-        }
-        let values = self.values.iter().map(|values| match values[..] {
-            [only] => Some(only),
-            _ => Samples::try_from(values.as_slice())
-                .ok()
-                .map(|s| mean.of(&s)),
-        });
-        Samples::new(values.collect::<Option<_>>()?).ok()
-    }
-
-    fn measured(&self, trials: &Samples, mean: Mean, against: Option<Against>) -> Measured {
-        let of_trials = Summary::of(trials, self.better);
-        let of_samples = if trials.n() == self.samples.n() {
-            of_trials.clone()
+        let of_samples = Summary::of(all, self.better);
+        let one_each = self.trials == all.n();
+        let trials = if one_each {
+            all.clone()
         } else {
-            Summary::of(&self.samples, self.better)
+            let units = self.samples.units_by(Level::Trial, mean).ok()?;
+            Samples::new(units.means).ok()?
         };
-        let level = match trials.n() {
-            1 if of_samples.n > 1 => Level::Samples,
-            _ => Level::Trials,
+        let of_trials = if one_each {
+            of_samples.clone()
+        } else {
+            Summary::of(&trials, self.better)
         };
-        Measured {
+        Some(Measured {
             unit: self.unit,
-            trials: trials.n(),
-            samples: self.samples.n(),
+            trials: self.trials,
+            samples: all.n(),
             failed: self.failed,
-            mean: mean.of(trials),
+            mean: mean.of(&trials).ok()?,
             spread: match level {
-                Level::Trials => of_trials.coeffvar,
-                Level::Samples => of_samples.coeffvar,
+                Level::Sample => of_samples.coeffvar,
+                _ => of_trials.coeffvar,
             },
             level,
+            values: trials.measured().to_vec(),
+            numbers: self.numbers.clone(),
+            within: self.within,
             of_trials,
             of_samples,
             neighbours: self.neighbours,
-            against,
-        }
+            against: None,
+        })
     }
-
-    fn against(
-        &self,
-        base: &Self,
-        of_base: &Samples,
-        trials: &Samples,
-        mean: Mean,
-        confidence: Confidence,
-    ) -> Against {
-        if self.unit.in_terms_of(base.unit).is_none() {
-            return Against::NotComparable(NotComparable::Units {
-                base: base.unit,
-                new: self.unit,
-            });
-        }
-        if self.better != base.better {
-            return Against::NotComparable(NotComparable::Directions {
-                base: base.better,
-                new: self.better,
-            });
-        }
-        Against::Compared(difference(of_base, trials, mean, base.better, confidence))
-    }
-}
-
-fn difference(
-    base: &Samples,
-    new: &Samples,
-    mean: Mean,
-    better: Better,
-    confidence: Confidence,
-) -> Difference {
-    let direct = welch(base, new, confidence);
-    let (of_base, of_new) = (mean.of(base), mean.of(new));
-    let relative = relative(base, new, mean, confidence).unwrap_or(direct);
-    let ratio_interval = relative.and_then(|welch| welch.ratio_interval);
-    let mut difference = Difference {
-        percent: difference_percent(of_base, of_new, better),
-        percent_interval: ratio_interval.map(|interval| in_percent(interval, better)),
-        ratio: ratio(of_base, of_new),
-        ratio_interval,
-        absolute: new.amean() - base.amean(),
-        absolute_interval: direct.map(|welch| welch.difference_interval),
-        p: relative.map(|welch| welch.p),
-        word: Word::NoDifferenceSeen,
-    };
-    difference.word = word(&difference, base, new, better, confidence);
-    difference
-}
-
-/// Welch's comparison whose ratio is that of harmonic means. A rate's inverse is the time for one unit of work; the
-/// ratio of harmonic means new/base is the ratio of the mean times base/new. `None` if the means aren't harmonic.
-fn relative(
-    base: &Samples,
-    new: &Samples,
-    mean: Mean,
-    confidence: Confidence,
-) -> Option<Result<Welch, Undefined>> {
-    if mean == Mean::Arithmetic {
-        return None;
-    }
-    let inverse = |rates: &Samples| {
-        Samples::new(rates.measured().iter().map(|rate| 1.0 / rate).collect()).ok()
-    };
-    Some(welch(&inverse(new)?, &inverse(base)?, confidence))
-}
-
-/// The interval of a ratio as one of a difference in percent, positive is better.
-fn in_percent(ratio: Interval, better: Better) -> Interval {
-    match better {
-        Better::Higher => Interval {
-            low: 100.0 * ratio.low - 100.0,
-            high: 100.0 * ratio.high - 100.0,
-        },
-        Better::Lower => Interval {
-            low: 100.0 - 100.0 * ratio.high,
-            high: 100.0 - 100.0 * ratio.low,
-        },
-    }
-}
-
-fn word(
-    difference: &Difference,
-    base: &Samples,
-    new: &Samples,
-    better: Better,
-    confidence: Confidence,
-) -> Word {
-    let better_or_worse = || match better.prefers(new.amean(), base.amean()) {
-        true => Word::Better,
-        false => Word::Worse,
-    };
-    // Where a ratio has no interval (a baseline that may be zero), the difference itself may have one.
-    let (interval, neutral) = match difference.ratio_interval {
-        Ok(interval) => (Ok(interval), 1.0),
-        Err(_) => (difference.absolute_interval, 0.0),
-    };
-    match interval {
-        Ok(interval) if interval.contains(neutral) => Word::NoDifferenceSeen,
-        Ok(interval) => match better.prefers(interval.low, neutral) {
-            true => Word::Better,
-            false => Word::Worse,
-        },
-        Err(Undefined::NoSpread) if base.amean() == new.amean() => Word::NoDifferenceSeen,
-        Err(Undefined::NoSpread) if order_is_no_chance(base.n(), new.n(), confidence) => {
-            better_or_worse()
-        }
-        Err(why) => Word::CannotTell(why),
-    }
-}
-
-/// Whether two sides that are each constant, and differ, do so beyond chance: all of one side beyond all of the other
-/// happens in 2 of C(n+m, n) orders (the exact rank test).
-fn order_is_no_chance(n: usize, m: usize, confidence: Confidence) -> bool {
-    let orders: f64 = (1..=n).map(|k| (m + k) as f64 / k as f64).product();
-    2.0 / orders <= 1.0 - confidence.share()
 }
 
 fn ratio_means(comparison: &Comparison) -> Vec<RatioMean> {
@@ -663,19 +737,29 @@ fn ratio_means(comparison: &Comparison) -> Vec<RatioMean> {
 
 fn ratio_mean(rows: &[Row], side: usize, better: Better) -> Option<RatioMean> {
     let rows: Vec<&Row> = rows.iter().filter(|row| row.better == better).collect();
-    let ratios: Vec<f64> = rows
+    let ratios: Vec<(f64, Option<Interval>)> = rows
         .iter()
-        .filter_map(|row| row.entries[side].measured()?.against.as_ref())
-        .filter_map(|against| match against {
-            Against::Compared(difference) => difference.ratio.ok(),
-            Against::NotComparable(_) => None,
-        })
+        .filter_map(|row| row.entries[side].difference())
+        .filter_map(|difference| Some((difference.ratio.ok()?, difference.ratio_interval.ok())))
+        .collect();
+    let centres: Vec<f64> = ratios.iter().map(|(ratio, _)| *ratio).collect();
+    let with_intervals: Vec<(f64, Interval)> = ratios
+        .iter()
+        .filter_map(|(ratio, interval)| Some((*ratio, (*interval)?)))
         .collect();
     (!rows.is_empty()).then(|| RatioMean {
         side,
         better,
-        gmean: gmean_of_ratios(&ratios),
-        range: ratios
+        gmean: gmean_of_ratios(&centres),
+        interval: if with_intervals.len() == ratios.len() {
+            gmean_of_ratios_interval(&with_intervals)
+        } else {
+            Err(Undefined::TooFew {
+                needs: ratios.len(),
+                has: with_intervals.len(),
+            })
+        },
+        range: centres
             .iter()
             .copied()
             .map(|r| Interval { low: r, high: r })

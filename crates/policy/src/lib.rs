@@ -10,8 +10,9 @@ mod compare;
 mod run;
 
 pub use compare::{
-    Against, By, CompareOptions, Comparison, Difference, Entry, Level, Mean, Measured, Missing,
-    NotComparable, NothingToSplit, RatioMean, Row, Side, Warning, Word, compare, compare_by, split,
+    Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
+    Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
+    Warning, Within, compare, compare_by, compare_listed, split,
 };
 pub use run::{RunPolicy, RunVerdict};
 

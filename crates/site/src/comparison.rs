@@ -2,7 +2,7 @@
 //!
 //! Refuses: a difference without its interval, and a row less because a side has nothing in it.
 
-use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row, Word};
+use backsight_policy::{Against, Call, Comparison, Difference, Entry, Measured, Row, Tally};
 use backsight_stats::{Better, Interval, Undefined};
 
 use crate::{
@@ -39,6 +39,10 @@ pub(crate) struct Compared {
     pub ratios: Vec<Direction>,
     /// Confidence of the intervals, in percent.
     pub confidence: String,
+    /// What is left of it: how many of the changes may be chance.
+    pub chance: String,
+    /// What was not repeated.
+    pub scope: &'static str,
     pub left_out: usize,
     /// Columns of the table in all.
     pub columns: usize,
@@ -140,8 +144,13 @@ impl Compared {
             ratios: ratios(comparison, rows),
             confidence: format!(
                 "{} %",
-                shown::value(comparison.confidence.share() * 100.0, 3)
+                shown::value(comparison.options.confidence.share() * 100.0, 3)
             ),
+            chance: format!(
+                "{} %",
+                shown::value((1.0 - comparison.options.confidence.share()) * 100.0, 2)
+            ),
+            scope: comparison.scope().unwrap_or_default(),
             left_out: comparison.rows.len() - rows.len(),
         }
     }
@@ -196,13 +205,18 @@ impl SideView {
             Entry::Measured(side) => {
                 // What isn't comparable has a unit of its own.
                 let own = Scale::fitting(side.unit, [side.mean]);
-                let scale = if side.unit.in_terms_of(scale.unit).is_some() {
+                let comparable = |unit| side.unit.in_terms_of(unit).is_some();
+                let scale = if scale.unit.is_none_or(comparable) {
                     scale
                 } else {
                     &own
                 };
                 Self {
-                    mean: format!("{} {}", shown::value(scale.of(side.mean), 4), scale.unit),
+                    mean: format!(
+                        "{}{}",
+                        shown::value(scale.of(side.mean), 4),
+                        scale.unit_after()
+                    ),
                     missing: false,
                     spread: spread(side),
                     failed: match side.failed {
@@ -250,8 +264,8 @@ impl OtherView {
     }
 
     fn compared(&mut self, difference: &Difference, scale: &Scale, reach: f64) {
-        self.class = class(difference.word);
-        self.word = difference.word.to_string();
+        self.class = class(difference.call);
+        self.word = difference.call.to_string();
         match difference.percent {
             Ok(change) => {
                 self.difference = percent(change);
@@ -263,8 +277,11 @@ impl OtherView {
             // A base of zero has no percentages.
             Err(_) => {
                 let number = |value: f64| shown::signed(&shown::value(scale.of(value), 3));
-                self.difference =
-                    format!("{} {} from zero", number(difference.absolute), scale.unit);
+                self.difference = format!(
+                    "{}{} from zero",
+                    number(difference.absolute),
+                    scale.unit_after()
+                );
                 self.interval = difference.absolute_interval.map_or_else(unknown, |ends| {
                     format!("[{}, {}]", number(ends.low), number(ends.high))
                 });
@@ -273,12 +290,12 @@ impl OtherView {
     }
 }
 
-fn class(word: Word) -> &'static str {
-    match word {
-        Word::Better => "good",
-        Word::Worse => "bad",
-        Word::NoDifferenceSeen => "soft-word",
-        Word::CannotTell(_) => "unsure",
+fn class(call: Call) -> &'static str {
+    match call {
+        Call::Better => "good",
+        Call::Worse => "bad",
+        Call::NoChange { .. } => "soft-word",
+        Call::CannotTell(_) => "unsure",
     }
 }
 
@@ -311,13 +328,8 @@ fn reach(rows: &[Row]) -> f64 {
 
 /// The differences of a row, each with its side's place.
 fn differences(row: &Row) -> impl Iterator<Item = (usize, &Difference)> {
-    row.entries
-        .iter()
-        .enumerate()
-        .filter_map(|(side, entry)| match &entry.measured()?.against {
-            Some(Against::Compared(difference)) => Some((side, difference)),
-            _ => None,
-        })
+    let sides = row.entries.iter().enumerate();
+    sides.filter_map(|(side, entry)| Some((side, entry.difference()?)))
 }
 
 fn ratios(comparison: &Comparison, rows: &[Row]) -> Vec<Direction> {
@@ -372,7 +384,7 @@ impl Ratio {
             Some(Against::Compared(difference)) => match difference.ratio {
                 Err(_) => none("base is zero"),
                 Ok(ratio) => Self {
-                    class: class(difference.word),
+                    class: class(difference.call),
                     ratio: format!("{ratio:.3}"),
                     interval: difference.ratio_interval.map_or_else(unknown, |ends| {
                         format!("[{:.3}, {:.3}]", ends.low, ends.high)
@@ -395,9 +407,12 @@ impl RatioTotal {
                 about: String::new(),
             };
         };
-        let mut about = format!("of {}", shown::counted(mean.rows, "row"));
+        let mut about = mean.interval.map_or_else(unknown, |ends| {
+            format!("[{:.3}, {:.3}]", ends.low, ends.high)
+        });
+        about.push_str(&format!(" of {}", shown::counted(mean.rows, "row")));
         if let Some(range) = mean.range {
-            about.push_str(&format!(", {:.3} to {:.3}", range.low, range.high));
+            about.push_str(&format!(", from {:.3} to {:.3}", range.low, range.high));
         }
         if mean.left_out > 0 {
             about.push_str(&format!("; {} without a ratio", mean.left_out));
@@ -413,7 +428,12 @@ impl RatioTotal {
 
 /// What a reader should know before believing it.
 pub(crate) fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> {
-    comparison.warnings.iter().map(ToString::to_string)
+    let remarks = comparison.remarks.iter().map(|remark| {
+        let row = &comparison.rows[remark.row];
+        format!("{} {}: {}", row.cell, row.metric, remark.text)
+    });
+    let warnings = comparison.warnings.iter().map(ToString::to_string);
+    warnings.chain(remarks)
 }
 
 /// The sentences at the top: what changed most, with its interval.
@@ -469,11 +489,11 @@ fn alone(report: &Report) -> String {
     if let Some((series, measured, spread)) = spreads.max_by(|a, b| a.2.total_cmp(&b.2)) {
         let scale = Scale::fitting(series.unit, [measured.estimate.mean]);
         text.push_str(&format!(
-            ". The widest spread: {} {} {} {}, cv {spread:.1} %, n={}",
+            ". The widest spread: {} {} {}{}, cv {spread:.1} %, n={}",
             series.cell,
             series.metric,
             measured.estimate.shown(&scale),
-            scale.unit,
+            scale.unit_after(),
             measured.estimate.n
         ));
     }
@@ -482,23 +502,11 @@ fn alone(report: &Report) -> String {
 }
 
 fn sentence(comparison: &Comparison, side: usize) -> Sentence {
-    let mut counts = [0usize; 4];
-    let mut without = 0;
-    let mut changes: Vec<Change<'_>> = Vec::new();
-    for row in &comparison.rows {
-        let Some((_, difference)) = differences(row).find(|(of, _)| *of == side) else {
-            without += 1;
-            continue;
-        };
-        let place = match difference.word {
-            Word::Worse => 0,
-            Word::Better => 1,
-            Word::NoDifferenceSeen => 2,
-            Word::CannotTell(_) => 3,
-        };
-        counts[place] += 1;
-        changes.extend(Change::of(row, difference, side));
-    }
+    let mut changes: Vec<Change<'_>> = comparison
+        .differences()
+        .filter(|(_, of, _)| *of == side)
+        .filter_map(|(row, _, difference)| Change::of(row, difference, side))
+        .collect();
     changes.sort_by(|a, b| b.size.total_cmp(&a.size));
     let mut sentence = vec![
         Piece {
@@ -507,7 +515,7 @@ fn sentence(comparison: &Comparison, side: usize) -> Sentence {
         },
         Piece::plain(format!(" against {}: ", comparison.sides[0].name)),
     ];
-    sentence.extend(tally(counts, without));
+    sentence.extend(tally(comparison.tally(side)));
     let mut named: Vec<&str> = Vec::new();
     for change in changes {
         let benchmark = change.row.cell.benchmark.as_str();
@@ -541,7 +549,7 @@ impl<'a> Change<'a> {
             .ratio_interval
             .ok()
             .filter(|ends| ends.low > 0.0)?;
-        matches!(difference.word, Word::Better | Word::Worse).then(|| Self {
+        (difference.call.changed() && !difference.by_share()).then(|| Self {
             row,
             difference,
             side,
@@ -567,27 +575,28 @@ impl<'a> Change<'a> {
             .map_or_else(unknown, percents);
         vec![
             Piece::plain(format!(
-                "{} {} from {from} to {to} {}, ",
+                "{} {} from {from} to {to}{}, ",
                 cell.trim(),
                 row.metric,
-                scale.unit
+                scale.unit_after()
             )),
             Piece {
-                class: class(self.difference.word),
+                class: class(self.difference.call),
                 text: format!("{change} {interval}").replace(' ', "\u{a0}"),
             },
         ]
     }
 }
 
-/// `6 worse, 1 better, 2 no difference seen`.
-fn tally(counts: [usize; 4], without: usize) -> Vec<Piece> {
+/// `6 worse, 1 better, 2 without a change`.
+fn tally(tally: Tally) -> Vec<Piece> {
     let words = [
-        (counts[0], "bad", "worse"),
-        (counts[1], "good", "better"),
-        (counts[2], "", "without a difference seen"),
-        (counts[3], "", "undecided"),
-        (without, "", "missing on a side"),
+        (tally.worse, "bad", "worse"),
+        (tally.better, "good", "better"),
+        (tally.no_change, "", "without a change"),
+        (tally.cannot_tell, "", "undecided"),
+        (tally.not_comparable, "", "not comparable"),
+        (tally.missing, "", "missing on a side"),
     ];
     let mut pieces: Vec<Piece> = Vec::new();
     for (count, class, word) in words.into_iter().filter(|(count, ..)| *count > 0) {

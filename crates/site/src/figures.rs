@@ -3,6 +3,7 @@
 //! Refuses: to leave a cell out because nothing was measured in it.
 
 use backsight_model::{Better, ResultSet, Series};
+use backsight_policy::{self as policy, Comparison};
 use backsight_stats::Samples;
 
 use crate::{
@@ -20,6 +21,84 @@ pub(crate) struct Figure {
     /// What the metric is, and which direction is good.
     pub about: String,
     pub chart: Chart,
+}
+
+impl Figure {
+    fn new(
+        heading: String,
+        about: String,
+        better: Better,
+        scale: &Scale,
+        groups: Vec<Group>,
+    ) -> Self {
+        let better = match better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+        };
+        let unit = scale.unit.map_or(String::new(), |unit| format!("{unit}, "));
+        Self {
+            chart: Chart {
+                title: format!("{heading}: {unit}{better}"),
+                unit: scale.unit.map_or(String::new(), |unit| unit.to_string()),
+                groups,
+            },
+            heading,
+            about: format!("{about}{unit}{better}"),
+        }
+    }
+}
+
+/// The charts of a comparison by itself, such as one of lists of numbers, which has no studies: a group for each cell, in
+/// it a bar for each side.
+pub(crate) fn figures_of(comparison: &Comparison) -> (Vec<Figure>, usize) {
+    let sides = comparison.sides.len().max(1);
+    let rows = &comparison.rows[..comparison.rows.len().min(MOST_BARS / sides)];
+    let alike = |a: &policy::Row, b: &policy::Row| {
+        a.cell.benchmark == b.cell.benchmark && a.metric == b.metric && a.better == b.better
+    };
+    let figures = rows.chunk_by(alike).map(|rows| {
+        let first = &rows[0];
+        let measured = rows
+            .iter()
+            .flat_map(|row| row.entries.iter().filter_map(policy::Entry::measured));
+        let scale = Scale::fitting(first.unit, measured.map(|side| side.mean));
+        let groups = rows.iter().map(|row| Group {
+            label: row.cell.chosen_params(),
+            bars: (0..row.entries.len())
+                .map(|side| bar_of(comparison, row, side, &scale))
+                .collect(),
+        });
+        let heading = format!("{} {}", first.cell.benchmark, first.metric);
+        let groups = groups.collect();
+        Figure::new(heading, String::new(), first.better, &scale, groups)
+    });
+    let all = comparison.rows.len() * sides;
+    (figures.collect(), all.saturating_sub(rows.len() * sides))
+}
+
+fn bar_of(comparison: &Comparison, row: &policy::Row, side: usize, scale: &Scale) -> Bar {
+    let label = comparison.sides[side].name.clone();
+    let whole = format!("{label}: {}", row.cell);
+    let missing = |why: String| Bar {
+        about: format!("{whole}: {why}"),
+        value: why,
+        label: label.clone(),
+        tone: side,
+        ..Bar::default()
+    };
+    match &row.entries[side] {
+        policy::Entry::Missing(why) => missing(format!("missing: {why}")),
+        policy::Entry::Measured(side_of) => match Samples::new(side_of.values.clone()) {
+            Ok(samples) => Measured::new(samples, row.better).bar(
+                &whole,
+                label.clone(),
+                side,
+                scale,
+                side_of.failed,
+            ),
+            Err(why) => missing(why.to_string()),
+        },
+    }
 }
 
 /// The charts of these studies, in the plan's order, and how many cells are left out of them.
@@ -117,23 +196,11 @@ impl Draft<'_> {
             }
         }
         let heading = format!("{} {}", self.first.cell.benchmark, self.first.metric);
-        let better = match self.first.better {
-            Better::Higher => "higher is better",
-            Better::Lower => "lower is better",
-        };
         let about = match self.first.about.trim() {
-            "" => format!("{}, {better}", scale.unit),
-            about => format!("{} · {}, {better}", clipped(about, 120), scale.unit),
+            "" => String::new(),
+            about => format!("{} · ", clipped(about, 120)),
         };
-        Figure {
-            chart: Chart {
-                title: format!("{heading} in {}: {better}", scale.unit),
-                unit: scale.unit.to_string(),
-                groups,
-            },
-            heading,
-            about,
-        }
+        Figure::new(heading, about, self.first.better, &scale, groups)
     }
 }
 
@@ -176,29 +243,7 @@ impl Row<'_> {
                 ..Bar::default()
             };
         };
-        let estimate = measured.estimate;
-        let mut count = format!("n={}", estimate.n);
-        if failed > 0 {
-            count.push_str(&format!(", {failed} failed"));
-        }
-        Bar {
-            about: format!("{whole}: {}", measured.sentence(scale, failed)),
-            value: estimate.shown(scale),
-            count,
-            label,
-            tone,
-            centre: Some(scale.of(estimate.mean)),
-            interval: estimate
-                .interval
-                .ok()
-                .map(|(low, high)| (scale.of(low), scale.of(high))),
-            samples: measured
-                .samples
-                .measured()
-                .iter()
-                .map(|x| scale.of(*x))
-                .collect(),
-        }
+        measured.bar(&whole, label, tone, scale, failed)
     }
 
     fn failed(&self) -> usize {
@@ -216,23 +261,57 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
+    fn new(samples: Samples, better: Better) -> Self {
+        Self {
+            estimate: Estimate::of(&samples, better),
+            samples,
+        }
+    }
+
+    /// The mean as a bar, its interval as a whisker, every sample a dot.
+    fn bar(&self, whole: &str, label: String, tone: usize, scale: &Scale, failed: usize) -> Bar {
+        let estimate = &self.estimate;
+        let mut count = format!("n={}", estimate.n);
+        if failed > 0 {
+            count.push_str(&format!(", {failed} failed"));
+        }
+        Bar {
+            about: format!("{whole}: {}", self.sentence(scale, failed)),
+            value: estimate.shown(scale),
+            count,
+            label,
+            tone,
+            centre: Some(scale.of(estimate.mean)),
+            interval: estimate
+                .interval
+                .ok()
+                .map(|(low, high)| (scale.of(low), scale.of(high))),
+            samples: self
+                .samples
+                .measured()
+                .iter()
+                .map(|x| scale.of(*x))
+                .collect(),
+        }
+    }
+
     fn sentence(&self, scale: &Scale, failed: usize) -> String {
         let mut sentence = match self.estimate.interval {
             Ok(_) => format!(
-                "{} {} {}, 95 % interval {}, n = {}, from {} to {}",
+                "{} {}{}, 95 % interval {}, n = {}, from {} to {}",
                 self.estimate.kind,
                 self.estimate.shown(scale),
-                scale.unit,
+                scale.unit_after(),
                 self.estimate.interval_shown(scale),
                 self.estimate.n,
                 shown::value(scale.of(self.samples.min()), 5),
                 shown::value(scale.of(self.samples.max()), 5),
             ),
             Err(why) => format!(
-                "{} {} {}, n = {}, interval {why}",
+                "{} {}{}, n = {}, interval {why}",
                 self.estimate.kind,
                 self.estimate.shown(scale),
-                scale.unit,
+                scale.unit_after(),
                 self.estimate.n,
             ),
         };
@@ -255,8 +334,5 @@ pub(crate) fn estimate(series: &Series) -> Option<Measured> {
         })
         .collect::<Option<Vec<f64>>>()?;
     let samples = Samples::new(samples).ok()?;
-    Some(Measured {
-        estimate: Estimate::of(&samples, series.better),
-        samples,
-    })
+    Some(Measured::new(samples, series.better))
 }

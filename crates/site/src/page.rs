@@ -11,7 +11,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     comparison::{self, Compared, Sentence},
     doubts::doubts,
-    figures::figures,
+    figures::{figures, figures_of},
     machine::Machines,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},
@@ -148,7 +148,10 @@ struct StudyView {
 impl<'a> Page<'a> {
     fn new(report: &'a Report) -> Self {
         let sets: Vec<_> = report.studies.iter().map(|study| &study.results).collect();
-        let (figures, bars_left_out) = figures(&sets);
+        let (figures, bars_left_out) = match &report.comparison {
+            Some(comparison) if sets.is_empty() => figures_of(comparison),
+            _ => figures(&sets),
+        };
         let compared = report.comparison.as_ref().map(Compared::new);
         let (notes, notes_left_out) = doubts(report);
         let (failed, failed_left_out) = failed(&report.studies);
@@ -218,6 +221,9 @@ impl<'a> Page<'a> {
 }
 
 fn headline(studies: &[Study]) -> Vec<Fact> {
+    if studies.is_empty() {
+        return Vec::new();
+    }
     let mut facts = vec![when(studies), place(studies), trials(studies)];
     let each = |value: &dyn Fn(&Study) -> String| {
         let mut values: Vec<String> = studies.iter().map(value).collect();

@@ -18,7 +18,7 @@ use crate::{
 pub struct Report {
     /// The page's heading.
     pub title: String,
-    /// The studies, the base first.
+    /// The studies, the base first; none where only numbers are compared.
     pub studies: Vec<Study>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,

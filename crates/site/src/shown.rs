@@ -8,23 +8,34 @@ use std::time::Duration;
 /// One unit for numbers that stand beside each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
-    /// The unit to show.
-    pub unit: Unit,
+    /// The unit to show; none if nobody said it.
+    pub unit: Option<Unit>,
     factor: f64,
 }
 
 impl Scale {
     /// The scale that makes the largest of these numbers readable.
-    pub fn fitting(unit: Unit, numbers: impl IntoIterator<Item = f64>) -> Self {
+    pub fn fitting(unit: impl Into<Option<Unit>>, numbers: impl IntoIterator<Item = f64>) -> Self {
+        let Some(unit) = unit.into() else {
+            return Self {
+                unit: None,
+                factor: 1.0,
+            };
+        };
         let largest = numbers
             .into_iter()
             .filter(|number| number.is_finite())
             .fold(0.0, |largest: f64, number| largest.max(number.abs()));
         let readable = unit.readable_for(largest);
         Self {
-            unit: readable,
+            unit: Some(readable),
             factor: unit.in_terms_of(readable).unwrap_or(1.0),
         }
+    }
+
+    /// ` Gbit/s`, as it stands after a number; nothing without a unit.
+    pub fn unit_after(&self) -> String {
+        self.unit.map_or(String::new(), |unit| format!(" {unit}"))
     }
 
     /// A number in this unit.
@@ -105,7 +116,10 @@ impl Estimate {
             Ok((low, high)) => {
                 let (low, mean, high) = (scale.of(low), scale.of(self.mean), scale.of(high));
                 let decimals = decimals_for((mean - low).min(high - mean), mean);
-                format!("{low:.decimals$} to {high:.decimals$} {}", scale.unit)
+                format!(
+                    "{low:.decimals$} to {high:.decimals$}{}",
+                    scale.unit_after()
+                )
             }
             Err(why) => why.to_string(),
         }

@@ -58,7 +58,7 @@ fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
         side: set.name.clone(),
         cell: series.cell.to_string(),
         metric: series.metric.to_string(),
-        unit: scale.unit.to_string(),
+        unit: scale.unit.map_or(String::new(), |unit| unit.to_string()),
         n: 0,
         mean: String::new(),
         numbers: Vec::new(),

@@ -220,9 +220,9 @@ impl MetricView {
             |first| {
                 let others = more(trial.values.len() - 1);
                 format!(
-                    "{name} {} {}{others}",
+                    "{name} {}{}{others}",
                     shown::value(scale.of(*first), 4),
-                    scale.unit
+                    scale.unit_after()
                 )
             },
         );
@@ -235,11 +235,16 @@ impl MetricView {
         Self {
             name: name.to_owned(),
             brief,
-            values: format!("{} {}{}", written.join(", "), scale.unit, more(unwritten)),
+            values: format!(
+                "{}{}{}",
+                written.join(", "),
+                scale.unit_after(),
+                more(unwritten)
+            ),
             each: ends.map_or_else(String::new, |(low, high)| {
                 let [low, high] = [low, high].map(|end| shown::value(end, 4));
                 let count = shown::counted(each.len(), "interval sample");
-                format!("{count}, {low} to {high} {}", scale.unit)
+                format!("{count}, {low} to {high}{}", scale.unit_after())
             }),
             spark: chart::spark(&each, 160.0, 18.0),
         }

@@ -5,6 +5,7 @@
 mod sample;
 
 use backsight_model::{Failure, StudyState};
+use backsight_policy::{CompareOptions, Listed, compare_listed};
 use backsight_site::{PAGE_LIMIT, Printed, Report, report};
 use proptest::prelude::*;
 
@@ -238,6 +239,69 @@ fn more_trials_than_a_page_holds_are_counted_and_the_failed_ones_stay() {
         "more trials have no room here: <code>backsight show through-dut</code>",
     );
     place(&page, "id=\"trial-7999\"");
+}
+
+/// Lists of numbers beside each other, of these names.
+fn lists(names: [&str; 2], cell: &str) -> Report {
+    let list = |name: &str, factor: f64| {
+        let values: Vec<f64> = (0..20)
+            .map(|n| factor * (100.0 + f64::from(n * 7 % 10)))
+            .collect();
+        Listed {
+            name: name.to_owned(),
+            cells: vec![(cell.to_owned(), values), ("only".to_owned(), vec![factor])],
+        }
+    };
+    let [base, new] = names;
+    let comparison = compare_listed(
+        vec![list(base, 1.0), list(new, 2.0)],
+        backsight_model::Better::Lower,
+        None,
+        CompareOptions::default(),
+    );
+    Report {
+        title: names.join(" and "),
+        studies: Vec::new(),
+        comparison: Some(comparison),
+    }
+}
+
+#[test]
+fn lists_of_numbers_have_a_page_with_every_sample_beside_its_interval() {
+    let page = page(&lists(["before", "after"], "read 4k"));
+    assert_eq!(page.matches("class=\"bar ").count(), 4);
+    assert_eq!(
+        page.matches("<circle cx").count(),
+        20 + 20 + 2 + 2,
+        "and two in marks of differences"
+    );
+    for part in [
+        "after</span> against before: ",
+        "name=read 4k",
+        "<title id=\"chart-0-t\">cell value: lower is better</title>",
+        "Amean 104.5",
+        "worse",
+    ] {
+        place(&page, part);
+    }
+    for absent in [
+        "id=\"machines\"",
+        "id=\"trials\"",
+        "href=\"#plan\"",
+        "NaN",
+        "ratio,",
+    ] {
+        assert!(!page.contains(absent), "{absent}");
+    }
+}
+
+#[test]
+fn hostile_names_of_lists_are_text() {
+    let hostile = "</title></svg><script>alert(1)</script>\" onload=\"x\u{202e}";
+    let shown = page(&lists(["a", hostile], hostile));
+    let plain = page(&lists(["a", "b"], "c d"));
+    assert_eq!(tags(&shown), tags(&plain));
+    assert!(!shown.contains('\u{202e}'));
 }
 
 #[test]

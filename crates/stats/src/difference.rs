@@ -3,7 +3,7 @@
 
 use crate::sums;
 use crate::undefined::finite;
-use crate::{Better, Undefined};
+use crate::{Better, Interval, Undefined};
 
 /// How much better (positive) or worse (negative) `new` is than `base`, in percent of `base`.
 ///
@@ -45,10 +45,65 @@ pub fn gmean_of_ratios(ratios: &[f64]) -> Result<f64, Undefined> {
     finite((sums::sum(ratios.iter().map(|r| r.ln())) / ratios.len() as f64).exp())
 }
 
+/// The interval of [`gmean_of_ratios`] over these very cells, from each ratio and its own interval, all of one confidence;
+/// it says nothing of cells that were not measured. Ratios are taken as measured independently of each other.
+///
+/// Source: the limits of a sum from the limits of its parts, G. Y. Zou, A. Donner, "Construction of confidence limits
+/// about effect measures: a general approach", Statistics in Medicine 27 (2008), for the mean of the logarithms.
+///
+/// # Errors
+/// As [`gmean_of_ratios`]; [`Undefined::NotPositive`] if an interval reaches zero.
+pub fn gmean_of_ratios_interval(ratios: &[(f64, Interval)]) -> Result<Interval, Undefined> {
+    let centres: Vec<f64> = ratios.iter().map(|(ratio, _)| *ratio).collect();
+    let gmean = gmean_of_ratios(&centres)?;
+    if ratios.iter().any(|(_, interval)| interval.low <= 0.0) {
+        return Err(Undefined::NotPositive);
+    }
+    let reach = |end: fn(&Interval) -> f64| {
+        let squares = ratios
+            .iter()
+            .map(|(ratio, interval)| (end(interval) / ratio).ln().powi(2));
+        sums::sum(squares).sqrt() / ratios.len() as f64
+    };
+    Ok(Interval {
+        low: finite(gmean * (-reach(|interval| interval.low)).exp())?,
+        high: finite(gmean * reach(|interval| interval.high).exp())?,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_interval_of_a_mean_ratio_is_that_of_its_only_ratio_and_narrows_with_more() {
+        let one = (
+            2.0,
+            Interval {
+                low: 1.0,
+                high: 3.0,
+            },
+        );
+        let of_one = gmean_of_ratios_interval(&[one]).unwrap();
+        assert!((of_one.low - 1.0).abs() < 1e-12 && (of_one.high - 3.0).abs() < 1e-12);
+        // Four alike: half as wide, in logarithms.
+        let of_four = gmean_of_ratios_interval(&[one; 4]).unwrap();
+        assert!((of_four.low - 2.0 / 2.0_f64.sqrt()).abs() < 1e-12);
+        assert!((of_four.high - 2.0 * 1.5_f64.sqrt()).abs() < 1e-12);
+        let reaching = (
+            1.0,
+            Interval {
+                low: -1.0,
+                high: 2.0,
+            },
+        );
+        assert_eq!(
+            gmean_of_ratios_interval(&[reaching]),
+            Err(Undefined::NotPositive)
+        );
+        assert!(gmean_of_ratios_interval(&[]).is_err());
+    }
 
     #[test]
     fn a_difference_to_nothing_is_undefined() {

@@ -99,26 +99,39 @@ pub fn warm_up(values: &[f64]) -> Option<WarmUp> {
     }
     let drop = least_marginal_error(values);
     let (lead, rest) = values.split_at(drop);
-    let (before, after) = (sums::mean(lead), sums::mean(rest));
-    let kept = autocorrelation(rest).map_or(0.0, |found| found.kept);
-    let deviation = sums::root_of_squares(rest, after) / ((rest.len() - 1) as f64).sqrt();
-    let variance_of_means = inflation_of_mean(kept, drop) / drop as f64
-        + inflation_of_mean(kept, rest.len()) / rest.len() as f64;
-    if before == after {
-        return None;
-    }
-    let t = (before - after) / (deviation * variance_of_means.sqrt());
-    // A mean of few values is as far from normal as skewed noise is: it must stand out more.
-    let freedom = (rest.len() as f64 / inflation_of_mean(kept, rest.len()) - 1.0)
-        .min(2.0 + 2.0 * drop as f64)
-        .max(1.0);
-    let p = (two_sided_p(t, freedom) * (n / 2) as f64).min(1.0);
-    (p < CLEAR).then(|| WarmUp {
+    let p = chance_of_beginning(lead, rest, n / 2)?;
+    // One value far off somewhere in the beginning is an outlier; a beginning is unlike the rest from the first value on.
+    let after = sums::mean(rest);
+    let farthest =
+        (0..drop).max_by(|&a, &b| (lead[a] - after).abs().total_cmp(&(lead[b] - after).abs()))?;
+    let without = [&lead[..farthest], &lead[farthest + 1..]].concat();
+    let isolated =
+        farthest > 0 && chance_of_beginning(&without, rest, n / 2).is_none_or(|p| p >= CLEAR);
+    (p < CLEAR && !isolated).then(|| WarmUp {
         drop,
         mean_of_all: sums::mean(values),
         mean_of_rest: after,
         p,
     })
+}
+
+/// The probability that chance makes the mean of `lead` so different from that of `rest`, at one of so many places; none
+/// if they are equal.
+fn chance_of_beginning(lead: &[f64], rest: &[f64], places: usize) -> Option<f64> {
+    let (before, after) = (sums::mean(lead), sums::mean(rest));
+    if before == after {
+        return None;
+    }
+    let kept = autocorrelation(rest).map_or(0.0, |found| found.kept);
+    let deviation = sums::root_of_squares(rest, after) / ((rest.len() - 1) as f64).sqrt();
+    let variance_of_means = inflation_of_mean(kept, lead.len()) / lead.len() as f64
+        + inflation_of_mean(kept, rest.len()) / rest.len() as f64;
+    let t = (before - after) / (deviation * variance_of_means.sqrt());
+    // A mean of few values is as far from normal as skewed noise is: it must stand out more.
+    let freedom = (rest.len() as f64 / inflation_of_mean(kept, rest.len()) - 1.0)
+        .min(2.0 + 2.0 * lead.len() as f64)
+        .max(1.0);
+    Some((two_sided_p(t, freedom) * places as f64).min(1.0))
 }
 
 /// A marginal error so little above the least is as good, if fewer are dropped for it.
@@ -224,6 +237,19 @@ mod tests {
     use super::*;
     use crate::Random;
     use crate::simulate::Noise;
+
+    #[test]
+    fn an_outlier_among_the_first_values_is_no_warm_up() {
+        let mut values: Vec<f64> = (0..20)
+            .map(|i| 100.0 + f64::from(i * 7 % 10) / 10.0)
+            .collect();
+        assert_eq!(warm_up(&values), None);
+        values[6] = 160.0;
+        assert_eq!(warm_up(&values), None);
+        values[6] = 100.2;
+        values[0] = 160.0;
+        assert_eq!(warm_up(&values).unwrap().drop, 1, "a cold first value is");
+    }
 
     #[test]
     fn autocorrelated_values_are_worth_fewer() {

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-use crate::{NotSamples, Samples, Undefined};
+use crate::{Mean, NotSamples, Samples, Undefined};
 
 /// What can be repeated, from the inside out. The highest level that was repeated is the unit of replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -124,6 +124,31 @@ impl Side {
                 .collect(),
         };
         Units { level, means }
+    }
+
+    /// The units at `level` as [`Side::units_at`] makes them, with this mean at every level.
+    ///
+    /// # Errors
+    /// [`Undefined::NotPositive`] for harmonic means if a sample is zero or negative.
+    pub fn units_by(&self, level: Level, mean: Mean) -> Result<Units, Undefined> {
+        let inverse = |values: &[f64]| values.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
+        match mean {
+            Mean::Arithmetic => Ok(self.units_at(level)),
+            Mean::Harmonic if self.samples.min() <= 0.0 => Err(Undefined::NotPositive),
+            Mean::Harmonic if level == Level::Sample => Ok(self.units_at(level)),
+            Mean::Harmonic => {
+                // The harmonic mean of rates is the inverse of the mean time.
+                let times = self.placed.iter().map(|placed| Placed {
+                    value: 1.0 / placed.value,
+                    ..*placed
+                });
+                let times = Side::new(times.collect()).map_err(|_| Undefined::TooLarge)?;
+                Ok(Units {
+                    level,
+                    means: inverse(&times.units_at(level).means),
+                })
+            }
+        }
     }
 
     fn trials(&self) -> Vec<Group> {
@@ -316,6 +341,25 @@ mod tests {
         );
         assert_eq!(uneven.units_at(Level::Trial).means, [1.0, 3.0, 10.0]);
         assert_eq!(uneven.units_at(Level::Layout).means, [6.0]);
+    }
+
+    #[test]
+    fn rates_are_averaged_as_the_times_that_they_take() {
+        let rates = side(&[(1, 1, 1, 10.0), (1, 1, 1, 30.0), (1, 1, 2, 15.0)]);
+        let units = rates.units_by(Level::Trial, Mean::Harmonic).unwrap();
+        assert!(units.means.iter().all(|unit| (unit - 15.0).abs() < 1e-12));
+        assert_eq!(
+            rates
+                .units_by(Level::Trial, Mean::Arithmetic)
+                .unwrap()
+                .means,
+            [20.0, 15.0]
+        );
+        let stopped = side(&[(1, 1, 1, 0.0), (1, 1, 2, 30.0)]);
+        assert_eq!(
+            stopped.units_by(Level::Trial, Mean::Harmonic),
+            Err(Undefined::NotPositive)
+        );
     }
 
     #[test]

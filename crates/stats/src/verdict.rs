@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::distributions::t_quantile;
 use crate::modes::share_p;
 use crate::order::{corrected, inflation_of_mean, raw_autocorrelation};
-use crate::welch::{Mean, Welch, compare};
+use crate::welch::{Mean as MeanWithError, Welch, compare};
 use crate::{
-    Better, Confidence, Drift, Interval, Level, MannWhitney, NotSamples, Samples, Side, TwoModes,
-    Undefined, Units, WarmUp, difference_percent, drift, mann_whitney, outliers, two_modes,
-    warm_up,
+    Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
+    TwoModes, Undefined, Units, WarmUp, difference_percent, drift, mann_whitney, outliers,
+    two_modes, warm_up,
 };
 
 /// What is asked of a comparison.
@@ -20,6 +20,8 @@ use crate::{
 pub struct Question {
     /// Which direction of the metric is better.
     pub better: Better,
+    /// Which means are compared. Harmonic ones need positive samples; if one isn't, arithmetic ones are.
+    pub mean: Mean,
     /// The change, in percent of the base, below which it is no matter: 1% unless asked otherwise.
     pub margin_percent: f64,
     /// Of the interval.
@@ -27,11 +29,12 @@ pub struct Question {
 }
 
 impl Question {
-    /// The usual question about a metric: a margin of 1% at 95% confidence.
+    /// The usual question about a metric: arithmetic means, a margin of 1% at 95% confidence.
     #[must_use]
     pub fn usual(better: Better) -> Self {
         Question {
             better,
+            mean: Mean::Arithmetic,
             margin_percent: 1.0,
             confidence: Confidence::USUAL,
         }
@@ -69,10 +72,16 @@ pub struct Verdict {
     pub level: Level,
     /// How many units the base has, and the new side.
     pub units: (usize, usize),
+    /// Which mean `base` and `new` are.
+    pub mean: Mean,
     /// The base's mean over units.
     pub base: f64,
     /// The new side's mean over units.
     pub new: f64,
+    /// The new side's arithmetic mean less the base's, in the samples' unit: what is left to say when the base is zero.
+    pub difference: f64,
+    /// Its interval.
+    pub difference_interval: Result<Interval, Undefined>,
     /// How much better (positive) or worse (negative), in percent of the base.
     pub percent: Result<f64, Undefined>,
     /// The interval of `percent`.
@@ -113,10 +122,20 @@ pub struct Settled {
     pub dropped: (usize, usize),
     /// The answer without them.
     pub outcome: Outcome,
+    /// [`Verdict::percent`] without them.
+    pub percent: Result<f64, Undefined>,
+    /// Its interval.
+    pub percent_interval: Result<Interval, Undefined>,
     /// The ratio without them.
     pub ratio: Result<f64, Undefined>,
     /// Its interval.
     pub ratio_interval: Result<Interval, Undefined>,
+    /// [`Verdict::difference`] without them.
+    pub difference: f64,
+    /// Its interval.
+    pub difference_interval: Result<Interval, Undefined>,
+    /// [`Verdict::p`] without them.
+    pub p: Result<f64, Undefined>,
 }
 
 /// Two modes of at least one side, and their shares on both.
@@ -137,11 +156,27 @@ pub struct Modes {
 /// The units are the means of the highest level that *both* sides repeated (Kalibera & Jones 2013: only that level's
 /// spread counts). Their means are compared as in [`welch`](fn@crate::welch), with standard errors that know the units'
 /// autocorrelation: by the variance of the mean of a first-order autoregression whose φ both sides share, if both have at
-/// least eight units in the order of measurement.
+/// least eight units in the order of measurement. The ratio of harmonic means new/base is that of the mean times
+/// base/new, with its interval.
 #[must_use]
 pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
     let level = base.replicated().min(new.replicated());
-    let (base, new) = (base.units_at(level), new.units_at(level));
+    let by = |mean| {
+        base.units_by(level, mean)
+            .and_then(|of_base| Ok((of_base, new.units_by(level, mean)?)))
+    };
+    let (question, base, new) = match by(question.mean) {
+        Ok((base, new)) => (*question, base, new),
+        Err(_) => (
+            Question {
+                mean: Mean::Arithmetic,
+                ..*question
+            },
+            base.units_at(level),
+            new.units_at(level),
+        ),
+    };
+    let question = &question;
     let compared = Compared::of(&base.means, &new.means, question);
     let order = (Order::of(&base.means), Order::of(&new.means));
     let (base_units, new_units) = (samples(&base), samples(&new));
@@ -152,12 +187,13 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
             .unwrap_or(compared.outcome),
         level,
         units: (base.means.len(), new.means.len()),
+        mean: question.mean,
         base: compared.base,
         new: compared.new,
-        percent: difference_percent(compared.base, compared.new, question.better),
-        percent_interval: compared
-            .ratio_interval
-            .map(|ratio| in_percent(ratio, question.better)),
+        difference: compared.difference,
+        difference_interval: compared.difference_interval,
+        percent: compared.percent(question),
+        percent_interval: compared.percent_interval(question),
         ratio: crate::ratio(compared.base, compared.new),
         ratio_interval: compared.ratio_interval,
         p: compared.p,
@@ -197,6 +233,8 @@ fn in_percent(ratio: Interval, better: Better) -> Interval {
 struct Compared {
     base: f64,
     new: f64,
+    difference: f64,
+    difference_interval: Result<Interval, Undefined>,
     kept: f64,
     ratio_interval: Result<Interval, Undefined>,
     p: Result<f64, Undefined>,
@@ -206,10 +244,19 @@ struct Compared {
 impl Compared {
     fn of(base: &[f64], new: &[f64], question: &Question) -> Self {
         let kept = shared_autocorrelation(base, new);
-        let (base_mean, new_mean) = (crate::sums::mean(base), crate::sums::mean(new));
-        let welch = mean(base, kept)
-            .and_then(|base| Ok((base, mean(new, kept)?)))
-            .and_then(|(base, new)| compare(&base, &new, question.confidence));
+        let of = |base: &[f64], new: &[f64]| {
+            compare(&mean(base, kept)?, &mean(new, kept)?, question.confidence)
+        };
+        let inverse = |rates: &[f64]| rates.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
+        let direct = of(base, new);
+        let (base_mean, new_mean, welch) = match question.mean {
+            Mean::Arithmetic => (crate::sums::mean(base), crate::sums::mean(new), direct),
+            Mean::Harmonic => {
+                let times = (inverse(base), inverse(new));
+                let rate = |times: &[f64]| 1.0 / crate::sums::mean(times);
+                (rate(&times.0), rate(&times.1), of(&times.1, &times.0))
+            }
+        };
         let (ratio_interval, p, outcome) = match welch {
             Ok(welch) => {
                 let fewest = base.len().min(new.len());
@@ -225,11 +272,22 @@ impl Compared {
         Compared {
             base: base_mean,
             new: new_mean,
+            difference: crate::sums::mean(new) - crate::sums::mean(base),
+            difference_interval: direct.map(|welch| welch.difference_interval),
             kept,
             ratio_interval,
             p,
             outcome,
         }
+    }
+
+    fn percent(&self, question: &Question) -> Result<f64, Undefined> {
+        difference_percent(self.base, self.new, question.better)
+    }
+
+    fn percent_interval(&self, question: &Question) -> Result<Interval, Undefined> {
+        self.ratio_interval
+            .map(|ratio| in_percent(ratio, question.better))
     }
 }
 
@@ -251,7 +309,7 @@ fn shared_autocorrelation(base: &[f64], new: &[f64]) -> f64 {
 }
 
 /// The mean of units, each of which keeps `kept` of its predecessor's deviation.
-fn mean(units: &[f64], kept: f64) -> Result<Mean, Undefined> {
+fn mean(units: &[f64], kept: f64) -> Result<MeanWithError, Undefined> {
     let n = units.len() as f64;
     if units.len() < 2 {
         return Err(Undefined::TooFew {
@@ -262,8 +320,14 @@ fn mean(units: &[f64], kept: f64) -> Result<Mean, Undefined> {
     let inflation = inflation_of_mean(kept, units.len());
     let mean = crate::sums::mean(units);
     // Autocorrelated units lie too close to their own mean: Σ(x − mean)² has the expectation (n − inflation)·σ².
-    let deviation = crate::sums::root_of_squares(units, mean) / (n - inflation).max(1.0).sqrt();
-    Ok(Mean {
+    // The mean of equal values may differ from them by a rounding, which is no spread.
+    let spread = if units.iter().all(|unit| *unit == units[0]) {
+        0.0
+    } else {
+        crate::sums::root_of_squares(units, mean)
+    };
+    let deviation = spread / (n - inflation).max(1.0).sqrt();
+    Ok(MeanWithError {
         mean,
         error: deviation * (inflation / n).sqrt(),
         n: (n / inflation).max(2.0),
@@ -400,8 +464,13 @@ impl Settled {
         Some(Settled {
             dropped,
             outcome: rest.outcome,
+            percent: rest.percent(question),
+            percent_interval: rest.percent_interval(question),
             ratio: crate::ratio(rest.base, rest.new),
             ratio_interval: rest.ratio_interval,
+            difference: rest.difference,
+            difference_interval: rest.difference_interval,
+            p: rest.p,
         })
     }
 }

@@ -3,32 +3,61 @@
 //!
 //! Refuses: to be read without its `format`, which grows by one with every change that an old reader would trip over.
 
-use backsight_model::{Unit, Value};
-use backsight_policy::{Against, Comparison, Entry, Level, Mean, Measured, Row, Side};
-use backsight_stats::{Better, Interval, Undefined};
+use backsight_model::Value;
+use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side};
+use backsight_stats::{Better, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::statistics;
+use super::{spreadsheet::unit_of, statistics};
 
 /// The number of this shape.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The whole.
 #[derive(Serialize)]
 struct Document {
-    /// The number of this shape: 1.
+    /// The number of this shape: 2.
     format: u32,
     /// The confidence of every interval, from 0 to 1.
     confidence: f64,
+    /// A change within this percentage of the baseline is no matter.
+    margin_percent: f64,
+    /// What was not repeated, and so is as it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'static str>,
     /// What is compared; the first is the baseline.
     sides: Vec<SideShape>,
     /// One for each metric of each cell.
     rows: Vec<RowShape>,
     /// Geometric means of the ratios to the baseline.
     ratios: Vec<RatioShape>,
+    /// What was seen in the samples of single rows.
+    remarks: Vec<RemarkShape>,
     /// What a reader should know, as sentences.
     warnings: Vec<String>,
+}
+
+/// Something that was seen in the samples of a row.
+#[derive(Serialize)]
+struct RemarkShape {
+    /// The row, counted from 0.
+    row: usize,
+    /// The side that is compared with the baseline.
+    side: String,
+    /// The sentence.
+    text: String,
+}
+
+/// How many rows got which answer.
+#[derive(Serialize)]
+struct TallyShape {
+    worse: usize,
+    better: usize,
+    no_change: usize,
+    cannot_tell: usize,
+    not_comparable: usize,
+    missing: usize,
 }
 
 /// A side.
@@ -36,16 +65,27 @@ struct Document {
 struct SideShape {
     /// Its name.
     name: String,
-    /// The study's number and name.
+    /// The study; not there for a file of numbers.
+    #[serde(flatten)]
+    study: Option<StudyShape>,
+    /// Trials that gave samples (numbers of a file), and that failed.
+    trials: usize,
+    failed_trials: usize,
+    /// The answers about it; not there for the baseline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tally: Option<TallyShape>,
+}
+
+/// The study that a side is of.
+#[derive(Serialize)]
+struct StudyShape {
+    /// Its number and name.
     study: i64,
     study_name: String,
-    /// When the study began: RFC 3339.
+    /// When it began: RFC 3339.
     began: String,
     /// `running`, `stopped` or `finished`.
     state: String,
-    /// Trials that gave samples, and that failed.
-    trials: usize,
-    failed_trials: usize,
 }
 
 /// One metric of one cell.
@@ -58,6 +98,7 @@ struct RowShape {
     variant: String,
     metric: String,
     about: String,
+    /// Empty if nobody said it.
     unit: String,
     /// `higher` or `lower`.
     better: Better,
@@ -125,11 +166,34 @@ enum DifferenceShape {
         ratio: Number,
         /// Of the arithmetic means, in the row's unit.
         absolute: Number,
-        /// Two-sided, of "the means are equal".
+        /// Two-sided, of what the verdict says: of equal means, or of equal shares of two modes.
         #[serde(skip_serializing_if = "Option::is_none")]
         p: Option<f64>,
-        /// `better`, `worse`, `no difference seen` or `can't tell…`.
-        verdict: String,
+        /// The same over the whole table (Benjamini and Hochberg).
+        #[serde(skip_serializing_if = "Option::is_none")]
+        p_over_table: Option<f64>,
+        /// Of the rank test (Mann and Whitney).
+        p_ranks: f64,
+        /// `better`, `worse`, `no change` or `can't tell`.
+        verdict: &'static str,
+        /// The verdict with its numbers: `no change larger than 0.52%`.
+        sentence: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        no_change_larger_than_percent: Option<f64>,
+        /// About so many more of the unit of replication would tell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        more: Option<usize>,
+        /// What was repeated: `sample`, `trial`, `boot` or `layout`; and how often on either side.
+        unit_of_replication: Level,
+        units: (usize, usize),
+        /// How many leading units were left out because they are unlike the rest.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        left_out: Option<(usize, usize)>,
+        /// Two modes, and the share of each side in the upper one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        modes: Option<Modes>,
+        /// Places of units far from the bulk, counted from 0; they are not left out.
+        outliers: (Vec<usize>, Vec<usize>),
     },
 }
 
@@ -156,6 +220,9 @@ struct RatioShape {
     rows_without: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     geometric_mean: Option<f64>,
+    /// Its interval, over these rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
     /// The smallest and the largest ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<Interval>,
@@ -164,8 +231,12 @@ struct RatioShape {
 pub fn render(comparison: &Comparison) -> String {
     let document = Document {
         format: FORMAT,
-        confidence: comparison.confidence.share(),
-        sides: comparison.sides.iter().map(side).collect(),
+        confidence: comparison.options.confidence.share(),
+        margin_percent: comparison.options.margin_percent,
+        scope: comparison.scope(),
+        sides: (0..comparison.sides.len())
+            .map(|number| side(comparison, number))
+            .collect(),
         rows: comparison
             .rows
             .iter()
@@ -180,7 +251,17 @@ pub fn render(comparison: &Comparison) -> String {
                 rows: mean.rows,
                 rows_without: mean.left_out,
                 geometric_mean: mean.gmean.ok(),
+                interval: mean.interval.ok(),
                 range: mean.range,
+            })
+            .collect(),
+        remarks: comparison
+            .remarks
+            .iter()
+            .map(|remark| RemarkShape {
+                row: remark.row,
+                side: comparison.sides[remark.side].name.clone(),
+                text: remark.text.clone(),
             })
             .collect(),
         warnings: comparison
@@ -193,15 +274,27 @@ pub fn render(comparison: &Comparison) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn side(side: &Side) -> SideShape {
+fn side(comparison: &Comparison, number: usize) -> SideShape {
+    let side = &comparison.sides[number];
+    let tally = comparison.tally(number);
     SideShape {
         name: side.name.clone(),
-        study: side.study,
-        study_name: side.study_name.to_string(),
-        began: side.began.to_string(),
-        state: side.state.to_string(),
+        study: side.study.as_ref().map(|study| StudyShape {
+            study: study.number,
+            study_name: study.name.to_string(),
+            began: study.began.to_string(),
+            state: study.state.to_string(),
+        }),
         trials: side.measured,
         failed_trials: side.failed,
+        tally: (number > 0).then_some(TallyShape {
+            worse: tally.worse,
+            better: tally.better,
+            no_change: tally.no_change,
+            cannot_tell: tally.cannot_tell,
+            not_comparable: tally.not_comparable,
+            missing: tally.missing,
+        }),
     }
 }
 
@@ -218,7 +311,7 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
         variant: row.cell.variant.to_string(),
         metric: row.metric.to_string(),
         about: row.about.clone(),
-        unit: row.unit.to_string(),
+        unit: unit_of(row, None),
         better: row.better,
         mean: match row.mean {
             Mean::Arithmetic => "arithmetic",
@@ -233,13 +326,15 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
                     side: side.name.clone(),
                     missing: why.to_string(),
                 },
-                Entry::Measured(measured) => EntryShape::Measured(Box::new(shape(measured, side))),
+                Entry::Measured(measured) => {
+                    EntryShape::Measured(Box::new(shape(row, measured, side)))
+                }
             })
             .collect(),
     }
 }
 
-fn shape(measured: &Measured, side: &Side) -> MeasuredShape {
+fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredShape {
     let mut summary = IndexMap::new();
     let mut undefined = IndexMap::new();
     for statistic in statistics::of(&measured.of_samples) {
@@ -254,25 +349,21 @@ fn shape(measured: &Measured, side: &Side) -> MeasuredShape {
     }
     MeasuredShape {
         side: side.name.clone(),
-        unit: unit(measured.unit),
+        unit: unit_of(row, Some(measured)),
         trials: measured.trials,
         samples: measured.samples,
         failed_trials: measured.failed,
         mean: measured.mean,
         spread_percent: measured.spread.ok(),
         spread_of: match measured.level {
-            Level::Trials => "trials",
-            Level::Samples => "samples",
+            Level::Sample => "samples",
+            _ => "trials",
         },
         neighbours_percent: measured.neighbours * 100.0,
         summary,
         undefined,
         difference: measured.against.as_ref().map(difference),
     }
-}
-
-fn unit(unit: Unit) -> String {
-    unit.to_string()
 }
 
 fn difference(against: &Against) -> DifferenceShape {
@@ -285,7 +376,25 @@ fn difference(against: &Against) -> DifferenceShape {
             ratio: number(difference.ratio, difference.ratio_interval),
             absolute: number(Ok(difference.absolute), difference.absolute_interval),
             p: difference.p.ok(),
-            verdict: difference.word.to_string(),
+            p_over_table: difference.adjusted_p,
+            p_ranks: difference.verdict.ranks.p,
+            verdict: difference.call.word(),
+            sentence: difference.call.to_string(),
+            no_change_larger_than_percent: match difference.call {
+                Call::NoChange {
+                    larger_than_percent,
+                } => Some(larger_than_percent),
+                _ => None,
+            },
+            more: match difference.call {
+                Call::CannotTell(Doubt::More { count, .. }) => Some(count),
+                _ => None,
+            },
+            unit_of_replication: difference.verdict.level,
+            units: difference.verdict.units,
+            left_out: difference.verdict.settled.map(|settled| settled.dropped),
+            modes: difference.verdict.modes,
+            outliers: difference.verdict.outliers.clone(),
         },
     }
 }

@@ -12,26 +12,30 @@ use super::{
 };
 
 pub fn render(comparison: &Comparison, look: &Look) -> String {
-    let mut text = match comparison.sides.len() {
+    let mut text = String::new();
+    for tally in sheet::tallies(comparison) {
+        let _ = writeln!(text, "**{}**\n", escaped(&tally));
+    }
+    text.push_str(&match comparison.sides.len() {
         0 => return "There is nothing to compare.\n".to_owned(),
-        1 => draw(&sheet::alone(comparison)),
-        2 => draw(&sheet::beside(comparison)),
-        _ => draw(&sheet::stacked(comparison)),
-    };
+        1 => draw(&sheet::alone(comparison, look.digits)),
+        2 => draw(&sheet::beside(comparison, look.digits)),
+        _ => draw(&sheet::stacked(comparison, look.digits)),
+    });
     text.push_str(&legend(comparison));
     if look.ratio && comparison.sides.len() > 1 {
         let base = escaped(&comparison.sides[0].name);
         let _ = write!(
             text,
             "\n### Ratios to {base}\n\n{}",
-            draw(&sheet::ratios(comparison))
+            draw(&sheet::ratios(comparison, look.digits))
         );
     }
     if look.statistics {
         let _ = write!(
             text,
             "\n<details><summary>Summaries of all samples</summary>\n\n{}\n</details>\n",
-            draw(&sheet::statistics(comparison))
+            draw(&sheet::statistics(comparison, look.digits))
         );
     }
     let empty = sheet::empty_rows(comparison)
@@ -41,7 +45,9 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         .warnings
         .iter()
         .map(|warning| format!("⚠ {warning}"));
-    let notes: Vec<String> = empty.chain(warnings).collect();
+    let (remarks, more) = sheet::remarks(comparison);
+    let more = (more > 0).then(|| format!("{more} more were seen"));
+    let notes: Vec<String> = empty.chain(remarks).chain(more).chain(warnings).collect();
     if !notes.is_empty() {
         text.push('\n');
     }
@@ -51,17 +57,21 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     text
 }
 
+/// A text to be shown as it is.
+pub fn fenced(text: &str) -> String {
+    // A fence longer than any in the text ends where it should.
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}text\n{text}{fence}\n")
+}
+
 fn legend(comparison: &Comparison) -> String {
     let mut legend =
-        "\nMean ±coefficient of variation of n trials; ↑ higher is better, ↓ lower is better."
-            .to_owned();
+        "\nMean ±coefficient of variation of n; ↑ higher is better, ↓ lower is better.".to_owned();
     if comparison.sides.len() > 1 {
-        let _ = write!(
-            legend,
-            " Differences to {} with their {}% interval: + is better, - is worse.",
-            escaped(&comparison.sides[0].name),
-            (comparison.confidence.share() * 1000.0).round() / 10.0
-        );
+        let _ = write!(legend, " {}", escaped(&sheet::how(comparison)));
     }
     legend + "\n"
 }

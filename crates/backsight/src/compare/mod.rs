@@ -3,12 +3,15 @@
 //!
 //! Refuses: a number without its spread, its count and its unit, and a row less because a side has nothing in it.
 
+mod file;
 mod json;
 mod markdown;
+mod mmtests;
 mod numbers;
 mod sheet;
 mod spreadsheet;
 mod statistics;
+mod status;
 mod text;
 mod verb;
 
@@ -22,6 +25,10 @@ use backsight_policy::{CompareOptions, Comparison};
 pub enum Format {
     /// Tables for a person at a terminal.
     Text,
+    /// The table of MMTests, for people who compare by eye.
+    Mmtests,
+    /// The same for a pull request.
+    MmtestsInMarkdown,
     /// Tables for a pull request.
     Markdown,
     /// One line a cell, metric and side, every number in full.
@@ -41,6 +48,8 @@ pub struct Look {
     pub colour: bool,
     /// Columns that a text may take.
     pub width: u16,
+    /// Digits behind the point, and as many significant ones; else as many as tell something.
+    pub digits: Option<usize>,
 }
 
 impl Default for Look {
@@ -50,6 +59,7 @@ impl Default for Look {
             ratio: false,
             colour: false,
             width: 120,
+            digits: None,
         }
     }
 }
@@ -58,6 +68,8 @@ impl Default for Look {
 pub fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
     match format {
         Format::Text => text::render(comparison, look),
+        Format::Mmtests => mmtests::render(comparison, look),
+        Format::MmtestsInMarkdown => markdown::fenced(&mmtests::render(comparison, look)),
         Format::Markdown => markdown::render(comparison, look),
         Format::Csv => spreadsheet::render(comparison),
         Format::Json => json::render(comparison),

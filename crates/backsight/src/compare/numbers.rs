@@ -3,21 +3,22 @@
 //! Refuses: to show 0 for what is undefined.
 
 use backsight_model::{Unit, significant};
-use backsight_policy::{Against, Difference, Entry, Level, Measured, Row};
-use backsight_stats::{Interval, Undefined};
+use backsight_policy::{Against, Difference, Entry, Measured, Row};
+use backsight_stats::{Interval, Level, Undefined};
 
-/// The unit in which a row reads best.
+/// The unit in which a row is shown, and with how many digits.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// That unit.
-    pub unit: Unit,
+    /// That unit; none if nobody said it.
+    pub unit: Option<Unit>,
     factor: f64,
+    digits: Option<usize>,
 }
 
 impl Scale {
     /// The unit of a row: the one in which the baseline's mean reads best; the next side's if there is none or it is
-    /// zero.
-    pub fn of(row: &Row) -> Self {
+    /// zero. With digits asked for, the row's own.
+    pub fn of(row: &Row, digits: Option<usize>) -> Self {
         let comparable =
             |measured: &&Measured| !matches!(measured.against, Some(Against::NotComparable(_)));
         let means = row
@@ -28,18 +29,29 @@ impl Scale {
         let first = means
             .map(|measured| measured.mean)
             .find(|mean| *mean != 0.0);
-        Self::fitting(row.unit, first.unwrap_or(0.0))
+        match row.unit {
+            Some(unit) if digits.is_none() => Self::fitting(unit, first.unwrap_or(0.0)),
+            unit => Self {
+                unit,
+                factor: 1.0,
+                digits,
+            },
+        }
     }
 
     fn fitting(unit: Unit, value: f64) -> Self {
         let readable = unit.readable_for(value);
-        match unit.in_terms_of(readable) {
-            Some(factor) => Self {
-                unit: readable,
-                factor,
-            },
-            None => Self { unit, factor: 1.0 },
+        let factor = unit.in_terms_of(readable);
+        Self {
+            unit: Some(factor.map_or(unit, |_| readable)),
+            factor: factor.unwrap_or(1.0),
+            digits: None,
         }
+    }
+
+    /// ` Gbit/s`; nothing without a unit.
+    pub fn unit_after(&self) -> String {
+        self.unit.map_or(String::new(), |unit| format!(" {unit}"))
     }
 
     /// A number of the row, without its unit.
@@ -48,8 +60,27 @@ impl Scale {
     }
 
     fn show_digits(&self, value: f64, digits: usize) -> String {
-        significant(value * self.factor, digits)
+        match self.digits {
+            Some(digits) => exact(value * self.factor, digits),
+            None => significant(value * self.factor, digits),
+        }
     }
+
+    /// Digits behind the point of a percentage, where `usual` are.
+    pub fn decimals(&self, usual: usize) -> usize {
+        self.digits.unwrap_or(usual)
+    }
+}
+
+/// A number with this many digits behind the point, and as many significant ones.
+pub fn exact(value: f64, digits: usize) -> String {
+    const MOST: usize = 340;
+    let leading = if value == 0.0 {
+        0
+    } else {
+        (-value.abs().log10().floor() - 1.0).clamp(0.0, MOST as f64) as usize
+    };
+    format!("{value:.*}", digits + leading)
 }
 
 /// `38.21 ±1.2% n=5`, with its own unit where that isn't the row's.
@@ -58,7 +89,7 @@ pub fn mean(measured: &Measured, scale: &Scale) -> String {
     let (scale, unit) = match measured.against {
         Some(Against::NotComparable(_)) => {
             own = Scale::fitting(measured.unit, measured.mean);
-            (&own, format!(" {}", own.unit))
+            (&own, own.unit_after())
         }
         _ => (scale, String::new()),
     };
@@ -74,17 +105,18 @@ pub fn mean(measured: &Measured, scale: &Scale) -> String {
 /// spread within the only trial.
 pub fn spread(measured: &Measured, scale: &Scale) -> String {
     let summary = match measured.level {
-        Level::Trials => &measured.of_trials,
-        Level::Samples => &measured.of_samples,
+        Level::Sample => &measured.of_samples,
+        _ => &measured.of_trials,
     };
     let spread = match (measured.spread, summary.stddev) {
         (Ok(percent), _) => format!("±{}%", share(percent.abs())),
         (Err(_), Ok(stddev)) => format!("±{}", scale.show(stddev)),
         (Err(_), Err(_)) => "±?".to_owned(),
     };
-    match measured.level {
-        Level::Trials => spread,
-        Level::Samples => format!("({spread})"),
+    if measured.samples > measured.trials && measured.level == Level::Sample {
+        format!("({spread})")
+    } else {
+        spread
     }
 }
 
@@ -134,7 +166,7 @@ fn decimals(uncertainty: f64) -> usize {
 pub fn difference(difference: &Difference, scale: &Scale) -> String {
     match (difference.percent, difference.percent_interval) {
         (Ok(value), Ok(interval)) => {
-            let digits = decimals(interval.width() / 2.0);
+            let digits = scale.decimals(decimals(interval.width() / 2.0));
             let Interval { low, high } = interval;
             format!(
                 "{} ({low:+.digits$} to {high:+.digits$})",
@@ -142,7 +174,7 @@ pub fn difference(difference: &Difference, scale: &Scale) -> String {
             )
         }
         (Ok(value), Err(_)) if difference.absolute_interval.is_err() => {
-            format!("{} (no interval)", percent(value, 2))
+            format!("{} (no interval)", percent(value, scale.decimals(2)))
         }
         _ => absolute(difference, scale),
     }
@@ -191,10 +223,19 @@ pub fn plain_ratio(ratio: f64) -> String {
     }
 }
 
+/// A p-value: `0.032`, `4.1e-7`.
+pub fn p(p: f64) -> String {
+    if p > 0.0 && p < 1e-4 {
+        format!("{p:.1e}")
+    } else {
+        significant(p, 2)
+    }
+}
+
 /// Why a number is undefined, short enough for a table.
 pub fn undefined(why: Undefined) -> &'static str {
     match why {
-        Undefined::TooFew { .. } => "undefined: too few",
+        Undefined::TooFew { .. } => "undefined: too few samples",
         Undefined::NotPositive => "undefined: not positive",
         Undefined::ZeroMean => "undefined: mean is 0",
         Undefined::NoSpread => "undefined: all alike",

@@ -4,7 +4,7 @@
 //! Refuses: layout.
 
 use backsight_model::Better;
-use backsight_policy::{Against, Comparison, Entry, Measured, Row, Word};
+use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};
 use backsight_stats::{Undefined, difference_percent};
 use indexmap::IndexMap;
 
@@ -144,7 +144,7 @@ fn metric(row: &Row, scale: &Scale) -> String {
         Better::Higher => '↑',
         Better::Lower => '↓',
     };
-    format!("{} {} {arrow}", row.metric, scale.unit)
+    format!("{}{} {arrow}", row.metric, scale.unit_after())
 }
 
 fn entry(entry: &Entry, scale: &Scale) -> Field {
@@ -168,45 +168,30 @@ fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 2] {
         ],
         Some(Against::Compared(difference)) => [
             field(numbers::difference(difference, scale)),
-            toned(word(difference.word), tone(difference.word)),
+            toned(difference.call.to_string(), tone(difference.call)),
         ],
     }
 }
 
-/// The counts beside it, and the warnings, say why it can't be told.
-fn word(word: Word) -> String {
-    match word {
-        Word::CannotTell(_) => "can't tell".to_owned(),
-        told => told.to_string(),
-    }
-}
-
-fn tone(word: Word) -> Tone {
-    match word {
-        Word::Better => Tone::Good,
-        Word::Worse => Tone::Bad,
-        Word::NoDifferenceSeen => Tone::Plain,
-        Word::CannotTell(_) => Tone::Faint,
+fn tone(call: Call) -> Tone {
+    match call {
+        Call::Better => Tone::Good,
+        Call::Worse => Tone::Bad,
+        Call::NoChange { .. } => Tone::Plain,
+        Call::CannotTell(_) => Tone::Faint,
     }
 }
 
 /// Whether a difference is given in a row's unit instead of in percent.
 pub fn has_absolute_differences(comparison: &Comparison) -> bool {
-    let measured = comparison
-        .rows
-        .iter()
-        .flat_map(|row| row.entries.iter().filter_map(Entry::measured));
-    measured.into_iter().any(|side| match &side.against {
-        Some(Against::Compared(difference)) => {
-            difference.percent_interval.is_err()
-                && (difference.percent.is_err() || difference.absolute_interval.is_ok())
-        }
-        _ => false,
+    comparison.differences().any(|(_, _, difference)| {
+        difference.percent_interval.is_err()
+            && (difference.percent.is_err() || difference.absolute_interval.is_ok())
     })
 }
 
 /// One set by itself.
-pub fn alone(comparison: &Comparison) -> Sheet {
+pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Sheet {
     let mut sheet = Sheet::new(vec![
         left(""),
         left("metric"),
@@ -216,7 +201,7 @@ pub fn alone(comparison: &Comparison) -> Sheet {
     ]);
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
-        let scale = Scale::of(row);
+        let scale = Scale::of(row, digits);
         let extremes = row.entries[0]
             .measured()
             .map(|m| [m.of_samples.min, m.of_samples.max]);
@@ -234,7 +219,7 @@ pub fn alone(comparison: &Comparison) -> Sheet {
 }
 
 /// Two sides in columns beside each other.
-pub fn beside(comparison: &Comparison) -> Sheet {
+pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Sheet {
     let name = |side: usize| right(comparison.sides[side].name.clone());
     let columns = vec![
         left(""),
@@ -247,7 +232,7 @@ pub fn beside(comparison: &Comparison) -> Sheet {
     let mut sheet = Sheet::new(columns);
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
-        let scale = Scale::of(row);
+        let scale = Scale::of(row, digits);
         let mut fields = vec![field(label), field(metric(row, &scale))];
         fields.extend(row.entries.iter().map(|side| entry(side, &scale)));
         fields.extend(relation(row, 1, &scale));
@@ -257,7 +242,7 @@ pub fn beside(comparison: &Comparison) -> Sheet {
 }
 
 /// Any number of sides below each other, under a heading for each cell.
-pub fn stacked(comparison: &Comparison) -> Sheet {
+pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Sheet {
     let columns = vec![
         left("metric"),
         left("side"),
@@ -273,7 +258,7 @@ pub fn stacked(comparison: &Comparison) -> Sheet {
             sheet.lines.push(Line::Group(cell.clone()));
             last = Some(cell);
         }
-        let scale = Scale::of(row);
+        let scale = Scale::of(row, digits);
         for (number, (side, name)) in row.entries.iter().zip(&comparison.sides).enumerate() {
             let first = if number == 0 {
                 metric(row, &scale)
@@ -316,7 +301,7 @@ pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
 }
 
 /// New over base for each side but the first, and their geometric means.
-pub fn ratios(comparison: &Comparison) -> Sheet {
+pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Sheet {
     let others = comparison
         .sides
         .iter()
@@ -330,7 +315,7 @@ pub fn ratios(comparison: &Comparison) -> Sheet {
     );
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
-        let mut fields = vec![field(label), field(metric(row, &Scale::of(row)))];
+        let mut fields = vec![field(label), field(metric(row, &Scale::of(row, digits)))];
         fields.extend(row.entries.iter().skip(1).map(ratio));
         sheet.lines.push(Line::Fields(fields));
     }
@@ -364,35 +349,102 @@ fn ratio(entry: &Entry) -> Field {
                 numbers::ratio(difference),
                 numbers::count(measured)
             );
+            let known = difference.ratio.is_ok();
             toned(
                 text,
-                difference
-                    .ratio
-                    .map_or(Tone::Faint, |_| tone(difference.word)),
+                if known {
+                    tone(difference.call)
+                } else {
+                    Tone::Faint
+                },
             )
         }
     }
 }
 
-fn ratio_mean(mean: &backsight_policy::RatioMean) -> String {
+fn ratio_mean(mean: &RatioMean) -> String {
     let left_out = match mean.left_out {
         0 => String::new(),
         rows => format!(", {rows} without"),
     };
-    match (mean.gmean, mean.range) {
-        (Ok(gmean), Some(range)) => format!(
-            "{} (from {} to {}) rows={}{left_out}",
+    let interval = match mean.interval {
+        Ok(interval) => format!(
+            "{} to {}",
+            numbers::plain_ratio(interval.low),
+            numbers::plain_ratio(interval.high)
+        ),
+        Err(_) => "no interval".to_owned(),
+    };
+    match mean.gmean {
+        Ok(gmean) => format!(
+            "{} ({interval}) rows={}{left_out}",
             numbers::plain_ratio(gmean),
-            numbers::plain_ratio(range.low),
-            numbers::plain_ratio(range.high),
             mean.rows
         ),
-        _ => format!("undefined: rows=0{left_out}"),
+        Err(_) => format!("undefined: rows=0{left_out}"),
     }
 }
 
+/// What is said of a side in a line: `new against base: 1 worse, 2 better, 1 can't tell`.
+pub fn tallies(comparison: &Comparison) -> Vec<String> {
+    let Some((base, others)) = comparison.sides.split_first() else {
+        return Vec::new();
+    };
+    let margin = comparison.options.margin_percent;
+    let of_side = |(number, side): (usize, &backsight_policy::Side)| {
+        let tally = comparison.tally(number + 1);
+        let counts = [
+            (tally.worse, "worse".to_owned()),
+            (tally.better, "better".to_owned()),
+            (tally.no_change, format!("no change larger than {margin}%")),
+            (tally.cannot_tell, "can't tell".to_owned()),
+            (tally.not_comparable, "not comparable".to_owned()),
+            (tally.missing, "missing on a side".to_owned()),
+        ];
+        let said: Vec<String> = counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let said = if said.is_empty() {
+            "nothing measured".to_owned()
+        } else {
+            said.join(", ")
+        };
+        format!("{} against {}: {said}", side.name, base.name)
+    };
+    others.iter().enumerate().map(of_side).collect()
+}
+
+/// How a verdict is come by, in a sentence or two.
+pub fn how(comparison: &Comparison) -> String {
+    let share = |share: f64| (share * 1000.0).round() / 10.0;
+    let confidence = comparison.options.confidence.share();
+    let scope = comparison.scope();
+    let mut text = format!(
+        "Differences to {} with their {}% interval: + is better, - is worse. Of the changes that this table \
+         calls, at most {}% are expected to be chance.",
+        one_line(&comparison.sides[0].name),
+        share(confidence),
+        share(1.0 - confidence)
+    );
+    text.extend(scope.map(|scope| format!(" {scope}")));
+    text
+}
+
+/// What was seen in the samples, as `cell metric: sentence`; and how many more there are.
+pub fn remarks(comparison: &Comparison) -> (Vec<String>, usize) {
+    const MOST: usize = 12;
+    let all = comparison.remarks.iter().map(|remark| {
+        let row = &comparison.rows[remark.row];
+        format!("{} {}: {}", row.cell, row.metric, remark.text)
+    });
+    let shown = all.take(MOST).map(|text| one_line(&text)).collect();
+    (shown, comparison.remarks.len().saturating_sub(MOST))
+}
+
 /// Every summary of the samples of every row.
-pub fn statistics(comparison: &Comparison) -> Sheet {
+pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Sheet {
     let sides = comparison.sides.iter().map(|side| right(side.name.clone()));
     let mut sheet = Sheet::new([left("statistic")].into_iter().chain(sides).collect());
     for row in &comparison.rows {
@@ -400,7 +452,7 @@ pub fn statistics(comparison: &Comparison) -> Sheet {
         if measured.iter().all(Option::is_none) {
             continue;
         }
-        let scale = Scale::of(row);
+        let scale = Scale::of(row, digits);
         let cell = one_line(&row.cell.to_string());
         sheet
             .lines
@@ -418,6 +470,7 @@ pub fn statistics(comparison: &Comparison) -> Sheet {
         sheet
             .lines
             .extend(statistics_of_row(row, &measured, &scale));
+        sheet.lines.extend(tests_of_row(row));
     }
     sheet
 }
@@ -446,6 +499,34 @@ fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -
         Line::Fields(fields)
     };
     first.iter().enumerate().map(line).collect()
+}
+
+/// The p-values, for the sceptic.
+fn tests_of_row(row: &Row) -> Vec<Line> {
+    let differences: Vec<Option<&backsight_policy::Difference>> =
+        row.entries.iter().map(Entry::difference).collect();
+    if differences.iter().all(Option::is_none) {
+        return Vec::new();
+    }
+    let line = |name: &str, text: &dyn Fn(&backsight_policy::Difference) -> String| {
+        let sides = differences
+            .iter()
+            .map(|side| field(side.map_or(String::new(), text)));
+        Line::Fields([field(name)].into_iter().chain(sides).collect())
+    };
+    let p = |p: f64| format!("p={}", numbers::p(p));
+    vec![
+        line("equal means", &|side| {
+            side.verdict
+                .p
+                .map_or_else(|why| numbers::undefined(why).to_owned(), p)
+        }),
+        line("over the table", &|side| {
+            side.adjusted_p
+                .map_or_else(|| "no matter of chance".to_owned(), p)
+        }),
+        line("Mann-Whitney", &|side| p(side.verdict.ranks.p)),
+    ]
 }
 
 /// Percentiles count from the best; which side of the distribution that is depends on the direction.

@@ -1,17 +1,20 @@
 //! A comparison for spreadsheets and data frames: one line for each cell, metric and side, every number in full.
 //!
 //! Columns, in order: `benchmark`, `params` (`name=value`, separated by spaces), `variant`, `metric`, `unit`, `better`,
-//! `side`, `study`, `status` (`measured` or `missing`), `reason` (why it is missing or not comparable), `trials`,
-//! `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or `harmonic`),
-//! `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples` where there
-//! is one trial), `difference_percent` with `_low` and `_high` (positive is better), `ratio` with `_low` and `_high`,
-//! `difference` with `_low` and `_high` (of the arithmetic means, in the unit), `p`, `confidence`, `verdict`,
-//! `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`). What is missing or undefined is empty.
+//! `side`, `study` (empty for a file of numbers), `status` (`measured` or `missing`), `reason` (why it is missing or not
+//! comparable), `trials`, `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or
+//! `harmonic`), `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples`
+//! where there is one trial, or a file of numbers), `difference_percent` with `_low` and `_high` (positive is better),
+//! `ratio` with `_low` and `_high`, `difference` with `_low` and `_high` (of the arithmetic means, in the unit), `p`,
+//! `p_over_table` (Benjamini and Hochberg), `p_ranks` (Mann and Whitney), `confidence`, `verdict` (`better`, `worse`,
+//! `no change`, `can't tell`, `not comparable`), `sentence` (the verdict with its numbers), `no_change_larger_than_percent`,
+//! `more` (about so many more would tell), `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`).
+//! What is missing or undefined is empty. In a difference the beginning of a side that isn't like its rest is left out.
 //!
 //! Refuses: to round, and stand-ins for what is missing.
 
-use backsight_policy::{Against, Comparison, Difference, Entry, Level, Mean, Measured, Row, Side};
-use backsight_stats::{Interval, Undefined};
+use backsight_policy::{Against, Call, Comparison, Difference, Doubt, Entry, Measured, Row, Side};
+use backsight_stats::{Interval, Level, Mean, Undefined};
 
 use super::statistics;
 
@@ -43,8 +46,13 @@ const COLUMNS: &[&str] = &[
     "difference_low",
     "difference_high",
     "p",
+    "p_over_table",
+    "p_ranks",
     "confidence",
     "verdict",
+    "sentence",
+    "no_change_larger_than_percent",
+    "more",
     "neighbours_percent",
 ];
 
@@ -61,7 +69,7 @@ pub fn render(comparison: &Comparison) -> String {
             match entry {
                 Entry::Measured(measured) => {
                     fields.extend(numbers(row, measured));
-                    fields.extend(relation(measured, comparison.confidence.share()));
+                    fields.extend(relation(measured, comparison.options.confidence.share()));
                     fields.push((measured.neighbours * 100.0).to_string());
                     let statistics = statistics::of(&measured.of_samples);
                     fields.extend(
@@ -108,15 +116,23 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
         params.join(" "),
         row.cell.variant.to_string(),
         row.metric.to_string(),
-        measured
-            .map_or(row.unit, |measured| measured.unit)
-            .to_string(),
+        unit_of(row, measured),
         row.better.to_string(),
         side.name.clone(),
-        side.study_name.to_string(),
+        side.study
+            .as_ref()
+            .map_or(String::new(), |study| study.name.to_string()),
         status.to_owned(),
         reason,
     ]
+}
+
+/// The unit of the numbers here; empty if nobody said it.
+pub(super) fn unit_of(row: &Row, measured: Option<&Measured>) -> String {
+    let unit = row
+        .unit
+        .map(|unit| measured.map_or(unit, |measured| measured.unit));
+    unit.map_or(String::new(), |unit| unit.to_string())
 }
 
 fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
@@ -125,8 +141,8 @@ fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
         Mean::Harmonic => "harmonic",
     };
     let level = match measured.level {
-        Level::Trials => "trials",
-        Level::Samples => "samples",
+        Level::Sample => "samples",
+        _ => "trials",
     };
     vec![
         measured.trials.to_string(),
@@ -148,7 +164,7 @@ fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
                 ratio,
                 ratio_interval,
                 ..
-            } = difference;
+            } = &**difference;
             let mut fields = with_interval(*percent, *percent_interval);
             fields.extend(with_interval(*ratio, *ratio_interval));
             fields.extend(with_interval(
@@ -156,17 +172,37 @@ fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
                 difference.absolute_interval,
             ));
             fields.push(defined(difference.p));
+            fields.push(
+                difference
+                    .adjusted_p
+                    .map_or(String::new(), |p| p.to_string()),
+            );
+            fields.push(difference.verdict.ranks.p.to_string());
             fields.push(confidence.to_string());
-            fields.push(difference.word.to_string());
+            fields.extend(call(difference.call));
             fields
         }
-        Some(Against::NotComparable(_)) => {
-            let mut fields = vec![String::new(); 11];
+        Some(Against::NotComparable(why)) => {
+            let mut fields = vec![String::new(); 13];
             fields.push("not comparable".to_owned());
+            fields.push(format!("not comparable: {why}"));
+            fields.extend([String::new(), String::new()]);
             fields
         }
-        None => vec![String::new(); 12],
+        None => vec![String::new(); 17],
     }
+}
+
+fn call(call: Call) -> [String; 4] {
+    let (mut larger, mut more) = (String::new(), String::new());
+    match call {
+        Call::NoChange {
+            larger_than_percent,
+        } => larger = larger_than_percent.to_string(),
+        Call::CannotTell(Doubt::More { count, .. }) => more = count.to_string(),
+        _ => {}
+    }
+    [call.word().to_owned(), call.to_string(), larger, more]
 }
 
 fn with_interval(

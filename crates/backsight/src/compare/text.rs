@@ -3,7 +3,7 @@
 //! Refuses: colour codes that nobody asked for, and lines wider than asked where words can be broken.
 
 use backsight_model::StudyState;
-use backsight_policy::{Comparison, Side};
+use backsight_policy::{Comparison, OfStudy, Origin, Side};
 use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::NOTHING,
 };
@@ -22,17 +22,20 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     let mut text = sides(comparison);
     let main = match comparison.sides.len() {
         0 => return "there is nothing to compare\n".to_owned(),
-        1 => draw(&sheet::alone(comparison), look),
+        1 => draw(&sheet::alone(comparison, look.digits), look),
         2 => {
-            let beside = sheet::beside(comparison);
+            let beside = sheet::beside(comparison, look.digits);
             if natural_width(&beside) <= usize::from(look.width) {
                 draw(&beside, look)
             } else {
-                draw(&sheet::stacked(comparison), look)
+                draw(&sheet::stacked(comparison, look.digits), look)
             }
         }
-        _ => draw(&sheet::stacked(comparison), look),
+        _ => draw(&sheet::stacked(comparison, look.digits), look),
     };
+    for tally in sheet::tallies(comparison) {
+        wrapped(&mut text, &one_line(&tally), look.width);
+    }
     let _ = write!(text, "\n{main}\n\n");
     wrapped(&mut text, &legend(comparison), look.width);
     let several = comparison.sides.len() > 1;
@@ -41,14 +44,14 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         let _ = write!(
             text,
             "\nRatios to {base}\n\n{}\n",
-            draw(&sheet::ratios(comparison), look)
+            draw(&sheet::ratios(comparison, look.digits), look)
         );
     }
     if look.statistics {
         let _ = write!(
             text,
             "\nSummaries of all samples\n\n{}\n",
-            draw(&sheet::statistics(comparison), look)
+            draw(&sheet::statistics(comparison, look.digits), look)
         );
         let legend =
             "B…mean.N: mean of the best N%. Pctile.N: N% of the samples are at least as good.";
@@ -65,14 +68,14 @@ fn sides(comparison: &Comparison) -> String {
     let Some(first) = sides.first() else {
         return String::new();
     };
-    if let Some(by) = &comparison.by {
+    if let (Some(by), Some(study)) = (&comparison.by, &first.study) {
         let of_parts = sides
             .iter()
             .map(|side| format!("{} ({})", side.name, trials(side)));
         let of_parts: Vec<String> = of_parts.collect();
         return one_line(&format!(
             "{} by {by}: {}",
-            about_study(first),
+            about_study(study),
             of_parts.join(", ")
         )) + "\n";
     }
@@ -82,52 +85,55 @@ fn sides(comparison: &Comparison) -> String {
         .max()
         .unwrap_or(0);
     sides.iter().fold(String::new(), |mut text, side| {
-        let line = format!(
-            "{:width$}  {}, {}",
-            side.name,
-            about_study(side),
-            trials(side)
-        );
+        let about = match &side.study {
+            Some(study) => format!("{}, {}", about_study(study), trials(side)),
+            None => counted(side.measured, "number"),
+        };
+        let line = format!("{:width$}  {about}", side.name);
         let _ = writeln!(text, "{}", one_line(&line));
         text
     })
 }
 
-fn about_study(side: &Side) -> String {
-    let state = match side.state {
+fn about_study(study: &OfStudy) -> String {
+    let state = match study.state {
         StudyState::Finished => String::new(),
         other => format!(", {other}"),
     };
     format!(
         "study {} `{}` of {}{state}",
-        side.study,
-        side.study_name,
-        side.began.strftime("%Y-%m-%d %H:%M UTC")
+        study.number,
+        study.name,
+        study.began.strftime("%Y-%m-%d %H:%M UTC")
     )
 }
 
 fn trials(side: &Side) -> String {
-    let plural = if side.measured == 1 { "" } else { "s" };
+    let measured = counted(side.measured, "trial");
     match side.failed {
-        0 => format!("{} trial{plural}", side.measured),
-        failed => format!("{} trial{plural}, {failed} failed", side.measured),
+        0 => measured,
+        failed => format!("{measured}, {failed} failed"),
     }
 }
 
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 fn legend(comparison: &Comparison) -> String {
-    let mut legend = "Mean ±coefficient of variation, n trials; ↑ higher is better (harmonic mean), ↓ lower is better \
-                      (arithmetic mean)."
-        .to_owned();
+    let counted = match comparison.origin {
+        Origin::Studies => "trials",
+        Origin::Lists | Origin::ListsWithoutUnit => "numbers",
+    };
+    let mut legend = format!(
+        "Mean ±coefficient of variation, n {counted}; ↑ higher is better (harmonic mean), ↓ lower is better (arithmetic \
+         mean)."
+    );
     if comparison.sides.iter().any(|side| side.failed > 0) {
         legend.push_str(" n=4/5: the others failed.");
     }
     if comparison.sides.len() > 1 {
-        let _ = write!(
-            legend,
-            " Differences to {} with their {}% interval (Welch): + is better, - is worse.",
-            one_line(&comparison.sides[0].name),
-            (comparison.confidence.share() * 1000.0).round() / 10.0
-        );
+        let _ = write!(legend, " {}", sheet::how(comparison));
     }
     if sheet::has_absolute_differences(comparison) {
         legend.push_str(
@@ -139,11 +145,22 @@ fn legend(comparison: &Comparison) -> String {
 
 fn notes(text: &mut String, comparison: &Comparison, width: u16) {
     let empty = sheet::empty_rows(comparison);
-    if !(empty.is_empty() && comparison.warnings.is_empty()) {
+    if !(empty.is_empty() && comparison.warnings.is_empty() && comparison.remarks.is_empty()) {
         text.push('\n');
     }
     for row in empty {
         wrapped(text, &format!("nothing measured: {row}"), width);
+    }
+    let (remarks, more) = sheet::remarks(comparison);
+    for remark in remarks {
+        wrapped(text, &format!("seen: {remark}"), width);
+    }
+    if more > 0 {
+        wrapped(
+            text,
+            &format!("seen: {more} more; --format json has all"),
+            width,
+        );
     }
     for warning in &comparison.warnings {
         wrapped(

@@ -1,43 +1,76 @@
 //! The verb: its arguments, where the result sets come from, where the text goes.
 
-use backsight_model::ResultSet;
-use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
-use backsight_stats::Confidence;
+use backsight_model::{ResultSet, Unit};
+use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by, compare_listed};
+use backsight_site::Report;
+use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
-use std::{io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{io::IsTerminal as _, path::Path, path::PathBuf, process::ExitCode};
 
-use super::{Format, Look, render};
+use super::{Format, Look, file::Source, render, status::Asked};
 use crate::{cli::Shared, files};
 
 /// Narrower terminals than this break words.
 const NARROWEST: u16 = 80;
+/// More digits than this are none.
+const MOST_DIGITS: u8 = 17;
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub struct Compare {
-    /// Studies, by name or number; the first is the baseline
-    #[arg(required = true, value_name = "STUDY")]
-    studies: Vec<String>,
+    /// Studies, by name or number, or files of numbers; the first is the baseline. A file has `VALUE` or `CELL VALUE` a
+    /// line, `-` is standard input, and `./NAME` is a file where a study has that name too
+    #[arg(required = true, value_name = "STUDY|FILE")]
+    sides: Vec<String>,
     /// Compare the parts of one study: `variant`, or the name of a parameter
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
+    /// Files: which numbers are better. A study's metrics say it themselves
+    #[arg(long, value_name = "lower|higher")]
+    better: Option<Better>,
+    /// Files: the unit of the numbers, such as `ms` or `Gbit/s`
+    #[arg(long, value_name = "UNIT", value_parser = |unit: &str| Unit::parse(unit))]
+    unit: Option<Unit>,
     /// Show the ratios to the baseline and their geometric mean
     #[arg(long)]
     ratio: bool,
-    /// Show every summary of the samples
+    /// Show every summary of the samples, and the p-values
     #[arg(long)]
     stats: bool,
     /// How it is written
     #[arg(long, value_enum, default_value_t = Written::Text)]
     format: Written,
+    /// How the tables of --format text and markdown are laid out
+    #[arg(long, value_enum, default_value_t = Style::Verdicts)]
+    style: Style,
+    /// Digits behind the point, and as many significant ones where that is more; else as many as tell something
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=i64::from(MOST_DIGITS)))]
+    digits: Option<u8>,
     /// Confidence of the intervals, in percent
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
     confidence: Confidence,
+    /// A change within this is no matter: an interval inside of it is called no change
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+    margin: f64,
+    #[command(flatten)]
+    asked: Asked,
+    /// Compare also what was measured on other processors: the machines are the question
+    #[arg(long)]
+    other_machines: bool,
     /// Write it to a file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Values of `--style`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Style {
+    /// A row a metric and cell, with its verdict
+    Verdicts,
+    /// The rows of MMTests' compare-mmtests.pl, for people who compare by eye
+    Mmtests,
 }
 
 /// Values of `--format`.
@@ -62,6 +95,33 @@ fn confidence(percent: &str) -> Result<Confidence, String> {
         .ok_or_else(|| "expected a percentage between 0 and 100, such as 95".to_owned())
 }
 
+/// A percentage from nothing on.
+pub(super) fn percent(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').parse().ok();
+    number
+        .filter(|number| number.is_finite() && *number >= 0.0)
+        .ok_or_else(|| "expected a percentage of 0 or more, such as 2.5".to_owned())
+}
+
+/// What was named on the command line.
+enum Named {
+    Studies,
+    Files(Vec<Source>),
+}
+
+/// Whether an argument is a path that leads to something that can be read.
+fn is_file(argument: &str) -> bool {
+    argument == "-"
+        || Path::new(argument)
+            .metadata()
+            .is_ok_and(|found| !found.is_dir())
+}
+
+/// Whether an argument can be nothing but a path: no study has such a name.
+fn is_path(argument: &str) -> bool {
+    argument == "-" || argument.contains(std::path::MAIN_SEPARATOR)
+}
+
 /// The result sets of these studies, read from the database side by side.
 async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSet>> {
     let reading: Vec<_> = studies
@@ -81,29 +141,148 @@ async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSe
 impl Compare {
     /// Compares them.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let format = self.table()?;
         crate::block_on(async {
-            let store = files::existing_store(shared).await?;
-            let (studies, comparison) = self.compare(&store).await?;
-            let format = match self.format {
-                Written::Text => Format::Text,
-                Written::Markdown => Format::Markdown,
-                Written::Csv => Format::Csv,
-                Written::Json => Format::Json,
-                Written::Html => {
-                    let page = self.page(&store, &studies, comparison).await?;
-                    return self.put(&page);
+            let (comparison, page) = match self.named(shared).await? {
+                Named::Files(sources) => {
+                    let comparison = self.compare_files(&sources)?;
+                    let page = format.is_none().then(|| Report {
+                        title: self.sides.join(" and "),
+                        studies: Vec::new(),
+                        comparison: Some(comparison.clone()),
+                    });
+                    (comparison, page)
+                }
+                Named::Studies => {
+                    let store = files::existing_store(shared).await?;
+                    let (studies, comparison) = self.compare_studies(&store).await?;
+                    let page = match format {
+                        Some(_) => None,
+                        None => Some(self.page(&store, &studies, comparison.clone()).await?),
+                    };
+                    (comparison, page)
                 }
             };
-            self.put(&render(&comparison, format, &self.look()))
+            let text = match (&page, format) {
+                (None, Some(format)) => render(&comparison, format, &self.look()),
+                (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
+                (None, None) => String::new(),
+            };
+            match &self.output {
+                Some(path) => files::write_whole(path, &text)?,
+                None => files::print(&text)?,
+            }
+            Ok(ExitCode::from(self.asked.status(&comparison)))
         })
     }
 
-    async fn compare(&self, store: &Store) -> miette::Result<(Vec<StudyId>, Comparison)> {
-        let options = CompareOptions {
+    /// The table to write; none if a page is.
+    fn table(&self) -> miette::Result<Option<Format>> {
+        Ok(Some(match (self.style, self.format) {
+            (Style::Verdicts, Written::Text) => Format::Text,
+            (Style::Verdicts, Written::Markdown) => Format::Markdown,
+            (Style::Mmtests, Written::Text) => Format::Mmtests,
+            (Style::Mmtests, Written::Markdown) => Format::MmtestsInMarkdown,
+            (Style::Verdicts, Written::Csv) => Format::Csv,
+            (Style::Verdicts, Written::Json) => Format::Json,
+            (Style::Verdicts, Written::Html) => return Ok(None),
+            (Style::Mmtests, _) => {
+                return Err(miette::miette!(
+                    help = "leave out --style: csv, json and html have every one of its numbers",
+                    "--style mmtests is a table of --format text and markdown"
+                ));
+            }
+        }))
+    }
+
+    /// Files if every argument is one, studies if none is.
+    async fn named(&self, shared: &Shared) -> miette::Result<Named> {
+        let (of_files, others): (Vec<&String>, Vec<&String>) =
+            self.sides.iter().partition(|side| is_file(side));
+        let lost = others
+            .iter()
+            .find(|side| is_path(side) || self.better.is_some() || !of_files.is_empty());
+        if of_files.is_empty() && lost.is_none() {
+            if self.unit.is_some() {
+                return Err(miette::miette!(
+                    help = "leave out --unit: the metrics of a study have their own",
+                    "--unit is for files of numbers, and these are studies"
+                ));
+            }
+            return Ok(Named::Studies);
+        }
+        if let Some(lost) = lost {
+            return Err(miette::miette!(
+                help = "files are compared with files, studies with studies; `backsight studies` lists what is in the store",
+                "there is no file `{lost}`"
+            ));
+        }
+        if let Ok(store) = files::existing_store(shared).await {
+            for name in of_files.iter().filter(|name| !is_path(name)) {
+                if store.study(name).await.is_ok() {
+                    return Err(miette::miette!(
+                        help = format!(
+                            "`./{name}` is the file; `backsight studies` says the study's number"
+                        ),
+                        "`{name}` is a file here and a study in the store"
+                    ));
+                }
+            }
+        }
+        Ok(Named::Files(
+            of_files.iter().map(|side| Source::of(side)).collect(),
+        ))
+    }
+
+    fn options(&self) -> CompareOptions {
+        CompareOptions {
             confidence: self.confidence,
+            margin_percent: self.margin,
+            other_machines: self.other_machines,
+        }
+    }
+
+    fn compare_files(&self, sources: &[Source]) -> miette::Result<Comparison> {
+        if let Some(by) = &self.by {
+            return Err(miette::miette!(
+                help = "leave out --by, and begin each line with the name of its cell",
+                "--by {by} is about the parts of a study, and these are files"
+            ));
+        }
+        let Some(better) = self.better else {
+            return Err(miette::miette!(
+                help = "--better lower for durations, --better higher for rates",
+                "a file of numbers doesn't say which ones are better"
+            ));
         };
+        if sources
+            .iter()
+            .filter(|source| **source == Source::StandardInput)
+            .count()
+            > 1
+        {
+            return Err(miette::miette!(
+                help = "write one of them to a file",
+                "`-` is standard input, which can be read once"
+            ));
+        }
+        if let [only] = sources {
+            return Err(miette::miette!(
+                help = "name a second file",
+                "there is nothing to compare {only} with"
+            ));
+        }
+        let mut lists = Vec::new();
+        for source in sources {
+            lists.push(source.read()?);
+        }
+        Ok(compare_listed(lists, better, self.unit, self.options()))
+    }
+
+    async fn compare_studies(&self, store: &Store) -> miette::Result<(Vec<StudyId>, Comparison)> {
+        let options = self.options();
         let mut studies = Vec::new();
-        for asked in &self.studies {
+        for asked in &self.sides {
             studies.push(store.study(asked).await.into_diagnostic()?.id);
         }
         let sets = load(store, &studies).await?;
@@ -113,10 +292,10 @@ impl Compare {
                 return Err(miette::miette!(
                     help = format!(
                         "name one study: `backsight compare {} --by {by}`",
-                        self.studies[0]
+                        self.sides[0]
                     ),
                     "--by compares the parts of one study, and {} were named",
-                    self.studies.len()
+                    self.sides.len()
                 ));
             }
             (None, [only]) => {
@@ -136,13 +315,13 @@ impl Compare {
         store: &Store,
         studies: &[StudyId],
         comparison: Comparison,
-    ) -> miette::Result<String> {
-        let mut title = self.studies.join(" and ");
+    ) -> miette::Result<Report> {
+        let mut title = self.sides.join(" and ");
         if let Some(by) = &self.by {
             title.push_str(&format!(" by {by}"));
         }
         let report = backsight_site::report_of(store, title, studies, Some(comparison)).await;
-        backsight_site::report(&report.into_diagnostic()?).into_diagnostic()
+        report.into_diagnostic()
     }
 
     fn look(&self) -> Look {
@@ -155,14 +334,7 @@ impl Compare {
             colour: to_terminal
                 && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             width: terminal.map_or(usual.width, |width| width.max(NARROWEST)),
+            digits: self.digits.map(usize::from),
         }
-    }
-
-    fn put(&self, text: &str) -> miette::Result<ExitCode> {
-        match &self.output {
-            Some(path) => files::write_whole(path, text)?,
-            None => files::print(text)?,
-        }
-        Ok(ExitCode::SUCCESS)
     }
 }

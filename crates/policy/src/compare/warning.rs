@@ -6,7 +6,7 @@ use backsight_model::{HostName, ResultSet, StudyName, StudyState};
 use indexmap::IndexMap;
 use std::fmt;
 
-use super::{Comparison, Entry, Measured, Missing, Row};
+use super::{Comparison, Entry, Measured, Missing, NotComparable, Origin, Row};
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
 const NEIGHBOURS_APART: f64 = 0.05;
@@ -137,7 +137,7 @@ impl fmt::Display for Warning {
                 most: (of_base, of_side),
             } => write!(
                 f,
-                "`{base}` and `{side}` have different numbers of trials in {} (at most {of_base} and {of_side})",
+                "`{base}` and `{side}` were not measured equally often in {} (at most {of_base} and {of_side} times)",
                 counted(*rows, "row")
             ),
             Self::Failed { side, failed, of } => {
@@ -279,7 +279,9 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
             warnings.extend(hosts(&sets[0], &sets[side]));
         }
     }
-    warnings.extend((0..sets.len()).filter_map(|side| one_trial(comparison, side)));
+    if comparison.origin == Origin::Studies {
+        warnings.extend((0..sets.len()).filter_map(|side| one_trial(comparison, side)));
+    }
     warnings.extend(others.filter_map(|side| unequal_trials(comparison, side)));
     let of_rows = |holds: fn(&Row) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
     let averaged = of_rows(|row| entries(row).any(|side| side.samples > side.trials));
@@ -288,7 +290,7 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
     }
     let no_harmonic = of_rows(|row| {
         row.better == backsight_stats::Better::Higher
-            && row.mean == super::Mean::Arithmetic
+            && row.mean == backsight_stats::Mean::Arithmetic
             && entries(row).next().is_some()
     });
     if no_harmonic > 0 {
@@ -379,6 +381,29 @@ fn unequal_trials(comparison: &Comparison, side: usize) -> Option<Warning> {
         rows: unequal.len(),
         most,
     })
+}
+
+/// Facts about a host without which its numbers are another machine's.
+const MACHINE: [&str; 3] = ["architecture", "cpu.model", "cpus"];
+
+/// The first of these facts that differs on a host that both sets have.
+pub(super) fn other_machine(base: &ResultSet, new: &ResultSet) -> Option<NotComparable> {
+    if base.study == new.study {
+        return None;
+    }
+    let both = base
+        .hosts
+        .iter()
+        .filter_map(|(host, was)| Some((was, new.hosts.get(host)?)));
+    both.flat_map(|(was, is)| MACHINE.map(|fact| (fact, was.get(fact), is.get(fact))))
+        .find_map(|(fact, was, is)| match (was, is) {
+            (Some(was), Some(is)) if was != is => Some(NotComparable::Machine {
+                fact: fact.to_owned(),
+                base: was.clone(),
+                new: is.clone(),
+            }),
+            _ => None,
+        })
 }
 
 /// What differs between the hosts of two sets. Several hosts of one machine say the same thing: it is said once.

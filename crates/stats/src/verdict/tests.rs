@@ -60,6 +60,71 @@ fn a_clear_change_is_named_with_its_direction() {
 }
 
 #[test]
+fn rates_are_compared_by_their_harmonic_means() {
+    // Jain (1991), section 12.4: 10 and 30 a second take as long as twice 15.
+    let question = Question {
+        mean: Mean::Harmonic,
+        ..Question::usual(Better::Higher)
+    };
+    let same = verdict(
+        &plain(vec![10.0, 30.0]),
+        &plain(vec![15.0, 15.0]),
+        &question,
+    );
+    assert!((same.base - 15.0).abs() < 1e-12 && same.percent.unwrap().abs() < 1e-9);
+    assert!((same.difference + 5.0).abs() < 1e-12);
+    let faster = verdict(
+        &plain(vec![10.0, 10.4, 9.7, 10.1]),
+        &plain(vec![20.0, 20.6, 19.5, 20.1]),
+        &question,
+    );
+    assert_eq!(faster.outcome, Outcome::Better);
+    assert!(
+        faster
+            .ratio_interval
+            .unwrap()
+            .contains(faster.ratio.unwrap())
+    );
+    // Of what stands still there is no harmonic mean.
+    let stopped = verdict(
+        &plain(vec![0.0, 10.0, 20.0]),
+        &plain(vec![30.0, 31.0, 32.0]),
+        &question,
+    );
+    assert_eq!((stopped.mean, stopped.base), (Mean::Arithmetic, 10.0));
+}
+
+#[test]
+fn equal_samples_have_no_spread_whatever_their_mean_is_rounded_to() {
+    let question = Question {
+        mean: Mean::Harmonic,
+        ..Question::usual(Better::Higher)
+    };
+    for (value, n) in [(5.0, 3), (0.1, 3), (0.7, 10), (1e-300, 7)] {
+        let side = plain(vec![value; n]);
+        let same = verdict(&side, &side, &question);
+        assert_eq!(
+            same.outcome,
+            Outcome::NoChange {
+                larger_than_percent: 0.0
+            }
+        );
+    }
+}
+
+#[test]
+fn a_base_of_zero_leaves_the_difference_with_its_interval() {
+    let found = verdict(
+        &plain(vec![0.0, 0.0, 0.0]),
+        &plain(vec![5.0, 6.0, 5.5]),
+        &lower(),
+    );
+    assert_eq!(found.outcome, Outcome::Worse);
+    assert!(found.percent.is_err() && found.difference == 5.5);
+    assert!(found.difference_interval.unwrap().low > 0.0);
+}
+
+#[test]
 fn many_samples_show_that_nothing_changed() {
     let mut random = Random::seeded(2);
     let mut side = || plain(around(100.0, 1.0, &Noise::Gauss.draw(400, &mut random)));

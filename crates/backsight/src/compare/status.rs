@@ -1,0 +1,124 @@
+//! What a comparison means to a script: the exit status that was asked for.
+//!
+//! Refuses: to fail a script that didn't ask for it.
+
+use backsight_policy::{Comparison, Difference};
+use clap::ValueEnum;
+
+/// What makes the exit status another than 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Status 1 if a cell is worse by more than the threshold
+    Worse,
+    /// Status 1 if a cell is better or worse by more than the threshold
+    AnyChange,
+    /// Status 3 if a cell has no answer: can't tell, not comparable, or missing on a side
+    CantTell,
+    /// Status 0 whatever the verdicts are
+    Never,
+}
+
+/// Status where something is worse, or changed.
+const CHANGED: u8 = 1;
+/// Status where there is no answer.
+const CANNOT_TELL: u8 = 3;
+
+/// What was asked of the exit status.
+#[derive(Debug, Clone, PartialEq, clap::Args)]
+pub struct Asked {
+    /// What makes the exit status 1 or 3; may be several, with commas. Else it is 0, unless --threshold is given
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// What is worse by no more than this doesn't count for the exit status; by itself it means --fail-on worse
+    #[arg(long, value_name = "PERCENT", value_parser = super::verb::percent)]
+    threshold: Option<f64>,
+}
+
+impl Asked {
+    /// The exit status: 0, 1 or 3.
+    pub fn status(&self, comparison: &Comparison) -> u8 {
+        let threshold = self.threshold.unwrap_or(0.0);
+        let asked = |what| match self.fail_on[..] {
+            [] => self.threshold.is_some() && what == FailOn::Worse,
+            _ => self.fail_on.contains(&what) && !self.fail_on.contains(&FailOn::Never),
+        };
+        let some = |holds: &dyn Fn(&Difference) -> bool| {
+            comparison
+                .differences()
+                .any(|(_, _, difference)| holds(difference))
+        };
+        let worse = || some(&|difference| difference.worse_beyond(threshold));
+        let changed = || some(&|difference| difference.changed_beyond(threshold));
+        let mut others = 1..comparison.sides.len();
+        if asked(FailOn::Worse) && worse() || asked(FailOn::AnyChange) && changed() {
+            CHANGED
+        } else if asked(FailOn::CantTell)
+            && others.any(|side| comparison.tally(side).without_answer() > 0)
+        {
+            CANNOT_TELL
+        } else {
+            0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_policy::{CompareOptions, Listed, compare_listed};
+    use backsight_stats::Better;
+
+    const SLOW: &[f64] = &[4.5, 4.1, 4.9, 4.4, 4.6];
+    const FAST: &[f64] = &[3.5, 3.1, 3.9, 3.4, 3.6];
+    const ONE: &[f64] = &[3.5];
+
+    fn status(base: &[f64], new: &[f64], fail_on: &[FailOn], threshold: Option<f64>) -> u8 {
+        let lists = [base, new].map(|values| Listed {
+            name: "x".into(),
+            cells: vec![(String::new(), values.to_vec())],
+        });
+        let options = CompareOptions::default();
+        let comparison = compare_listed(lists.to_vec(), Better::Lower, None, options);
+        let asked = Asked {
+            fail_on: fail_on.to_vec(),
+            threshold,
+        };
+        asked.status(&comparison)
+    }
+
+    #[test]
+    fn a_script_that_asked_for_nothing_is_not_failed() {
+        assert_eq!(status(FAST, SLOW, &[], None), 0);
+        assert_eq!(status(FAST, ONE, &[], None), 0);
+        assert_eq!(status(FAST, SLOW, &[FailOn::Never, FailOn::Worse], None), 0);
+    }
+
+    #[test]
+    fn worse_is_1_beyond_the_threshold() {
+        assert_eq!(status(FAST, SLOW, &[FailOn::Worse], None), 1);
+        assert_eq!(status(FAST, SLOW, &[], Some(20.0)), 1);
+        assert_eq!(status(FAST, SLOW, &[], Some(50.0)), 0);
+        assert_eq!(status(SLOW, FAST, &[FailOn::Worse], None), 0);
+        assert_eq!(status(SLOW, FAST, &[FailOn::AnyChange], None), 1);
+        assert_eq!(status(SLOW, FAST, &[FailOn::AnyChange], Some(50.0)), 0);
+    }
+
+    #[test]
+    fn no_answer_is_3_when_asked_for() {
+        assert_eq!(status(FAST, ONE, &[FailOn::Worse], None), 0);
+        assert_eq!(
+            status(FAST, ONE, &[FailOn::Worse, FailOn::CantTell], None),
+            3
+        );
+        // What is worse outweighs what can't be told.
+        assert_eq!(
+            status(FAST, SLOW, &[FailOn::CantTell, FailOn::Worse], None),
+            1
+        );
+        assert_eq!(
+            status(FAST, FAST, &[FailOn::CantTell], None),
+            3,
+            "five can't tell ±1%"
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! The answer about one metric of one cell: better or worse by how much, no change larger than so much, can't tell yet,
+//! not comparable; and which answers of a whole table to believe.
+//!
+//! Refuses: to call a cell changed that chance makes in a table of that size, and a verdict without the interval that
+//! made it be said. The statistics are those of `backsight_stats`.
+
+use backsight_model::Unit;
+use backsight_stats::{Better, Interval, Level, Outcome, Undefined, Verdict, benjamini_hochberg};
+use std::fmt;
+
+use super::{Against, Entry, Row};
+
+/// The answer in a word.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Call {
+    /// The interval holds only better values, or the better one of two modes became commoner.
+    Better,
+    /// The same for worse.
+    Worse,
+    /// The interval lies inside of the margin.
+    NoChange {
+        /// No change larger than this, in percent of the baseline.
+        larger_than_percent: f64,
+    },
+    /// None of these.
+    CannotTell(Doubt),
+}
+
+/// Why it can't be told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Doubt {
+    /// About so many more of this level on each side would tell.
+    More {
+        /// How many.
+        count: usize,
+        /// Of what.
+        level: Level,
+    },
+    /// There is no interval.
+    Without(Undefined),
+    /// Alone it would be called changed; among so many comparisons chance does as much.
+    AmongMany {
+        /// How many comparisons the table has.
+        comparisons: usize,
+    },
+    /// The samples give no idea how many more would tell.
+    NoIdea,
+}
+
+impl Call {
+    /// Whether something became better or worse.
+    pub fn changed(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+
+    /// The answer without its numbers, for programs: `better`, `worse`, `no change` or `can't tell`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::NoChange { .. } => "no change",
+            Self::CannotTell(_) => "can't tell",
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Better | Self::Worse => f.pad(self.word()),
+            Self::NoChange {
+                larger_than_percent,
+            } if *larger_than_percent == 0.0 => f.pad("no change: all alike"),
+            Self::NoChange {
+                larger_than_percent,
+            } => f.pad(&format!(
+                "no change larger than {}%",
+                rounded_up(*larger_than_percent)
+            )),
+            Self::CannotTell(doubt) => f.pad(&match doubt {
+                Doubt::More { count, level } => format!(
+                    "can't tell yet (~{count} more {}{})",
+                    repeated(*level),
+                    if *count == 1 { "" } else { "s" }
+                ),
+                Doubt::Without(Undefined::TooFew { .. }) => {
+                    "can't tell yet: too few repeats".to_owned()
+                }
+                Doubt::Without(_) | Doubt::NoIdea => "can't tell".to_owned(),
+                Doubt::AmongMany { comparisons } => {
+                    format!("can't tell yet: may be chance among {comparisons} comparisons")
+                }
+            }),
+        }
+    }
+}
+
+/// What a person repeats to get more of a level.
+fn repeated(level: Level) -> &'static str {
+    match level {
+        Level::Sample => "sample",
+        Level::Trial => "round",
+        Level::Boot => "boot",
+        Level::Layout => "layout",
+    }
+}
+
+/// Two significant digits, and never less than the number: the claim must hold.
+fn rounded_up(percent: f64) -> String {
+    let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
+    let scale = 10f64.powi(decimals as i32);
+    format!("{:.decimals$}", (percent * scale - 1e-6).ceil() / scale)
+}
+
+/// How a side differs from the baseline, and what is said of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// The answer.
+    pub call: Call,
+    /// How much better (positive) or worse (negative), in percent of the baseline. Where one side's beginning isn't like
+    /// the rest of it, this and all below are without that beginning; `verdict` has them with it.
+    pub percent: Result<f64, Undefined>,
+    /// The interval of that.
+    pub percent_interval: Result<Interval, Undefined>,
+    /// new/base.
+    pub ratio: Result<f64, Undefined>,
+    /// The interval of that.
+    pub ratio_interval: Result<Interval, Undefined>,
+    /// The difference of the arithmetic means in the row's unit: what is left to say when the baseline is zero.
+    pub absolute: f64,
+    /// The interval of that.
+    pub absolute_interval: Result<Interval, Undefined>,
+    /// The two-sided p-value of what `call` says: of equal means, or of equal shares of two modes.
+    pub p: Result<f64, Undefined>,
+    /// `p` as Benjamini and Hochberg adjust it over the whole table; none where there is no `p`.
+    pub adjusted_p: Option<f64>,
+    /// Everything that was looked at: units, order, modes, outliers, the rank test.
+    pub verdict: Verdict,
+}
+
+impl Difference {
+    pub(super) fn new(verdict: Verdict, confidence: f64) -> Self {
+        // The change of a share is a change, unless what looks like a mode is a beginning.
+        let by_share = verdict
+            .modes
+            .filter(|modes| verdict.settled.is_none() && modes.p <= 1.0 - confidence);
+        let (outcome, p) = match (&verdict.settled, by_share) {
+            (Some(settled), _) => (settled.outcome, settled.p),
+            (None, Some(modes)) => (verdict.outcome, Ok(modes.p)),
+            (None, None) => (verdict.outcome, verdict.p),
+        };
+        let mut difference = Self {
+            call: Call::Better,
+            percent: verdict.percent,
+            percent_interval: verdict.percent_interval,
+            ratio: verdict.ratio,
+            ratio_interval: verdict.ratio_interval,
+            absolute: verdict.difference,
+            absolute_interval: verdict.difference_interval,
+            p,
+            adjusted_p: None,
+            verdict,
+        };
+        if let Some(settled) = difference.verdict.settled {
+            difference.percent = settled.percent;
+            difference.percent_interval = settled.percent_interval;
+            difference.ratio = settled.ratio;
+            difference.ratio_interval = settled.ratio_interval;
+            difference.absolute = settled.difference;
+            difference.absolute_interval = settled.difference_interval;
+        }
+        difference.call = difference.called(outcome);
+        difference
+    }
+
+    fn called(&self, outcome: Outcome) -> Call {
+        match outcome {
+            Outcome::Better => Call::Better,
+            Outcome::Worse => Call::Worse,
+            Outcome::NoChange {
+                larger_than_percent,
+            } => Call::NoChange {
+                larger_than_percent,
+            },
+            Outcome::CannotTell { more: Some(count) } => Call::CannotTell(Doubt::More {
+                count,
+                level: self.verdict.level,
+            }),
+            Outcome::CannotTell { more: None } => {
+                let why = self.absolute_interval.err();
+                Call::CannotTell(why.map_or(Doubt::NoIdea, Doubt::Without))
+            }
+        }
+    }
+
+    /// Whether the call is about the shares of two modes and not about the means.
+    pub fn by_share(&self) -> bool {
+        self.call.changed()
+            && self.verdict.settled.is_none()
+            && self
+                .verdict
+                .modes
+                .is_some_and(|modes| self.p == Ok(modes.p))
+    }
+
+    /// Whether it is better or worse by more than this percentage of the baseline. What has no percentage is by any.
+    pub fn changed_beyond(&self, percent: f64) -> bool {
+        self.call.changed() && self.percent.map_or(true, |change| change.abs() > percent)
+    }
+
+    /// Whether it is worse by more than this percentage of the baseline.
+    pub fn worse_beyond(&self, percent: f64) -> bool {
+        self.call == Call::Worse && self.changed_beyond(percent)
+    }
+}
+
+/// Why numbers can't be compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NotComparable {
+    /// They count different things.
+    Units {
+        /// The baseline's unit.
+        base: Unit,
+        /// This side's.
+        new: Unit,
+    },
+    /// More is better for one and worse for the other.
+    Directions {
+        /// The baseline's direction.
+        base: Better,
+        /// This side's.
+        new: Better,
+    },
+    /// They were measured on processors that differ, and nobody asked how processors compare.
+    Machine {
+        /// The fact that differs.
+        fact: String,
+        /// The baseline's.
+        base: String,
+        /// This side's.
+        new: String,
+    },
+}
+
+impl fmt::Display for NotComparable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Units { base, new } => write!(f, "units differ: {base} and {new}"),
+            Self::Directions { base, new } => {
+                write!(f, "directions differ: {base} and {new} is better")
+            }
+            Self::Machine { fact, base, new } => {
+                write!(f, "{fact} differs: `{base}` and `{new}`")
+            }
+        }
+    }
+}
+
+/// Every difference of these rows.
+pub(super) fn differences(rows: &mut [Row]) -> impl Iterator<Item = &mut Difference> {
+    rows.iter_mut()
+        .flat_map(|row| &mut row.entries)
+        .filter_map(|entry| match entry {
+            Entry::Measured(measured) => match &mut measured.against {
+                Some(Against::Compared(difference)) => Some(&mut **difference),
+                _ => None,
+            },
+            Entry::Missing(_) => None,
+        })
+}
+
+/// Adjusts the p-values over the table, and takes back what may well be chance in one of this size. Differences without
+/// a p-value, such as counts that never vary, are no matter of chance.
+pub(super) fn believe(rows: &mut [Row], level: f64) {
+    let p: Vec<f64> = differences(rows).filter_map(|d| d.p.ok()).collect();
+    let adjusted = benjamini_hochberg(&p);
+    let with_p = differences(rows).filter(|difference| difference.p.is_ok());
+    for (difference, adjusted) in with_p.zip(adjusted) {
+        difference.adjusted_p = Some(adjusted);
+        if difference.call.changed() && adjusted > level {
+            difference.call = Call::CannotTell(match p.len() {
+                // The p-value and the end of the interval lie on either side of the border.
+                1 => Doubt::NoIdea,
+                comparisons => Doubt::AmongMany { comparisons },
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claim_of_no_change_is_rounded_to_where_it_holds() {
+        let said = |percent| {
+            Call::NoChange {
+                larger_than_percent: percent,
+            }
+            .to_string()
+        };
+        assert_eq!(said(0.4321), "no change larger than 0.44%");
+        assert_eq!(said(0.5), "no change larger than 0.50%");
+        assert_eq!(said(1.0), "no change larger than 1.0%");
+        assert_eq!(said(12.3), "no change larger than 13%");
+        assert_eq!(said(0.0), "no change: all alike");
+    }
+
+    #[test]
+    fn what_more_is_needed_is_said_in_what_a_person_repeats() {
+        let more = |count, level| Call::CannotTell(Doubt::More { count, level }).to_string();
+        assert_eq!(more(12, Level::Trial), "can't tell yet (~12 more rounds)");
+        assert_eq!(more(1, Level::Boot), "can't tell yet (~1 more boot)");
+    }
+}

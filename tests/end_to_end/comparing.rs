@@ -510,7 +510,9 @@ fn the_table_of_mmtests_has_its_figures() {
 fn the_exit_status_is_what_a_script_asked_for() {
     let place = numbers();
     for (files, more, status) in [
-        (["before.txt", "after.txt"], &[][..], 0),
+        (["before.txt", "after.txt"], &[][..], 1),
+        (["after.txt", "before.txt"], &[], 0),
+        (["before.txt", "one.txt"], &[], 0),
         (["before.txt", "after.txt"], &["--fail-on", "worse"], 1),
         (["before.txt", "after.txt"], &["--threshold", "20"], 1),
         (

@@ -1,6 +1,6 @@
-//! What a comparison means to a script: the exit status that was asked for.
+//! What a comparison means to a script: its exit status.
 //!
-//! Refuses: to fail a script that didn't ask for it.
+//! Refuses: to call it a failure that one part of a study differs from another. Nobody made it worse.
 
 use backsight_policy::{Comparison, Difference};
 use clap::ValueEnum;
@@ -26,10 +26,10 @@ const CANNOT_TELL: u8 = 3;
 /// What was asked of the exit status.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
 pub struct Asked {
-    /// What makes the exit status 1 or 3; may be several, with commas. Else it is 0, unless --threshold is given
+    /// What makes the exit status 1 or 3; may be several, with commas. Unless said it is `worse`; with --by, nothing
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// What is worse by no more than this doesn't count for the exit status; by itself it means --fail-on worse
+    /// What is worse by no more than this doesn't count for the exit status; with --by it means --fail-on worse
     #[arg(long, value_name = "PERCENT", value_parser = super::verb::percent)]
     threshold: Option<f64>,
 }
@@ -39,7 +39,7 @@ impl Asked {
     pub fn status(&self, comparison: &Comparison) -> u8 {
         let threshold = self.threshold.unwrap_or(0.0);
         let asked = |what| match self.fail_on[..] {
-            [] => self.threshold.is_some() && what == FailOn::Worse,
+            [] => what == FailOn::Worse && (comparison.by.is_none() || self.threshold.is_some()),
             _ => self.fail_on.contains(&what) && !self.fail_on.contains(&FailOn::Never),
         };
         let some = |holds: &dyn Fn(&Difference) -> bool| {
@@ -87,9 +87,11 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_asked_for_nothing_is_not_failed() {
-        assert_eq!(status(FAST, SLOW, &[], None), 0);
+    fn worse_is_1_unless_something_else_was_asked_for() {
+        assert_eq!(status(FAST, SLOW, &[], None), 1);
+        assert_eq!(status(SLOW, FAST, &[], None), 0);
         assert_eq!(status(FAST, ONE, &[], None), 0);
+        assert_eq!(status(FAST, SLOW, &[FailOn::CantTell], None), 0);
         assert_eq!(status(FAST, SLOW, &[FailOn::Never, FailOn::Worse], None), 0);
     }
 

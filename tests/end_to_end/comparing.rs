@@ -148,7 +148,7 @@ fn two_sets_are_compared_in_every_format() {
         .ends(&[
             "compare", "base", "new", "--format", "csv", "-o", "file.csv",
         ])
-        .assert_code(0);
+        .assert_code(1);
     assert_eq!(place.read("file.csv"), csv);
 }
 

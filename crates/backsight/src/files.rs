@@ -2,6 +2,7 @@
 //! when the reader has gone.
 
 use backsight_catalog::Catalog;
+use backsight_exchange::table::Out;
 use backsight_model::Document;
 use backsight_store::Store;
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -132,27 +133,13 @@ pub fn say(text: &str) {
         .write_all(format!("{text}\n").as_bytes());
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all; what is no file, such as a device, is written into.
 pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
     let fault = || format!("can't write {}", path.display());
-    let folder = path
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let name = path
-        .file_name()
-        .ok_or_else(|| miette::miette!("{} is not a file's name", path.display()))?;
-    let temporary = folder.join(format!(
-        ".{}.{}",
-        name.to_string_lossy(),
-        std::process::id()
-    ));
-    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        // The half that was written is of no use; that it can't be removed either changes nothing.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.into_diagnostic().wrap_err_with(fault)
+    let mut out = Out::to(Some(path)).into_diagnostic()?;
+    let written = out.write_all(text.as_bytes());
+    written.into_diagnostic().wrap_err_with(fault)?;
+    out.finish().into_diagnostic()
 }
 
 #[cfg(test)]

@@ -277,12 +277,10 @@ pub(super) fn believe(rows: &mut [Row], level: f64) {
     let with_p = differences(rows).filter(|difference| difference.p.is_ok());
     for (difference, adjusted) in with_p.zip(adjusted) {
         difference.adjusted_p = Some(adjusted);
-        if difference.call.changed() && adjusted > level {
-            difference.call = Call::CannotTell(match p.len() {
-                // The p-value and the end of the interval lie on either side of the border.
-                1 => Doubt::NoIdea,
-                comparisons => Doubt::AmongMany { comparisons },
-            });
+        // Alone, the interval decides: at the border its end and the p-value may lie on either side.
+        if difference.call.changed() && adjusted > level && p.len() > 1 {
+            let comparisons = p.len();
+            difference.call = Call::CannotTell(Doubt::AmongMany { comparisons });
         }
     }
 }

@@ -53,7 +53,8 @@ pub(crate) fn kept_by_residuals(residuals: &[f64], segments: &[Stretch]) -> f64 
             .sum::<f64>();
         pairs += (score.len() - 1) as f64;
     }
-    if squares <= 0.0 || pairs < 4.0 {
+    // Scores are of the size of 1: what is less is the rounding of equal ones.
+    if squares <= 1e-9 || pairs < 4.0 {
         return 0.0;
     }
     let raw = (products / pairs) / (squares / n as f64);

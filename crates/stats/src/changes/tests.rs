@@ -283,3 +283,10 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_series_that_never_varies_keeps_nothing_of_a_deviation_that_it_has_not() {
+    let findings = detect(&[5.0; 100], &Search::default()).unwrap();
+    assert_eq!((findings.kept, findings.noise), (0.0, 0.0));
+    assert!(findings.changes.is_empty() && findings.epochs.is_empty());
+}

@@ -28,7 +28,13 @@ pub struct Arguments {
 #[derive(Debug, Clone, clap::Args)]
 pub struct Shared {
     /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
-    #[arg(long, global = true, env = "BACKSIGHT_STORE", value_name = "DIR")]
+    #[arg(
+        long,
+        global = true,
+        env = "BACKSIGHT_STORE",
+        hide_env_values = true,
+        value_name = "DIR"
+    )]
     pub store: Option<PathBuf>,
     /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
     #[arg(long = "benchmarks", global = true, value_name = "DIR")]

@@ -288,6 +288,23 @@ fn lines_of_go_have_all_their_measures_in_one_trial() {
 }
 
 #[test]
+fn conductor_has_its_phases_and_the_numbers_that_steps_printed() {
+    let imported = of(
+        "conductor",
+        &["conductor.json"],
+        &better(&["result-1=higher"]),
+    );
+    assert_eq!(
+        lines(&imported),
+        [
+            "dut run-time s lower: 2.25 2.5",
+            "dut result-1 count higher: 941.5 938.25",
+            "dut failed: a step ended with code 1: connection refused"
+        ]
+    );
+}
+
+#[test]
 fn fio_has_its_directions_and_a_file_a_trial() {
     let twice = of(
         "fio",
@@ -1022,6 +1039,7 @@ const REAL: &[(&str, &str)] = &[
     ("pytest-benchmark", "pytest-benchmark.json"),
     ("jmh", "jmh.json"),
     ("benchfmt", "benchfmt.txt"),
+    ("conductor", "conductor.json"),
     ("fio", "fio-rw.json"),
     ("iperf3", "iperf3.json"),
     ("k6", "k6-points.json"),

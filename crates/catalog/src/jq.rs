@@ -584,10 +584,15 @@ mod tests {
                 1..12,
             ),
         ) {
-            let document: Val = serde_json::from_str(r#"{"a": [1, "2", null, {"b": [3]}]}"#).unwrap();
-            if let Ok(program) = Program::compile(&words.join(" ")) {
-                let _ = program.numbers_within(&document, 20_000);
-            }
+            // On the stack that programs have.
+            let ended = deeply(|| {
+                let document = r#"{"a": [1, "2", null, {"b": [3]}]}"#;
+                let document: Val = serde_json::from_str(document).unwrap();
+                if let Ok(program) = Program::compile(&words.join(" ")) {
+                    let _ = program.numbers_within(&document, 20_000);
+                }
+            });
+            prop_assert_eq!(ended, Ok(()));
         }
     }
 }

@@ -11,7 +11,7 @@ use jaq_core::{
 };
 use jaq_json::{Num, Val};
 use jaq_std::ValT as _;
-use std::{cell::Cell, sync::LazyLock};
+use std::{cell::Cell, fmt, sync::LazyLock};
 
 use super::rewriting::Rewriting;
 
@@ -24,6 +24,7 @@ pub const TURN: &str = "!turn";
 pub const ADD: &str = "!add";
 pub const MULTIPLY: &str = "!multiply";
 const FROM_JSON: &str = "!fromjson";
+const TO_JSON: &str = "!tojson";
 
 /// The kind of data that a run has.
 pub struct Counted;
@@ -94,8 +95,14 @@ pub static PRELUDE: LazyLock<Vec<Def<&'static str>>> = LazyLock::new(|| {
         args: Vec::new(),
         body: Term::Call(FROM_JSON, Vec::new()),
     };
+    let to_json = Def {
+        name: "tojson",
+        args: Vec::new(),
+        body: Term::Call(TO_JSON, Vec::new()),
+    };
     range
         .into_iter()
+        .chain([to_json])
         .chain(jaq_core::defs())
         .chain(jaq_std::defs())
         .chain([from_json])
@@ -134,6 +141,7 @@ pub fn filters() -> impl Iterator<Item = Fun<Counted>> {
         bome(multiply(left, right))
     });
     let from_json = Native::<Counted>::new(|cv| bome(from_json(&cv.1)));
+    let to_json = Native::<Counted>::new(|cv| bome(to_json(&cv.1)));
     let none: fn() -> Box<[Bind]> = || Box::new([]);
     let ours = [
         (STEP, none(), paying!(step)),
@@ -141,11 +149,31 @@ pub fn filters() -> impl Iterator<Item = Fun<Counted>> {
         (ADD, v(2), add),
         (MULTIPLY, v(2), multiply),
         (FROM_JSON, none(), from_json),
+        (TO_JSON, none(), to_json),
     ];
     ours.into_iter()
         .chain(jaq_core::funs())
         .chain(jaq_std::funs())
         .chain(jaq_json::funs())
+}
+
+/// Texts in texts double with each level, and values that share their parts are longer written than kept.
+fn to_json(value: &Val) -> ValR<Val> {
+    struct Limited(String);
+    impl fmt::Write for Limited {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            if self.0.len() + text.len() > LARGEST {
+                return Err(fmt::Error);
+            }
+            self.0.push_str(text);
+            Ok(())
+        }
+    }
+    let mut text = Limited(String::new());
+    match fmt::Write::write_fmt(&mut text, format_args!("{value}")) {
+        Ok(()) => Ok(Val::from(text.0)),
+        Err(_) => Err(Error::str("the text is too large")),
+    }
 }
 
 fn size(value: &Val) -> usize {

@@ -898,7 +898,12 @@ proptest! {
     fn the_word_the_interval_and_the_percentage_agree(shape in directions(), base in values(), new in values()) {
         let comparison = pair(shape, &base, &new);
         let difference = difference_of(&comparison);
-        let (percent, interval) = (difference.percent.unwrap(), difference.percent_interval.unwrap());
+        let percent = difference.percent.unwrap();
+        // Few numbers that lean on one another may leave the ratio without an end; then nothing is claimed.
+        let Ok(interval) = difference.percent_interval else {
+            prop_assert!(!difference.call.changed() || difference.by_share(), "{:?}", difference.call);
+            return Ok(());
+        };
         prop_assert!(interval.contains(percent), "{} in {:?}", percent, interval);
         match difference.call {
             _ if difference.by_share() => {}
@@ -918,7 +923,10 @@ proptest! {
         prop_assert!((there.ratio.unwrap() * back.ratio.unwrap() - 1.0).abs() < 1e-9);
         prop_assert!((there.absolute + back.absolute).abs() < 1e-9);
         // Degrees of freedom are taken at the ratio observed, so that an interval that just ends at 1 may flip.
-        let borderline = there.ratio_interval.unwrap();
+        let (Ok(borderline), Ok(_)) = (there.ratio_interval, back.ratio_interval) else {
+            prop_assert!(!there.call.changed() || there.by_share(), "{:?}", there.call);
+            return Ok(());
+        };
         prop_assume!((borderline.low - 1.0).abs() > 1e-3 && (borderline.high - 1.0).abs() > 1e-3);
         prop_assume!((there.p.unwrap() - 0.05).abs() > 1e-3);
         let inverse = match there.call.word() {

@@ -181,6 +181,12 @@ impl<T> At<T> {
     }
 }
 
+impl<T: Default> Default for At<T> {
+    fn default() -> Self {
+        Self::nowhere(T::default())
+    }
+}
+
 impl<T> std::ops::Deref for At<T> {
     type Target = T;
     fn deref(&self) -> &T {

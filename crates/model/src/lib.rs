@@ -15,10 +15,12 @@ mod results;
 pub mod schema;
 mod span;
 mod step;
+mod target;
 mod template;
 mod trial;
 mod unit;
 mod value;
+mod version;
 
 pub use backsight_stats::Better;
 pub use benchmark::{
@@ -31,7 +33,7 @@ pub use event::Event;
 pub use lab::{Address, Host, HostKind, Lab, Link, Seat, Testbed};
 pub use name::{
     BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, ParamName, RoleName,
-    StudyName, TestbedName, VariantName, nearest,
+    StudyName, TargetName, TestbedName, VariantName, nearest,
 };
 pub use plan::{
     Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,
@@ -40,6 +42,11 @@ pub use plan::{
 pub use results::{ResultSet, Series, StudyState, TrialSamples};
 pub use span::{BadSize, BadTime, Size, Time};
 pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop, When};
+pub use target::{
+    Activate, BootKind, BuildStage, CvsSource, GitSource, Layout, LayoutKind, ListSource,
+    PackageKind, PackageSource, Quirk, Relayout, Source as TargetSource, Stage,
+    TARGET_PLACEHOLDERS, Target,
+};
 pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
     Ending, Failure, FillFault, FilledAction, FilledStep, MachineLoad, MetricSamples, OUTPUT_LIMIT,
@@ -48,3 +55,6 @@ pub use trial::{
 };
 pub use unit::{Unit, UnknownUnit, significant};
 pub use value::{Value, Values};
+pub use version::{
+    Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
+};

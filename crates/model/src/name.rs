@@ -111,6 +111,8 @@ name_types! {
     VariantName
     /// A study's name: what `compare` takes.
     StudyName
+    /// A target's name: what `--target` takes.
+    TargetName
 }
 
 /// The known name nearest to a mistyped one, if one is near enough to be worth a question.

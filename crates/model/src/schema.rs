@@ -1,13 +1,14 @@
 //! JSON schemas of the files that users write, for editors.
 
 /// Kinds of files that have a schema.
-pub const KINDS: &[&str] = &["lab", "plan", "benchmark"];
+pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "target"];
 
 /// The JSON schema of this kind of file, if there is such a kind.
 pub fn of(kind: &str) -> Option<serde_json::Value> {
     let schema = match kind {
         "lab" => schemars::schema_for!(crate::Lab),
         "plan" => schemars::schema_for!(crate::Plan),
+        "target" => schemars::schema_for!(crate::Target),
         "benchmark" => crate::benchmark::schema(),
         _ => return None,
     };
@@ -18,7 +19,12 @@ pub fn of(kind: &str) -> Option<serde_json::Value> {
 mod tests {
     #[test]
     fn every_kind_of_file_has_a_schema_with_its_keys() {
-        for (kind, key) in [("lab", "host"), ("plan", "use"), ("benchmark", "metric")] {
+        for (kind, key) in [
+            ("lab", "host"),
+            ("plan", "use"),
+            ("benchmark", "metric"),
+            ("target", "quirk"),
+        ] {
             let schema = super::of(kind).unwrap();
             assert!(
                 schema["properties"].get(key).is_some(),

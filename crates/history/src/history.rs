@@ -1,0 +1,105 @@
+//! What every kind of history can do.
+//!
+//! Refuses: to guess. A version that doesn't exist, a reversed and an empty range are errors with a way out.
+
+use backsight_model::{Change, Every, Range, Version};
+use std::path::Path;
+
+/// What is wrong with a history or with what was asked of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HistoryError {
+    /// No such version.
+    #[error("`{asked}` is no version of {target}{}", .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
+    Unknown {
+        /// What was asked for.
+        asked: String,
+        /// The history, as a user knows it.
+        target: String,
+        /// The nearest that there is.
+        near: Option<String>,
+    },
+    /// The older end is the newer one.
+    #[error("the range is reversed: {to} comes before {from}; exchange --from and --to")]
+    Reversed {
+        /// What was given as the older end.
+        from: String,
+        /// What was given as the newer end.
+        to: String,
+    },
+    /// Neither end comes before the other.
+    #[error("{from} and {to} are on different branches: neither comes before the other")]
+    Unrelated {
+        /// What was given as the older end.
+        from: String,
+        /// What was given as the newer end.
+        to: String,
+    },
+    /// Nothing lies in the range.
+    #[error("no version lies in this range: {what}")]
+    Empty {
+        /// The range, and what could be asked instead.
+        what: String,
+    },
+    /// The repository isn't complete: a shallow clone.
+    #[error(
+        "{what} is a shallow clone: its history is cut off; complete it with `git fetch --unshallow`"
+    )]
+    Shallow {
+        /// The repository.
+        what: String,
+    },
+    /// Whatever else went wrong, with the place and the way out.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// The history of a target.
+///
+/// Versions come in order, oldest first. Calls may take long: they read disks, and the network where the
+/// target's source lies there.
+pub trait History: Send + Sync {
+    /// The version that this text names: an identity, a name, a tag, a date.
+    ///
+    /// # Errors
+    /// There is none, or the text could be several.
+    fn resolve(&self, asked: &str) -> Result<Version, HistoryError>;
+
+    /// The versions of a range, thinned to a step; both ends are always among them.
+    ///
+    /// # Errors
+    /// An end that doesn't exist, a reversed or an empty range.
+    fn versions(&self, range: &Range, every: &Every) -> Result<Vec<Version>, HistoryError>;
+
+    /// For each of these versions, whether it has reached this point: a version, a commit that it contains, or a date
+    /// on or after which it was made.
+    ///
+    /// # Errors
+    /// There is no such point.
+    fn reached(&self, point: &str, versions: &[Version]) -> Result<Vec<bool>, HistoryError>;
+
+    /// What lies between two versions: after `from`, up to and including `to`, oldest first. Nothing is known of
+    /// what is between packages unless they bring a change log.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    fn between(&self, from: &Version, to: &Version) -> Result<Vec<Change>, HistoryError>;
+
+    /// The difference between two versions as a unified diff, of at most so many bytes; nothing where the history
+    /// can't say.
+    ///
+    /// # Errors
+    /// The history can't be read.
+    fn diff(
+        &self,
+        from: &Version,
+        to: &Version,
+        most: usize,
+    ) -> Result<Option<String>, HistoryError>;
+
+    /// Makes the tree hold exactly this version's files. Files that are the same already keep their times, so that
+    /// `make` sees what has changed; those that a build left (not of the history's) stay.
+    ///
+    /// # Errors
+    /// The version can't be had, or the tree not written.
+    fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError>;
+}

@@ -190,6 +190,7 @@ fn new_study(
         benchmark.metrics.iter().map(shape).collect()
     };
     NewStudy {
+        target: None,
         name: name.clone(),
         verb: VERB.to_owned(),
         documents,

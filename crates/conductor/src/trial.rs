@@ -225,6 +225,7 @@ impl Conductor {
         let clock = Instant::now();
         self.trials += 1;
         let mut record = TrialRecord {
+            boot: 0,
             began,
             took: Duration::ZERO,
             outcome: Ok(Vec::new()),

@@ -464,6 +464,8 @@ impl MachineLoad {
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
+    /// The number of the boot in its study on which it ran; 0 where nothing was booted.
+    pub boot: u32,
     /// When it began.
     pub began: jiff::Timestamp,
     /// How long it took.

@@ -13,10 +13,12 @@ pub mod netns;
 mod phase;
 mod start_line;
 mod trial;
+mod workbench;
 
 pub use hosts::{ConnectError, Reach};
 pub use lease::{Lease, LeaseError};
 pub use trial::{Conductor, Measured};
+pub use workbench::{Command, Done, Workbench};
 
 use backsight_model::Event;
 use std::sync::{Arc, Mutex, PoisonError};

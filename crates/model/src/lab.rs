@@ -228,9 +228,13 @@ impl Lab {
         Ok(lab)
     }
 
+    /// What this machine is called where no file names it.
+    pub fn this_machine_name() -> HostName {
+        HostName::new("here").unwrap_or_else(|_| unreachable!("a valid name"))
+    }
+
     /// The lab without a file: this machine, which plays every role.
     pub fn this_machine() -> Self {
-        let name = || HostName::new("here").unwrap_or_else(|_| unreachable!("a valid name"));
         let host = Host {
             kind: HostKind::Local,
             forward: false,
@@ -240,7 +244,7 @@ impl Lab {
         };
         Self {
             name: default_name(),
-            host: IndexMap::from([(At::nowhere(name()), host)]),
+            host: IndexMap::from([(At::nowhere(Self::this_machine_name()), host)]),
             link: Vec::new(),
             testbed: IndexMap::new(),
         }

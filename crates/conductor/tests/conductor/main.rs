@@ -1,0 +1,27 @@
+//! Real agents on this machine, and kernels that are processes of it.
+
+#![allow(clippy::unwrap_used)]
+
+mod workbench;
+
+use backsight_conductor::Reach;
+use std::time::Duration;
+
+/// Nothing here takes that long, unless something is broken.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Reaches hosts with the agent that is built beside the tests.
+fn reach() -> Reach {
+    let test = std::env::current_exe().unwrap();
+    let program = test
+        .parent()
+        .unwrap()
+        .with_file_name("examples")
+        .join("agent");
+    assert!(
+        program.exists(),
+        "{} is built by `cargo test`",
+        program.display()
+    );
+    Reach { program }
+}

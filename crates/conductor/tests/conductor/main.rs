@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod guests;
 mod workbench;
 
 use backsight_conductor::Reach;
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 /// Nothing here takes that long, unless something is broken.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,4 +25,11 @@ fn reach() -> Reach {
         program.display()
     );
     Reach { program }
+}
+
+/// A kernel that boots here.
+fn uml() -> PathBuf {
+    std::env::var_os("BACKSIGHT_TEST_UML")
+        .map(PathBuf::from)
+        .unwrap()
 }

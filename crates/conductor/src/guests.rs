@@ -37,6 +37,8 @@ const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(1);
 /// A guest lives as long as its boot; a step has to have some limit.
 const LIFE_LIMIT: Duration = Duration::from_secs(365 * 86400);
+/// The pause between two looks at a guest's links.
+const LINK_PAUSE: Duration = Duration::from_millis(10);
 /// How much a kernel may print before it is ended, in bytes.
 const CONSOLE_LIMIT: u64 = 32 << 20;
 /// How much of the end of it is kept with a boot, in bytes.
@@ -285,6 +287,9 @@ async fn meet(
     let fault = match set_up(&mut stream, &setup).await {
         Ok(()) => match Client::connect(stream, kernel.limit).await {
             Ok(client) => {
+                while !netns::passes(lab, host) {
+                    tokio::time::sleep(LINK_PAUSE).await;
+                }
                 tokio::spawn(cut_off(guest.duplicate()?, ended));
                 return Ok(client);
             }

@@ -84,6 +84,32 @@ pub(crate) fn tap(link: usize) -> String {
     format!("tap.{link}")
 }
 
+/// Whether frames pass between a guest's process and its links. The kernel takes up to a second to see that somebody
+/// has opened the tap, and that there is somebody at the other end of the link.
+pub(crate) fn passes(lab: &Lab, host: &HostName) -> bool {
+    let space = name(&lab.name, host);
+    let links = lab.link.iter().enumerate();
+    let mut own = links.filter(|(_, link)| link.ends.contains_key(host));
+    own.all(|(number, _)| {
+        let ports = ip(&[
+            "-n",
+            &space,
+            "-details",
+            "link",
+            "show",
+            "master",
+            &bridge(number),
+        ]);
+        ports.is_ok_and(|ports| {
+            let ports = String::from_utf8_lossy(&ports.stdout);
+            // The tap and the link's end, each open to frames, which the bridge and the port itself have to see.
+            [" state UP ", "bridge_slave state forwarding"]
+                .iter()
+                .all(|open| ports.matches(open).count() == 2)
+        })
+    })
+}
+
 /// The bridge between that and the link.
 fn bridge(link: usize) -> String {
     format!("br.{link}")

@@ -167,7 +167,6 @@ async fn two_guests_with_a_link_reach_each_other() {
     let mut conductor = conductor(&lab, PING).await;
     conductor.boot(&kernel).await.unwrap();
     let record = measure(&mut conductor, PING).await;
-    eprintln!("{}", String::from_utf8_lossy(&record.steps.iter().find(|s| s.command.contains("ping")).unwrap().stdout.bytes));
     let samples = record.outcome.unwrap();
     assert_eq!(samples[0].values[0], 3.0, "{samples:?}");
     let one = host("one");

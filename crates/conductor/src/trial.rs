@@ -345,10 +345,7 @@ impl Conductor {
     }
 
     /// Opens the trial on every host.
-    async fn begin(
-        &self,
-        roles: &[RoleTrial],
-    ) -> Result<HashMap<HostName, PathBuf>, Failure> {
+    async fn begin(&self, roles: &[RoleTrial]) -> Result<HashMap<HostName, PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
             let trial = BeginTrial {

@@ -172,7 +172,7 @@ pub(crate) async fn boot(
         Ok(Ok(client)) => match Connected::guest(host.clone(), client, guest).await {
             Ok(connected) => return Ok(connected),
             Err((cause, broken)) => {
-                guest = broken;
+                guest = *broken;
                 BootFault::Agent(cause)
             }
         },

@@ -104,7 +104,7 @@ pub(crate) enum Holder {
     /// The agent's process.
     Process(Process),
     /// The kernel that it is the first process of.
-    Guest(Guest),
+    Guest(Box<Guest>),
 }
 
 impl Connected {
@@ -144,16 +144,16 @@ impl Connected {
         name: HostName,
         client: Client,
         guest: Guest,
-    ) -> Result<Self, (backsight_agent::Error, Guest)> {
+    ) -> Result<Self, (backsight_agent::Error, Box<Guest>)> {
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
                 name,
                 client,
                 facts,
                 clock,
-                holder: Holder::Guest(guest),
+                holder: Holder::Guest(Box::new(guest)),
             }),
-            Err(cause) => Err((cause, guest)),
+            Err(cause) => Err((cause, Box::new(guest))),
         }
     }
 

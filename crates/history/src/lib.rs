@@ -1,10 +1,32 @@
 //! Histories of targets: which versions there are, what lies between them, and how any of them is put into
 //! a tree, built, cached and brought to run.
 //!
-//! A [`History`] is one small trait over git, CVS, packages and commands of one's own.
+//! A [`History`] is one small trait over git, CVS, packages and commands of one's own; [`open`] chooses.
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod git;
 mod history;
+mod line;
+mod list;
+mod open;
+mod program;
+mod tree;
+mod when;
 
 pub use history::{History, HistoryError};
+pub use open::open;
+
+/// The known name that is most like what was asked for, if any is like it at all.
+fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    known
+        .into_iter()
+        .map(|name| {
+            let begins_alike = strsim::jaro_winkler(asked, name);
+            let mistyped = strsim::normalized_damerau_levenshtein(asked, name);
+            (begins_alike.max(mistyped), name)
+        })
+        .filter(|(likeness, _)| *likeness > 0.65)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
+        .map(|(_, name)| name.to_owned())
+}

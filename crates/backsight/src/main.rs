@@ -20,6 +20,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod step;
 mod studies;
 
 use clap::Parser as _;

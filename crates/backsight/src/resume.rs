@@ -59,7 +59,13 @@ impl Resume {
                 plan,
                 lab: of_kind("lab").pop(),
                 choices,
+                along_history: study.verb == crate::step::VERB,
             };
+            if study.verb == crate::step::VERB {
+                let watching = &self.watching;
+                return crate::step::resume(&store, study, &documents, question, catalog, watching)
+                    .await;
+            }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;

@@ -3,7 +3,7 @@
 //! Looks at this machine, where every host of a lab lives so far. Refuses: to install anything.
 
 use backsight_conductor::netns;
-use backsight_model::{BenchmarkName, HostKind};
+use backsight_model::BenchmarkName;
 use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -48,13 +48,12 @@ impl Doctor {
         }
         for seat in arrangement.seats.values() {
             let host = &*seat.host;
-            let kind = arrangement.lab.host.get(host).map(|h| h.kind);
-            let line = match kind {
-                Some(HostKind::Netns) if !netns::is_up(&arrangement.lab.name, host) => {
-                    faults += 1;
-                    format!("down     host {host}: run `backsight lab up`\n")
-                }
-                _ => format!("ok       host {host}\n"),
+            let lab = &arrangement.lab;
+            let line = if netns::is_namespace(lab, host) && !netns::is_up(&lab.name, host) {
+                faults += 1;
+                format!("down     host {host}: run `backsight lab up`\n")
+            } else {
+                format!("ok       host {host}\n")
             };
             if !words.contains(&line) {
                 words.push_str(&line);

@@ -1,19 +1,33 @@
-//! The agent as the tests start it: `agent agent [--netns FILE]`, as the command would be.
+//! The agent as the tests start it, with the arguments of `backsight agent`.
 
-use std::{path::Path, process::ExitCode};
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let served = match words.as_slice() {
-        ["agent"] => backsight_agent::serve_stdio(None),
-        ["agent", "--netns", file] => backsight_agent::serve_stdio(Some(Path::new(file))),
-        _ => return ExitCode::from(2),
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).collect();
+    let fault = match words.as_slice() {
+        ["agent"] => backsight_agent::serve_stdio(None)
+            .err()
+            .map(|e| e.to_string()),
+        ["agent", "--netns", file] => backsight_agent::serve_stdio(Some(Path::new(file)))
+            .err()
+            .map(|e| e.to_string()),
+        ["agent", "--init", device, end @ ..] => {
+            backsight_agent::serve_guest(Path::new(device), end.contains(&"--restart"))
+                .err()
+                .map(|e| e.to_string())
+        }
+        ["agent", "--channel", socket, program, ..] => {
+            let (socket, program) = (Path::new(socket), Path::new(program));
+            let fault = backsight_agent::exec_with_channel(socket, program, &arguments[4..]);
+            Some(fault.to_string())
+        }
+        _ => Some("no such arguments".into()),
     };
-    match served {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
+    match fault {
+        None => ExitCode::SUCCESS,
+        Some(fault) => {
+            eprintln!("{fault}");
             ExitCode::FAILURE
         }
     }

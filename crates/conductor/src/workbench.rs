@@ -136,16 +136,28 @@ impl Workbench {
 }
 
 async fn perform(agent: &Connected, command: Command) -> Result<Done, backsight_agent::Error> {
-    let opening = BeginTrial {
-        trial: "workbench".into(),
-        ..BeginTrial::default()
-    };
-    // Ends what a dropped future left.
-    agent.client.begin_trial(opening).await?;
     let mut step = Step::text(1, command.text, command.limit);
     step.cwd = Some(command.folder.to_string_lossy().into_owned());
     step.env = command.env;
     step.output_limit = Workbench::OUTPUT_LIMIT;
+    alone(agent, "workbench", step).await
+}
+
+/// Runs one step in a trial of its own.
+///
+/// # Errors
+/// The agent is lost.
+pub(crate) async fn alone(
+    agent: &Connected,
+    trial: &str,
+    step: Step,
+) -> Result<Done, backsight_agent::Error> {
+    let opening = BeginTrial {
+        trial: trial.into(),
+        ..BeginTrial::default()
+    };
+    // Ends what a dropped future left.
+    agent.client.begin_trial(opening).await?;
     let ran = match agent.client.run(step).await {
         Ok(run) => run.outcome().await,
         Err(refused) => Err(refused),

@@ -1,7 +1,7 @@
 //! Where a series changed along the versions.
 //!
 //! A long series is searched for lasting changes of level. Few versions can't show one (ranks of ten points say little),
-//! so where they were measured repeatedly each is compared with the one before it. Refuses: to compare versions whose
+//! so where they were measured repeatedly each is also compared with the one before it. Refuses: to compare versions whose
 //! measurement wasn't repeated.
 
 use backsight_model::Better;
@@ -14,7 +14,7 @@ use backsight_stats::{
 use super::VersionPoint;
 use crate::discovery::{Direction, tests_of};
 
-/// Fewer versions with values than this are compared one with the next, where they were measured repeatedly.
+/// Fewer versions with values than this are also compared one with the next, where they were measured repeatedly.
 const FEW: usize = 20;
 
 /// How changes were looked for.
@@ -22,7 +22,7 @@ const FEW: usize = 20;
 pub enum How {
     /// All versions together were searched for lasting changes.
     Searched,
-    /// Each version was compared with the one before it.
+    /// Each version was compared with the one before it, too.
     Neighbours,
     /// Nothing could be said: too few versions, none measured repeatedly.
     TooLittle,
@@ -86,16 +86,19 @@ impl Found {
             .iter()
             .filter_map(|point| Some((point.version, point.value?)))
             .unzip();
-        if values.len() < FEW {
-            let compared = neighbours(points);
-            if !compared.is_empty() {
-                return Self::by_neighbours(compared, &versions, better);
-            }
-        }
-        match detect(&values, &Search::default()) {
+        let searched = match detect(&values, &Search::default()) {
             Ok(findings) => Self::by_search(findings, &versions, better),
             // There is no value at all.
             Err(_) => Self::nothing(),
+        };
+        if values.len() >= FEW {
+            return searched;
+        }
+        let compared = neighbours(points);
+        if compared.is_empty() {
+            searched
+        } else {
+            searched.and_neighbours(compared, &versions, better)
         }
     }
 
@@ -136,25 +139,26 @@ impl Found {
         }
     }
 
-    /// Of so few comparisons each is a test of its own among those of all series; what isn't believed is no change.
-    fn by_neighbours(compared: Vec<Change>, versions: &[usize], better: Better) -> Self {
+    /// With the comparisons that a search can't have seen; each p-value is one of all that were made of the series.
+    fn and_neighbours(mut self, compared: Vec<Change>, versions: &[usize], better: Better) -> Self {
         let count = compared.len() as f64;
-        let mut changes = Vec::new();
-        let mut doubted: Option<(usize, f64)> = None;
         for mut change in compared {
             change.p = (change.p * count).min(1.0);
+            let searched = self.changes.iter().map(|point| &point.change);
+            let mut searched =
+                searched.filter(|known| known.kind == Kind::Level || known.at == change.at);
+            if searched.any(|known| (known.earliest..=known.latest).contains(&change.at)) {
+                continue;
+            }
             if change.p <= 1.0 - Confidence::USUAL.share() {
-                changes.push(ChangePoint::of(change, versions, better));
-            } else if doubted.is_none_or(|(_, least)| change.p < least) {
-                doubted = Some((versions[change.at], change.p));
+                self.changes.push(ChangePoint::of(change, versions, better));
+            } else if self.doubted.is_none_or(|(_, least)| change.p < least) {
+                self.doubted = Some((versions[change.at], change.p));
             }
         }
-        Self {
-            how: How::Neighbours,
-            changes,
-            doubted,
-            ..Self::nothing()
-        }
+        self.changes.sort_by_key(|point| point.change.at);
+        self.how = How::Neighbours;
+        self
     }
 
     /// Its p-values among those of all series.

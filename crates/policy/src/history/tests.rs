@@ -128,9 +128,9 @@ fn measured(number: i64, versions: &[usize], boots: &[u32], step: usize) -> Stud
         let built = build(&mut study, position, Layout::default(), None);
         for ordinal in boots {
             let started = boot(&mut study, built, *ordinal);
-            for trial in 0..3 {
+            for repeat in 0..3 {
                 let level = if *at >= step { 90.0 } else { 100.0 };
-                let seed = at * 1000 + *ordinal as usize * 10 + trial;
+                let seed = at * 1000 + *ordinal as usize * 10 + repeat;
                 trial(&mut study, started, Some(level + noise(seed)));
             }
         }
@@ -270,11 +270,11 @@ fn spreads_of_trials_boots_and_layouts_stand_beside_each_other() {
         let built = build(&mut study, 0, layout, None);
         for ordinal in 1..=3 {
             let started = boot(&mut study, built, ordinal);
-            for trial in 0..3 {
+            for repeat in 0..3 {
                 let value = 100.0
                     + 10.0 * f64::from(seed)
                     + 2.0 * f64::from(ordinal)
-                    + 0.1 * f64::from(trial);
+                    + 0.1 * f64::from(repeat);
                 trial(&mut study, started, Some(value));
             }
         }

@@ -8,9 +8,11 @@ use backsight_model::{
 };
 use backsight_policy::{RunPolicy, RunVerdict};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
-use backsight_study::{Choices, Pursuit, Question, Study, Testbed, pursue};
+use backsight_study::{Choices, Pursuit, Question, Study, Testbed, evidence_as_found, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use std::{io::IsTerminal as _, num::NonZeroU32, path::PathBuf, process::ExitCode};
+use std::{
+    collections::HashMap, io::IsTerminal as _, num::NonZeroU32, path::PathBuf, process::ExitCode,
+};
 use tokio::sync::watch;
 
 use crate::{
@@ -314,6 +316,7 @@ impl Session {
             rounds,
             seed,
         };
+        let evidence = evidence_as_found(store, id).await.into_diagnostic()?;
         let study = Study {
             id,
             name: name.clone(),
@@ -321,6 +324,9 @@ impl Session {
             rounds,
             seed,
             on_failure,
+            versions: Vec::new(),
+            trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+            boots: HashMap::new(),
         };
         let mut testbed = Testbed {
             conductor: self.conductor,
@@ -328,7 +334,7 @@ impl Session {
             cells,
             stop: self.stop,
         };
-        let pursued = pursue(&policy, &study, store, &mut testbed, &self.events).await;
+        let pursued = pursue(&policy, study, evidence, store, &mut testbed, &self.events).await;
         testbed.conductor.finish().await;
         let pursuit = match pursued {
             Ok(pursuit) => pursuit,

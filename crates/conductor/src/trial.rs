@@ -13,6 +13,7 @@ use futures_util::future::join_all;
 use indexmap::IndexMap;
 use std::{
     collections::{BTreeMap, HashMap},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 use tokio::sync::watch;
@@ -80,6 +81,11 @@ impl Conductor {
     /// The machine behind a role, for placeholders.
     pub fn machine(&self, role: &RoleName) -> Option<Machine> {
         self.machines.get(role).copied()
+    }
+
+    /// Says which build is measured from now on: its version's name, and the folder that it is in.
+    pub fn measure_build(&mut self, version: String, folder: PathBuf) {
+        self.arrangement.build = Some((version, folder));
     }
 
     /// What each host is.
@@ -339,10 +345,7 @@ impl Conductor {
     }
 
     /// Opens the trial on every host.
-    async fn begin(
-        &self,
-        roles: &[RoleTrial],
-    ) -> Result<HashMap<HostName, std::path::PathBuf>, Failure> {
+    async fn begin(&self, roles: &[RoleTrial]) -> Result<HashMap<HostName, PathBuf>, Failure> {
         let trial = format!("{}", self.trials);
         let begun = join_all(self.hosts.values().map(|host| {
             let trial = BeginTrial {

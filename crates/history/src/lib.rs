@@ -5,6 +5,10 @@
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod cache;
 mod history;
+mod recipe;
+mod tree;
 
 pub use history::{History, HistoryError};
+pub use recipe::{Place, Workshop, WorkshopError};

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Names that placeholders may use in every command, beside parameters and roles.
-pub const BUILT_IN: &[&str] = &["cpus", "memory"];
+pub const BUILT_IN: &[&str] = &["cpus", "memory", "build", "version"];
 
 /// What `{role.…}` can ask of a role.
 pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];

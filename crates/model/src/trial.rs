@@ -198,6 +198,13 @@ impl Filler<'_> {
         if let Some(value) = self.machine.and_then(|machine| machine.lookup(name)) {
             return Some(value);
         }
+        if let Some((version, folder)) = &self.arrangement.build {
+            match name {
+                "version" => return Some(Value::Text(version.clone())),
+                "build" => return Some(Value::Text(folder.to_string_lossy().into_owned())),
+                _ => {}
+            }
+        }
         let (role, fact) = name.rsplit_once('.')?;
         let seat = self.arrangement.seats.get(role)?;
         let data = || self.arrangement.data_address(role, self.cell);

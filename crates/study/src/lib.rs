@@ -12,7 +12,9 @@ mod question;
 mod simulated;
 mod testbed;
 
-pub use pursuit::{Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, pursue};
+pub use pursuit::{
+    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
+};
 pub use question::{Choices, Question, QuestionError};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

@@ -18,6 +18,7 @@ mod describing;
 mod detecting;
 mod disk;
 mod exchanging;
+mod history;
 mod hostile;
 mod interrupted;
 mod killed;

@@ -10,6 +10,7 @@ mod detect;
 mod doctor;
 mod export;
 mod files;
+mod history;
 mod import;
 mod init;
 mod lab;

@@ -143,7 +143,7 @@ impl Run {
                 Some(name) => name,
                 None => free_name(&store, VERB).await?,
             };
-            let session = Session::open(&arrangement, &name, &self.watching).await?;
+            let session = Session::open(&arrangement, &name, &self.watching, false).await?;
             let cells = session.cells()?;
             let id = loop {
                 let new = new_study(&question, &catalog, &arrangement, &name, &cells, seed);
@@ -233,11 +233,12 @@ pub struct Session {
 }
 
 impl Session {
-    /// Leases the hosts and starts their agents.
+    /// Leases the hosts and starts their agents; those of guests come with each boot along a history.
     pub async fn open(
         arrangement: &Arrangement,
         name: &StudyName,
         watching: &Watching,
+        along_history: bool,
     ) -> miette::Result<Self> {
         let hosts: Vec<HostName> = arrangement
             .seats
@@ -264,9 +265,12 @@ impl Session {
         let reach = Reach::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
-        let conductor = Conductor::start(reach, arrangement.clone(), events.clone())
-            .await
-            .into_diagnostic()?;
+        let arrangement = arrangement.clone();
+        let conductor = match along_history {
+            true => Conductor::start_without_guests(reach, arrangement, events.clone()).await,
+            false => Conductor::start(reach, arrangement, events.clone()).await,
+        };
+        let conductor = conductor.into_diagnostic()?;
         let quiet = watching.quiet || watching.json;
         Ok(Self {
             conductor,

@@ -494,7 +494,7 @@ impl Asking {
             Some(name) => name,
             None => free_name(store, VERB).await?,
         };
-        let session = Session::open(&self.arrangement, &name, watching).await?;
+        let session = Session::open(&self.arrangement, &name, watching, true).await?;
         let cells = session.cells()?;
         let questions = self.questions(&site, &cells);
         let evidence = self.evidence(store, &site, &questions, None).await?;
@@ -670,7 +670,7 @@ pub async fn resume(
         }
     }
     let killed = study.was_killed();
-    let session = Session::open(&asking.arrangement, &study.name, watching).await?;
+    let session = Session::open(&asking.arrangement, &study.name, watching, true).await?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let questions: Vec<String> = known.cells.iter().map(|cell| cell.key.clone()).collect();
     let evidence = asking

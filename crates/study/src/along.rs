@@ -3,9 +3,11 @@
 //! Refuses: to measure on a build that hasn't proved that it is the one.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{Command, Conductor, Events, Measured as Conducted};
-use backsight_history::Workshop;
-use backsight_model::{BootKind, BootRecord, Cell, Event, Layout};
+use backsight_conductor::{
+    BootError, BootFault, Command, Conductor, Events, Kernel, Measured as Conducted,
+};
+use backsight_history::{Place, Workshop};
+use backsight_model::{BootKind, BootRecord, Cell, Event, HostKind, HostName, Layout};
 use backsight_policy::Request;
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -139,16 +141,70 @@ impl<'a> AlongHistory<'a> {
     ) -> Result<(), Activation> {
         let place = self.workshop.place(version, layout);
         let name = self.name(version);
+        let folder = place.folder.clone();
+        self.conductor.measure_build(name, folder);
         match self.workshop.target().activate.boot {
-            BootKind::None => {}
-            BootKind::Install => self.install(version, layout, record).await?,
-            kind => {
-                return Err(Activation::Hindered(format!(
-                    "`{kind}` can't be done on this testbed"
-                )));
-            }
+            BootKind::None => Ok(()),
+            BootKind::Install => self.install(version, layout, record).await,
+            BootKind::Uml => self.boot_guests(HostKind::Uml, &place, record).await,
+            BootKind::Qemu => self.boot_guests(HostKind::Qemu, &place, record).await,
+            kind @ (BootKind::SshReboot | BootKind::Kexec) => Err(Activation::Hindered(format!(
+                "`{kind}` needs a host that is reached otherwise than this lab's"
+            ))),
         }
-        self.conductor.measure_build(name, place.folder);
+    }
+
+    /// Boots a build's kernel on the testbed's guests, each of which must prove that it is that build.
+    async fn boot_guests(
+        &mut self,
+        kind: HostKind,
+        place: &Place,
+        record: &mut BootRecord,
+    ) -> Result<(), Activation> {
+        let activate = (*self.workshop.target().activate).clone();
+        let limit = activate.timeout.map_or(ACTIVATION_LIMIT, |time| time.0);
+        let kernel = Kernel {
+            kind,
+            image: place.folder.join(activate.kernel.unwrap_or_default()),
+            args: activate.args,
+            icount: activate.icount,
+            limit,
+        };
+        let guests = self.conductor.guests();
+        if guests.is_empty() {
+            return Err(Activation::Hindered(format!(
+                "the target boots a kernel on hosts of kind \"{kind}\", and this testbed has none"
+            )));
+        }
+        let booted = self.conductor.boot(&kernel).await.map_err(|error| {
+            record.log = consoles(&error.consoles);
+            Activation::of(&error)
+        })?;
+        record.log = consoles(&booted.consoles);
+        for (host, facts) in booted.facts {
+            let facts = facts
+                .into_iter()
+                .map(|(fact, value)| (format!("{host}: {fact}"), value));
+            record.facts.extend(facts);
+        }
+        let proof = match &activate.proof {
+            Some(template) => {
+                let filled = self
+                    .workshop
+                    .command(template, record.version, record.layout);
+                filled.map_err(|error| Activation::Hindered(error.to_string()))?
+            }
+            None => "uname -v".to_owned(),
+        };
+        for host in guests {
+            let asked = self.conductor.ask(&host, &proof, limit).await;
+            let done = asked.map_err(|error| Activation::Failed(error.to_string()))?;
+            let said = String::from_utf8_lossy(&done.stdout.bytes)
+                .trim()
+                .to_owned();
+            prove(&said, &place.stamp)?;
+            record.facts.insert(format!("{host}: proof"), said);
+        }
         Ok(())
     }
 
@@ -203,6 +259,34 @@ enum Activation {
     Hindered(String),
 }
 
+impl Activation {
+    fn of(error: &BootError) -> Self {
+        let why = error.to_string();
+        match &*error.fault {
+            BootFault::Kind { .. }
+            | BootFault::Keeper(_)
+            | BootFault::Kept(_)
+            | BootFault::Parts(_) => Self::Hindered(why),
+            _ => Self::Failed(why),
+        }
+    }
+}
+
+/// What all consoles said, one after the other.
+fn consoles(consoles: &IndexMap<HostName, Vec<u8>>) -> Vec<u8> {
+    let mut log = Vec::new();
+    for (host, console) in consoles {
+        if consoles.len() > 1 {
+            log.extend(format!("== {host}\n").as_bytes());
+        }
+        log.extend(console);
+        if !console.is_empty() && !console.ends_with(b"\n") {
+            log.push(b'\n');
+        }
+    }
+    log
+}
+
 /// The running system must show the stamp that was built into it.
 fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
     if said.contains(stamp) {
@@ -229,7 +313,17 @@ impl Measurer for AlongHistory<'_> {
         let cell = &self.cells[request.cell];
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());
         match trial.await {
-            Ok(Conducted::Trial(record)) => Ok(Measured::Trial(record)),
+            Ok(Conducted::Trial(record)) => {
+                // A guest that died takes its boot with it: what is left to do there needs another one.
+                if record
+                    .outcome
+                    .as_ref()
+                    .is_err_and(|failure| failure.host_lost)
+                {
+                    self.booted = None;
+                }
+                Ok(Measured::Trial(record))
+            }
             Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
             Err(error) => Err(Unmeasurable(error.to_string())),
         }

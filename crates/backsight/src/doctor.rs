@@ -22,7 +22,8 @@ pub struct Doctor {
 impl Doctor {
     /// Says it; fails if something is missing.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (question, catalog) = self.asked.question(shared)?;
+        let (mut question, catalog) = self.asked.question(shared)?;
+        question.along_history = true;
         let arrangement = question.arrange(&catalog)?;
         let mut packages: Vec<String> = Vec::new();
         let mut words = String::new();

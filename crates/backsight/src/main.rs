@@ -10,6 +10,7 @@ mod detect;
 mod doctor;
 mod export;
 mod files;
+mod history;
 mod import;
 mod init;
 mod lab;
@@ -20,6 +21,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod step;
 mod studies;
 
 use clap::Parser as _;

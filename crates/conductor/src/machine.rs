@@ -3,7 +3,7 @@
 //! Refuses: to start anything.
 
 use backsight_agent::{GuestInterface, GuestSetup};
-use backsight_model::{Host, HostKind, HostName, Lab, Link};
+use backsight_model::{Host, HostKind, HostName, Lab, Link, Machine};
 use std::path::{Path, PathBuf};
 
 use crate::{Kernel, Reach, initramfs, netns};
@@ -234,6 +234,14 @@ fn emulated(
         .chain(flags.map(str::to_owned))
         .chain(words)
         .collect()
+}
+
+/// What a guest of these settings will be, for placeholders that are filled before it is booted.
+pub(crate) fn promised(settings: &Host) -> Machine {
+    Machine {
+        cpus: settings.cpus.as_deref().copied().unwrap_or(1),
+        memory: memory(settings),
+    }
 }
 
 fn memory(settings: &Host) -> u64 {

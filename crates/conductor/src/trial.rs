@@ -21,6 +21,7 @@ use tokio::sync::watch;
 use crate::{
     BootError, BootRecord, ConnectError, Done, Events, Kernel, Reach, guests,
     hosts::Connected,
+    machine::promised,
     phase::{Stage, undo},
     workbench::alone,
 };
@@ -92,9 +93,15 @@ impl Conductor {
 
     fn look_at_machines(&mut self) {
         for (role, seat) in &self.arrangement.seats {
-            if let Some(host) = self.hosts.get(&*seat.host) {
-                self.machines.insert(role.clone(), host.machine());
-            }
+            let machine = match self.hosts.get(&*seat.host) {
+                Some(host) => host.machine(),
+                // What a guest will be, as far as its lab says.
+                None => match self.arrangement.lab.host.get(&seat.host) {
+                    Some(settings) => promised(settings),
+                    None => continue,
+                },
+            };
+            self.machines.insert(role.clone(), machine);
         }
     }
 
@@ -136,7 +143,18 @@ impl Conductor {
     pub async fn boot(&mut self, kernel: &Kernel) -> Result<BootRecord, BootError> {
         self.shut_down().await;
         let clock = Instant::now();
-        let shown: Vec<_> = self.arrangement.folder.iter().cloned().collect();
+        let build = self
+            .arrangement
+            .build
+            .iter()
+            .map(|(_, folder)| folder.clone());
+        let shown: Vec<_> = self
+            .arrangement
+            .folder
+            .iter()
+            .cloned()
+            .chain(build)
+            .collect();
         let guests = self.guests();
         let boots = guests.iter().map(|host| {
             let (reach, lab) = (&self.reach, &self.arrangement.lab);

@@ -7,7 +7,7 @@
 //! Refuses: to run two commands at once, and to run one without a time limit.
 
 use backsight_agent::{BeginTrial, Step};
-use backsight_model::{Ending, HostName, Lab, Output, Usage};
+use backsight_model::{Ending, HostName, Lab, Machine, Output, Usage};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use tokio::sync::Mutex;
 
@@ -111,6 +111,20 @@ impl Workbench {
                 })
             }
         }
+    }
+
+    /// What this machine is, and what placeholders may ask of it.
+    ///
+    /// # Errors
+    /// The agent can't be had.
+    pub async fn machine(&self) -> Result<(Machine, BTreeMap<String, String>), ConnectError> {
+        let mut place = self.agent.lock().await;
+        let agent = match place.take() {
+            Some(agent) => agent,
+            None => self.connect().await?,
+        };
+        let agent = place.insert(agent);
+        Ok((agent.machine(), agent.facts.clone()))
     }
 
     /// Ends the agent in order.

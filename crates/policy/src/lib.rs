@@ -7,6 +7,8 @@
 //! Refuses: to know how anything is measured.
 
 mod compare;
+mod discovery;
+mod history;
 mod run;
 mod step;
 
@@ -14,6 +16,11 @@ pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
     Warning, Within, compare, compare_by, compare_listed, split,
+};
+pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
+pub use history::{
+    BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
+    NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};

@@ -18,7 +18,9 @@ mod report;
 mod shown;
 mod statistics;
 mod trials;
+mod words;
 
 pub use page::{PAGE_LIMIT, PageError, report};
 pub use printed::Printed;
 pub use report::{Report, Step, Study, Trial, report_of};
+pub use words::SeriesWords;

@@ -5,6 +5,8 @@
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod cvs;
+mod diff;
 mod git;
 mod history;
 mod line;

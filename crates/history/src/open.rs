@@ -2,6 +2,7 @@
 //!
 //! Refuses: nothing of its own.
 
+use crate::cvs::Cvs;
 use crate::git::Git;
 use crate::list::List;
 use crate::{History, HistoryError};
@@ -22,7 +23,8 @@ pub fn open(target: &Target, folder: &Path, work: &Path) -> Result<Box<dyn Histo
     match &*target.source {
         Source::Git(source) => Ok(Box::new(Git::open(&name, source, folder, work, now)?)),
         Source::List(source) => Ok(Box::new(List::open(&name, source, folder, work, now)?)),
-        Source::Cvs(_) | Source::Packages(_) => Err(HistoryError::Other(format!(
+        Source::Cvs(source) => Ok(Box::new(Cvs::open(&name, source, folder, work, now)?)),
+        Source::Packages(_) => Err(HistoryError::Other(format!(
             "{name}: histories of this kind can't be read yet"
         ))),
     }

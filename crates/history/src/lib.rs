@@ -12,6 +12,7 @@ mod history;
 mod line;
 mod list;
 mod open;
+mod packages;
 mod program;
 mod tree;
 mod when;

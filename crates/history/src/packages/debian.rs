@@ -109,7 +109,9 @@ fn entry(version: &str, lines: &[&str], signed: &str) -> Change {
 }
 
 fn date_of(date: &str) -> Option<Timestamp> {
+    // Days of the week are written by hand, and wrong now and then.
     rfc2822::DateTimeParser::new()
+        .relaxed_weekday(true)
         .parse_timestamp(date.trim())
         .ok()
 }

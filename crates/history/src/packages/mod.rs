@@ -149,18 +149,22 @@ impl Packages {
     }
 
     /// The source of a version, unpacked; the folder lives as long as the room does.
-    fn unpacked(&self, version: &str) -> Result<(Option<TempDir>, PathBuf), HistoryError> {
+    fn unpacked(&self, version: &str) -> Result<(TempDir, PathBuf), HistoryError> {
         let (given, packed) = self.fetched(version)?;
-        if !packed {
-            return Ok((None, self.inside(given.clone(), &given)?));
-        }
         let room = self.room()?;
-        let whole = room.path().join("whole");
-        fs::create_dir(&whole).map_err(|error| at(&whole, &error))?;
-        self.unpack_given(&given, &whole)?;
-        self.keep_log(version, &whole)?;
+        let whole = if packed {
+            let whole = room.path().join("whole");
+            fs::create_dir(&whole).map_err(|error| at(&whole, &error))?;
+            self.unpack_given(&given, &whole)?;
+            self.keep_log(version, &whole)?;
+            // The top of a binary package is the top of a system.
+            let a_system = self.source.kind == PackageKind::Debian;
+            if a_system { whole } else { only_folder(whole) }
+        } else {
+            given
+        };
         let inner = self.inside(whole, room.path())?;
-        Ok((Some(room), inner))
+        Ok((room, inner))
     }
 
     fn unpack_given(&self, given: &Path, into: &Path) -> Result<(), HistoryError> {
@@ -181,10 +185,10 @@ impl Packages {
         }
     }
 
-    /// The folder that is meant by `inside`, or the only one at the top.
+    /// What is meant by `inside`, or else all of it.
     fn inside(&self, whole: PathBuf, room: &Path) -> Result<PathBuf, HistoryError> {
         let Some(inside) = &self.source.inside else {
-            return Ok(only_folder(whole));
+            return Ok(whole);
         };
         let place = whole.join(inside);
         let found = fs::symlink_metadata(&place).map_err(|error| {

@@ -132,7 +132,7 @@ fn crate_versions(name: &str) -> Vec<String> {
         .filter(|entry| entry["yanked"] != Value::Bool(true))
         .filter_map(|entry| Some(entry["vers"].as_str()?.to_owned()))
         .collect();
-    versions.sort_by(|a, b| semantic(a).cmp(&semantic(b)));
+    versions.sort_by_cached_key(|version| semantic(version));
     versions
 }
 

@@ -1,9 +1,9 @@
 //! `backsight doctor`: what is missing for a plan, and the exact command that installs it.
 //!
-//! Looks at this machine, where every host of a lab lives so far. Refuses: to install anything.
+//! Looks at this machine, where every host of a lab lives so far, guests' roots included. Refuses: to install anything.
 
 use backsight_conductor::netns;
-use backsight_model::BenchmarkName;
+use backsight_model::{BenchmarkName, HostKind};
 use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -29,10 +29,16 @@ impl Doctor {
         let mut words = String::new();
         let mut faults = 0;
         let system = system();
+        let kind_of = |host: &str| arrangement.lab.host.get(host).map(|host| host.kind);
         for (name, benchmark) in &arrangement.benchmarks {
             let mut missing: Vec<&str> = benchmark
                 .roles
                 .iter()
+                // An emulated machine has programs of its own.
+                .filter(|role| {
+                    let seat = arrangement.seats.get(role.as_str());
+                    seat.and_then(|seat| kind_of(seat.host.as_str())) != Some(HostKind::Qemu)
+                })
                 .flat_map(|role| benchmark.programs_of(role))
                 .filter(|program| find_program(program).is_none())
                 .collect();
@@ -60,11 +66,15 @@ impl Doctor {
             }
         }
         let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
-        for (program, package) in [("ip", "iproute2"), ("nft", "nftables")] {
-            let needed = match program {
-                "ip" => needs_ip,
-                _ => question.plan.text.contains("nft "),
-            };
+        let emulates = arrangement
+            .seats
+            .values()
+            .any(|seat| kind_of(seat.host.as_str()) == Some(HostKind::Qemu));
+        for (program, package, needed) in [
+            ("ip", "iproute2", needs_ip),
+            ("nft", "nftables", question.plan.text.contains("nft ")),
+            ("qemu-system-x86_64", "qemu-system-x86", emulates),
+        ] {
             if needed && find_program(program).is_none() {
                 faults += 1;
                 words.push_str(&format!("missing  {program}\n"));

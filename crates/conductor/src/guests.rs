@@ -75,7 +75,7 @@ pub struct BootRecord {
 }
 
 /// A boot that came to nothing; no guest is left running.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("host `{host}`: {fault}{}", quoted(.consoles.get(.host)))]
 pub struct BootError {
     /// The host.
@@ -84,6 +84,17 @@ pub struct BootError {
     pub fault: Box<BootFault>,
     /// What each kernel's console had printed: at most its last 256 KiB.
     pub consoles: IndexMap<HostName, Vec<u8>>,
+}
+
+impl fmt::Debug for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A console is thousands of lines.
+        f.debug_struct("BootError")
+            .field("host", &self.host)
+            .field("fault", &self.fault)
+            .field("words", &quoted(self.consoles.get(&self.host)))
+            .finish_non_exhaustive()
+    }
 }
 
 fn quoted(console: Option<&Vec<u8>>) -> String {
@@ -262,7 +273,7 @@ async fn watch_over(mut run: backsight_agent::Run, ends: watch::Sender<Option<En
 
 fn exit_words(exit: Exit) -> String {
     match exit {
-        Exit::Code(0) => "it powered off".into(),
+        Exit::Code(0) => "it was switched off".into(),
         exit => exit.to_string(),
     }
 }
@@ -334,7 +345,10 @@ impl Guest {
 
     /// What the console has printed so far: at most its last 256 KiB.
     pub(crate) fn console(&self) -> Vec<u8> {
-        tail(&self.console).unwrap_or_default()
+        let mut console = tail(&self.console).unwrap_or_default();
+        // What starts the kernel speaks here, when it can't.
+        console.extend(tail(&self.console.with_extension("stderr")).unwrap_or_default());
+        console
     }
 
     /// Ends it at once; says its console's last words.

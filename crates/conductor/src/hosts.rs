@@ -53,6 +53,12 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
     },
+    /// No role is played by it.
+    #[error("host `{host}` plays no role in this testbed")]
+    NotUsed {
+        /// The host.
+        host: HostName,
+    },
     /// It is a guest, and no kernel runs in it.
     #[error(
         "host `{host}` is a kernel that isn't booted: `backsight step` boots it with each build of a target"
@@ -102,7 +108,7 @@ pub(crate) struct Connected {
 /// What ends when the agent is done with.
 pub(crate) enum Holder {
     /// The agent's process.
-    Process(Process),
+    Process(Box<Process>),
     /// The kernel that it is the first process of.
     Guest(Box<Guest>),
 }
@@ -126,7 +132,7 @@ impl Connected {
                 client,
                 facts,
                 clock,
-                holder: Holder::Process(process),
+                holder: Holder::Process(Box::new(process)),
             }),
             Err(cause) => Err(ConnectError::Agent {
                 host: host.clone(),

@@ -217,13 +217,18 @@ impl Conductor {
         command: &str,
         limit: Duration,
     ) -> Result<Done, ConnectError> {
-        let Some(connected) = self.hosts.get(host) else {
-            return Err(ConnectError::NotBooted { host: host.clone() });
+        let host = host.clone();
+        let Some(connected) = self.hosts.get(&host) else {
+            return Err(if self.is_guest(&host) {
+                ConnectError::NotBooted { host }
+            } else {
+                ConnectError::NotUsed { host }
+            });
         };
         let step = backsight_agent::Step::text(1, command, limit);
         let done = alone(connected, "question", step).await;
         done.map_err(|cause| ConnectError::Agent {
-            host: host.clone(),
+            host,
             cause,
             said: String::new(),
         })

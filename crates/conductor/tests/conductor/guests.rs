@@ -260,3 +260,122 @@ async fn a_guest_that_is_killed_fails_its_trial_and_the_next_boot_works() {
     conductor.finish().await;
     assert_eq!(running(&kernel), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn a_guest_whose_keeper_is_killed_is_gone_with_it() {
+    let lab = lab("");
+    let kernel = marked("keeper");
+    let benchmark = PING.replace("ping -c 3 -i 0.2 -w 20 {server.data}", "sleep 600");
+    let mut conductor = conductor(&lab, &benchmark).await;
+    conductor.boot(&kernel).await.unwrap();
+    let killer = async {
+        let killed = tokio::time::Instant::now() + Duration::from_millis(500);
+        tokio::time::sleep_until(killed).await;
+        let kernels = running(&kernel);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", kernels[0])).unwrap();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let keeper = rustix::process::Pid::from_raw(parent.unwrap().trim().parse().unwrap());
+        rustix::process::kill_process(keeper.unwrap(), rustix::process::Signal::KILL).unwrap();
+    };
+    let (record, ()) = tokio::join!(measure(&mut conductor, &benchmark), killer);
+    assert!(record.outcome.unwrap_err().host_lost);
+    conductor.boot(&kernel).await.unwrap();
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_guest_and_a_namespace_with_a_link_reach_each_other() {
+    let text = format!(
+        "name = \"mixed-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\n\
+         routes = [\"10.85.0.0/24 via 10.84.1.2\"]\nsysctl = {{ \"net.ipv4.tcp_ecn\" = \"1\" }}\n\
+         [host.two]\nkind = \"netns\"\n\
+         [[link]]\nends = {{ one = \"10.84.1.1/24\", two = \"10.84.1.2/24\" }}\nmtu = 1400\n\
+         [testbed.pair]\nclient = \"one\"\nserver = \"two\"\n",
+        std::process::id()
+    );
+    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    netns::up(&lab).unwrap();
+    let mut conductor = conductor(&lab, PING).await;
+    conductor.boot(&marked("mixed")).await.unwrap();
+    let record = measure(&mut conductor, PING).await;
+    assert_eq!(record.outcome.unwrap()[0].values[0], 3.0);
+    let one = host("one");
+    let line = "cat /sys/class/net/to-two/mtu /proc/sys/net/ipv4/tcp_ecn; ip route get 10.85.0.9";
+    let said = conductor.ask(&one, line, LIMIT).await.unwrap();
+    let text = String::from_utf8(said.stdout.bytes).unwrap();
+    assert!(
+        text.starts_with("1400\n1\n10.85.0.9 via 10.84.1.2 dev to-two"),
+        "{text}"
+    );
+    conductor.finish().await;
+    netns::down(&lab).unwrap();
+}
+
+#[tokio::test]
+async fn a_guest_that_cannot_be_what_the_lab_says_says_why() {
+    let lab = |line: &str| {
+        let text = format!(
+            "name = \"cannot-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\n{line}\n\
+             [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
+            std::process::id()
+        );
+        Lab::read(&Document::new("lab.toml", text)).unwrap()
+    };
+    for (line, words) in [
+        ("routes = [\"10.85.0.0/24 via 10.84.1.2\"]", "ip -batch"),
+        ("sysctl = { \"net.no_such\" = \"1\" }", "net/no_such"),
+        ("root = \"/no/such/root\"", "/no/such/root"),
+    ] {
+        let mut conductor = conductor(&lab(line), PING).await;
+        let error = conductor.boot(&marked("cannot")).await.unwrap_err();
+        assert!(matches!(*error.fault, BootFault::SetUp(_)), "{error:?}");
+        assert!(error.fault.to_string().contains(words), "{error}");
+        conductor.finish().await;
+    }
+}
+
+/// A kernel of Debian's for emulated machines: what drives a disk or a network card is a module, what is needed here
+/// isn't.
+fn kernel_of_a_machine() -> Kernel {
+    let mut found: Vec<PathBuf> = std::fs::read_dir("/boot")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().starts_with("/boot/vmlinuz-"))
+        .collect();
+    found.sort();
+    Kernel {
+        kind: HostKind::Qemu,
+        image: found.pop().expect(
+            "this test boots a kernel of Debian's: apt-get install linux-image-cloud-amd64",
+        ),
+        args: format!("backsight_test=emulated{}", std::process::id()),
+        icount: Some(2),
+        limit: LIMIT,
+    }
+}
+
+#[tokio::test]
+async fn an_emulated_machine_is_a_guest_too() {
+    let text = format!(
+        "name = \"emulated-{}\"\n[host.one]\nkind = \"qemu\"\nmemory = \"384MiB\"\nprograms = [\"cat\"]\n\
+         [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
+        std::process::id()
+    );
+    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let kernel = kernel_of_a_machine();
+    let mut conductor = conductor(&lab, PING).await;
+    let boot = conductor.boot(&kernel).await.unwrap();
+    let one = host("one");
+    assert!(boot.facts[&one]["kernel.cmdline"].contains(&kernel.args));
+    let cat = "cat /proc/sys/kernel/hostname";
+    let said = conductor.ask(&one, cat, LIMIT).await.unwrap();
+    assert_eq!(said.stdout.bytes, b"one\n");
+    // Nothing of this machine is there but what was asked for.
+    let said = conductor.ask(&one, "ls", LIMIT).await.unwrap();
+    assert_eq!(said.ending, Ending::NotFound);
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}

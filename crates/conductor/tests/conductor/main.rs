@@ -23,7 +23,7 @@ fn reach() -> Reach {
         .parent()
         .unwrap()
         .with_file_name("examples")
-        .join("agent");
+        .join("conducted");
     assert!(
         program.exists(),
         "{} is built by `cargo test`",

@@ -1,4 +1,5 @@
-//! The agent as the tests start it, with the arguments of `backsight agent`.
+//! The agent as the conductor's tests start it, with the arguments of `backsight agent`. Called so because examples of
+//! all packages lie in one folder, and the agent's own tests have one called `agent`.
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 

@@ -17,6 +17,7 @@ mod lab;
 mod list;
 mod manual;
 mod progress;
+mod publish;
 mod report;
 mod resume;
 mod run;

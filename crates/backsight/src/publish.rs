@@ -7,11 +7,15 @@ use backsight_site::{Between, publish};
 use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{
+    collections::HashMap,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, history};
+use crate::{cli::Shared, files, history, target::Opened};
+
+/// Most of a difference that a page shows, in bytes.
+const MOST_OF_A_DIFF: usize = 256 << 10;
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -49,6 +53,20 @@ impl Publish {
 
 /// Publishes these targets into a folder, and says so.
 pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miette::Result<()> {
+    let mut opened = HashMap::new();
+    for target in targets {
+        match Opened::of_store(store, target).await {
+            Ok(Some(history)) => drop(opened.insert(target.clone(), history)),
+            Ok(None) => {}
+            Err(error) => files::say(&format!(
+                "{target}: its history can't be read, so what lies between versions isn't shown: {error}"
+            )),
+        }
+    }
+    let between = |target: &TargetName, from: &Version, to: &Version| match opened.get(target) {
+        Some(opened) => between(opened, from, to),
+        None => Ok(None),
+    };
     let published = publish(store, targets, &between, folder).await;
     let published = published.into_diagnostic()?;
     files::print(&format!(
@@ -60,7 +78,12 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     ))
 }
 
-/// Studies keep versions, not what lies between them.
-fn between(_: &TargetName, _: &Version, _: &Version) -> Result<Option<Between>, String> {
-    Ok(None)
+/// What lies between two versions, as their history says.
+fn between(opened: &Opened, from: &Version, to: &Version) -> Result<Option<Between>, String> {
+    let history = &opened.history;
+    let changes = history.between(from, to).map_err(|e| e.to_string())?;
+    let diff = history
+        .diff(from, to, MOST_OF_A_DIFF)
+        .map_err(|e| e.to_string())?;
+    Ok(Some(Between { changes, diff }))
 }

@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, report,
-    resume, run, schema, step, studies,
+    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
+    report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -61,6 +61,8 @@ enum Verb {
     Detect(Box<detect::Detect>),
     /// Show what was measured along a target's versions, and where it changed
     History(history::History),
+    /// Publish the histories of targets as a site of plain files
+    Publish(publish::Publish),
     /// Make a study of what another tool measured
     Import(import::Import),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -105,6 +107,7 @@ impl Arguments {
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
+            Verb::Publish(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

@@ -10,9 +10,9 @@ use backsight_model::{StudyHistory, TargetName, did_you_mean};
 use backsight_policy::{History as Verdict, VersionSeries, history};
 use backsight_store::Store;
 use miette::IntoDiagnostic as _;
-use std::{collections::BTreeSet, io::IsTerminal as _, process::ExitCode};
+use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, files};
+use crate::{cli::Shared, files, publish};
 
 /// Columns where there is no terminal to ask.
 const USUAL_WIDTH: u16 = 100;
@@ -40,6 +40,9 @@ pub struct History {
     /// A line for each series and version
     #[arg(long, conflicts_with = "all")]
     csv: bool,
+    /// Write the history's pages into this folder instead, as `publish` does
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
+    page: Option<PathBuf>,
 }
 
 /// A history and what of it is shown.
@@ -56,6 +59,10 @@ impl History {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let target = target(&store, self.target.as_deref()).await?;
+            if let Some(folder) = &self.page {
+                publish::into(&store, &[target], folder).await?;
+                return Ok(ExitCode::SUCCESS);
+            }
             let studies = store.target_history(&target).await.into_diagnostic()?;
             let history = history(&studies);
             let along = Along {
@@ -136,10 +143,7 @@ pub async fn target(store: &Store, asked: Option<&str>) -> miette::Result<Target
     let targets = store.targets().await.into_diagnostic()?;
     let names: Vec<&str> = targets.iter().map(TargetName::as_str).collect();
     match (asked, &targets[..]) {
-        (_, []) => Err(miette::miette!(
-            help = "`backsight step` measures the versions of a target",
-            "the store has no history of any target"
-        )),
+        (_, []) => Err(no_history()),
         (None, [only]) => Ok(only.clone()),
         (None, _) => Err(miette::miette!(
             help = format!("say which: --target {}", names.join(", --target ")),
@@ -158,4 +162,12 @@ pub async fn target(store: &Store, asked: Option<&str>) -> miette::Result<Target
             })
         }
     }
+}
+
+/// What is said where no study is about a target.
+pub fn no_history() -> miette::Report {
+    miette::miette!(
+        help = "`backsight step` measures the versions of a target",
+        "the store has no history of any target"
+    )
 }

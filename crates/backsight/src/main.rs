@@ -17,12 +17,14 @@ mod lab;
 mod list;
 mod manual;
 mod progress;
+mod publish;
 mod report;
 mod resume;
 mod run;
 mod schema;
 mod step;
 mod studies;
+mod target;
 
 use clap::Parser as _;
 use std::process::ExitCode;

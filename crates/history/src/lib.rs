@@ -6,11 +6,14 @@
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
 mod cache;
+mod cvs;
+mod diff;
 mod git;
 mod history;
 mod line;
 mod list;
 mod open;
+mod packages;
 mod program;
 mod recipe;
 mod tree;

@@ -2,8 +2,10 @@
 //!
 //! Refuses: nothing of its own.
 
+use crate::cvs::Cvs;
 use crate::git::Git;
 use crate::list::List;
+use crate::packages::Packages;
 use crate::{History, HistoryError};
 use backsight_model::{Target, TargetSource as Source};
 use jiff::Timestamp;
@@ -22,8 +24,7 @@ pub fn open(target: &Target, folder: &Path, work: &Path) -> Result<Box<dyn Histo
     match &*target.source {
         Source::Git(source) => Ok(Box::new(Git::open(&name, source, folder, work, now)?)),
         Source::List(source) => Ok(Box::new(List::open(&name, source, folder, work, now)?)),
-        Source::Cvs(_) | Source::Packages(_) => Err(HistoryError::Other(format!(
-            "{name}: histories of this kind can't be read yet"
-        ))),
+        Source::Cvs(source) => Ok(Box::new(Cvs::open(&name, source, folder, work, now)?)),
+        Source::Packages(source) => Ok(Box::new(Packages::open(&name, source, work, now)?)),
     }
 }

@@ -506,14 +506,22 @@ fn content_of(place: &Path, kind: Kind) -> Result<Vec<u8>, HistoryError> {
     content.map_err(|error| at(place, &error))
 }
 
+/// Makes the tree hold exactly these files of a folder, as [`sync`].
+///
+/// # Errors
+/// As [`sync`].
+pub(crate) fn sync_from(folder: &Path, files: &Files, tree: &Path) -> Result<(), HistoryError> {
+    sync(tree, files, &|path, wanted| {
+        content_of(&join(folder, path), wanted.kind)
+    })
+}
+
 /// Makes the tree hold exactly the files of a folder, as [`sync`].
 ///
 /// # Errors
 /// As [`sync`].
 pub(crate) fn sync_folder(folder: &Path, tree: &Path) -> Result<(), HistoryError> {
-    sync(tree, &of_folder(folder)?, &|path, wanted| {
-        content_of(&join(folder, path), wanted.kind)
-    })
+    sync_from(folder, &of_folder(folder)?, tree)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Refuses: to guess at renames, which are a file gone and a file come; and to hold trees without end.
 
 use super::Fault;
+use crate::diff::cut;
 use backsight_model::ChangedFile;
 use gix::objs::TreeRefIter;
 use gix::objs::tree::{EntryKind, EntryMode};
@@ -205,35 +206,17 @@ pub(super) fn unified(
     most: usize,
 ) -> Result<String, Fault> {
     let mut diff = String::new();
-    for (shown, difference) in differences.iter().enumerate() {
+    for difference in differences {
         head(&mut diff, difference);
         match texts(repository, difference)? {
             Some((old, new)) => hunks(&mut diff, &old, &new, most),
             None => diff.push_str("Binary files differ\n"),
         }
         if diff.len() > most {
-            return Ok(cut(diff, most, differences.len() - shown));
+            break;
         }
     }
-    Ok(diff)
-}
-
-fn cut(mut diff: String, most: usize, files: usize) -> String {
-    let end = diff.as_bytes()[..most]
-        .iter()
-        .rposition(|byte| *byte == b'\n');
-    diff.truncate(end.map_or(0, |end| end + 1));
-    // The note is outside of any hunk: `patch` would stumble over what is cut anyhow.
-    let files = if files == 1 {
-        "1 file".to_owned()
-    } else {
-        format!("{files} files")
-    };
-    let _ = writeln!(
-        diff,
-        "[cut here after {most} bytes: {files} not shown whole]"
-    );
-    diff
+    Ok(cut(diff, most))
 }
 
 fn head(diff: &mut String, difference: &Difference) {

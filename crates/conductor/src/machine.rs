@@ -114,7 +114,8 @@ pub(crate) fn command_line(
         HostKind::Qemu => {
             let linked = !ports.is_empty();
             let initramfs = folder.join("initramfs");
-            initramfs::write(&initramfs, &reach.program, &settings.programs, linked)?;
+            let (programs, memory) = (&settings.programs, memory(settings));
+            initramfs::write(&initramfs, &reach.program, programs, linked, memory)?;
             emulated(settings, &ports, kernel, &initramfs, socket)
         }
         _ => {

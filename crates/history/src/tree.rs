@@ -751,7 +751,60 @@ mod tests {
         assert!(!tree.join(".git").exists());
     }
 
+    /// Whatever lies in the tree that isn't a folder.
+    fn lies_there(tree: &Path) -> BTreeMap<Vec<u8>, (Kind, Vec<u8>)> {
+        let files = of_folder(tree).unwrap();
+        let content = |path: &[u8], kind| content_of(&join(tree, path), kind).unwrap();
+        files
+            .into_iter()
+            .map(|(path, wanted)| (path.clone(), (wanted.kind, content(&path, wanted.kind))))
+            .collect()
+    }
+
+    fn versions() -> impl Strategy<Value = Vec<(Vec<(usize, usize)>, Option<(usize, usize)>)>> {
+        let files = proptest::collection::vec((0..8_usize, 0..4_usize), 0..6);
+        proptest::collection::vec(
+            (files, proptest::option::of((0..8_usize, 0..4_usize))),
+            1..6,
+        )
+    }
+
     proptest! {
+        /// Versions of few paths that get into each other's way, each followed by somebody meddling with one of them.
+        #[test]
+        fn the_tree_holds_exactly_the_version(versions in versions()) {
+            const PATHS: [&str; 8] = ["a", "a/b", "a/b/c", "b", "b/a", "c", "d/e/f", "d/e"];
+            const CONTENTS: [&str; 4] = ["1", "2", "a", "../outside"];
+            let (folder, tree) = room();
+            fs::create_dir(folder.path().join("outside")).unwrap();
+            for (files, meddled) in versions {
+                let mut wanted = Files::new();
+                for (path, content) in files {
+                    let kind = [Kind::File, Kind::Program, Kind::Link, Kind::Link][content];
+                    let id = CONTENTS[content].to_owned();
+                    wanted.insert(PATHS[path].as_bytes().to_vec(), Wanted { kind, id });
+                }
+                let clash = wanted.keys().any(|path| parents(path).any(|above| wanted.contains_key(above)));
+                if clash {
+                    continue;
+                }
+                sync(&tree, &wanted, &|_, wanted| Ok(wanted.id.clone().into_bytes())).unwrap();
+                let expected: BTreeMap<_, _> = wanted
+                    .iter()
+                    .map(|(path, wanted)| (path.clone(), (wanted.kind, wanted.id.clone().into_bytes())))
+                    .collect();
+                prop_assert_eq!(lies_there(&tree), expected);
+                if let Some((path, content)) = meddled {
+                    let place = tree.join(PATHS[path]);
+                    let tracked = wanted.contains_key(PATHS[path].as_bytes());
+                    if tracked && fs::remove_file(&place).is_ok() {
+                        symlink(CONTENTS[content], &place).unwrap();
+                    }
+                }
+            }
+            prop_assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 0);
+        }
+
         #[test]
         fn a_record_says_what_was_written(
             files in proptest::collection::btree_map(

@@ -86,7 +86,9 @@ impl Git {
         } else {
             mirror::up_to_date(&source.url, work)?
         };
-        let options = gix::open::Options::isolated();
+        // What stands in for a commit isn't what its identity names, and could make it its own ancestor.
+        let options =
+            gix::open::Options::isolated().config_overrides(["core.useReplaceRefs=false"]);
         let repository = gix::open_opts(&place, options).map_err(|error| {
             let Fault(text) = Fault::from(error);
             HistoryError::Other(format!(

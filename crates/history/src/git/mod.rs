@@ -17,7 +17,7 @@ mod mirror;
 mod tests;
 
 use crate::program::printable;
-use crate::tree::{self, Files, Kind, Wanted};
+use crate::tree::{self, Files, Kind, Origin, Wanted};
 use crate::when::{Point, at_or_before, instant, thin, window};
 use crate::{History, HistoryError, nearest};
 use backsight_model::{Change, Every, GitSource, Range, Version};
@@ -634,6 +634,6 @@ impl History for Git {
             };
             found().map_err(|fault| self.broken(fault))
         };
-        tree::sync(tree, &files, &read)
+        tree::sync(tree, &files, &Origin::Read(&read))
     }
 }

@@ -13,8 +13,9 @@ mod registry;
 mod tests;
 
 use crate::line::Line;
-use crate::program::{FETCHING, run};
-use crate::{History, HistoryError, tree};
+use crate::program::{UNPACKING, run};
+use crate::tree::{self, Origin};
+use crate::{History, HistoryError};
 use backsight_model::{Change, Every, PackageKind, PackageSource, Range, Version};
 use jiff::Timestamp;
 use registry::{Given, Listed};
@@ -215,7 +216,7 @@ impl Packages {
             run(
                 Command::new("gzip").arg("-dc").arg(packed),
                 "reading the change log",
-                FETCHING,
+                UNPACKING,
             )?
         } else {
             match fs::read(only_folder(whole.to_owned()).join("debian/changelog")) {
@@ -262,7 +263,7 @@ fn unpack(archive: &Path, into: &Path) -> Result<(), HistoryError> {
             .arg("-C")
             .arg(into);
     }
-    run(&mut command, &format!("unpacking {name}"), FETCHING).map(drop)
+    run(&mut command, &format!("unpacking {name}"), UNPACKING).map(drop)
 }
 
 /// The only thing in a folder, if that is a folder; or else the folder itself.
@@ -352,7 +353,15 @@ impl History for Packages {
 
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
         self.line.own(version)?;
-        let (_room, folder) = self.unpacked(&version.id)?;
-        tree::sync_folder(&folder, tree)
+        let (room, folder) = self.unpacked(&version.id)?;
+        let files = tree::of_folder(&folder)?;
+        // What a registry's tool keeps for itself is only read.
+        let ours = folder.starts_with(room.path());
+        let origin = if ours {
+            Origin::Spare(&folder)
+        } else {
+            Origin::Folder(&folder)
+        };
+        tree::sync(tree, &files, &origin)
     }
 }

@@ -7,6 +7,7 @@
 
 mod cvs;
 mod diff;
+mod fresh;
 mod git;
 mod history;
 mod line;

@@ -152,16 +152,9 @@ impl History for List {
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
         self.line.own(version)?;
         let what = format!("fetching {} of {}", version.name, self.line.target);
-        let fault = |error: std::io::Error| {
-            HistoryError::Other(format!("{what}: {}: {error}", self.work.display()))
-        };
         let line = command(&self.fetch, &self.line.target, Some(&version.id))
             .map_err(|error| HistoryError::Other(format!("{what}: {error}")))?;
-        std::fs::create_dir_all(&self.work).map_err(fault)?;
-        let fresh = tempfile::Builder::new()
-            .prefix("fetch-")
-            .tempdir_in(&self.work)
-            .map_err(fault)?;
+        let fresh = crate::fresh::folder(&self.work)?;
         let mut shell = shell(&line, fresh.path());
         // The command runs in the folder that it fills; what lies beside the target's file is reached by this.
         shell.env("BACKSIGHT_FOLDER", &self.folder);

@@ -806,7 +806,10 @@ mod tests {
             .collect()
     }
 
-    fn versions() -> impl Strategy<Value = Vec<(Vec<(usize, usize)>, Option<(usize, usize)>)>> {
+    /// A path and a content, by number.
+    type Place = (usize, usize);
+
+    fn versions() -> impl Strategy<Value = Vec<(Vec<Place>, Option<Place>)>> {
         let files = proptest::collection::vec((0..8_usize, 0..4_usize), 0..6);
         proptest::collection::vec(
             (files, proptest::option::of((0..8_usize, 0..4_usize))),

@@ -12,6 +12,7 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
+use crate::fresh;
 use crate::line::Line;
 use crate::program::{UNPACKING, run};
 use crate::tree::{self, Origin};
@@ -63,7 +64,7 @@ impl Packages {
             work: work.to_owned(),
         };
         let listed: Vec<Listed> = if source.versions.is_empty() {
-            let empty = packages.room()?;
+            let empty = fresh::folder(work)?;
             registry::list(source.kind, &source.name, empty.path())?
         } else {
             source
@@ -117,15 +118,6 @@ impl Packages {
             .collect()
     }
 
-    /// A fresh folder that goes when it is dropped.
-    fn room(&self) -> Result<TempDir, HistoryError> {
-        fs::create_dir_all(&self.work).map_err(|error| at(&self.work, &error))?;
-        let made = tempfile::Builder::new()
-            .prefix("unpack-")
-            .tempdir_in(&self.work);
-        made.map_err(|error| at(&self.work, &error))
-    }
-
     fn place(&self, version: &str, ending: &str) -> PathBuf {
         let (name, version) = (encoded(&self.source.name), encoded(version));
         self.kept.join(format!("{name}={version}{ending}"))
@@ -138,7 +130,7 @@ impl Packages {
             return Ok((place, true));
         }
         fs::create_dir_all(&self.kept).map_err(|error| at(&self.kept, &error))?;
-        let room = self.room()?;
+        let room = fresh::folder(&self.work)?;
         match registry::fetch(self.source.kind, &self.source.name, version, room.path())? {
             Given::Folder(folder) => Ok((folder, false)),
             Given::Files => {
@@ -152,7 +144,7 @@ impl Packages {
     /// The source of a version, unpacked; the folder lives as long as the room does.
     fn unpacked(&self, version: &str) -> Result<(TempDir, PathBuf), HistoryError> {
         let (given, packed) = self.fetched(version)?;
-        let room = self.room()?;
+        let room = fresh::folder(&self.work)?;
         let whole = if packed {
             let whole = room.path().join("whole");
             fs::create_dir(&whole).map_err(|error| at(&whole, &error))?;

@@ -368,6 +368,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
         };
         let study = store
             .create_study(&NewStudy {
+                target: None,
                 name: name.parse().expect("a name"),
                 verb: "run".into(),
                 documents: Vec::<StudyDocument>::new(),
@@ -395,6 +396,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                     .map(|_| 1000.0 * shift * (1.0 + 0.05 * noise()))
                     .collect();
                 let record = TrialRecord {
+                    boot: 0,
                     began: jiff::Timestamp::UNIX_EPOCH,
                     took: Duration::from_secs(1),
                     outcome: Ok(vec![MetricSamples {

@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, export, import, init, lab, list, manual, report, resume, run,
-    schema, studies,
+    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
+    report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -49,12 +49,20 @@ enum Verb {
     Lab(lab::LabArguments),
     /// Measure every cell of a plan, round by round
     Run(run::Run),
+    /// Measure versions of a target along its history
+    Step(Box<step::Step>),
+    /// The commits between two versions of a target: authors, messages, files
+    Log(step::Log),
     /// Go on with a study that was stopped or killed
     Resume(resume::Resume),
     /// Compare result sets: differences with their intervals
     Compare(compare::Compare),
     /// Find where numbers changed: change points of a file or of studies
     Detect(Box<detect::Detect>),
+    /// Show what was measured along a target's versions, and where it changed
+    History(history::History),
+    /// Publish the histories of targets as a site of plain files
+    Publish(publish::Publish),
     /// Make a study of what another tool measured
     Import(import::Import),
     /// Write a study for others: CSV, JSON, Parquet, Markdown, OpenMetrics, benchstat's lines
@@ -93,9 +101,13 @@ impl Arguments {
             Verb::Init(verb) => verb.execute(&shared),
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
+            Verb::Step(verb) => verb.execute(&shared),
+            Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
+            Verb::History(verb) => verb.execute(&shared),
+            Verb::Publish(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),
             Verb::Report(verb) => verb.execute(&shared),

@@ -205,6 +205,7 @@ fn study(
     });
     Ok(FinishedStudy {
         new: NewStudy {
+            target: None,
             name,
             verb: VERB.to_owned(),
             documents: vec![StudyDocument {

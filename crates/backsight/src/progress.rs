@@ -73,8 +73,11 @@ impl Listener for Progress {
                 self.began = Instant::now();
             }
             Event::RoundStarted { round, of } => self.round = format!("round {round} of {of}"),
-            Event::TrialStarted { cell, .. } => {
-                self.cell = cell.to_string();
+            Event::TrialStarted { cell, version, .. } => {
+                let version = version
+                    .as_ref()
+                    .map_or(String::new(), |v| format!("{v} · "));
+                self.cell = format!("{version}{cell}");
                 self.say("");
             }
             Event::PhaseStarted { phase } => self.say(&format!(" · {phase}")),
@@ -109,7 +112,27 @@ impl Listener for Progress {
             }
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
-            Event::StepFinished { .. } => {}
+            Event::BuildStarted { version, layout } => {
+                self.say(&format!(" · building {version}, layout {layout}"));
+            }
+            Event::BootStarted { version, .. } => self.say(&format!(" · booting {version}")),
+            Event::BuildFinished {
+                version,
+                failure: Some(failure),
+                ..
+            } => self
+                .bar
+                .suspend(|| say(&format!("no build of {version}: {failure}"))),
+            Event::BootFinished {
+                version,
+                failure: Some(failure),
+                ..
+            } => self
+                .bar
+                .suspend(|| say(&format!("{version} didn't boot: {failure}"))),
+            Event::StepFinished { .. }
+            | Event::BuildFinished { .. }
+            | Event::BootFinished { .. } => {}
         }
     }
 }
@@ -145,6 +168,16 @@ impl Listener for Lines {
             }
             Event::HostLost { host, why } => say(&format!("host {host} was lost: {why}")),
             Event::Warning { message } => say(&format!("warning: {message}")),
+            Event::BuildFinished {
+                version,
+                failure: Some(failure),
+                ..
+            } => say(&format!("no build of {version}: {failure}")),
+            Event::BootFinished {
+                version,
+                failure: Some(failure),
+                ..
+            } => say(&format!("{version} didn't boot: {failure}")),
             _ => {}
         }
     }

@@ -568,15 +568,7 @@ impl<'a> Stage<'a> {
         finished: &Finished,
         output: (Vec<u8>, Vec<u8>),
     ) {
-        let usage = finished.usage.unwrap_or_default();
-        let usage = Usage {
-            wall: finished.wall().unwrap_or_default().as_secs_f64(),
-            user: usage.user.as_secs_f64(),
-            sys: usage.system.as_secs_f64(),
-            maxrss: usage.max_rss_bytes,
-            voluntary_switches: usage.voluntary_switches,
-            involuntary_switches: usage.involuntary_switches,
-        };
+        let usage = usage(finished);
         let began = finished.begun.map_or(started, |at| Started {
             wall_ns: at.wall_ns,
             monotonic_ns: at.monotonic_ns,
@@ -739,7 +731,21 @@ fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
     asked
 }
 
-fn ending(finished: &Finished) -> Ending {
+/// What a step used.
+pub(crate) fn usage(finished: &Finished) -> Usage {
+    let used = finished.usage.unwrap_or_default();
+    Usage {
+        wall: finished.wall().unwrap_or_default().as_secs_f64(),
+        user: used.user.as_secs_f64(),
+        sys: used.system.as_secs_f64(),
+        maxrss: used.max_rss_bytes,
+        voluntary_switches: used.voluntary_switches,
+        involuntary_switches: used.involuntary_switches,
+    }
+}
+
+/// How a step ended.
+pub(crate) fn ending(finished: &Finished) -> Ending {
     match (&finished.reason, finished.exit) {
         (Reason::Exited | Reason::ExitedBeforeReady { .. }, Some(Exit::Code(code))) => {
             Ending::Exit(code)

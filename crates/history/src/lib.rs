@@ -1,10 +1,11 @@
 //! Histories of targets: which versions there are, what lies between them, and how any of them is put into
 //! a tree, built, cached and brought to run.
 //!
-//! A [`History`] is one small trait over git, CVS, packages and commands of one's own; [`open`] chooses.
+//! A [`History`] is one small trait over git, CVS, packages and commands of one's own.
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod cache;
 mod cvs;
 mod diff;
 mod fresh;
@@ -15,11 +16,14 @@ mod list;
 mod open;
 mod packages;
 mod program;
+mod recipe;
 mod tree;
 mod when;
+mod work_tree;
 
 pub use history::{History, HistoryError};
 pub use open::open;
+pub use recipe::{Place, Workshop, WorkshopError};
 
 /// The known name that is most like what was asked for, if any is like it at all.
 fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {

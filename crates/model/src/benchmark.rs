@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Names that placeholders may use in every command, beside parameters and roles.
-pub const BUILT_IN: &[&str] = &["cpus", "memory"];
+pub const BUILT_IN: &[&str] = &["cpus", "memory", "build", "version"];
 
 /// What `{role.…}` can ask of a role.
 pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];
@@ -657,6 +657,17 @@ impl Benchmark {
             )),
             None => Ok(()),
         }
+    }
+
+    /// Whether some step asks for the build that is measured: its folder or its version.
+    pub fn asks_for_a_build(&self) -> bool {
+        let of_role = |steps: &RoleSteps| {
+            steps.all().any(|(_, step)| {
+                let mut names = step.templates().into_iter().flat_map(Template::names);
+                names.any(|name| name == "build" || name == "version")
+            })
+        };
+        self.steps.values().any(of_role)
     }
 
     fn check_template(

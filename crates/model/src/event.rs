@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::{Cell, Ending, Failure, HostName, MetricSamples, Phase, RoleName, StudyName};
+use crate::{Cell, Ending, Failure, HostName, Layout, MetricSamples, Phase, RoleName, StudyName};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,6 +39,51 @@ pub enum Event {
         round: u32,
         /// What is measured.
         cell: Cell,
+        /// On which version of a target, if on one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    /// A build begins, unless it is there already.
+    BuildStarted {
+        /// The version.
+        version: String,
+        /// The layout.
+        layout: Layout,
+    },
+    /// A build is there, or it is clear that there is none; that is on disk.
+    BuildFinished {
+        /// The version.
+        version: String,
+        /// The layout.
+        layout: Layout,
+        /// Whether it was there already.
+        cached: bool,
+        /// Why there is none, if there is none.
+        failure: Option<String>,
+        /// Seconds that it took.
+        seconds: f64,
+    },
+    /// A build is being booted or installed.
+    BootStarted {
+        /// The version.
+        version: String,
+        /// The layout.
+        layout: Layout,
+        /// Which start of the build it is.
+        ordinal: u32,
+    },
+    /// It answers and has proved which build it is, or it failed; that is on disk.
+    BootFinished {
+        /// The version.
+        version: String,
+        /// The layout.
+        layout: Layout,
+        /// Which start of the build it is.
+        ordinal: u32,
+        /// Why it failed, if it did.
+        failure: Option<String>,
+        /// Seconds that it took.
+        seconds: f64,
     },
     /// A phase begins on every role.
     PhaseStarted {

@@ -8,6 +8,7 @@ mod benchmark;
 mod cell;
 mod document;
 mod event;
+mod history;
 mod lab;
 mod name;
 mod plan;
@@ -30,6 +31,10 @@ pub use benchmark::{
 pub use cell::Cell;
 pub use document::{At, Document, Problem, Unreadable, did_you_mean};
 pub use event::Event;
+pub use history::{
+    Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTrial,
+    StudyHistory,
+};
 pub use lab::{Address, Host, HostKind, Lab, Link, Seat, Testbed};
 pub use name::{
     BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, ParamName, RoleName,

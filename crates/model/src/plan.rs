@@ -286,6 +286,8 @@ pub struct Arrangement {
     pub on_failure: OnFailure,
     /// The plan's folder: what a variant's commands find beside it.
     pub folder: Option<PathBuf>,
+    /// The build that is measured now: its version's name and its folder.
+    pub build: Option<(String, PathBuf)>,
 }
 
 impl Plan {
@@ -367,6 +369,7 @@ impl Plan {
             rounds: self.rounds.get(),
             on_failure: self.on_failure,
             folder: None,
+            build: None,
         })
     }
 

@@ -198,6 +198,13 @@ impl Filler<'_> {
         if let Some(value) = self.machine.and_then(|machine| machine.lookup(name)) {
             return Some(value);
         }
+        if let Some((version, folder)) = &self.arrangement.build {
+            match name {
+                "version" => return Some(Value::Text(version.clone())),
+                "build" => return Some(Value::Text(folder.to_string_lossy().into_owned())),
+                _ => {}
+            }
+        }
         let (role, fact) = name.rsplit_once('.')?;
         let seat = self.arrangement.seats.get(role)?;
         let data = || self.arrangement.data_address(role, self.cell);
@@ -464,6 +471,8 @@ impl MachineLoad {
 /// One execution of one cell, and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialRecord {
+    /// The number of the boot in its study on which it ran; 0 where nothing was booted.
+    pub boot: u32,
     /// When it began.
     pub began: jiff::Timestamp,
     /// How long it took.

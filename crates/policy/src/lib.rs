@@ -7,22 +7,66 @@
 //! Refuses: to know how anything is measured.
 
 mod compare;
+mod discovery;
+mod history;
 mod run;
+mod step;
 
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
     Warning, Within, compare, compare_by, compare_listed, split,
 };
+pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
+pub use history::{
+    BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
+    NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+};
 pub use run::{RunPolicy, RunVerdict};
+pub use step::{StepOrder, StepPolicy, StepVerdict};
 
-/// What is to be measured: one trial of a cell.
+use backsight_model::MetricName;
+use std::collections::BTreeMap;
+
+/// What is to be measured: one trial of a cell, on one boot of one build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
+    /// The version's position in the study's history, from 0; 0 where the software is measured as it is found.
+    pub version: usize,
+    /// The layout's number among the study's, from 0.
+    pub layout: usize,
+    /// Which start of the build it is, from 1; 0 where the software is measured as it is found.
+    pub boot: u32,
     /// Number of the cell in the plan's order, from 0.
     pub cell: usize,
-    /// The round, from 1.
+    /// The round, from 1; within its boot where there is one.
     pub round: u32,
+}
+
+impl Request {
+    /// A trial of the software as it is found.
+    pub fn as_found(cell: usize, round: u32) -> Self {
+        Self {
+            version: 0,
+            layout: 0,
+            boot: 0,
+            cell,
+            round,
+        }
+    }
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It gave samples.
+    Measured,
+    /// The trial failed.
+    Failed,
+    /// The build didn't boot: there was no trial, and there will be none on this boot.
+    NoBoot,
+    /// There is no such build: a fact about the version, or about its layout.
+    NoBuild,
 }
 
 /// What came of a request.
@@ -30,8 +74,22 @@ pub struct Request {
 pub struct Observation {
     /// What was asked.
     pub request: Request,
-    /// Whether it gave samples; a failed trial is evidence too.
-    pub measured: bool,
+    /// How it ended; a failed trial is evidence too.
+    pub outcome: Outcome,
+    /// The mean of each metric's samples in the trial.
+    pub figures: BTreeMap<MetricName, f64>,
+}
+
+impl Observation {
+    /// Whether it gave samples.
+    pub fn measured(&self) -> bool {
+        self.outcome == Outcome::Measured
+    }
+
+    /// Whether a trial was begun.
+    pub fn is_trial(&self) -> bool {
+        matches!(self.outcome, Outcome::Measured | Outcome::Failed)
+    }
 }
 
 /// Everything that a study has seen so far, in order of time.
@@ -58,6 +116,6 @@ pub trait Policy {
     /// What to do next, given everything that has been seen.
     fn decide(&self, evidence: &Evidence) -> Decision<Self::Verdict>;
 
-    /// How many trials it will have asked for in all, as far as it can tell now.
-    fn expected_trials(&self, evidence: &Evidence) -> usize;
+    /// How many more trials it will ask for, as far as it can tell now.
+    fn left(&self, evidence: &Evidence) -> usize;
 }

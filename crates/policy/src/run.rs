@@ -48,53 +48,56 @@ impl Policy for RunPolicy {
         let complete = (seen.len() / self.cells.max(1)) as u32;
         let first = (1..=complete)
             .find(|round| {
-                (0..self.cells).any(|cell| {
-                    !seen.contains(&Request {
-                        cell,
-                        round: *round,
-                    })
-                })
+                (0..self.cells).any(|cell| !seen.contains(&Request::as_found(cell, *round)))
             })
             .unwrap_or(complete + 1);
         for round in first..=self.rounds {
             for cell in self.order(round) {
-                let request = Request { cell, round };
+                let request = Request::as_found(cell, round);
                 if !seen.contains(&request) {
                     return Decision::Measure(request);
                 }
             }
         }
-        let measured = evidence.observations.iter().filter(|o| o.measured).count();
+        let measured = evidence
+            .observations
+            .iter()
+            .filter(|o| o.measured())
+            .count();
         Decision::Done(RunVerdict {
             measured,
             failed: evidence.observations.len() - measured,
         })
     }
 
-    fn expected_trials(&self, _: &Evidence) -> usize {
-        self.cells * self.rounds as usize
+    fn left(&self, evidence: &Evidence) -> usize {
+        let all = self.cells * self.rounds as usize;
+        all.saturating_sub(evidence.observations.len())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Observation;
+    use crate::{Observation, Outcome};
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     fn replay(policy: &RunPolicy, keep: impl Fn(usize) -> bool) -> Vec<Request> {
         let mut evidence = Evidence::default();
         let mut asked = Vec::new();
         while let Decision::Measure(request) = policy.decide(&evidence) {
-            let measured = keep(asked.len());
+            let outcome = match keep(asked.len()) {
+                true => Outcome::Measured,
+                false => Outcome::Failed,
+            };
+            assert!(policy.left(&evidence) > 0, "asks for more than it said");
             asked.push(request);
-            evidence
-                .observations
-                .push(Observation { request, measured });
-            assert!(
-                asked.len() <= policy.expected_trials(&evidence),
-                "asks for more than it said"
-            );
+            evidence.observations.push(Observation {
+                request,
+                outcome,
+                figures: BTreeMap::new(),
+            });
         }
         asked
     }
@@ -116,7 +119,7 @@ mod tests {
             let asked = replay(&policy, |_| true);
             let cut = cut.min(asked.len() - 1);
             let evidence = Evidence {
-                observations: asked[..cut].iter().map(|r| Observation { request: *r, measured: true }).collect(),
+                observations: asked[..cut].iter().map(|r| Observation { request: *r, outcome: Outcome::Measured, figures: BTreeMap::new() }).collect(),
             };
             prop_assert_eq!(policy.decide(&evidence), Decision::Measure(asked[cut]));
         }

@@ -43,6 +43,8 @@ pub(crate) struct TrialView<'a> {
     steps: Vec<StepView>,
     /// The command that prints everything of it.
     command: String,
+    /// Whether it is open, as on a page of its own.
+    open: bool,
 }
 
 struct MetricView {
@@ -69,6 +71,22 @@ struct StreamView {
     /// What became of the rest, if this isn't all of it.
     rest: String,
     shown: Shown,
+    /// Its raw output's address in the store.
+    raw: Option<String>,
+    /// The file with all of it, where there is one.
+    whole: Option<String>,
+}
+
+impl TrialView<'_> {
+    /// As on a page of its own, with these files for the raw outputs of these addresses.
+    pub fn alone(mut self, files: &HashMap<String, String>) -> Self {
+        self.open = true;
+        for stream in self.steps.iter_mut().flat_map(|step| &mut step.streams) {
+            let file = stream.raw.as_ref().and_then(|raw| files.get(raw));
+            stream.whole = file.cloned();
+        }
+        self
+    }
 }
 
 /// The trials of one study, with what must be known of all of them to show one.
@@ -143,6 +161,7 @@ impl<'a> Trials<'a> {
                 .map(|step| StepView::new(step, allowance))
                 .collect(),
             command,
+            open: false,
         }
     }
 }
@@ -281,12 +300,15 @@ impl StepView {
             amiss: !matches!(row.ending, Ending::Exit(0) | Ending::Stopped),
             command: clipped(&row.command, LONGEST_COMMAND),
             streams: [
-                ("standard output", &step.stdout),
-                ("standard error", &step.stderr),
+                ("standard output", &step.stdout, &row.stdout),
+                ("standard error", &step.stderr, &row.stderr),
             ]
             .into_iter()
-            .filter(|(_, printed)| !printed.is_empty())
-            .map(|(name, printed)| StreamView::new(name, printed, allowance))
+            .filter(|(_, printed, _)| !printed.is_empty())
+            .map(|(name, printed, kept)| StreamView {
+                raw: kept.raw.as_ref().map(ToString::to_string),
+                ..StreamView::new(name, printed, allowance)
+            })
             .collect(),
         }
     }
@@ -317,6 +339,8 @@ impl StreamView {
             size: shown::size(printed.printed()),
             rest: rest.join("; "),
             shown,
+            raw: None,
+            whole: None,
         }
     }
 }

@@ -403,6 +403,7 @@ mod from_a_store {
             printed: bytes.len() as u64,
         };
         TrialRecord {
+            boot: 0,
             began,
             took: Duration::from_secs(1),
             outcome: Ok(vec![MetricSamples {
@@ -447,6 +448,7 @@ mod from_a_store {
         };
         let id = store
             .create_study(&NewStudy {
+                target: None,
                 name: "first".parse().unwrap(),
                 verb: "run".into(),
                 documents: vec![],

@@ -68,6 +68,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
         about: String::new(),
     };
     Ok(NewStudy {
+        target: None,
         name: name.parse()?,
         verb: "run".into(),
         documents: Vec::new(),
@@ -91,6 +92,7 @@ fn trial(
         .map(|_| middle * (0.95 + 0.1 * random.next()))
         .collect();
     Ok(TrialRecord {
+        boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),
         outcome: Ok(vec![MetricSamples {

@@ -52,6 +52,7 @@ fn study() -> Result<NewStudy, Box<dyn Error>> {
         about: String::new(),
     };
     Ok(NewStudy {
+        target: None,
         name: "record".parse()?,
         verb: "run".into(),
         documents: Vec::new(),
@@ -90,6 +91,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
         })
     });
     Ok(TrialRecord {
+        boot: 0,
         began: "2024-01-01T00:00:00Z".parse()?,
         took: Duration::from_secs(1),
         outcome: Ok(vec![MetricSamples {

@@ -14,8 +14,12 @@ CREATE TABLE study (
     -- the process that runs it now: number, boot of the machine, start since boot
     runner_pid    BIGINT,
     runner_boot   TEXT,
-    runner_start  BIGINT
+    runner_start  BIGINT,
+    -- the target whose history it is about, if it is about one
+    target        TEXT
 );
+
+CREATE INDEX study_by_target ON study (target);
 
 -- What was asked for, as it was written: plan, lab, benchmarks.
 CREATE TABLE document (
@@ -54,12 +58,61 @@ CREATE TABLE cell (
     variant    TEXT NOT NULL,
     params     TEXT NOT NULL,
     chosen     TEXT NOT NULL,
+    -- what identifies the question over studies; missing where there is no target
+    question   TEXT,
     PRIMARY KEY (study, number)
+);
+
+-- The versions that a study may ask for, oldest first.
+CREATE TABLE version (
+    study     BIGINT NOT NULL REFERENCES study (id) ON DELETE CASCADE,
+    position  BIGINT NOT NULL,
+    id        TEXT NOT NULL,
+    name      TEXT NOT NULL,
+    made      TEXT,
+    title     TEXT NOT NULL,
+    release   BOOLEAN NOT NULL,
+    PRIMARY KEY (study, position)
+);
+
+CREATE TABLE build (
+    study     BIGINT NOT NULL,
+    number    BIGINT NOT NULL,
+    version   BIGINT NOT NULL,
+    layout    TEXT NOT NULL,
+    content   TEXT NOT NULL,
+    quirks    TEXT NOT NULL,
+    -- a JSON object; missing when there is a build
+    failure   TEXT,
+    cached    BOOLEAN NOT NULL,
+    began     TEXT NOT NULL,
+    took      BIGINT NOT NULL,
+    -- the address of a raw object; missing when nothing was printed
+    log       TEXT,
+    PRIMARY KEY (study, number),
+    UNIQUE (study, version, layout),
+    FOREIGN KEY (study, version) REFERENCES version (study, position) ON DELETE CASCADE
+);
+
+CREATE TABLE boot (
+    study     BIGINT NOT NULL,
+    number    BIGINT NOT NULL,
+    build     BIGINT NOT NULL,
+    ordinal   BIGINT NOT NULL,
+    failure   TEXT,
+    began     TEXT NOT NULL,
+    took      BIGINT NOT NULL,
+    facts     TEXT NOT NULL,
+    log       TEXT,
+    PRIMARY KEY (study, number),
+    FOREIGN KEY (study, build) REFERENCES build (study, number) ON DELETE CASCADE
 );
 
 CREATE TABLE trial (
     study       BIGINT NOT NULL REFERENCES study (id) ON DELETE CASCADE,
     number      BIGINT NOT NULL,
+    -- 0 where nothing was booted
+    boot        BIGINT NOT NULL,
     cell        BIGINT NOT NULL,
     round       BIGINT NOT NULL,
     began       TEXT NOT NULL,
@@ -70,7 +123,7 @@ CREATE TABLE trial (
     neighbours  DOUBLE PRECISION NOT NULL,
     warnings    TEXT NOT NULL,
     PRIMARY KEY (study, number),
-    UNIQUE (study, cell, round),
+    UNIQUE (study, boot, cell, round),
     FOREIGN KEY (study, cell) REFERENCES cell (study, number) ON DELETE CASCADE
 );
 

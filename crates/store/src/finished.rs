@@ -87,7 +87,7 @@ impl Store {
         self.insert_documents(&mut tx, id, &study.new.documents)
             .await?;
         self.insert_metrics(&mut tx, id, &study.new.metrics).await?;
-        self.insert_cells(&mut tx, id, &study.new.cells).await?;
+        self.insert_cells(&mut tx, id, &study.new).await?;
         self.insert_finished_trials(&mut tx, id, study).await?;
         self.insert_finished_samples(&mut tx, id, study).await?;
         self.insert_finished_files(&mut tx, id, study, &kept)
@@ -153,11 +153,12 @@ impl Store {
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO trial (study, number, cell, round, began, took, failure, neighbours, warnings) ",
+                "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings) ",
             );
             insert.push_values(rows, |mut row, (trial, number, failure, warnings)| {
                 row.push_bind(id)
                     .push_bind(number)
+                    .push_bind(0_i64)
                     .push_bind(trial.cell as i64)
                     .push_bind(i64::from(trial.round))
                     .push_bind(study.at.to_string())

@@ -16,6 +16,7 @@
 mod database;
 mod error;
 mod finished;
+mod history;
 mod holder;
 mod packed;
 mod raw;
@@ -26,9 +27,10 @@ mod trial;
 
 pub use error::StoreError;
 pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
+pub use history::{Asked, Standing};
 pub use raw::{RawRef, Swept};
 pub use runner::Runner;
-pub use study::{ChangedFact, MetricShape, NewStudy, StudyDocument, StudyId, StudyRow};
+pub use study::{ChangedFact, MetricShape, NewStudy, NewTarget, StudyDocument, StudyId, StudyRow};
 pub use trial::{Kept, Observed, StepRow, TrialRow};
 
 use database::Database;

@@ -3,7 +3,8 @@
 //! Refuses: two studies of one name, and to delete or claim a study that another process measures.
 
 use backsight_model::{
-    BenchmarkName, Better, Cell, HostName, MetricName, StudyName, StudyState, Unit, nearest,
+    BenchmarkName, Better, Cell, HostName, MetricName, StudyName, StudyState, TargetName, Unit,
+    Version, nearest,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -70,6 +71,19 @@ pub struct NewStudy {
     pub cells: Vec<Cell>,
     /// The metrics of each benchmark, in the definition's order.
     pub metrics: IndexMap<BenchmarkName, Vec<MetricShape>>,
+    /// The target whose history it is about, if it is about one.
+    pub target: Option<NewTarget>,
+}
+
+/// What a study of a target's history has besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTarget {
+    /// The target.
+    pub name: TargetName,
+    /// The versions that the study may ask for, oldest first.
+    pub versions: Vec<Version>,
+    /// What identifies each cell's question over studies, in the order of the cells.
+    pub questions: Vec<String>,
 }
 
 /// A study as lists show it.
@@ -99,6 +113,8 @@ pub struct StudyRow {
     pub measured: usize,
     /// How many trials failed.
     pub failed: usize,
+    /// The target whose history it is about, if it is about one.
+    pub target: Option<TargetName>,
 }
 
 impl StudyRow {
@@ -142,7 +158,7 @@ macro_rules! studies {
              s.runner_pid, s.runner_boot, s.runner_start, \
              (SELECT COUNT(*) FROM cell c WHERE c.study = s.id), \
              (SELECT COUNT(*) FROM trial t WHERE t.study = s.id), \
-             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id) \
+             (SELECT COUNT(t.failure) FROM trial t WHERE t.study = s.id), s.target \
              FROM study s ",
             $rest
         )
@@ -163,8 +179,8 @@ impl Store {
             .map_err(|e| self.database.fault(e))?;
         let runner = Runner::this_process();
         sqlx::query(
-            "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "INSERT INTO study (id, name, verb, arguments, seed, began, state, runner_pid, runner_boot, runner_start, target) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         )
         .bind(id)
         .bind(new.name.as_str())
@@ -176,12 +192,16 @@ impl Store {
         .bind(runner.as_ref().map(|r| i64::from(r.pid)))
         .bind(runner.as_ref().map(|r| r.boot.clone()))
         .bind(runner.as_ref().map(|r| saturated(r.start)))
+        .bind(new.target.as_ref().map(|target| target.name.to_string()))
         .execute(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
         self.insert_documents(&mut tx, id, &new.documents).await?;
         self.insert_metrics(&mut tx, id, &new.metrics).await?;
-        self.insert_cells(&mut tx, id, &new.cells).await?;
+        self.insert_cells(&mut tx, id, new).await?;
+        if let Some(target) = &new.target {
+            self.insert_versions(&mut tx, id, &target.versions).await?;
+        }
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         Ok(StudyId(id))
     }
@@ -264,9 +284,13 @@ impl Store {
         &self,
         tx: &mut Transaction<'static, Kind>,
         study: i64,
-        cells: &[Cell],
+        new: &NewStudy,
     ) -> Result<(), StoreError> {
-        for (chunk, from) in chunks(cells) {
+        let question = |number: i64| {
+            let number = usize::try_from(number).ok()?;
+            new.target.as_ref()?.questions.get(number).cloned()
+        };
+        for (chunk, from) in chunks(&new.cells) {
             let rows = chunk
                 .iter()
                 .zip(from..)
@@ -276,7 +300,7 @@ impl Store {
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO cell (study, number, benchmark, variant, params, chosen) ",
+                "INSERT INTO cell (study, number, benchmark, variant, params, chosen, question) ",
             );
             insert.push_values(rows, |mut row, (cell, number, params, chosen)| {
                 row.push_bind(study)
@@ -284,7 +308,8 @@ impl Store {
                     .push_bind(cell.benchmark.as_str())
                     .push_bind(cell.variant.as_str())
                     .push_bind(params)
-                    .push_bind(chosen);
+                    .push_bind(chosen)
+                    .push_bind(question(number));
             });
             self.execute(tx, insert).await?;
         }
@@ -401,6 +426,13 @@ impl Store {
             cells: db.whole(row, 11)?,
             measured: trials.saturating_sub(failed),
             failed,
+            target: db
+                .column::<Option<&str>>(row, 14)?
+                .map(|name| {
+                    name.parse()
+                        .map_err(|_| db.strange("a target's name", name))
+                })
+                .transpose()?,
         })
     }
 
@@ -614,7 +646,8 @@ impl Store {
     /// The sweep itself, under the lock.
     pub(crate) async fn sweep_alone(&self) -> Result<Swept, StoreError> {
         let rows = sqlx::query(
-            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL",
+            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
+             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
         )
         .fetch_all(self.database.pool())
         .await

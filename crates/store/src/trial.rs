@@ -38,6 +38,8 @@ pub struct Observed {
 pub struct TrialRow {
     /// Its number in the study, from 1.
     pub number: u32,
+    /// The number of its boot in the study; 0 where nothing was booted.
+    pub boot: u32,
     /// The cell's number in the plan's order, from 0.
     pub cell: usize,
     /// Its round, from 1.
@@ -220,11 +222,12 @@ impl Store {
             .filter(|share| share.is_finite())
             .fold(0.0, f64::max);
         sqlx::query(
-            "INSERT INTO trial (study, number, cell, round, began, took, failure, neighbours, warnings) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(trial.study.0)
         .bind(i64::from(trial.number))
+        .bind(i64::from(record.boot))
         .bind(trial.cell as i64)
         .bind(i64::from(trial.round))
         .bind(record.began.to_string())
@@ -389,7 +392,7 @@ impl Store {
     /// The store's own.
     pub async fn trials(&self, study: StudyId) -> Result<Vec<TrialRow>, StoreError> {
         let rows = sqlx::query(
-            "SELECT number, cell, round, began, took, failure, neighbours, warnings \
+            "SELECT number, cell, round, began, took, failure, neighbours, warnings, boot \
              FROM trial WHERE study = $1 ORDER BY number",
         )
         .bind(study.0)
@@ -413,6 +416,7 @@ impl Store {
         let db = &self.database;
         Ok(TrialRow {
             number: db.whole(row, 0)?,
+            boot: db.whole(row, 8)?,
             cell: db.whole(row, 1)?,
             round: db.whole(row, 2)?,
             began: db.parsed(row, 3, "a time")?,

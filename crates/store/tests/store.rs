@@ -60,6 +60,7 @@ fn new_study(name: &str) -> NewStudy {
         text: text.into(),
     };
     NewStudy {
+        target: None,
         name: name.parse().unwrap(),
         verb: "run".into(),
         documents: vec![
@@ -129,6 +130,7 @@ fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
 
 fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord {
     TrialRecord {
+        boot: 0,
         began: "2024-03-01T00:00:00.5Z".parse().unwrap(),
         took: Duration::new(10, 7),
         outcome: Ok(outcome),
@@ -153,6 +155,7 @@ fn failed(reason: &str, stderr: &[u8]) -> TrialRecord {
         ..Failure::of_trial(reason)
     };
     TrialRecord {
+        boot: 0,
         outcome: Err(failure),
         ..measured(Vec::new(), vec![step(0, b"", stderr)])
     }
@@ -1001,6 +1004,7 @@ fn finished(name: &str) -> FinishedStudy {
     pings.each = vec![3.0, 3.5];
     FinishedStudy {
         new: NewStudy {
+            target: None,
             verb: "import".into(),
             ..new_study(name)
         },

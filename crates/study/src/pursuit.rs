@@ -3,15 +3,23 @@
 //! Refuses: to know what a verb wants or how a trial is made.
 
 use backsight_conductor::Events;
-use backsight_model::{Cell, Event, OnFailure, StudyName, StudyState, TrialRecord};
-use backsight_policy::{Decision, Evidence, Observation, Policy, Request};
+use backsight_model::{
+    BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
+    StudyState, TrialRecord, Version,
+};
+use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
+use std::collections::{BTreeMap, HashMap};
 
 /// What came of asking a measurer.
 #[derive(Debug)]
 pub enum Measured {
     /// A trial; its outcome may be a failure.
     Trial(Box<TrialRecord>),
+    /// First there had to be a build; here it is, or why there is none. Ask again.
+    Built(Box<BuildRecord>),
+    /// First it had to be booted; here is what came of it. Ask again.
+    Booted(Box<BootRecord>),
     /// The user wants to stop; nothing was measured.
     Interrupted,
 }
@@ -46,6 +54,12 @@ pub struct Study {
     pub seed: u32,
     /// What happens after a failed trial.
     pub on_failure: OnFailure,
+    /// The versions of its target, by position; none where the software is measured as it is found.
+    pub versions: Vec<Version>,
+    /// Trials that it has already.
+    pub trials: u32,
+    /// Boots that can be gone back to, with their numbers: version, layout, ordinal.
+    pub boots: HashMap<(usize, usize, u32), u32>,
 }
 
 /// How far a pursuit came.
@@ -83,74 +97,186 @@ pub enum PursuitError {
 
 /// Measures what the policy asks for until it has its verdict, the user stops, or nothing can be measured.
 ///
-/// Every trial is durable before the next one begins. Evidence that is in the store already isn't measured
+/// Every build, boot and trial is durable before the next one begins. What is evidence already isn't measured
 /// again.
 ///
 /// # Errors
 /// The store refuses. What was kept before stays.
 pub async fn pursue<P: Policy>(
     policy: &P,
-    study: &Study,
+    study: Study,
+    evidence: Evidence,
     store: &Store,
     measurer: &mut impl Measurer,
     events: &Events,
 ) -> Result<Pursuit<P::Verdict>, PursuitError> {
-    let mut evidence = evidence(store, study.id).await?;
-    let of = policy.expected_trials(&evidence);
+    let trials = study.trials;
     events.tell(&Event::StudyStarted {
         study: study.id.0,
         name: study.name.clone(),
-        trials: of,
-        done: evidence.observations.len(),
+        trials: trials as usize + policy.left(&evidence),
+        done: trials as usize,
         seed: study.seed,
     });
     store.set_state(study.id, StudyState::Running).await?;
-    let mut round = 0;
-    let mut stopped = None;
-    let mut interrupted = false;
-    let verdict = loop {
-        let request = match policy.decide(&evidence) {
-            Decision::Done(verdict) => break Some(verdict),
+    let mut chase = Chase {
+        policy,
+        study,
+        evidence,
+        store,
+        events,
+        round: 0,
+        announced: None,
+        boot: 0,
+    };
+    let (verdict, stop) = loop {
+        let request = match policy.decide(&chase.evidence) {
+            Decision::Done(verdict) => break (Some(verdict), None),
             Decision::Measure(request) => request,
         };
-        if request.round != round {
-            round = request.round;
-            events.tell(&Event::RoundStarted {
-                round,
-                of: study.rounds,
+        chase.announce(request);
+        let measured = match measurer.measure(request).await {
+            Ok(measured) => measured,
+            Err(Unmeasurable(why)) => break (None, Some((why, false))),
+        };
+        let kept = match measured {
+            Measured::Interrupted => break (None, Some(("stopped by the user".to_owned(), true))),
+            Measured::Built(build) => chase.built(request, &build).await,
+            Measured::Booted(boot) => chase.booted(request, &boot).await,
+            Measured::Trial(record) => chase.tried(request, *record).await,
+        };
+        match kept {
+            Ok(None) => {}
+            Ok(Some(failure)) if chase.study.on_failure == OnFailure::Stop => {
+                let why = format!("{failure}; the plan says to stop then");
+                break (None, Some((why, false)));
+            }
+            Ok(Some(_)) => {}
+            Err(cause) => {
+                // What the study is now is on disk as far as the disk allows; `resume` finds the rest.
+                let _ = store.set_state(chase.study.id, StudyState::Stopped).await;
+                let trial = chase.study.trials + 1;
+                return Err(PursuitError::Store { trial, cause });
+            }
+        }
+    };
+    let state = match verdict {
+        Some(_) => StudyState::Finished,
+        None => StudyState::Stopped,
+    };
+    store.set_state(chase.study.id, state).await?;
+    Ok(chase.finished(verdict, stop))
+}
+
+/// A pursuit that is under way.
+struct Chase<'a, P> {
+    policy: &'a P,
+    study: Study,
+    evidence: Evidence,
+    store: &'a Store,
+    events: &'a Events,
+    /// The round that was told last.
+    round: u32,
+    /// The request that was told last.
+    announced: Option<Request>,
+    /// Number of the boot that trials run on; 0 where nothing is booted.
+    boot: u32,
+}
+
+/// Why the last request failed, if it did.
+type Kept = Result<Option<String>, StoreError>;
+
+impl<P: Policy> Chase<'_, P> {
+    fn observe(&mut self, request: Request, outcome: Outcome, figures: BTreeMap<MetricName, f64>) {
+        self.evidence.observations.push(Observation {
+            request,
+            outcome,
+            figures,
+        });
+    }
+
+    /// Says what is measured next; once, even where a build and a boot come before it.
+    fn announce(&mut self, request: Request) {
+        if self.announced.replace(request) == Some(request) {
+            return;
+        }
+        if request.round != self.round {
+            self.round = request.round;
+            self.events.tell(&Event::RoundStarted {
+                round: request.round,
+                of: self.study.rounds,
             });
         }
-        let trial = u32::try_from(evidence.observations.len() + 1).unwrap_or(u32::MAX);
-        let cell = study.cells[request.cell].clone();
-        events.tell(&Event::TrialStarted {
-            trial,
-            of,
-            round,
-            cell: cell.clone(),
+        let version = self.study.versions.get(request.version);
+        self.events.tell(&Event::TrialStarted {
+            trial: self.study.trials + 1,
+            of: self.in_all(),
+            round: request.round,
+            cell: self.study.cells[request.cell].clone(),
+            version: version.map(|version| version.name.clone()),
         });
-        let record = match measurer.measure(request).await {
-            Ok(Measured::Trial(record)) => record,
-            Ok(Measured::Interrupted) => {
-                interrupted = true;
-                stopped = Some("stopped by the user".to_owned());
-                break None;
-            }
-            Err(Unmeasurable(why)) => {
-                stopped = Some(why);
-                break None;
-            }
-        };
-        let kept = store
-            .record_trial(study.id, trial, request.cell, request.round, &record)
-            .await;
-        if let Err(cause) = kept {
-            // What the study is now is on disk as far as the disk allows; `resume` finds the rest.
-            let _ = store.set_state(study.id, StudyState::Stopped).await;
-            return Err(PursuitError::Store { trial, cause });
+    }
+
+    fn version(&self, position: usize) -> String {
+        let version = self.study.versions.get(position);
+        version.map_or_else(String::new, |version| version.name.clone())
+    }
+
+    async fn built(&mut self, request: Request, build: &BuildRecord) -> Kept {
+        self.store.record_build(self.study.id, build).await?;
+        let failure = build.failure.as_ref().map(ToString::to_string);
+        self.events.tell(&Event::BuildFinished {
+            version: self.version(build.version),
+            layout: build.layout,
+            cached: build.cached,
+            failure: failure.clone(),
+            seconds: build.took.as_secs_f64(),
+        });
+        if failure.is_some() {
+            self.observe(request, Outcome::NoBuild, BTreeMap::new());
         }
-        let measured = record.outcome.is_ok();
+        Ok(failure.map(|why| format!("{} has no build: {why}", self.version(build.version))))
+    }
+
+    async fn booted(&mut self, request: Request, boot: &BootRecord) -> Kept {
+        let place = (request.version, request.layout, request.boot);
+        if let Some(known) = self.study.boots.get(&place) {
+            self.boot = *known;
+            return Ok(None);
+        }
+        let number = self.store.record_boot(self.study.id, boot).await?;
+        self.events.tell(&Event::BootFinished {
+            version: self.version(boot.version),
+            layout: boot.layout,
+            ordinal: boot.ordinal,
+            failure: boot.failure.clone(),
+            seconds: boot.took.as_secs_f64(),
+        });
+        match &boot.failure {
+            Some(why) => {
+                self.observe(request, Outcome::NoBoot, BTreeMap::new());
+                Ok(Some(format!(
+                    "{} didn't boot: {why}",
+                    self.version(boot.version)
+                )))
+            }
+            None => {
+                self.boot = number;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn tried(&mut self, request: Request, mut record: TrialRecord) -> Kept {
+        record.boot = self.boot;
+        let trial = self.study.trials + 1;
+        let cell = self.study.cells[request.cell].clone();
+        self.store
+            .record_trial(self.study.id, trial, request.cell, request.round, &record)
+            .await?;
+        self.study.trials = trial;
         for message in &record.warnings {
-            events.tell(&Event::Warning {
+            self.events.tell(&Event::Warning {
                 message: message.clone(),
             });
         }
@@ -158,83 +284,88 @@ pub async fn pursue<P: Policy>(
             Ok(samples) => (samples, None),
             Err(failure) => (Vec::new(), Some(failure)),
         };
-        evidence
-            .observations
-            .push(Observation { request, measured });
-        let why = failure.as_ref().map(ToString::to_string);
-        events.tell(&Event::TrialFinished {
+        let outcome = match failure {
+            None => Outcome::Measured,
+            Some(_) => Outcome::Failed,
+        };
+        self.observe(request, outcome, figures(&samples));
+        let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
+        self.events.tell(&Event::TrialFinished {
             trial,
-            of,
+            of: self.in_all(),
             cell,
             samples,
             failure,
             seconds: record.took.as_secs_f64(),
         });
-        if let (OnFailure::Stop, Some(why)) = (study.on_failure, why) {
-            stopped = Some(format!(
-                "a trial failed, and the plan says to stop then: {why}"
-            ));
-            break None;
+        Ok(why)
+    }
+
+    /// Trials that the study will have, as far as can be told.
+    fn in_all(&self) -> usize {
+        self.study.trials as usize + self.policy.left(&self.evidence)
+    }
+
+    fn finished(
+        self,
+        verdict: Option<P::Verdict>,
+        stop: Option<(String, bool)>,
+    ) -> Pursuit<P::Verdict> {
+        let count = |outcome| {
+            let with = |o: &&Observation| o.outcome == outcome;
+            self.evidence.observations.iter().filter(with).count()
+        };
+        let (measured, failed) = (count(Outcome::Measured), count(Outcome::Failed));
+        let left = match verdict {
+            Some(_) => 0,
+            None => self.policy.left(&self.evidence),
+        };
+        self.events.tell(&Event::StudyFinished {
+            study: self.study.id.0,
+            name: self.study.name.clone(),
+            measured,
+            failed,
+            left,
+        });
+        let interrupted = stop.as_ref().is_some_and(|(_, by_user)| *by_user);
+        Pursuit {
+            verdict,
+            measured,
+            failed,
+            left,
+            stopped: stop.map(|(why, _)| why),
+            interrupted,
         }
-    };
-    let state = if verdict.is_some() {
-        StudyState::Finished
-    } else {
-        StudyState::Stopped
-    };
-    store.set_state(study.id, state).await?;
-    Ok(finished(
-        policy,
-        study,
-        &evidence,
-        events,
-        verdict,
-        stopped,
-        interrupted,
-    ))
+    }
 }
 
-async fn evidence(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
+/// The mean of each metric's samples in a trial.
+fn figures(samples: &[MetricSamples]) -> BTreeMap<MetricName, f64> {
+    let with_values = samples.iter().filter(|samples| !samples.values.is_empty());
+    with_values
+        .map(|samples| {
+            let sum: f64 = samples.values.iter().sum();
+            (samples.metric.clone(), sum / samples.values.len() as f64)
+        })
+        .collect()
+}
+
+/// What a study of the software as it is found has seen so far.
+///
+/// # Errors
+/// The store's own.
+pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
     let observed = store.evidence(study).await?;
     let observations = observed
         .into_iter()
         .map(|seen| Observation {
-            request: Request {
-                cell: seen.cell,
-                round: seen.round,
+            request: Request::as_found(seen.cell, seen.round),
+            outcome: match seen.measured {
+                true => Outcome::Measured,
+                false => Outcome::Failed,
             },
-            measured: seen.measured,
+            figures: BTreeMap::new(),
         })
         .collect();
     Ok(Evidence { observations })
-}
-
-fn finished<P: Policy>(
-    policy: &P,
-    study: &Study,
-    evidence: &Evidence,
-    events: &Events,
-    verdict: Option<P::Verdict>,
-    stopped: Option<String>,
-    interrupted: bool,
-) -> Pursuit<P::Verdict> {
-    let done = evidence.observations.len();
-    let measured = evidence.observations.iter().filter(|o| o.measured).count();
-    let left = policy.expected_trials(evidence).saturating_sub(done);
-    let failed = done - measured;
-    events.tell(&Event::StudyFinished {
-        study: study.id.0,
-        name: study.name.clone(),
-        measured,
-        failed,
-        left,
-    });
-    Pursuit {
-        verdict,
-        measured,
-        failed,
-        left,
-        stopped,
-        interrupted,
-    }
 }

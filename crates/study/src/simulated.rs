@@ -49,6 +49,7 @@ impl Measurer for Simulated {
             }])
         };
         Ok(Measured::Trial(Box::new(TrialRecord {
+            boot: 0,
             began: jiff::Timestamp::UNIX_EPOCH,
             took: Duration::from_secs(1),
             outcome,

@@ -18,6 +18,7 @@ mod story;
 mod text;
 mod verb;
 
+pub use text::shown;
 pub use verb::Detect;
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What there is to tell about one series: its changes with the versions between which they happened, its epochs, and
 //! what was looked for and not found.
 
+pub use backsight_policy::Direction;
+use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval, Samples,
-    changes::{Change, Epoch, Findings, Kind, Search, detect, version_value},
+    changes::{Change, Epoch, Findings, Search, detect, version_value},
 };
 use std::collections::HashMap;
 
@@ -70,48 +72,14 @@ pub struct Story {
     pub svg: Option<String>,
 }
 
-/// In which direction something went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    Better,
-    Worse,
-    Up,
-    Down,
-}
-
-impl Direction {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-}
-
 impl Told {
     pub fn direction(&self, better: Option<Better>) -> Direction {
-        let up = self.change.size > 0.0;
-        match better {
-            None if up => Direction::Up,
-            None => Direction::Down,
-            Some(better) if better.prefers(self.change.size, 0.0) => Direction::Better,
-            Some(_) => Direction::Worse,
-        }
+        Direction::of(&self.change, better)
     }
 
     /// The size in percent of the level before, with its interval; undefined where that is zero.
     pub fn percent(&self) -> Option<(f64, Interval)> {
-        let base = self.change.before.abs();
-        let share = |x: f64| 100.0 * x / base;
-        let interval = Interval {
-            low: share(self.change.size_interval.low),
-            high: share(self.change.size_interval.high),
-        };
-        let all = [share(self.change.size), interval.low, interval.high];
-        (base > 0.0 && all.iter().all(|x| x.is_finite()))
-            .then(|| (share(self.change.size), interval))
+        percent_of(&self.change)
     }
 }
 
@@ -131,16 +99,8 @@ impl Story {
 
     /// The p-values that this series has among those of all: its changes of level, or that of the clearest which is none.
     pub fn tests(&self) -> Vec<f64> {
-        let levels = self.changes.iter().map(|told| &told.change);
-        let levels: Vec<f64> = levels
-            .filter(|change| change.kind == Kind::Level)
-            .map(|change| change.p)
-            .collect();
-        if levels.is_empty() {
-            vec![self.doubted.as_ref().map_or(1.0, |(_, p)| *p)]
-        } else {
-            levels
-        }
+        let changes = self.changes.iter().map(|told| &told.change);
+        tests_of(changes, self.doubted.as_ref().map(|(_, p)| *p))
     }
 
     /// Whether there is anything to tell beside that nothing was found.

@@ -240,6 +240,7 @@ impl Draft {
         Trial {
             steps: steps(&cell, number, failure.is_some(), &printed),
             row: TrialRow {
+                boot: 0,
                 number,
                 cell: at,
                 round,
@@ -438,6 +439,7 @@ fn study(id: i64, name: &str, factor: f64) -> Study {
         trials.push(draft.trial(number + 1, round, at, then));
     }
     let row = StudyRow {
+        target: None,
         id: StudyId(id),
         name: read(name),
         verb: "run".into(),

@@ -1,0 +1,173 @@
+//! `backsight history`: what was measured along a target's versions, and where it changed.
+//!
+//! Refuses: to choose between several targets, and a metric that nothing has measured.
+
+mod chart;
+mod rows;
+mod text;
+
+use backsight_model::{StudyHistory, TargetName, did_you_mean};
+use backsight_policy::{History as Verdict, VersionSeries, history};
+use backsight_store::Store;
+use miette::IntoDiagnostic as _;
+use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, process::ExitCode};
+
+use crate::{cli::Shared, files, publish};
+
+/// Columns where there is no terminal to ask.
+const USUAL_WIDTH: u16 = 100;
+/// A narrower terminal is treated as if it were so wide.
+const NARROWEST: u16 = 40;
+
+/// Arguments of `history`.
+#[derive(Debug, clap::Args)]
+pub struct History {
+    /// Which target; needed if the store has several
+    #[arg(long, value_name = "NAME")]
+    target: Option<String>,
+    /// Only this metric: `throughput` or `tbench.throughput`; may be repeated
+    #[arg(long = "metric", value_name = "METRIC")]
+    metrics: Vec<String>,
+    /// Only this benchmark; may be repeated
+    #[arg(long = "benchmark", value_name = "NAME")]
+    only: Vec<String>,
+    /// Every version in the tables
+    #[arg(long)]
+    all: bool,
+    /// Everything, as JSON
+    #[arg(long, conflicts_with_all = ["csv", "all"])]
+    json: bool,
+    /// A line for each series and version
+    #[arg(long, conflicts_with = "all")]
+    csv: bool,
+    /// Write the history's pages into this folder instead, as `publish` does
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
+    page: Option<PathBuf>,
+}
+
+/// A history and what of it is shown.
+struct Along<'a> {
+    target: &'a str,
+    studies: &'a [StudyHistory],
+    history: &'a Verdict,
+    series: Vec<&'a VersionSeries>,
+}
+
+impl History {
+    /// Shows it.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        crate::block_on(async {
+            let store = files::existing_store(shared).await?;
+            let target = target(&store, self.target.as_deref()).await?;
+            if let Some(folder) = &self.page {
+                publish::into(&store, &[target], folder).await?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            let studies = store.target_history(&target).await.into_diagnostic()?;
+            let history = history(&studies);
+            let along = Along {
+                target: target.as_str(),
+                studies: &studies,
+                series: self.chosen(&history)?,
+                history: &history,
+            };
+            if self.json {
+                files::print(&rows::json(&along))?;
+            } else if self.csv {
+                files::print(&rows::csv(&along))?;
+            } else {
+                files::print(&text::render(&along, &self.look()))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        })
+    }
+
+    fn look(&self) -> text::Look {
+        let to_terminal = std::io::stdout().is_terminal();
+        let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
+        text::Look {
+            width: terminal.unwrap_or(USUAL_WIDTH).max(NARROWEST).into(),
+            all: self.all,
+        }
+    }
+
+    fn chosen<'a>(&self, history: &'a Verdict) -> miette::Result<Vec<&'a VersionSeries>> {
+        let benchmark = |series: &VersionSeries| vec![series.cell.benchmark.to_string()];
+        let metric = |series: &VersionSeries| {
+            let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
+            vec![metric.to_string(), format!("{benchmark}.{metric}")]
+        };
+        known("benchmark", &self.only, &history.series, benchmark)?;
+        known("metric", &self.metrics, &history.series, metric)?;
+        let asked = |asked: &[String], names: Vec<String>| {
+            asked.is_empty() || names.iter().any(|name| asked.contains(name))
+        };
+        let series = history.series.iter().filter(|series| {
+            asked(&self.only, benchmark(series)) && asked(&self.metrics, metric(series))
+        });
+        let series: Vec<_> = series.collect();
+        if series.is_empty() && !(self.only.is_empty() && self.metrics.is_empty()) {
+            return Err(miette::miette!(
+                help = "leave out --metric or --benchmark to see what there is",
+                "no benchmark of these has such a metric"
+            ));
+        }
+        Ok(series)
+    }
+}
+
+/// Every name that was asked for is one that some series has.
+fn known(
+    what: &str,
+    asked: &[String],
+    series: &[VersionSeries],
+    names: impl Fn(&VersionSeries) -> Vec<String>,
+) -> miette::Result<()> {
+    let known: BTreeSet<String> = series.iter().flat_map(names).collect();
+    for name in asked {
+        if !known.contains(name) {
+            let all: Vec<&str> = known.iter().map(String::as_str).collect();
+            let near = did_you_mean(name, all.iter().copied());
+            return Err(miette::miette!(
+                help = near.unwrap_or_else(|| format!("there are: {}", all.join(", "))),
+                "nothing has measured a {what} `{}` along this history",
+                crate::detect::shown(name)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The target that was named, else the only one.
+pub async fn target(store: &Store, asked: Option<&str>) -> miette::Result<TargetName> {
+    let targets = store.targets().await.into_diagnostic()?;
+    let names: Vec<&str> = targets.iter().map(TargetName::as_str).collect();
+    match (asked, &targets[..]) {
+        (_, []) => Err(no_history()),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => Err(miette::miette!(
+            help = format!("say which: --target {}", names.join(", --target ")),
+            "the store has the histories of {} targets",
+            targets.len()
+        )),
+        (Some(asked), targets) => {
+            let found = targets.iter().find(|target| target.as_str() == asked);
+            found.cloned().ok_or_else(|| {
+                let near = did_you_mean(asked, names.iter().copied());
+                miette::miette!(
+                    help = near.unwrap_or_else(|| format!("there are: {}", names.join(", "))),
+                    "the store has no history of a target `{}`",
+                    crate::detect::shown(asked)
+                )
+            })
+        }
+    }
+}
+
+/// What is said where no study is about a target.
+pub fn no_history() -> miette::Report {
+    miette::miette!(
+        help = "`backsight step` measures the versions of a target",
+        "the store has no history of any target"
+    )
+}

@@ -1,0 +1,291 @@
+//! A history for a person at a terminal.
+//!
+//! Refuses: a table longer than a screen or two unless asked for, without saying what is left out.
+
+use backsight_policy::{History, HistoryVersion, VersionPoint, VersionSeries};
+use backsight_site::SeriesWords;
+use std::fmt::Write as _;
+
+use super::{Along, chart::chart};
+use crate::{detect::shown, list};
+
+/// Versions of a table that are shown at its end.
+const LAST: usize = 24;
+/// And around each change.
+const AROUND: usize = 2;
+
+/// More series than this are a table.
+const MOST_BLOCKS: usize = 8;
+
+/// How it is written.
+pub struct Look {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Every version in the tables.
+    pub all: bool,
+}
+
+pub fn render(along: &Along<'_>, look: &Look) -> String {
+    let mut text = overview(along);
+    if along.series.is_empty() {
+        text.push_str("\nNothing has been measured.\n");
+    }
+    if along.series.len() > MOST_BLOCKS {
+        let _ = write!(text, "\n{}\n", summary(along, look));
+        text.push_str("\none in full: --metric BENCHMARK.METRIC, --benchmark NAME\n");
+    } else {
+        for series in &along.series {
+            text.push('\n');
+            block(&mut text, along.history, series, look);
+        }
+    }
+    let troubled: Vec<&HistoryVersion> = along
+        .history
+        .versions
+        .iter()
+        .filter(|version| version.standing.why().is_some() || !version.quirks.is_empty())
+        .collect();
+    if !troubled.is_empty() {
+        text.push('\n');
+        troubles(&mut text, &troubled, look);
+    }
+    text
+}
+
+fn overview(along: &Along<'_>) -> String {
+    let history = along.history;
+    let versions = &history.versions;
+    let name = |version: Option<&HistoryVersion>| {
+        version.map_or(String::new(), |version| shown(&version.version.name))
+    };
+    let mut text = format!(
+        "{}: {} versions, {} to {}, of {}\n",
+        along.target,
+        versions.len(),
+        name(versions.first()),
+        name(versions.last()),
+        match along.studies.len() {
+            1 => "1 study".to_owned(),
+            count => format!("{count} studies"),
+        }
+    );
+    for (count, what) in [
+        (history.failed, "failed"),
+        (history.unplaced, "of no known boot left out"),
+    ] {
+        if count > 0 {
+            let trials = if count == 1 { "trial" } else { "trials" };
+            let _ = writeln!(text, "{count} {trials} {what}.");
+        }
+    }
+    text
+}
+
+/// A line a series: its latest value and its latest change.
+fn summary(along: &Along<'_>, look: &Look) -> comfy_table::Table {
+    let mut table = list::table(&[
+        "series",
+        "versions",
+        "latest",
+        "",
+        "changes",
+        "latest change",
+    ]);
+    table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
+    for series in &along.series {
+        let words = SeriesWords::new(along.history, series);
+        let latest = series.points.iter().rfind(|point| point.value.is_some());
+        let change = series.believed().last();
+        table.add_row([
+            shown(&series.name()),
+            series.points.len().to_string(),
+            latest.map_or(String::new(), |point| words.value(point)),
+            words.unit(),
+            series.believed().count().to_string(),
+            change.map_or(String::new(), |change| {
+                let direction = change.direction.as_str();
+                shown(&format!(
+                    "{} {direction} at {}",
+                    words.size(change),
+                    words.version(change.at)
+                ))
+            }),
+        ]);
+    }
+    table
+}
+
+fn block(text: &mut String, history: &History, series: &VersionSeries, look: &Look) {
+    let words = SeriesWords::new(history, series);
+    let _ = writeln!(
+        text,
+        "{}: {}; {}",
+        shown(&series.name()),
+        words.axis(),
+        words.coverage()
+    );
+    let picture = chart(history, series, &words, look.width);
+    if !picture.is_empty() {
+        let _ = write!(text, "\n{picture}\n");
+    }
+    for change in &series.found.changes {
+        wrapped(text, &words.change(change), look.width);
+    }
+    for note in words.notes() {
+        wrapped(text, &note, look.width);
+    }
+    text.push('\n');
+    table(text, history, series, &words, look);
+}
+
+/// With what follows the first line indented.
+fn wrapped(text: &mut String, sentence: &str, width: usize) {
+    let mut line = String::new();
+    for word in shown(sentence).split(' ') {
+        if line.chars().count() + word.chars().count() >= width && !line.trim().is_empty() {
+            let _ = writeln!(text, "{}", line.trim_end());
+            line = "    ".to_owned();
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    let _ = writeln!(text, "{}", line.trim_end());
+}
+
+fn table(
+    text: &mut String,
+    history: &History,
+    series: &VersionSeries,
+    words: &SeriesWords<'_>,
+    look: &Look,
+) {
+    let unit = words.unit();
+    let value = if unit.is_empty() {
+        "value".to_owned()
+    } else {
+        format!("value, {unit}")
+    };
+    let layouts = series.has_layouts();
+    let mut header = vec!["version", "date", &value, "n", "again", "reboot"];
+    if layouts {
+        header.push("relink");
+    }
+    header.push("");
+    let mut table = list::table(&header);
+    table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
+    // The list's headings are capitals; a unit must not be.
+    table.set_header(header.iter().map(|name| match name.split_once(',') {
+        Some((name, unit)) => format!("{},{unit}", name.to_uppercase()),
+        None => name.to_uppercase(),
+    }));
+    let kept = kept(history, series, look.all);
+    let mut left_out = 0;
+    for (at, version) in history.versions.iter().enumerate() {
+        if !kept[at] {
+            left_out += 1;
+            continue;
+        }
+        if left_out > 0 {
+            table.add_row([format!("… {left_out} more")]);
+            left_out = 0;
+        }
+        let point = series.points.iter().find(|point| point.version == at);
+        table.add_row(row(version, point, series, words, at, layouts));
+    }
+    let _ = writeln!(text, "{table}");
+    if !look.all && kept.iter().any(|kept| !kept) {
+        let _ = writeln!(text, "every version: --all, --csv, --json");
+    }
+}
+
+fn row(
+    version: &HistoryVersion,
+    point: Option<&VersionPoint>,
+    series: &VersionSeries,
+    words: &SeriesWords<'_>,
+    at: usize,
+    layouts: bool,
+) -> Vec<String> {
+    let date = version.version.at;
+    let mut cells = vec![
+        shown(&version.version.name),
+        date.map_or(String::new(), |at| at.strftime("%Y-%m-%d").to_string()),
+    ];
+    match point {
+        Some(point) => {
+            cells.push(words.value(point));
+            cells.push(SeriesWords::counts(point));
+            cells.extend([point.again, point.reboot].map(|spread| words.spread(spread)));
+            if layouts {
+                cells.push(words.spread(point.relink));
+            }
+        }
+        None => {
+            let why = match version.standing.why() {
+                Some(_) => version.standing.as_str(),
+                None => "not measured",
+            };
+            cells.push(why.to_owned());
+            cells.resize(if layouts { 7 } else { 6 }, String::new());
+        }
+    }
+    let mut remarks: Vec<String> = Vec::new();
+    for change in series.found.changes.iter().filter(|change| change.at == at) {
+        let mark = if change.believed { "▲" } else { "?" };
+        remarks.push(format!(
+            "{mark} {} {}",
+            words.size(change),
+            change.direction.as_str()
+        ));
+    }
+    if point.is_some_and(|point| point.unstable) {
+        remarks.push("unstable".to_owned());
+    }
+    if !version.quirks.is_empty() {
+        remarks.push("quirk".to_owned());
+    }
+    cells.push(remarks.join(", "));
+    cells
+}
+
+/// Which versions are shown: the last ones, the first, and those around changes.
+fn kept(history: &History, series: &VersionSeries, all: bool) -> Vec<bool> {
+    let count = history.versions.len();
+    let mut kept = vec![all || count <= LAST + AROUND; count];
+    let mut keep = |from: usize, to: usize| {
+        for kept in kept.iter_mut().take(to).skip(from) {
+            *kept = true;
+        }
+    };
+    keep(0, 1);
+    keep(count.saturating_sub(LAST), count);
+    for change in &series.found.changes {
+        keep(change.at.saturating_sub(AROUND), change.at + AROUND);
+    }
+    kept
+}
+
+fn troubles(text: &mut String, versions: &[&HistoryVersion], look: &Look) {
+    let most = if look.all { usize::MAX } else { LAST };
+    for version in versions.iter().take(most) {
+        let name = shown(&version.version.name);
+        if let Some(why) = version.standing.why() {
+            let first = why.lines().next().unwrap_or_default();
+            wrapped(
+                text,
+                &format!("{name} {}: {first}", version.standing.as_str()),
+                look.width,
+            );
+        }
+        for quirk in &version.quirks {
+            wrapped(text, &format!("{name} quirk: {quirk}"), look.width);
+        }
+    }
+    if versions.len() > most {
+        let _ = writeln!(
+            text,
+            "… and {} more versions (--all)",
+            versions.len() - most
+        );
+    }
+}

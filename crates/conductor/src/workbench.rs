@@ -1,0 +1,196 @@
+//! A workbench: commands run on this machine, one after the other, each under an agent's care.
+//!
+//! For what is done to a version before it is measured: configure, build, relink. Whatever a command starts has
+//! ended when it is done, and what it printed is kept up to a limit. One agent serves them all; one that dies is
+//! replaced by the next command.
+//!
+//! Refuses: to run two commands at once, and to run one without a time limit.
+
+use backsight_agent::{BeginTrial, Step};
+use backsight_model::{Ending, HostName, Lab, Machine, Output, Usage};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use tokio::sync::Mutex;
+
+use crate::{ConnectError, Reach, hosts::Connected, phase};
+
+/// A command of a recipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The line; a shell runs it if it needs one.
+    pub text: String,
+    /// The folder that it runs in.
+    pub folder: PathBuf,
+    /// Environment over this program's own.
+    pub env: BTreeMap<String, String>,
+    /// How long it may take; it is asked to end then, and killed soon after.
+    pub limit: Duration,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it used.
+    pub usage: Usage,
+    /// What it printed.
+    pub stdout: Output,
+    /// What it printed on standard error.
+    pub stderr: Output,
+    /// Processes that it left and that were killed: number and name.
+    pub strays: Vec<(u32, String)>,
+    /// Processes that can't be killed: the machine needs a look.
+    pub unkillable: Vec<u32>,
+}
+
+impl Done {
+    /// Whether it exited with status 0.
+    pub fn well(&self) -> bool {
+        self.ending == Ending::Exit(0)
+    }
+}
+
+/// An agent of this machine that runs one command after the other.
+pub struct Workbench {
+    reach: Reach,
+    lab: Lab,
+    here: HostName,
+    /// None after it was lost.
+    agent: Mutex<Option<Connected>>,
+}
+
+impl Workbench {
+    /// How much of each stream is kept, in bytes; a command that prints more is ended.
+    pub const OUTPUT_LIMIT: u64 = 64 << 20;
+
+    /// Starts its agent.
+    ///
+    /// # Errors
+    /// The agent can't be started or doesn't answer.
+    pub async fn start(reach: &Reach) -> Result<Self, ConnectError> {
+        let bench = Self {
+            reach: reach.clone(),
+            lab: Lab::this_machine(),
+            here: Lab::this_machine_name(),
+            agent: Mutex::default(),
+        };
+        let agent = bench.connect().await?;
+        *bench.agent.lock().await = Some(agent);
+        Ok(bench)
+    }
+
+    async fn connect(&self) -> Result<Connected, ConnectError> {
+        Connected::start(&self.reach, &self.lab, &self.here).await
+    }
+
+    /// Runs a command and waits until it and all that it started have ended. Commands that are asked for at once run
+    /// one after the other. Dropping the future ends the command; the next one waits for that.
+    ///
+    /// # Errors
+    /// The agent is lost (killed, or the machine can't carry it); what the command had started is gone, and the next
+    /// command gets a new agent. A command that fails is no error: [`Done::ending`] says how it ended.
+    pub async fn run(&self, command: Command) -> Result<Done, ConnectError> {
+        let mut place = self.agent.lock().await;
+        let agent = match place.take() {
+            Some(agent) => agent,
+            None => self.connect().await?,
+        };
+        // Back in its place before anything is awaited: whoever drops this future must not drop the agent.
+        let agent = place.insert(agent);
+        match perform(agent, command).await {
+            Ok(done) => Ok(done),
+            Err(cause) => {
+                let said = match place.take() {
+                    Some(agent) => agent.bury().await,
+                    None => String::new(),
+                };
+                Err(ConnectError::Agent {
+                    host: self.here.clone(),
+                    cause,
+                    said,
+                })
+            }
+        }
+    }
+
+    /// What this machine is, and what placeholders may ask of it.
+    ///
+    /// # Errors
+    /// The agent can't be had.
+    pub async fn machine(&self) -> Result<(Machine, BTreeMap<String, String>), ConnectError> {
+        let mut place = self.agent.lock().await;
+        let agent = match place.take() {
+            Some(agent) => agent,
+            None => self.connect().await?,
+        };
+        let agent = place.insert(agent);
+        Ok((agent.machine(), agent.facts.clone()))
+    }
+
+    /// Ends the agent in order.
+    pub async fn finish(self) {
+        if let Some(agent) = self.agent.into_inner() {
+            agent.dismiss().await;
+        }
+    }
+}
+
+async fn perform(agent: &Connected, command: Command) -> Result<Done, backsight_agent::Error> {
+    let mut step = Step::text(1, command.text, command.limit);
+    step.cwd = Some(command.folder.to_string_lossy().into_owned());
+    step.env = command.env;
+    step.output_limit = Workbench::OUTPUT_LIMIT;
+    alone(agent, "workbench", step).await
+}
+
+/// Runs one step in a trial of its own.
+///
+/// # Errors
+/// The agent is lost.
+pub(crate) async fn alone(
+    agent: &Connected,
+    trial: &str,
+    step: Step,
+) -> Result<Done, backsight_agent::Error> {
+    let opening = BeginTrial {
+        trial: trial.into(),
+        ..BeginTrial::default()
+    };
+    // Ends what a dropped future left.
+    agent.client.begin_trial(opening).await?;
+    let ran = match agent.client.run(step).await {
+        Ok(run) => run.outcome().await,
+        Err(refused) => Err(refused),
+    };
+    let ended = agent.client.end_trial().await?;
+    let refused = |why: String| Done {
+        ending: Ending::Refused(why),
+        usage: Usage::default(),
+        stdout: Output::default(),
+        stderr: Output::default(),
+        strays: Vec::new(),
+        unkillable: Vec::new(),
+    };
+    let outcome = match ran {
+        Ok(outcome) => outcome,
+        Err(backsight_agent::Error::Refused { why, .. }) => return Ok(refused(why)),
+        Err(lost) => return Err(lost),
+    };
+    let finished = outcome.finished;
+    let kept = |bytes: Vec<u8>, printed: u64| Output {
+        printed: printed.max(bytes.len() as u64),
+        bytes,
+    };
+    Ok(Done {
+        ending: phase::ending(&finished),
+        usage: phase::usage(&finished),
+        stdout: kept(outcome.stdout, finished.stdout_bytes),
+        stderr: kept(outcome.stderr, finished.stderr_bytes),
+        strays: ended
+            .survivors
+            .into_iter()
+            .map(|stray| (stray.pid, stray.name))
+            .collect(),
+        unkillable: ended.unkillable,
+    })
+}

@@ -1,0 +1,740 @@
+//! Recipes: making the build of a version in a layout, once.
+//!
+//! A [`Workshop`] has one tree of a target's source and a cache of builds. A build is identified by everything that
+//! goes into it (version, patches, quirks, commands, layout, tool chain): what is in the cache is never built twice,
+//! and what the recipe changes is never mistaken for what was built before.
+//!
+//! Refuses: to call a version broken for what isn't its fault: no room, no network, a patch file that is missing.
+
+use backsight_conductor::{Command, ConnectError, Done, Workbench};
+use backsight_model::{
+    BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target, Template, Time,
+    Value, Version,
+};
+use jiff::Timestamp;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    History, HistoryError,
+    cache::{Cache, Entry},
+    work_tree::{Tree, TreeState},
+};
+
+/// How long a command of a recipe may take unless it says otherwise.
+const STAGE_LIMIT: Duration = Duration::from_secs(3600);
+/// How long a command that tells a tool's version may take.
+const TOOL_LIMIT: Duration = Duration::from_secs(30);
+/// How long a patch may take to be applied.
+const PATCH_LIMIT: Duration = Duration::from_secs(120);
+/// With less room than this, in bytes, a failure is the disk's.
+const NO_ROOM: u64 = 32 << 20;
+/// Characters of a command or of its last words in a failure.
+const SHOWN: usize = 200;
+
+/// Why nothing can be built for now. It says nothing about the version.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkshopError {
+    /// The history's own.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// The agent that runs the commands can't be had.
+    #[error(transparent)]
+    Bench(#[from] ConnectError),
+    /// A file or folder can't be read or written.
+    #[error("can't {doing} {}: {cause}", .path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The disk is full.
+    #[error("no room left in {} while {version} was being built: make room, then go on", .place.display())]
+    NoRoom {
+        /// The folder.
+        place: PathBuf,
+        /// The version.
+        version: String,
+    },
+    /// The target's file asks for what can't be.
+    #[error("{0}")]
+    Recipe(String),
+}
+
+pub(crate) fn file(
+    doing: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> WorkshopError + use<> {
+    let path = path.to_owned();
+    move |cause| WorkshopError::File { doing, path, cause }
+}
+
+/// A patch as it is now: what its file holds is a part of the build.
+#[derive(Debug, Clone)]
+struct Patch {
+    name: String,
+    path: PathBuf,
+    content: Vec<u8>,
+}
+
+/// A quirk with its patches, and the versions that have it.
+#[derive(Debug, Clone)]
+struct Exception {
+    quirk: Quirk,
+    patches: Vec<Patch>,
+    /// By the version's position.
+    has: Vec<bool>,
+}
+
+/// Where a build is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// What identifies its content.
+    pub key: String,
+    /// The short form that a booted system shows: `{stamp}`.
+    pub stamp: String,
+    /// The folder of its files: `{build}`.
+    pub folder: PathBuf,
+}
+
+/// The tree, the recipe and the builds of one target.
+pub struct Workshop {
+    target: Target,
+    history: Arc<dyn History>,
+    versions: Vec<Version>,
+    patches: Vec<Patch>,
+    exceptions: Vec<Exception>,
+    toolchain: String,
+    machine: Machine,
+    bench: Workbench,
+    cache: Cache,
+    tree: Tree,
+}
+
+impl Workshop {
+    /// Reads the recipe's patches, asks for the tool chain, and finds which versions have which quirk.
+    ///
+    /// `folder` is where the target's file is, `place` a folder of our own for its tree and builds.
+    ///
+    /// # Errors
+    /// A patch can't be read, a quirk begins at a version that doesn't exist, a tool doesn't tell its version.
+    pub async fn open(
+        target: Target,
+        folder: &Path,
+        place: &Path,
+        history: Arc<dyn History>,
+        versions: Vec<Version>,
+        bench: Workbench,
+        machine: Machine,
+    ) -> Result<Self, WorkshopError> {
+        for kept in target.build.iter().flat_map(|build| &build.keep) {
+            let inside = Path::new(kept)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+            if !inside {
+                return Err(WorkshopError::Recipe(format!(
+                    "keep = [\"{kept}\"] lies outside of the tree"
+                )));
+            }
+        }
+        let read = |name: &String| Patch::read(folder, name);
+        let patches = target
+            .patches
+            .iter()
+            .map(|name| read(name))
+            .collect::<Result<_, _>>()?;
+        let mut exceptions = Vec::new();
+        for quirk in &target.quirk {
+            let patches = quirk.patch.iter().map(|name| read(name));
+            exceptions.push(Exception {
+                patches: patches.collect::<Result<_, _>>()?,
+                has: range_of(quirk, &*history, &versions)?,
+                quirk: (**quirk).clone(),
+            });
+        }
+        let tree = Tree::open(place)?;
+        let mut workshop = Self {
+            target,
+            history,
+            versions,
+            patches,
+            exceptions,
+            toolchain: String::new(),
+            machine,
+            bench,
+            cache: Cache::open(place)?,
+            tree,
+        };
+        workshop.toolchain = workshop.ask_toolchain().await?;
+        Ok(workshop)
+    }
+
+    /// What the tool chain's commands print.
+    async fn ask_toolchain(&self) -> Result<String, WorkshopError> {
+        let mut said = String::new();
+        for template in &self.target.toolchain {
+            let command = self.fill(template, None, Layout::default(), &self.tree.folder)?;
+            let done = self.run(&command, TOOL_LIMIT, BTreeMap::new()).await?;
+            if !done.well() {
+                return Err(WorkshopError::Recipe(format!(
+                    "toolchain: `{}` {}: it must tell which tools build",
+                    short(&command),
+                    how(&done)
+                )));
+            }
+            said.push_str(&String::from_utf8_lossy(&done.stdout.bytes));
+        }
+        Ok(said)
+    }
+
+    /// The target.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The versions, by position.
+    pub fn versions(&self) -> &[Version] {
+        &self.versions
+    }
+
+    /// Runs commands that belong to the target but not to a build.
+    pub fn bench(&self) -> &Workbench {
+        &self.bench
+    }
+
+    /// The machine that builds.
+    pub fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    /// Where the build of this version in this layout is, or will be.
+    pub fn place(&self, version: usize, layout: Layout) -> Place {
+        let key = self.key(version, layout);
+        let stamp = key[..12].to_owned();
+        let folder = self.cache.files(&key);
+        Place { key, stamp, folder }
+    }
+
+    /// Everything that goes into a build, as one hash.
+    fn key(&self, version: usize, layout: Layout) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &[u8]| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        };
+        add(self.target.name.as_str().as_bytes());
+        add(json(&*self.target.source).as_bytes());
+        add(json(&self.target.configure).as_bytes());
+        add(json(&self.target.build).as_bytes());
+        add(self.toolchain.as_bytes());
+        add(self.versions[version].id.as_bytes());
+        for patch in &self.patches {
+            add(&patch.content);
+        }
+        for exception in self.quirks(version) {
+            let quirk = &exception.quirk;
+            add(json(&(&quirk.run, &quirk.rebuild, quirk.clean, quirk.skip)).as_bytes());
+            for patch in &exception.patches {
+                add(&patch.content);
+            }
+        }
+        if layout.kind != LayoutKind::Kept {
+            add(json(&(layout, &self.target.layout)).as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    fn quirks(&self, version: usize) -> impl Iterator<Item = &Exception> {
+        let has = move |exception: &&Exception| exception.has[version];
+        self.exceptions.iter().filter(has)
+    }
+
+    /// Makes the build of a version in a layout, or finds it. Other layouts of the same version that will be wanted are
+    /// made along with it, while the tree is there.
+    ///
+    /// A version that doesn't build is no error: the record says why.
+    ///
+    /// # Errors
+    /// Nothing can be built for now.
+    pub async fn build(
+        &mut self,
+        version: usize,
+        layout: Layout,
+        wanted: &[Layout],
+    ) -> Result<BuildRecord, WorkshopError> {
+        let began = Timestamp::now();
+        let clock = Instant::now();
+        let key = self.key(version, layout);
+        let mut record = BuildRecord {
+            version,
+            layout,
+            quirks: self.quirks(version).map(|e| e.quirk.why.clone()).collect(),
+            failure: None,
+            cached: false,
+            began,
+            took: Duration::ZERO,
+            log: Vec::new(),
+            key,
+        };
+        let skip = self.quirks(version).find(|exception| exception.quirk.skip);
+        if let Some(exception) = skip {
+            record.failure = Some(BuildFailure::Skipped(exception.quirk.why.clone()));
+            return Ok(record);
+        }
+        if let Some(entry) = self.cache.find(&record.key)? {
+            record.cached = true;
+            record.log = entry.log;
+            return Ok(record);
+        }
+        let mut log = Log::default();
+        let made = self.make(version, layout, wanted, &mut log).await;
+        record.took = clock.elapsed();
+        match made {
+            Ok(()) => {}
+            Err(Stop::Broken(why)) => record.failure = Some(BuildFailure::Broken(why)),
+            Err(Stop::Hindered(error)) => return Err(error),
+        }
+        record.log = log.0;
+        Ok(record)
+    }
+
+    async fn make(
+        &mut self,
+        version: usize,
+        layout: Layout,
+        wanted: &[Layout],
+        log: &mut Log,
+    ) -> Result<(), Stop> {
+        let base = self.key(version, Layout::default());
+        if !self.tree.holds(&base) {
+            self.make_tree(version, &base, log).await?;
+        }
+        if self.cache.find(&base)?.is_none() {
+            self.keep(version, Layout::default(), &base, log)?;
+        }
+        if layout.kind == LayoutKind::Kept && wanted.iter().all(|l| l.kind == LayoutKind::Kept) {
+            return Ok(());
+        }
+        let mut layouts: Vec<Layout> = wanted.to_vec();
+        layouts.retain(|other| other.kind != LayoutKind::Kept && *other != layout);
+        for other in layouts {
+            let key = self.key(version, other);
+            if self.cache.find(&key)?.is_none() {
+                let mut its = Log::default();
+                // What goes wrong with another layout is said when that one is asked for.
+                match self.relink(version, other, &key, &mut its).await {
+                    Ok(()) | Err(Stop::Broken(_)) => {}
+                    Err(hindered) => return Err(hindered),
+                }
+            }
+        }
+        if layout.kind != LayoutKind::Kept {
+            let key = self.key(version, layout);
+            self.relink(version, layout, &key, log).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings the tree to the built state of a version.
+    async fn make_tree(&mut self, version: usize, base: &str, log: &mut Log) -> Result<(), Stop> {
+        let incremental = self.target.build.as_ref().is_some_and(|b| b.incremental);
+        let clean = self.quirks(version).any(|exception| exception.quirk.clean);
+        if !incremental || clean || !self.tree.can_be_built_in() {
+            self.tree.clear()?;
+        }
+        let mut configured = self.tree.state() == TreeState::Built;
+        self.tree.set(TreeState::Building)?;
+        let made = self.build_in_tree(version, &mut configured, log).await;
+        match &made {
+            Ok(()) => self.tree.set_built(base)?,
+            // Half of it is built, and `make` knows which half: another version may be built in it.
+            Err(Stop::Broken(_)) if configured => self.tree.set(TreeState::Built)?,
+            Err(Stop::Broken(_)) => self.tree.set(TreeState::Empty)?,
+            Err(Stop::Hindered(_)) => {}
+        }
+        made
+    }
+
+    async fn build_in_tree(
+        &self,
+        version: usize,
+        configured: &mut bool,
+        log: &mut Log,
+    ) -> Result<(), Stop> {
+        let layout = Layout::default();
+        self.check_out(version).await?;
+        let of_quirks = self
+            .quirks(version)
+            .flat_map(|exception| &exception.patches);
+        for patch in self.patches.iter().chain(of_quirks) {
+            self.apply(version, patch, log).await?;
+        }
+        if let (Some(configure), false) = (&self.target.configure, *configured) {
+            let (run, timeout) = (&configure.run, configure.timeout);
+            self.stage(version, layout, "configure", run, timeout, log)
+                .await?;
+        }
+        *configured = true;
+        for stage in self.quirks(version).filter_map(|e| e.quirk.run.as_ref()) {
+            self.stage(version, layout, "quirk", &stage.run, stage.timeout, log)
+                .await?;
+        }
+        if let Some(build) = &self.target.build
+            && let Some(run) = &build.run
+        {
+            self.stage(version, layout, "build", run, build.timeout, log)
+                .await?;
+        }
+        for stage in self
+            .quirks(version)
+            .filter_map(|e| e.quirk.rebuild.as_ref())
+        {
+            self.stage(version, layout, "rebuild", &stage.run, stage.timeout, log)
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn check_out(&self, version: usize) -> Result<(), WorkshopError> {
+        let (history, folder) = (Arc::clone(&self.history), self.tree.folder.clone());
+        let version = self.versions[version].clone();
+        // Reads and writes many files, or waits for a network.
+        let done = tokio::task::spawn_blocking(move || history.check_out(&version, &folder)).await;
+        match done {
+            Ok(done) => Ok(done?),
+            Err(panic) => Err(WorkshopError::Recipe(format!(
+                "the check-out broke off: {panic}"
+            ))),
+        }
+    }
+
+    async fn apply(&self, version: usize, patch: &Patch, log: &mut Log) -> Result<(), Stop> {
+        let quoted = backsight_model::shell_quoted(&patch.path.to_string_lossy());
+        let tried = |fuzz: u8, dry: &str| {
+            format!("patch -p1 --forward --batch{dry} --fuzz={fuzz} --input={quoted}")
+        };
+        let strict = self
+            .run(&tried(0, " --dry-run"), PATCH_LIMIT, BTreeMap::new())
+            .await?;
+        let fuzz = if strict.well() {
+            0
+        } else {
+            let loose = self
+                .run(&tried(2, " --dry-run"), PATCH_LIMIT, BTreeMap::new())
+                .await?;
+            log.add(&format!("patch {}", patch.name), &strict);
+            if !loose.well() {
+                return Err(Stop::Broken(format!(
+                    "the patch {} doesn't apply: {}",
+                    patch.name,
+                    last_words(&strict)
+                )));
+            }
+            if !self.target.fuzz {
+                return Err(Stop::Broken(format!(
+                    "the patch {} applies only with fuzz: make it anew for this version, or allow it with fuzz = true",
+                    patch.name
+                )));
+            }
+            2
+        };
+        let done = self
+            .run(&tried(fuzz, ""), PATCH_LIMIT, BTreeMap::new())
+            .await?;
+        log.add(&format!("patch {}", patch.name), &done);
+        if done.well() {
+            Ok(())
+        } else {
+            self.failed(version, "patch", &patch.name, &done)
+        }
+    }
+
+    async fn relink(
+        &self,
+        version: usize,
+        layout: Layout,
+        key: &str,
+        log: &mut Log,
+    ) -> Result<(), Stop> {
+        let Some(recipe) = &self.target.layout else {
+            return Err(Stop::Hindered(WorkshopError::Recipe(format!(
+                "target `{}` says no way to lay a build out otherwise: give it layout = {{ relink = \"…{{seed}}…\" }}",
+                *self.target.name
+            ))));
+        };
+        let (run, timeout) = (&recipe.relink, recipe.timeout);
+        self.stage(version, layout, "relink", run, timeout, log)
+            .await?;
+        self.keep(version, layout, key, log)
+    }
+
+    /// Puts what is to be kept of the tree into the cache.
+    fn keep(&self, version: usize, layout: Layout, key: &str, log: &Log) -> Result<(), Stop> {
+        let keep = self
+            .target
+            .build
+            .as_ref()
+            .map_or(&[][..], |build| &build.keep);
+        for kept in keep {
+            if !self.tree.folder.join(kept).exists() {
+                return Err(Stop::Broken(format!(
+                    "the build ended well, but there is no `{kept}`, which is to be kept"
+                )));
+            }
+        }
+        let entry = Entry {
+            version: self.versions[version].id.clone(),
+            layout,
+            log: log.0.clone(),
+        };
+        match self.cache.keep(key, &self.tree.folder, keep, &entry) {
+            Ok(()) => Ok(()),
+            Err(_) if self.has_no_room() => Err(Stop::Hindered(self.no_room(version))),
+            Err(error) => Err(Stop::Hindered(error)),
+        }
+    }
+
+    async fn stage(
+        &self,
+        version: usize,
+        layout: Layout,
+        name: &str,
+        run: &Template,
+        timeout: Option<Time>,
+        log: &mut Log,
+    ) -> Result<(), Stop> {
+        let place = self.place(version, layout);
+        let text = self.fill(run, Some(version), layout, &place.folder)?;
+        let limit = timeout.map_or(STAGE_LIMIT, |time| time.0);
+        let env = BTreeMap::from([
+            (
+                "BACKSIGHT_VERSION".to_owned(),
+                self.versions[version].name.clone(),
+            ),
+            ("BACKSIGHT_STAMP".to_owned(), place.stamp),
+            ("BACKSIGHT_SEED".to_owned(), layout.seed.to_string()),
+            ("BACKSIGHT_LAYOUT".to_owned(), layout.kind.to_string()),
+        ]);
+        let done = self.run(&text, limit, env).await?;
+        log.add(&text, &done);
+        if done.well() {
+            return Ok(());
+        }
+        if done.ending == Ending::TimedOut {
+            return Err(Stop::Broken(format!(
+                "{name}: `{}` took longer than {}",
+                short(&text),
+                Time(limit)
+            )));
+        }
+        self.failed(version, name, &text, &done)
+    }
+
+    fn failed(&self, version: usize, name: &str, text: &str, done: &Done) -> Result<(), Stop> {
+        let full = |bytes: &[u8]| {
+            const WORDS: &[u8] = b"No space left on device";
+            bytes.windows(WORDS.len()).any(|window| window == WORDS)
+        };
+        if self.has_no_room() || full(&done.stderr.bytes) || full(&done.stdout.bytes) {
+            return Err(Stop::Hindered(self.no_room(version)));
+        }
+        Err(Stop::Broken(format!(
+            "{name}: `{}` {}{}",
+            short(text),
+            how(done),
+            match last_words(done).as_str() {
+                "" => String::new(),
+                words => format!(": {words}"),
+            }
+        )))
+    }
+
+    fn has_no_room(&self) -> bool {
+        rustix::fs::statvfs(&self.tree.folder)
+            .is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < NO_ROOM)
+    }
+
+    fn no_room(&self, version: usize) -> WorkshopError {
+        WorkshopError::NoRoom {
+            place: self.tree.folder.clone(),
+            version: self.versions[version].name.clone(),
+        }
+    }
+
+    async fn run(
+        &self,
+        text: &str,
+        limit: Duration,
+        env: BTreeMap<String, String>,
+    ) -> Result<Done, ConnectError> {
+        let command = Command {
+            text: text.to_owned(),
+            folder: self.tree.folder.clone(),
+            env,
+            limit,
+        };
+        self.bench.run(command).await
+    }
+
+    /// Fills the placeholders of a command of the target.
+    ///
+    /// # Errors
+    /// A placeholder has no value here.
+    pub fn command(
+        &self,
+        template: &Template,
+        version: usize,
+        layout: Layout,
+    ) -> Result<String, WorkshopError> {
+        let place = self.place(version, layout);
+        self.fill(template, Some(version), layout, &place.folder)
+    }
+
+    fn fill(
+        &self,
+        template: &Template,
+        version: Option<usize>,
+        layout: Layout,
+        build: &Path,
+    ) -> Result<String, WorkshopError> {
+        let text = |path: &Path| Value::Text(path.to_string_lossy().into_owned());
+        let lookup = |name: &str| {
+            Some(match name {
+                "tree" => text(&self.tree.folder),
+                "build" => text(build),
+                "version" => Value::Text(self.versions[version?].name.clone()),
+                "stamp" => Value::Text(self.key(version?, layout)[..12].to_owned()),
+                "layout" => Value::Text(layout.kind.to_string()),
+                "seed" => Value::Integer(i64::from(layout.seed)),
+                "target" => Value::Text(self.target.name.to_string()),
+                other => return self.machine.lookup(other),
+            })
+        };
+        template
+            .fill_command(&lookup)
+            .map_err(|error| WorkshopError::Recipe(format!("`{}`: {error}", template.source())))
+    }
+
+    /// Ends the agent that ran the commands.
+    pub async fn finish(self) {
+        self.bench.finish().await;
+    }
+}
+
+impl Patch {
+    fn read(folder: &Path, name: &str) -> Result<Self, WorkshopError> {
+        let path = folder.join(name);
+        let content = fs::read(&path).map_err(file("read the patch", &path))?;
+        Ok(Self {
+            name: name.to_owned(),
+            path: std::path::absolute(&path).map_err(file("find", &path))?,
+            content,
+        })
+    }
+}
+
+/// Which versions have a quirk, by position.
+fn range_of(
+    quirk: &Quirk,
+    history: &dyn History,
+    versions: &[Version],
+) -> Result<Vec<bool>, HistoryError> {
+    let reached = |point: &Option<backsight_model::At<String>>, otherwise: bool| match point {
+        Some(point) => history.reached(point, versions),
+        None => Ok(vec![otherwise; versions.len()]),
+    };
+    let (begun, over) = (reached(&quirk.from, true)?, reached(&quirk.until, false)?);
+    Ok(begun
+        .into_iter()
+        .zip(over)
+        .map(|(begun, over)| begun && !over)
+        .collect())
+}
+
+/// Why a build wasn't made.
+enum Stop {
+    /// It is the version's fault.
+    Broken(String),
+    /// It isn't.
+    Hindered(WorkshopError),
+}
+
+impl<E: Into<WorkshopError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Hindered(error.into())
+    }
+}
+
+/// What the commands of a build were and printed.
+#[derive(Default)]
+struct Log(Vec<u8>);
+
+impl Log {
+    fn add(&mut self, command: &str, done: &Done) {
+        let log = &mut self.0;
+        log.extend(format!("$ {command}\n").as_bytes());
+        for stream in [&done.stdout, &done.stderr] {
+            log.extend(&stream.bytes);
+            if !stream.bytes.is_empty() && !stream.bytes.ends_with(b"\n") {
+                log.push(b'\n');
+            }
+        }
+        for (pid, name) in &done.strays {
+            log.extend(format!("[process {pid} ({name}) was left and was killed]\n").as_bytes());
+        }
+        log.extend(format!("[{}, {:.1} s]\n", how(done), done.usage.wall).as_bytes());
+    }
+}
+
+fn how(done: &Done) -> String {
+    match &done.ending {
+        Ending::Exit(code) => format!("exited with {code}"),
+        Ending::Signal(signal) => format!("was killed by signal {signal}"),
+        Ending::TimedOut => "took too long".to_owned(),
+        Ending::TooMuchOutput => "printed too much".to_owned(),
+        Ending::NotFound => "isn't there".to_owned(),
+        Ending::Refused(why) => format!("can't be started: {why}"),
+        Ending::NeverReady | Ending::Stopped | Ending::Lost => "was stopped".to_owned(),
+    }
+}
+
+/// The last line that a command printed, errors first.
+fn last_words(done: &Done) -> String {
+    for stream in [&done.stderr, &done.stdout] {
+        let text = String::from_utf8_lossy(&stream.bytes);
+        if let Some(line) = text
+            .lines()
+            .rev()
+            .map(str::trim)
+            .find(|line| !line.is_empty())
+        {
+            return short(line);
+        }
+    }
+    String::new()
+}
+
+fn short(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .take(SHOWN)
+        .collect();
+    if text.chars().count() > SHOWN {
+        short.push('…');
+    }
+    short
+}
+
+fn json(value: &impl serde::Serialize) -> String {
+    // Values of the model: their JSON can't fail.
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,192 @@
+//! What a study finds along a target's history: builds, boots, and the trials on them, as they are kept
+//! and read back.
+//!
+//! Refuses: to average anything, or to leave anything out. A version that doesn't build is a build with a
+//! failure, not a missing one.
+
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use crate::{Better, Cell, Failure, Layout, MetricName, StudyName, StudyState, Unit, Version};
+
+/// Why there is no build of a version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum BuildFailure {
+    /// A quirk says that it isn't built.
+    #[error("skipped: {0}")]
+    Skipped(String),
+    /// It doesn't build, or not in this layout.
+    #[error("{0}")]
+    Broken(String),
+}
+
+/// A build of a version in a layout, as a study made or found it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildRecord {
+    /// The version's position among the study's versions, from 0.
+    pub version: usize,
+    /// Its layout.
+    pub layout: Layout,
+    /// What identifies its content: version, patches, quirks, layout, recipe, tool chain.
+    pub key: String,
+    /// The quirks that it has: why each.
+    pub quirks: Vec<String>,
+    /// Why there is none, if there is none.
+    pub failure: Option<BuildFailure>,
+    /// Whether it was there already.
+    pub cached: bool,
+    /// When it was begun.
+    pub began: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// What its commands were and printed.
+    pub log: Vec<u8>,
+}
+
+/// One start of a system under test from a build.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootRecord {
+    /// The version's position among the study's versions, from 0.
+    pub version: usize,
+    /// The build's layout.
+    pub layout: Layout,
+    /// Which start of this build it is, from 1, over all studies.
+    pub ordinal: u32,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// When it was begun.
+    pub began: Timestamp,
+    /// How long it took until the system answered and had proved which build it is.
+    pub took: Duration,
+    /// What the system is: the proof that it gave, and the facts of its hosts.
+    pub facts: IndexMap<String, String>,
+    /// What its console said, or the commands that activated it.
+    pub log: Vec<u8>,
+}
+
+/// A build as it is read back; its log stays in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Build {
+    /// Its number in the study, from 1.
+    pub number: u32,
+    /// The version's position among the study's versions, from 0.
+    pub version: usize,
+    /// Its layout.
+    pub layout: Layout,
+    /// What identifies its content.
+    pub key: String,
+    /// The quirks that it has: why each.
+    pub quirks: Vec<String>,
+    /// Why there is none, if there is none.
+    pub failure: Option<BuildFailure>,
+    /// Whether it was there already.
+    pub cached: bool,
+    /// When it was begun.
+    pub began: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// Where its log is among the raw outputs, if it printed anything.
+    pub log: Option<String>,
+}
+
+/// A boot as it is read back; its log stays in the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Boot {
+    /// Its number in the study, from 1.
+    pub number: u32,
+    /// The number of its build.
+    pub build: u32,
+    /// Which start of this build it is, from 1, over all studies.
+    pub ordinal: u32,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
+    /// When it was begun.
+    pub began: Timestamp,
+    /// How long it took.
+    pub took: Duration,
+    /// What the system is.
+    pub facts: IndexMap<String, String>,
+    /// Where its log is among the raw outputs, if there was anything.
+    pub log: Option<String>,
+}
+
+/// A metric's shape within a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellMetric {
+    /// Its name.
+    pub name: MetricName,
+    /// Unit of every sample.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One line about it.
+    pub about: String,
+}
+
+/// A cell of a study along a history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryCell {
+    /// The cell.
+    pub cell: Cell,
+    /// What identifies the question over studies: definition, parameters, variant, testbed and machine.
+    pub key: String,
+    /// The metrics of its benchmark, in the definition's order.
+    pub metrics: Vec<CellMetric>,
+}
+
+/// A trial on a boot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryTrial {
+    /// Its number in the study, from 1.
+    pub number: u32,
+    /// The number of its boot.
+    pub boot: u32,
+    /// The cell's number in the plan's order, from 0.
+    pub cell: usize,
+    /// Its round within its boot, from 1.
+    pub round: u32,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// By metric, in the cell's order: the samples of the trial; none where it failed or printed nothing.
+    pub samples: Vec<Vec<f64>>,
+    /// Share of the processors that others took meanwhile, from 0 to 1.
+    pub neighbours: f64,
+}
+
+/// What one study measured along the history of a target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StudyHistory {
+    /// The study's number in the store.
+    pub study: i64,
+    /// Its name.
+    pub name: StudyName,
+    /// When it began.
+    pub began: Timestamp,
+    /// Where it stands.
+    pub state: StudyState,
+    /// Its versions, oldest first.
+    pub versions: Vec<Version>,
+    /// Its builds, by number from 1.
+    pub builds: Vec<Build>,
+    /// Its boots, by number from 1.
+    pub boots: Vec<Boot>,
+    /// Its cells, in the plan's order.
+    pub cells: Vec<HistoryCell>,
+    /// Its trials, in order of time.
+    pub trials: Vec<HistoryTrial>,
+}
+
+impl StudyHistory {
+    /// The build that a trial ran on, with its boot.
+    pub fn place(&self, trial: &HistoryTrial) -> Option<(&Build, &Boot)> {
+        let boot = self.boots.iter().find(|boot| boot.number == trial.boot)?;
+        let build = self
+            .builds
+            .iter()
+            .find(|build| build.number == boot.build)?;
+        Some((build, boot))
+    }
+}

@@ -1,0 +1,89 @@
+//! Which changes to believe among those of many series: Benjamini and Hochberg's false discovery rate over the changes
+//! of level, a series without any counting with the clearest that it might have had.
+//!
+//! Refuses: to adjust one series alone, whose search has bounded its false changes already.
+
+use backsight_stats::{
+    Better, Interval, benjamini_hochberg,
+    changes::{Change, Kind},
+};
+
+/// The p-values that a series has among those of all: its changes of level, or that of the clearest which is none.
+pub fn tests_of<'a>(
+    changes: impl IntoIterator<Item = &'a Change>,
+    doubted: Option<f64>,
+) -> Vec<f64> {
+    let levels: Vec<f64> = changes
+        .into_iter()
+        .filter(|change| change.kind == Kind::Level)
+        .map(|change| change.p)
+        .collect();
+    if levels.is_empty() {
+        vec![doubted.unwrap_or(1.0)]
+    } else {
+        levels
+    }
+}
+
+/// The tests of each series (see [`tests_of`]), adjusted among those of all, of which `others` are those of series that
+/// aren't listed. Nothing where there is one series alone.
+pub fn adjusted_tests(series: &[Vec<f64>], others: &[f64]) -> Option<Vec<Vec<f64>>> {
+    if series.len() + others.len() < 2 {
+        return None;
+    }
+    let mut tests: Vec<f64> = series.concat();
+    tests.extend_from_slice(others);
+    let mut adjusted = benjamini_hochberg(&tests).into_iter();
+    let of_series = series
+        .iter()
+        .map(|tests| adjusted.by_ref().take(tests.len()).collect());
+    Some(of_series.collect())
+}
+
+/// In which direction something went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// For the better.
+    Better,
+    /// For the worse.
+    Worse,
+    /// To higher values, nobody having said what is good.
+    Up,
+    /// To lower values, likewise.
+    Down,
+}
+
+impl Direction {
+    /// The direction of a change.
+    pub fn of(change: &Change, better: Option<Better>) -> Self {
+        let up = change.size > 0.0;
+        match better {
+            None if up => Self::Up,
+            None => Self::Down,
+            Some(better) if better.prefers(change.size, 0.0) => Self::Better,
+            Some(_) => Self::Worse,
+        }
+    }
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Up => "up",
+            Self::Down => "down",
+        }
+    }
+}
+
+/// The size of a change in percent of the level before, with its interval; undefined where that is zero.
+pub fn percent_of(change: &Change) -> Option<(f64, Interval)> {
+    let base = change.before.abs();
+    let share = |x: f64| 100.0 * x / base;
+    let interval = Interval {
+        low: share(change.size_interval.low),
+        high: share(change.size_interval.high),
+    };
+    let all = [share(change.size), interval.low, interval.high];
+    (base > 0.0 && all.iter().all(|x| x.is_finite())).then(|| (share(change.size), interval))
+}

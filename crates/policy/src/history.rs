@@ -1,0 +1,408 @@
+//! The verdict of `step`: what all studies of a target say together of its history.
+//!
+//! Versions of all studies become one order, their samples one series for each question and metric, nested as they were
+//! measured (build › boot › trial › sample); then it is searched where each series changed. Metrics that a simulator
+//! counts (instructions under `icount` or callgrind) vary by their own rules: should
+//! [`CellMetric`] come to say so, the place to heed it is [`Found`], where changes are looked for.
+//!
+//! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
+//! measured, and to read a clock: same studies, in whatever order, same history.
+
+mod found;
+mod nesting;
+mod order;
+
+pub use found::{ChangePoint, Found, How, NoiseEpoch};
+pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
+
+use backsight_model::{
+    Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial, StudyHistory,
+    StudyName, Version,
+};
+use std::collections::{BTreeMap, HashMap};
+
+use crate::discovery::adjusted_tests;
+
+/// Over several series: the share of believed changes that may be false.
+const FALSE_SHARE: f64 = 0.05;
+
+/// A version whose trials spread more than this many times as much as those of half of the versions is unstable.
+const UNSTABLE: f64 = 4.0;
+
+/// A target's history.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct History {
+    /// All versions of all studies, oldest first.
+    pub versions: Vec<HistoryVersion>,
+    /// A series for each question and metric, in the order in which studies first ask.
+    pub series: Vec<VersionSeries>,
+    /// Trials that failed.
+    pub failed: usize,
+    /// Trials whose boot or build isn't known; they are in no series.
+    pub unplaced: usize,
+}
+
+/// A version with what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryVersion {
+    /// The version, as the latest study calls it.
+    pub version: Version,
+    /// The quirks that its builds had: why each.
+    pub quirks: Vec<String>,
+    /// How far it came.
+    pub standing: VersionStanding,
+}
+
+/// How far a version came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VersionStanding {
+    /// Some trial gave samples.
+    Measured,
+    /// It was tried, and every trial failed: why the last one did.
+    Failed(String),
+    /// It was built and didn't start: why not.
+    Unbootable(String),
+    /// It doesn't build: why not.
+    Broken(String),
+    /// A quirk says that it isn't built: why not.
+    Skipped(String),
+    /// Nothing has come of it yet.
+    Pending,
+}
+
+impl VersionStanding {
+    /// The word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Failed(_) => "failed",
+            Self::Unbootable(_) => "unbootable",
+            Self::Broken(_) => "broken",
+            Self::Skipped(_) => "skipped",
+            Self::Pending => "pending",
+        }
+    }
+
+    /// Why nothing was measured, where that is known.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Self::Measured | Self::Pending => None,
+            Self::Failed(why) | Self::Unbootable(why) | Self::Broken(why) | Self::Skipped(why) => {
+                Some(why)
+            }
+        }
+    }
+}
+
+/// One question and metric along the versions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionSeries {
+    /// The cell, as the latest study asks it.
+    pub cell: Cell,
+    /// What identifies the question: definition, parameters, variant, testbed and machine.
+    pub key: String,
+    /// The metric.
+    pub metric: CellMetric,
+    /// Where the same cell was measured under several questions: the study that first asked this one.
+    pub since: Option<StudyName>,
+    /// What was measured, in the order of versions; versions without any trial of it are left out.
+    pub points: Vec<VersionPoint>,
+    /// Where it changed.
+    pub found: Found,
+}
+
+impl VersionSeries {
+    /// `tbench clients=2 throughput`, with the study since which it was measured so where that tells it apart.
+    pub fn name(&self) -> String {
+        let since = self.since.as_ref().map_or(String::new(), |study| {
+            format!(" (as measured since {study})")
+        });
+        format!("{} {}{since}", self.cell, self.metric.name)
+    }
+
+    /// Changes that are believed.
+    pub fn believed(&self) -> impl Iterator<Item = &ChangePoint> {
+        self.found.changes.iter().filter(|point| point.believed)
+    }
+
+    /// Whether some version was measured in several layouts. Where none was, a change may be one of layout.
+    pub fn has_layouts(&self) -> bool {
+        self.points.iter().any(|point| point.counts.layouts > 1)
+    }
+}
+
+/// The history that these studies of one target make together; their order doesn't matter.
+pub fn history(studies: &[StudyHistory]) -> History {
+    let mut studies: Vec<&StudyHistory> = studies.iter().collect();
+    studies.sort_by_key(|study| study.study);
+    let order = order::merged(&studies);
+    let mut drafts = Drafts::default();
+    let mut records: Vec<Record> = Vec::new();
+    records.resize_with(order.versions.len(), Record::default);
+    for (study, places) in studies.iter().zip(&order.places) {
+        let of_study = OfStudy::new(study, places);
+        drafts.questions(study);
+        of_study.records(&mut records);
+        of_study.trials(&mut drafts, &mut records);
+    }
+    let versions = order.versions.into_iter().zip(records);
+    let mut history = History {
+        versions: versions
+            .map(|(version, record)| record.version(version))
+            .collect(),
+        failed: drafts.failed,
+        unplaced: drafts.unplaced,
+        series: drafts.series(),
+    };
+    let tests: Vec<Vec<f64>> = history.series.iter().map(|s| s.found.tests()).collect();
+    for (series, adjusted) in history
+        .series
+        .iter_mut()
+        .zip(adjusted_tests(&tests, &[]).into_iter().flatten())
+    {
+        series.found.adjust(adjusted, FALSE_SHARE);
+    }
+    history
+}
+
+/// What is known of a version besides samples.
+#[derive(Debug, Default)]
+struct Record {
+    quirks: Vec<String>,
+    measured: bool,
+    /// The last of each, with when it was.
+    failed: Option<Fault>,
+    unbootable: Option<Fault>,
+    unbuilt: Option<(jiff::Timestamp, BuildFailure)>,
+}
+
+type Fault = (jiff::Timestamp, String);
+
+impl Record {
+    fn version(self, version: Version) -> HistoryVersion {
+        let standing = if self.measured {
+            VersionStanding::Measured
+        } else if let Some((_, why)) = self.failed {
+            VersionStanding::Failed(why)
+        } else if let Some((_, why)) = self.unbootable {
+            VersionStanding::Unbootable(why)
+        } else {
+            match self.unbuilt {
+                Some((_, BuildFailure::Broken(why))) => VersionStanding::Broken(why),
+                Some((_, BuildFailure::Skipped(why))) => VersionStanding::Skipped(why),
+                None => VersionStanding::Pending,
+            }
+        };
+        HistoryVersion {
+            version,
+            quirks: self.quirks,
+            standing,
+        }
+    }
+}
+
+fn later<T>(known: &mut Option<(jiff::Timestamp, T)>, at: jiff::Timestamp, what: T) {
+    if known.as_ref().is_none_or(|(before, _)| *before <= at) {
+        *known = Some((at, what));
+    }
+}
+
+/// A study with its numbers resolved.
+struct OfStudy<'a> {
+    study: &'a StudyHistory,
+    /// By position in the study: the version's place in the history.
+    places: &'a [usize],
+    builds: HashMap<u32, &'a Build>,
+    boots: HashMap<u32, &'a Boot>,
+}
+
+impl<'a> OfStudy<'a> {
+    fn new(study: &'a StudyHistory, places: &'a [usize]) -> Self {
+        Self {
+            study,
+            places,
+            builds: study.builds.iter().map(|b| (b.number, b)).collect(),
+            boots: study.boots.iter().map(|b| (b.number, b)).collect(),
+        }
+    }
+
+    fn records(&self, records: &mut [Record]) {
+        for build in &self.study.builds {
+            let Some(record) = self.places.get(build.version).map(|at| &mut records[*at]) else {
+                continue;
+            };
+            for quirk in &build.quirks {
+                if !record.quirks.contains(quirk) {
+                    record.quirks.push(quirk.clone());
+                }
+            }
+            if let Some(why) = &build.failure {
+                later(&mut record.unbuilt, build.began, why.clone());
+            }
+        }
+        for boot in &self.study.boots {
+            let build = self.builds.get(&boot.build);
+            let place = build.and_then(|build| self.places.get(build.version));
+            if let (Some(place), Some(why)) = (place, &boot.failure) {
+                later(&mut records[*place].unbootable, boot.began, why.clone());
+            }
+        }
+    }
+
+    fn trials(&self, drafts: &mut Drafts, records: &mut [Record]) {
+        for trial in &self.study.trials {
+            let Some((build, boot, place, cell)) = self.place(trial) else {
+                drafts.unplaced += 1;
+                continue;
+            };
+            match &trial.failure {
+                Some(why) => {
+                    drafts.failed += 1;
+                    later(&mut records[place].failed, boot.began, why.to_string());
+                }
+                None => records[place].measured |= trial.samples.iter().any(|s| !s.is_empty()),
+            }
+            for (number, metric) in cell.metrics.iter().enumerate() {
+                let samples = match trial.failure {
+                    None => trial.samples.get(number).map_or(&[][..], Vec::as_slice),
+                    Some(_) => &[],
+                };
+                if let Some(series) = drafts.of(cell, metric) {
+                    series.points.entry(place).or_default().add(
+                        (build.layout, &build.key),
+                        boot.ordinal,
+                        (self.study.study, trial.number),
+                        samples,
+                    );
+                }
+            }
+        }
+    }
+
+    fn place(&self, trial: &HistoryTrial) -> Option<(&'a Build, &'a Boot, usize, &'a HistoryCell)> {
+        let boot = *self.boots.get(&trial.boot)?;
+        let build = *self.builds.get(&boot.build)?;
+        let place = *self.places.get(build.version)?;
+        Some((build, boot, place, self.study.cells.get(trial.cell)?))
+    }
+}
+
+/// A series of which trials are being collected.
+struct Draft {
+    cell: Cell,
+    key: String,
+    metric: CellMetric,
+    first: StudyName,
+    points: BTreeMap<usize, nesting::Draft>,
+}
+
+#[derive(Default)]
+struct Drafts {
+    series: Vec<Draft>,
+    places: HashMap<String, usize>,
+    failed: usize,
+    unplaced: usize,
+}
+
+impl Drafts {
+    /// The questions of a study, in its order; the latest study says how they are shown.
+    fn questions(&mut self, study: &StudyHistory) {
+        for cell in &study.cells {
+            for metric in &cell.metrics {
+                let place = *self
+                    .places
+                    .entry(identity(cell, metric))
+                    .or_insert(self.series.len());
+                match self.series.get_mut(place) {
+                    Some(known) => {
+                        known.cell = cell.cell.clone();
+                        known.metric = metric.clone();
+                    }
+                    None => self.series.push(Draft {
+                        cell: cell.cell.clone(),
+                        key: cell.key.clone(),
+                        metric: metric.clone(),
+                        first: study.name.clone(),
+                        points: BTreeMap::new(),
+                    }),
+                }
+            }
+        }
+    }
+
+    fn of(&mut self, cell: &HistoryCell, metric: &CellMetric) -> Option<&mut Draft> {
+        let place = *self.places.get(&identity(cell, metric))?;
+        self.series.get_mut(place)
+    }
+
+    fn series(self) -> Vec<VersionSeries> {
+        let mut askings: HashMap<String, usize> = HashMap::new();
+        for draft in &self.series {
+            *askings
+                .entry(label(&draft.cell, &draft.metric))
+                .or_default() += 1;
+        }
+        let series = self.series.into_iter().map(|draft| {
+            let asked = askings.get(&label(&draft.cell, &draft.metric)).copied();
+            let points = draft.points.into_iter();
+            let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
+            mark_unstable(&mut points);
+            VersionSeries {
+                found: Found::in_points(&points, draft.metric.better),
+                cell: draft.cell,
+                key: draft.key,
+                since: (asked.unwrap_or(1) > 1).then_some(draft.first),
+                metric: draft.metric,
+                points,
+            }
+        });
+        series.collect()
+    }
+}
+
+/// What tells series apart. The unit and direction are in the question's key; were they not, they would still be told.
+fn identity(cell: &HistoryCell, metric: &CellMetric) -> String {
+    format!(
+        "{}\n{}\n{} {}",
+        cell.key,
+        label(&cell.cell, metric),
+        metric.unit,
+        metric.better
+    )
+}
+
+/// Benchmark, all parameters, variant and metric.
+fn label(cell: &Cell, metric: &CellMetric) -> String {
+    let mut params: Vec<String> = cell
+        .params
+        .iter()
+        .map(|(name, value)| format!("{name}={value:?}"))
+        .collect();
+    params.sort_unstable();
+    format!(
+        "{}\n{}\n{}\n{}",
+        cell.benchmark,
+        params.join("\n"),
+        cell.variant,
+        metric.name
+    )
+}
+
+fn mark_unstable(points: &mut [VersionPoint]) {
+    let mut usual: Vec<f64> = points
+        .iter()
+        .filter_map(VersionPoint::restlessness)
+        .collect();
+    // Of fewer it can't be said what is usual.
+    if usual.len() < 5 {
+        return;
+    }
+    usual.sort_by(f64::total_cmp);
+    let most = UNSTABLE * usual[usual.len() / 2];
+    for point in points {
+        point.unstable = most > 0.0 && point.restlessness().is_some_and(|spread| spread > most);
+    }
+}
+
+#[cfg(test)]
+mod tests;

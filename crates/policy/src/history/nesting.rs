@@ -1,0 +1,268 @@
+//! What was measured of one series at one version: samples in trials in boots in builds, and how they spread.
+//!
+//! Refuses: to count trials of one boot as if each were a boot, and to say a spread of what wasn't repeated.
+
+use backsight_model::Layout;
+use backsight_stats::{
+    Confidence, Interval, Placed, Samples, Side, changes::version_value, components,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A series at one version.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionPoint {
+    /// The version's place in [`History::versions`](super::History::versions).
+    pub version: usize,
+    /// Its builds, by layout.
+    pub builds: Vec<BuildSamples>,
+    /// The mean of the means of the highest level that was repeated, without the tenth furthest out on either side
+    /// where there are ten or more; none if no trial gave a sample.
+    pub value: Option<f64>,
+    /// The 95 % interval of the value, from the spread of the highest level that was repeated; none if nothing was.
+    pub interval: Option<Interval>,
+    /// The spread of trials of one boot.
+    pub again: Option<Spread>,
+    /// The spread of boots of one build.
+    pub reboot: Option<Spread>,
+    /// The spread of layouts.
+    pub relink: Option<Spread>,
+    /// Whether its trials spread more than four times as much as those of half of the series' versions.
+    pub unstable: bool,
+    /// How many of what there are.
+    pub counts: Counts,
+}
+
+/// How many of what there are behind a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Layouts with a trial that gave samples.
+    pub layouts: usize,
+    /// Builds, likewise.
+    pub builds: usize,
+    /// Boots, likewise.
+    pub boots: usize,
+    /// Trials that gave samples.
+    pub trials: usize,
+    /// Samples.
+    pub samples: usize,
+    /// Trials that failed or gave no sample of this metric.
+    pub failed: usize,
+}
+
+/// The standard deviation at one level, in the metric's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// Pooled over the groups of the level.
+    pub deviation: f64,
+    /// Its degrees of freedom.
+    pub freedom: usize,
+}
+
+/// What was measured on one build.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildSamples {
+    /// Its layout.
+    pub layout: Layout,
+    /// What identifies its content.
+    pub key: String,
+    /// Its boots, by ordinal.
+    pub boots: Vec<BootSamples>,
+}
+
+/// What was measured on one boot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootSamples {
+    /// Which start of the build it is, from 1, over all studies.
+    pub ordinal: u32,
+    /// Its trials, in the order of studies and numbers.
+    pub trials: Vec<TrialValues>,
+}
+
+/// What one trial gave.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialValues {
+    /// The study's number in the store.
+    pub study: i64,
+    /// The trial's number in the study.
+    pub trial: u32,
+    /// Its samples; none if it failed or printed none.
+    pub values: Vec<f64>,
+}
+
+/// Trials of one version as they are found, in any order.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    /// By layout and content: the boots by ordinal.
+    builds: BTreeMap<(Layout, String), BTreeMap<u32, Trials>>,
+}
+
+/// By study and number: the samples.
+type Trials = BTreeMap<(i64, u32), Vec<f64>>;
+
+impl Draft {
+    /// Adds a trial. What is no number is no sample.
+    pub fn add(&mut self, build: (Layout, &str), ordinal: u32, trial: (i64, u32), values: &[f64]) {
+        let boots = self
+            .builds
+            .entry((build.0, build.1.to_owned()))
+            .or_default();
+        let values = values.iter().copied().filter(|value| value.is_finite());
+        boots
+            .entry(ordinal)
+            .or_default()
+            .insert(trial, values.collect());
+    }
+
+    pub fn point(self, version: usize) -> VersionPoint {
+        let builds = self.builds.into_iter().map(|((layout, key), boots)| {
+            let boots = boots.into_iter().map(|(ordinal, trials)| BootSamples {
+                ordinal,
+                trials: trials
+                    .into_iter()
+                    .map(|((study, trial), values)| TrialValues {
+                        study,
+                        trial,
+                        values,
+                    })
+                    .collect(),
+            });
+            BuildSamples {
+                layout,
+                key,
+                boots: boots.collect(),
+            }
+        });
+        VersionPoint::of(version, builds.collect())
+    }
+}
+
+impl VersionPoint {
+    fn of(version: usize, builds: Vec<BuildSamples>) -> Self {
+        let counts = counts(&builds);
+        let mut point = Self {
+            version,
+            builds,
+            value: None,
+            interval: None,
+            again: None,
+            reboot: None,
+            relink: None,
+            unstable: false,
+            counts,
+        };
+        if let Some(side) = point.side() {
+            // Units are means of finite samples; the only fault could be an overflow.
+            point.value = Samples::new(side.units().means)
+                .ok()
+                .map(|units| version_value(&units));
+            point.interval = point
+                .value
+                .zip(components(&side, Confidence::USUAL).ok())
+                .map(|(value, parts)| {
+                    let reach = parts.mean_interval.width() / 2.0;
+                    Interval {
+                        low: value - reach,
+                        high: value + reach,
+                    }
+                });
+        }
+        let boots = || point.builds.iter().flat_map(|build| &build.boots);
+        point.again = Spread::within(boots().map(BootSamples::means));
+        point.reboot = Spread::within(point.builds.iter().map(BuildSamples::means));
+        let layouts: Vec<f64> = point.builds.iter().filter_map(BuildSamples::mean).collect();
+        point.relink = (counts.layouts > 1)
+            .then(|| Spread::within([layouts]))
+            .flatten();
+        point
+    }
+
+    /// Its samples with their places; none if there is no sample.
+    pub fn side(&self) -> Option<Side> {
+        let mut placed = Vec::with_capacity(self.counts.samples);
+        let mut number = 0;
+        for (layout, build) in (0..).zip(&self.builds) {
+            for boot in &build.boots {
+                for trial in &boot.trials {
+                    number += 1;
+                    placed.extend(trial.values.iter().map(|&value| Placed {
+                        layout,
+                        boot: boot.ordinal.into(),
+                        trial: number,
+                        value,
+                    }));
+                }
+            }
+        }
+        Side::new(placed).ok()
+    }
+
+    /// The standard deviation of all of its trials' means, as a share of the value; none for fewer than three.
+    pub(super) fn restlessness(&self) -> Option<f64> {
+        let boots = self.builds.iter().flat_map(|build| &build.boots);
+        let means: Vec<f64> = boots.flat_map(BootSamples::means).collect();
+        let value = self.value.filter(|value| *value != 0.0)?;
+        let spread = Spread::within([means])?;
+        (spread.freedom >= 2).then_some((spread.deviation / value).abs())
+    }
+}
+
+fn counts(builds: &[BuildSamples]) -> Counts {
+    let mut counts = Counts::default();
+    let mut layouts = BTreeSet::new();
+    for build in builds {
+        let mut boots = 0;
+        for boot in &build.boots {
+            let measured = boot.trials.iter().filter(|trial| !trial.values.is_empty());
+            let trials = measured.clone().count();
+            counts.samples += measured.map(|trial| trial.values.len()).sum::<usize>();
+            counts.trials += trials;
+            counts.failed += boot.trials.len() - trials;
+            boots += usize::from(trials > 0);
+        }
+        counts.boots += boots;
+        counts.builds += usize::from(boots > 0);
+        if boots > 0 {
+            layouts.insert(build.layout);
+        }
+    }
+    counts.layouts = layouts.len();
+    counts
+}
+
+impl BootSamples {
+    fn means(&self) -> Vec<f64> {
+        let trials = self.trials.iter();
+        trials.filter_map(|trial| mean(&trial.values)).collect()
+    }
+}
+
+impl BuildSamples {
+    fn means(&self) -> Vec<f64> {
+        let boots = self.boots.iter();
+        boots.filter_map(|boot| mean(&boot.means())).collect()
+    }
+
+    fn mean(&self) -> Option<f64> {
+        mean(&self.means())
+    }
+}
+
+impl Spread {
+    /// Of the values within groups; none if no group has two.
+    fn within(groups: impl IntoIterator<Item = Vec<f64>>) -> Option<Self> {
+        let (mut squares, mut freedom) = (0.0, 0);
+        for group in groups {
+            let Some(middle) = mean(&group) else { continue };
+            squares += group.iter().map(|x| (x - middle).powi(2)).sum::<f64>();
+            freedom += group.len() - 1;
+        }
+        let deviation = (squares / freedom.max(1) as f64).sqrt();
+        (freedom > 0 && deviation.is_finite()).then_some(Self { deviation, freedom })
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    // Dividing first keeps the sum of large numbers finite.
+    let n = values.len() as f64;
+    (!values.is_empty()).then(|| values.iter().map(|x| x / n).sum())
+}

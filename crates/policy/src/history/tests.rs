@@ -1,0 +1,421 @@
+use super::*;
+use backsight_model::{Better, Failure, Layout, LayoutKind, StudyState, Unit, Value};
+use proptest::prelude::*;
+use std::time::Duration;
+
+const EPOCH: i64 = 1_600_000_000;
+
+pub(super) fn version(number: usize) -> Version {
+    Version {
+        id: format!("v{number}"),
+        name: format!("1.{number}"),
+        at: jiff::Timestamp::from_second(EPOCH + 86_400 * number as i64).ok(),
+        title: String::new(),
+        release: number.is_multiple_of(10),
+    }
+}
+
+pub(super) fn study(number: i64) -> StudyHistory {
+    StudyHistory {
+        study: number,
+        name: format!("study-{number}").parse().unwrap(),
+        began: jiff::Timestamp::from_second(EPOCH + number).unwrap(),
+        state: StudyState::Finished,
+        versions: Vec::new(),
+        builds: Vec::new(),
+        boots: Vec::new(),
+        cells: vec![cell("question")],
+        trials: Vec::new(),
+    }
+}
+
+fn cell(key: &str) -> HistoryCell {
+    HistoryCell {
+        cell: Cell {
+            benchmark: "tbench".parse().unwrap(),
+            params: [("clients".parse().unwrap(), Value::Integer(2))]
+                .into_iter()
+                .collect(),
+            chosen: vec!["clients".parse().unwrap()],
+            variant: "default".parse().unwrap(),
+        },
+        key: key.into(),
+        metrics: vec![CellMetric {
+            name: "throughput".parse().unwrap(),
+            unit: Unit::parse("bit/s").unwrap(),
+            better: Better::Higher,
+            about: String::new(),
+        }],
+    }
+}
+
+/// A number that looks like noise, between −1 and 1.
+fn noise(seed: usize) -> f64 {
+    let mut x = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x ^= x >> 29;
+    x = x.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x ^= x >> 32;
+    (x >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+fn build(
+    study: &mut StudyHistory,
+    version: usize,
+    layout: Layout,
+    failure: Option<BuildFailure>,
+) -> u32 {
+    let number = study.builds.len() as u32 + 1;
+    study.builds.push(Build {
+        number,
+        version,
+        layout,
+        key: format!("{}-{layout}", study.versions[version].id),
+        quirks: Vec::new(),
+        failure,
+        cached: false,
+        began: study.began,
+        took: Duration::ZERO,
+        log: None,
+    });
+    number
+}
+
+fn boot(study: &mut StudyHistory, build: u32, ordinal: u32) -> u32 {
+    let number = study.boots.len() as u32 + 1;
+    study.boots.push(Boot {
+        number,
+        build,
+        ordinal,
+        failure: None,
+        began: study.began,
+        took: Duration::ZERO,
+        facts: Default::default(),
+        log: None,
+    });
+    number
+}
+
+fn trial(study: &mut StudyHistory, boot: u32, value: Option<f64>) {
+    let number = study.trials.len() as u32 + 1;
+    study.trials.push(HistoryTrial {
+        number,
+        boot,
+        cell: 0,
+        round: number,
+        failure: value.is_none().then(failure),
+        samples: vec![value.into_iter().collect()],
+        neighbours: 0.0,
+    });
+}
+
+fn failure() -> Failure {
+    Failure {
+        reason: "it crashed".into(),
+        host: None,
+        role: None,
+        phase: None,
+        host_lost: false,
+    }
+}
+
+/// A study of these versions, of these boots of each, three trials a boot; 10 % slower from version `step` on.
+fn measured(number: i64, versions: &[usize], boots: &[u32], step: usize) -> StudyHistory {
+    let mut study = StudyHistory {
+        versions: versions.iter().map(|at| version(*at)).collect(),
+        ..study(number)
+    };
+    for (position, at) in versions.iter().enumerate() {
+        let built = build(&mut study, position, Layout::default(), None);
+        for ordinal in boots {
+            let started = boot(&mut study, built, *ordinal);
+            for repeat in 0..3 {
+                let level = if *at >= step { 90.0 } else { 100.0 };
+                let seed = at * 1000 + *ordinal as usize * 10 + repeat;
+                trial(&mut study, started, Some(level + noise(seed)));
+            }
+        }
+    }
+    study
+}
+
+fn all(until: usize) -> Vec<usize> {
+    (0..until).collect()
+}
+
+#[test]
+fn a_planted_step_is_found_at_the_right_version() {
+    let history = history(&[measured(1, &all(40), &[1, 2], 25)]);
+    let [series] = &history.series[..] else {
+        panic!("one question, one series")
+    };
+    assert_eq!(series.found.how, How::Searched);
+    let changes: Vec<&ChangePoint> = series.believed().collect();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(
+        (changes[0].after, changes[0].at, changes[0].until),
+        (Some(24), 25, 25)
+    );
+    assert_eq!(changes[0].direction, crate::Direction::Worse);
+    let (percent, interval) = crate::percent_of(&changes[0].change).unwrap();
+    assert!(
+        (percent + 10.0).abs() < 1.0 && interval.contains(percent),
+        "{percent}"
+    );
+}
+
+#[test]
+fn five_versions_measured_repeatedly_show_a_step_too() {
+    let history = history(&[measured(1, &all(5), &[1, 2, 3], 3)]);
+    let series = &history.series[0];
+    assert_eq!(series.found.how, How::Neighbours);
+    let changes: Vec<&ChangePoint> = series.believed().collect();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!((changes[0].after, changes[0].until), (Some(2), 3));
+}
+
+#[test]
+fn what_repeats_exactly_differs_by_any_difference() {
+    let mut study = measured(1, &all(4), &[1], 99);
+    for trial in &mut study.trials {
+        trial.samples = vec![vec![if trial.boot > 2 { 1050.0 } else { 1000.0 }]];
+    }
+    let history = history(&[study]);
+    let changes = &history.series[0].found.changes;
+    assert_eq!(changes.len(), 1);
+    assert_eq!((changes[0].at, changes[0].change.size), (2, 50.0));
+    assert_eq!(changes[0].change.probability, 1.0);
+}
+
+#[test]
+fn a_flat_history_has_no_change() {
+    for versions in [6, 15, 60] {
+        let history = history(&[measured(1, &all(versions), &[1, 2, 3], 99)]);
+        assert_eq!(history.series[0].found.changes, [], "{versions}");
+    }
+}
+
+#[test]
+fn a_change_between_versions_that_were_not_measured_is_said_to_be_there() {
+    let mut study = measured(1, &all(40), &[1], 20);
+    study
+        .trials
+        .retain(|trial| !(18..22).contains(&(trial.boot as usize - 1)));
+    let history = history(&[study]);
+    let change = &history.series[0].found.changes[0];
+    assert_eq!((change.after, change.at), (Some(17), 22));
+    assert_eq!(history.versions[19].standing, VersionStanding::Pending);
+}
+
+#[test]
+fn broken_versions_say_why_and_are_no_zeros() {
+    let mut study = measured(1, &all(4), &[1], 99);
+    let lost = |study: &mut StudyHistory, at: usize| {
+        study.trials.retain(|trial| trial.boot as usize != at + 1);
+    };
+    lost(&mut study, 1);
+    study.builds[1].failure = Some(BuildFailure::Broken("no rule to make target".into()));
+    lost(&mut study, 2);
+    study.boots[2].failure = Some("it panicked".into());
+    study.builds[2].quirks = vec!["needs an older compiler".into()];
+    let failed = study.trials.iter_mut().filter(|trial| trial.boot == 4);
+    failed.for_each(|trial| trial.failure = Some(failure()));
+    let history = history(&[study]);
+    let standings: Vec<(&str, Option<&str>)> = history
+        .versions
+        .iter()
+        .map(|version| (version.standing.as_str(), version.standing.why()))
+        .collect();
+    assert_eq!(
+        standings,
+        [
+            ("measured", None),
+            ("broken", Some("no rule to make target")),
+            ("unbootable", Some("it panicked")),
+            ("failed", Some("it crashed")),
+        ]
+    );
+    assert_eq!(history.versions[2].quirks, ["needs an older compiler"]);
+    assert_eq!(history.failed, 3);
+    let points = &history.series[0].points;
+    assert_eq!(points.len(), 2);
+    assert_eq!((points[1].value, points[1].counts.failed), (None, 3));
+}
+
+#[test]
+fn trials_without_a_boot_are_left_out_and_counted() {
+    let mut study = measured(1, &all(3), &[1], 99);
+    trial(&mut study, 0, Some(1.0));
+    trial(&mut study, 77, Some(1.0));
+    let history = history(&[study]);
+    assert_eq!(history.unplaced, 2);
+    assert!(
+        history.series[0]
+            .points
+            .iter()
+            .all(|point| point.counts.samples == 3)
+    );
+}
+
+#[test]
+fn spreads_of_trials_boots_and_layouts_stand_beside_each_other() {
+    let mut study = StudyHistory {
+        versions: vec![version(0)],
+        ..study(1)
+    };
+    for seed in 1..=4_u32 {
+        let layout = Layout {
+            kind: LayoutKind::Random,
+            seed,
+        };
+        let built = build(&mut study, 0, layout, None);
+        for ordinal in 1..=3 {
+            let started = boot(&mut study, built, ordinal);
+            for repeat in 0..3 {
+                let value = 100.0
+                    + 10.0 * f64::from(seed)
+                    + 2.0 * f64::from(ordinal)
+                    + 0.1 * f64::from(repeat);
+                trial(&mut study, started, Some(value));
+            }
+        }
+    }
+    let history = history(&[study]);
+    let point = &history.series[0].points[0];
+    let deviation = |spread: Option<Spread>| spread.unwrap().deviation;
+    assert!((deviation(point.again) - 0.1).abs() < 1e-9);
+    assert!((deviation(point.reboot) - 2.0).abs() < 1e-9);
+    assert!((deviation(point.relink) - 12.909_944).abs() < 1e-5);
+    assert_eq!(
+        point.counts,
+        Counts {
+            layouts: 4,
+            builds: 4,
+            boots: 12,
+            trials: 36,
+            samples: 36,
+            failed: 0
+        }
+    );
+    assert!((point.value.unwrap() - 129.1).abs() < 1e-9);
+    assert!(point.interval.unwrap().width() > 4.0 * 12.9 / 2.0);
+}
+
+#[test]
+fn a_restless_version_is_unstable() {
+    let mut study = measured(1, &all(12), &[1], 99);
+    for trial in study.trials.iter_mut().filter(|trial| trial.boot == 6) {
+        for value in &mut trial.samples[0] {
+            *value = 100.0 + 30.0 * (*value - 100.0);
+        }
+    }
+    let history = history(&[study]);
+    let unstable: Vec<usize> = history.series[0]
+        .points
+        .iter()
+        .filter(|point| point.unstable)
+        .map(|point| point.version)
+        .collect();
+    assert_eq!(unstable, [5]);
+}
+
+#[test]
+fn another_definition_is_another_series_that_says_so() {
+    let mut second = measured(2, &all(3), &[1], 99);
+    second.cells = vec![cell("another question")];
+    let history = history(&[measured(1, &all(3), &[1], 99), second]);
+    let names: Vec<String> = history.series.iter().map(VersionSeries::name).collect();
+    assert_eq!(
+        names,
+        [
+            "tbench clients=2 throughput (as measured since study-1)",
+            "tbench clients=2 throughput (as measured since study-2)"
+        ]
+    );
+}
+
+#[test]
+fn no_studies_have_no_history() {
+    assert_eq!(history(&[]), History::default());
+}
+
+#[test]
+fn changes_are_doubted_among_many_series() {
+    let mut studies = measured(1, &all(40), &[1], 25);
+    let metric = studies.cells[0].metrics[0].clone();
+    studies.cells[0].metrics = (0..30)
+        .map(|n| CellMetric {
+            name: format!("metric-{n}").parse().unwrap(),
+            ..metric.clone()
+        })
+        .collect();
+    for trial in &mut studies.trials {
+        let first = trial.samples[0].clone();
+        trial.samples = (0..30)
+            .map(|n| match n {
+                0 => first.clone(),
+                n => vec![noise(trial.number as usize * 100 + n)],
+            })
+            .collect();
+    }
+    let history = history(&[studies]);
+    assert!(
+        history.series[0].found.changes[0].adjusted.unwrap()
+            >= history.series[0].found.changes[0].change.p
+    );
+    assert!(history.series[0].found.changes[0].believed);
+}
+
+/// What a history says without what tells studies apart.
+fn said(history: &History) -> Vec<(Vec<Option<f64>>, Vec<Counts>, Found)> {
+    let series = history.series.iter().map(|series| {
+        let points = series.points.iter();
+        (
+            points.clone().map(|point| point.value).collect(),
+            points.map(|point| point.counts).collect(),
+            series.found.clone(),
+        )
+    });
+    series.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn permuting_studies_changes_nothing(
+        parts in prop::collection::vec(prop::collection::btree_set(0usize..30, 1..25), 1..5),
+        turn in 0usize..5,
+    ) {
+        let studies: Vec<StudyHistory> = (1..)
+            .zip(&parts)
+            .map(|(number, part)| {
+                let part: Vec<usize> = part.iter().copied().collect();
+                measured(number, &part, &[number as u32], 15)
+            })
+            .collect();
+        let mut turned = studies.clone();
+        turned.rotate_left(turn % studies.len());
+        prop_assert_eq!(history(&studies), history(&turned));
+        turned.reverse();
+        prop_assert_eq!(history(&studies), history(&turned));
+    }
+
+    #[test]
+    fn one_study_split_in_two_gives_the_same_history(
+        cut in 1usize..29,
+        step in 0usize..30,
+        boots in 1u32..4,
+    ) {
+        let whole = measured(1, &all(30), &(1..=boots).collect::<Vec<_>>(), step);
+        let (early, late): (Vec<usize>, Vec<usize>) = all(30).into_iter().partition(|at| *at < cut);
+        let by_version = [
+            measured(1, &early, &(1..=boots).collect::<Vec<_>>(), step),
+            measured(2, &late, &(1..=boots).collect::<Vec<_>>(), step),
+        ];
+        let by_boot: Vec<StudyHistory> = (1..=boots)
+            .map(|boot| measured(i64::from(boot), &all(30), &[boot], step))
+            .collect();
+        prop_assert_eq!(said(&history(&by_version)), said(&history(std::slice::from_ref(&whole))));
+        prop_assert_eq!(said(&history(&by_boot)), said(&history(&[whole])));
+    }
+}

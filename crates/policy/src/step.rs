@@ -1,0 +1,586 @@
+//! The policy of `step`: versions along a history, both ends first, each as often as its modes say.
+//!
+//! The repeats are nested as the things are: layouts of a version, boots of a build, trials on a boot. They are
+//! gone through in passes over all versions, so that a machine that drifts doesn't look like a history: a pass is
+//! one boot of one layout of every version (where a boot can't be gone back to, with all its trials), and every
+//! pass but the first has its own shuffled order.
+//!
+//! Refuses: to blame a version. One that doesn't build or boot is a fact about it; nothing more is asked of it,
+//! and a neighbour may stand in.
+
+use backsight_stats::changes::{Change, Search, detect};
+use rand::{SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha8Rng;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::{Decision, Evidence, Observation, Outcome, Policy, Request};
+
+/// Boots of a version that may fail before it counts as one that doesn't boot.
+const FAILED_BOOTS: usize = 2;
+/// How far from a broken version a neighbour is looked for, in versions.
+const FARTHEST_NEIGHBOUR: usize = 16;
+
+/// In which order the first pass goes through the versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StepOrder {
+    /// Both ends, then the middle of the widest gap, and so on: the outline is there early.
+    #[default]
+    Halving,
+    /// From the oldest to the newest.
+    Forward,
+    /// From the newest to the oldest.
+    Backward,
+}
+
+/// Versions along a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepPolicy {
+    /// How many versions the history has.
+    pub versions: usize,
+    /// Positions of those that are wanted, ascending; the others only stand in for broken ones.
+    pub wanted: Vec<usize>,
+    /// How many layouts of each version; at least one.
+    pub layouts: usize,
+    /// How many boots of each build; at least one.
+    pub boots: u32,
+    /// How many trials of each cell on each boot; at least one.
+    pub rounds: u32,
+    /// How many cells the plan has.
+    pub cells: usize,
+    /// The order of the first pass.
+    pub order: StepOrder,
+    /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
+    pub revisits: bool,
+    /// Whether a neighbour is measured in place of a version that doesn't build or boot.
+    pub skip_broken: bool,
+    /// Whether it is enough when two passes one after the other see the same change points.
+    pub until_stable: bool,
+    /// Seed of the orders.
+    pub seed: u32,
+}
+
+/// What a step came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepVerdict {
+    /// Trials that gave samples.
+    pub measured: usize,
+    /// Trials that failed.
+    pub failed: usize,
+    /// Versions that don't build or boot.
+    pub broken: Vec<usize>,
+    /// Whether it ended early because the change points were stable.
+    pub stable: bool,
+}
+
+/// What the evidence says, looked up fast.
+struct Seen {
+    trials: HashSet<Request>,
+    /// Builds that there aren't: version, layout.
+    unbuilt: HashSet<(usize, usize)>,
+    /// Boots that failed: version, layout, boot.
+    unbooted: HashSet<(usize, usize, u32)>,
+    /// Versions on which a trial was begun.
+    alive: HashSet<usize>,
+    failed_boots: HashMap<usize, usize>,
+}
+
+impl Seen {
+    fn of(evidence: &Evidence) -> Self {
+        let mut seen = Self {
+            trials: HashSet::with_capacity(evidence.observations.len()),
+            unbuilt: HashSet::new(),
+            unbooted: HashSet::new(),
+            alive: HashSet::new(),
+            failed_boots: HashMap::new(),
+        };
+        for Observation {
+            request, outcome, ..
+        } in &evidence.observations
+        {
+            match outcome {
+                Outcome::Measured | Outcome::Failed => {
+                    seen.trials.insert(*request);
+                    seen.alive.insert(request.version);
+                }
+                Outcome::NoBoot => {
+                    let boot = (request.version, request.layout, request.boot);
+                    if seen.unbooted.insert(boot) {
+                        *seen.failed_boots.entry(request.version).or_default() += 1;
+                    }
+                }
+                Outcome::NoBuild => {
+                    seen.unbuilt.insert((request.version, request.layout));
+                }
+            }
+        }
+        seen
+    }
+
+    /// Whether nothing more is to be had of the version.
+    fn broken(&self, version: usize) -> bool {
+        if self.alive.contains(&version) {
+            return false;
+        }
+        self.unbuilt.contains(&(version, 0))
+            || self.failed_boots.get(&version).copied().unwrap_or(0) >= FAILED_BOOTS
+    }
+
+    fn is_settled(&self, request: &Request) -> bool {
+        let Request {
+            version,
+            layout,
+            boot,
+            ..
+        } = *request;
+        self.trials.contains(request)
+            || self.unbuilt.contains(&(version, layout))
+            || self.unbooted.contains(&(version, layout, boot))
+    }
+}
+
+/// One pass over the versions: a layout, a boot of it, and the rounds on that boot.
+struct Pass {
+    layout: usize,
+    boot: u32,
+    rounds: std::ops::RangeInclusive<u32>,
+}
+
+impl StepPolicy {
+    fn passes(&self) -> Vec<Pass> {
+        let mut passes = Vec::new();
+        let rounds = self.rounds.max(1);
+        for boot in 1..=self.boots.max(1) {
+            if self.revisits {
+                for round in 1..=rounds {
+                    passes.extend((0..self.layouts.max(1)).map(|layout| Pass {
+                        layout,
+                        boot,
+                        rounds: round..=round,
+                    }));
+                }
+            } else {
+                passes.extend((0..self.layouts.max(1)).map(|layout| Pass {
+                    layout,
+                    boot,
+                    rounds: 1..=rounds,
+                }));
+            }
+        }
+        passes
+    }
+
+    /// The versions that are measured: the wanted ones, or what stands in for them.
+    fn measured_versions(&self, seen: &Seen) -> Vec<usize> {
+        let mut taken: HashSet<usize> = self.wanted.iter().copied().collect();
+        let mut versions = Vec::with_capacity(self.wanted.len());
+        for (n, version) in self.wanted.iter().copied().enumerate() {
+            if !seen.broken(version) {
+                versions.push(version);
+            } else if self.skip_broken
+                && let Some(neighbour) = self.neighbour(n, seen, &taken)
+            {
+                taken.insert(neighbour);
+                versions.push(neighbour);
+            }
+        }
+        versions.sort_unstable();
+        versions
+    }
+
+    /// The nearest version that isn't known to be broken, between the wanted ones on both sides.
+    fn neighbour(&self, n: usize, seen: &Seen, taken: &HashSet<usize>) -> Option<usize> {
+        let version = self.wanted[n];
+        let first = n.checked_sub(1).map_or(0, |n| self.wanted[n] + 1);
+        let end = self.wanted.get(n + 1).copied().unwrap_or(self.versions);
+        (1..=FARTHEST_NEIGHBOUR)
+            .flat_map(|far| [version.checked_add(far), version.checked_sub(far)])
+            .flatten()
+            .filter(|v| (first..end).contains(v))
+            .find(|v| !taken.contains(v) && !seen.broken(*v))
+    }
+
+    /// The order of the versions in a pass.
+    fn ordered(&self, pass: usize, mut versions: Vec<usize>) -> Vec<usize> {
+        match (pass, self.order) {
+            (0, StepOrder::Forward) => versions,
+            (0, StepOrder::Backward) => {
+                versions.reverse();
+                versions
+            }
+            (0, StepOrder::Halving) => halving(&versions),
+            _ => {
+                versions.shuffle(&mut self.random(&[pass as u64]));
+                versions
+            }
+        }
+    }
+
+    fn random(&self, place: &[u64]) -> ChaCha8Rng {
+        let mixed = place.iter().fold(u64::from(self.seed), |mixed, part| {
+            // Knuth's multiplicative constant spreads small numbers over all bits.
+            (mixed ^ part)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(29)
+        });
+        ChaCha8Rng::seed_from_u64(mixed)
+    }
+
+    fn cells_in_order(&self, version: usize, pass: &Pass, round: u32) -> Vec<usize> {
+        let mut cells: Vec<usize> = (0..self.cells).collect();
+        let place = [
+            version as u64,
+            pass.layout as u64,
+            u64::from(pass.boot),
+            u64::from(round),
+        ];
+        cells.shuffle(&mut self.random(&place));
+        cells
+    }
+
+    fn requests_of(&self, version: usize, pass: &Pass) -> impl Iterator<Item = Request> {
+        let (layout, boot) = (pass.layout, pass.boot);
+        pass.rounds.clone().flat_map(move |round| {
+            let cells = self.cells_in_order(version, pass, round);
+            cells.into_iter().map(move |cell| Request {
+                version,
+                layout,
+                boot,
+                cell,
+                round,
+            })
+        })
+    }
+
+    /// The change points of each cell's metrics, by the first passes alone.
+    fn changes(&self, evidence: &Evidence, passes: &[Pass]) -> Vec<Vec<Change>> {
+        let mut values: BTreeMap<(usize, &str), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+        for observation in evidence.observations.iter().filter(|o| o.measured()) {
+            let Request {
+                version,
+                layout,
+                boot,
+                cell,
+                round,
+            } = observation.request;
+            let within = passes.iter().any(|pass| {
+                pass.layout == layout && pass.boot == boot && pass.rounds.contains(&round)
+            });
+            if within {
+                for (metric, value) in &observation.figures {
+                    let series = values.entry((cell, metric.as_str())).or_default();
+                    series.entry(version).or_default().push(*value);
+                }
+            }
+        }
+        values
+            .values()
+            .map(|series| {
+                let means: Vec<f64> = series
+                    .values()
+                    .map(|values| values.iter().sum::<f64>() / values.len() as f64)
+                    .collect();
+                detect(&means, &Search::default()).map_or(Vec::new(), |found| found.changes)
+            })
+            .collect()
+    }
+
+    fn is_stable(&self, evidence: &Evidence, done: usize, passes: &[Pass]) -> bool {
+        if done < 2 {
+            return false;
+        }
+        let (before, now) = (
+            self.changes(evidence, &passes[..done - 1]),
+            self.changes(evidence, &passes[..done]),
+        );
+        before.len() == now.len() && before.iter().zip(&now).all(|(b, n)| same_changes(b, n))
+    }
+}
+
+fn same_changes(before: &[Change], now: &[Change]) -> bool {
+    let same = |(b, n): (&Change, &Change)| {
+        (b.earliest..=b.latest).contains(&n.at) && (b.size > 0.0) == (n.size > 0.0)
+    };
+    before.len() == now.len() && before.iter().zip(now).all(same)
+}
+
+/// Both ends, then the middle of the widest gap, the earlier one of two as wide.
+fn halving(versions: &[usize]) -> Vec<usize> {
+    let Some(last) = versions.len().checked_sub(1) else {
+        return Vec::new();
+    };
+    let mut order = vec![versions[0]];
+    if last > 0 {
+        order.push(versions[last]);
+    }
+    // A queue of gaps, level by level: all of a level are about as wide.
+    let mut gaps = std::collections::VecDeque::from([(0, last)]);
+    while let Some((from, to)) = gaps.pop_front() {
+        if to - from < 2 {
+            continue;
+        }
+        let middle = from.midpoint(to);
+        order.push(versions[middle]);
+        gaps.extend([(from, middle), (middle, to)]);
+    }
+    order
+}
+
+impl Policy for StepPolicy {
+    type Verdict = StepVerdict;
+
+    fn decide(&self, evidence: &Evidence) -> Decision<StepVerdict> {
+        let seen = Seen::of(evidence);
+        let versions = self.measured_versions(&seen);
+        let passes = self.passes();
+        let mut stable = false;
+        for (n, pass) in passes.iter().enumerate() {
+            if self.until_stable && self.is_stable(evidence, n, &passes) {
+                stable = true;
+                break;
+            }
+            for version in self.ordered(n, versions.clone()) {
+                let next = self
+                    .requests_of(version, pass)
+                    .find(|request| !seen.is_settled(request));
+                if let Some(request) = next {
+                    return Decision::Measure(request);
+                }
+            }
+        }
+        let count = |outcome| {
+            let with = |o: &&Observation| o.outcome == outcome;
+            evidence.observations.iter().filter(with).count()
+        };
+        Decision::Done(StepVerdict {
+            measured: count(Outcome::Measured),
+            failed: count(Outcome::Failed),
+            broken: (0..self.versions).filter(|v| seen.broken(*v)).collect(),
+            stable,
+        })
+    }
+
+    fn left(&self, evidence: &Evidence) -> usize {
+        let seen = Seen::of(evidence);
+        let versions = self.measured_versions(&seen);
+        let of_pass = |pass: &Pass| -> usize {
+            let requests = |version: &usize| {
+                let requests = self.requests_of(*version, pass);
+                requests.filter(|request| !seen.is_settled(request)).count()
+            };
+            versions.iter().map(requests).sum()
+        };
+        self.passes().iter().map(of_pass).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::MetricName;
+    use proptest::prelude::*;
+    use rand::Rng as _;
+
+    fn policy(versions: usize) -> StepPolicy {
+        StepPolicy {
+            versions,
+            wanted: (0..versions).collect(),
+            layouts: 1,
+            boots: 2,
+            rounds: 2,
+            cells: 2,
+            order: StepOrder::Halving,
+            revisits: false,
+            skip_broken: false,
+            until_stable: false,
+            seed: 3,
+        }
+    }
+
+    fn seen(request: Request, outcome: Outcome, value: f64) -> Observation {
+        let metric = MetricName::new("m").unwrap();
+        Observation {
+            request,
+            outcome,
+            figures: BTreeMap::from([(metric, value)]),
+        }
+    }
+
+    /// Asks until it is done; `world` says what comes of a request.
+    fn pursue(
+        policy: &StepPolicy,
+        mut evidence: Evidence,
+        world: impl Fn(Request) -> (Outcome, f64),
+    ) -> (Evidence, StepVerdict) {
+        loop {
+            match policy.decide(&evidence) {
+                Decision::Done(verdict) => {
+                    assert!(verdict.stable || policy.left(&evidence) == 0);
+                    return (evidence, verdict);
+                }
+                Decision::Measure(request) => {
+                    assert!(policy.left(&evidence) > 0);
+                    let (outcome, value) = world(request);
+                    evidence.observations.push(seen(request, outcome, value));
+                    assert!(evidence.observations.len() < 100_000, "asks for ever");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_ends_come_first_and_then_the_middles() {
+        assert_eq!(halving(&[10, 11, 12, 13, 14]), [10, 14, 12, 11, 13]);
+        assert_eq!(halving(&[7]), [7]);
+        assert_eq!(halving(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn all_trials_of_a_boot_come_together_and_all_versions_before_the_next_boot() {
+        let (evidence, verdict) = pursue(&policy(5), Evidence::default(), |_| {
+            (Outcome::Measured, 1.0)
+        });
+        assert_eq!((verdict.measured, verdict.failed), (5 * 2 * 2 * 2, 0));
+        let boots: Vec<(usize, u32)> = evidence
+            .observations
+            .chunks(4)
+            .map(|boot| {
+                assert!(
+                    boot.iter()
+                        .all(|o| o.request.version == boot[0].request.version)
+                );
+                (boot[0].request.version, boot[0].request.boot)
+            })
+            .collect();
+        assert_eq!(
+            boots[..5].iter().map(|b| b.0).collect::<Vec<_>>(),
+            [0, 4, 2, 1, 3]
+        );
+        assert!(boots.iter().map(|b| b.1).is_sorted());
+    }
+
+    #[test]
+    fn where_nothing_is_booted_every_round_goes_over_all_versions() {
+        let policy = StepPolicy {
+            boots: 1,
+            rounds: 3,
+            revisits: true,
+            ..policy(4)
+        };
+        let (evidence, _) = pursue(&policy, Evidence::default(), |_| (Outcome::Measured, 1.0));
+        assert!(evidence.observations.is_sorted_by_key(|o| o.request.round));
+        assert_eq!(evidence.observations.len(), 4 * 3 * 2);
+    }
+
+    #[test]
+    fn a_version_that_does_not_build_is_asked_once_and_a_neighbour_stands_in() {
+        let policy = StepPolicy {
+            wanted: vec![0, 5, 10],
+            skip_broken: true,
+            boots: 1,
+            ..policy(11)
+        };
+        let world = |request: Request| match request.version {
+            5 | 6 => (Outcome::NoBuild, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
+        assert_eq!(verdict.broken, [5, 6]);
+        let of = |version| {
+            let with = |o: &&Observation| o.request.version == version;
+            evidence.observations.iter().filter(with).count()
+        };
+        assert_eq!((of(5), of(6), of(4), of(0)), (1, 1, 4, 4));
+        // Without leave to, nobody stands in.
+        let (_, verdict) = pursue(
+            &StepPolicy {
+                skip_broken: false,
+                ..policy
+            },
+            Evidence::default(),
+            world,
+        );
+        assert_eq!((verdict.broken, verdict.measured), (vec![5], 8));
+    }
+
+    #[test]
+    fn a_boot_that_fails_once_is_a_boot_less_and_one_that_fails_twice_breaks_the_version() {
+        let once = |request: Request| match (request.version, request.boot) {
+            (1, 1) => (Outcome::NoBoot, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let (_, verdict) = pursue(&policy(3), Evidence::default(), once);
+        assert_eq!((verdict.broken.len(), verdict.measured), (0, 5 * 4));
+        let always = |request: Request| match request.version {
+            1 => (Outcome::NoBoot, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let (evidence, verdict) = pursue(&policy(3), Evidence::default(), always);
+        assert_eq!(verdict.broken, [1]);
+        assert_eq!(
+            evidence
+                .observations
+                .iter()
+                .filter(|o| o.outcome == Outcome::NoBoot)
+                .count(),
+            2
+        );
+    }
+
+    #[test]
+    fn a_relink_that_fails_takes_only_its_layout() {
+        let policy = StepPolicy {
+            layouts: 3,
+            boots: 1,
+            ..policy(2)
+        };
+        let world = |request: Request| match request.layout {
+            1 => (Outcome::NoBuild, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let (_, verdict) = pursue(&policy, Evidence::default(), world);
+        assert_eq!((verdict.measured, verdict.broken.len()), (2 * 2 * 4, 0));
+    }
+
+    #[test]
+    fn it_ends_early_when_two_passes_see_the_same_changes() {
+        let policy = StepPolicy {
+            until_stable: true,
+            boots: 10,
+            cells: 1,
+            rounds: 1,
+            ..policy(20)
+        };
+        let world = |request: Request| {
+            let level = if request.version < 10 { 100.0 } else { 120.0 };
+            let place = [request.version as u64, u64::from(request.boot)];
+            let noise = (policy.random(&place).next_u32() % 1000) as f64 / 1000.0;
+            (Outcome::Measured, level + noise)
+        };
+        let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
+        assert!(verdict.stable);
+        assert_eq!(evidence.observations.len(), 40);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_asked_twice_and_evidence_from_elsewhere_is_not_asked_again(
+            versions in 1usize..9, layouts in 1usize..3, boots in 1u32..3, rounds in 1u32..3, cells in 1usize..3,
+            revisits: bool, seed: u32, cut in 0usize..40,
+        ) {
+            let boots = if revisits { 1 } else { boots };
+            let policy = StepPolicy { layouts, boots, rounds, cells, revisits, seed, ..policy(versions) };
+            let (all, verdict) = pursue(&policy, Evidence::default(), |_| (Outcome::Measured, 1.0));
+            prop_assert_eq!(verdict.measured, versions * layouts * boots as usize * rounds as usize * cells);
+            let distinct: HashSet<Request> = all.observations.iter().map(|o| o.request).collect();
+            prop_assert_eq!(distinct.len(), all.observations.len());
+            // The first part of the evidence in another order: the rest is asked, and only the rest.
+            let mut before: Vec<Observation> = all.observations.iter().take(cut).cloned().collect();
+            before.reverse();
+            let known = before.len();
+            let (again, _) = pursue(&policy, Evidence { observations: before }, |_| (Outcome::Measured, 1.0));
+            let asked: HashSet<Request> = again.observations.iter().map(|o| o.request).collect();
+            prop_assert_eq!(&asked, &distinct);
+            prop_assert_eq!(again.observations.len() - known, distinct.len() - known);
+        }
+    }
+}

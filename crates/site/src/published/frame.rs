@@ -1,0 +1,66 @@
+//! What all published pages have around their content.
+
+/// The style sheet: that of reports, and what only these pages need.
+pub const STYLE: &str = concat!(
+    include_str!("../../templates/report.css"),
+    include_str!("../../templates/published/published.css")
+);
+
+/// The script of the page of a target.
+pub const SCRIPT: &str = include_str!("../../templates/published/course.js");
+/// Its SHA-256, as a content security policy names it.
+pub const SCRIPT_HASH: &str = "sha256-DHSF8cFjajUeoivRgMKS4iMQAlM0by1wXlSm6R6Srds=";
+
+/// Head and header of a page.
+pub struct Frame {
+    pub title: String,
+    /// From the page's folder to the site's.
+    pub root: &'static str,
+    pub crumbs: Vec<Crumb>,
+    pub version: &'static str,
+    pub script_hash: &'static str,
+}
+
+/// A link to a page above this one.
+pub struct Crumb {
+    pub text: String,
+    pub href: String,
+}
+
+impl Crumb {
+    pub fn new(text: &str, href: &str) -> Self {
+        Self {
+            text: crate::shown::clipped(text, 60),
+            href: href.to_owned(),
+        }
+    }
+}
+
+impl Frame {
+    pub fn new(title: &str, root: &'static str, crumbs: Vec<Crumb>) -> Self {
+        Self {
+            title: crate::shown::clipped(title, 120),
+            root,
+            crumbs,
+            version: env!("CARGO_PKG_VERSION"),
+            script_hash: SCRIPT_HASH,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use sha2::Digest;
+
+    #[test]
+    fn the_policy_names_the_script_that_is_on_the_page() {
+        let hash = base64::engine::general_purpose::STANDARD.encode(sha2::Sha256::digest(SCRIPT));
+        assert_eq!(
+            SCRIPT_HASH,
+            format!("sha256-{hash}"),
+            "put the new hash into SCRIPT_HASH"
+        );
+    }
+}

@@ -1,0 +1,255 @@
+//! The page of what lies between two neighbouring measured versions: commits, files, the difference; and which series
+//! may have changed there.
+
+use askama::Template;
+use backsight_model::{Change, ChangedFile};
+
+use super::{Between, Book, OUTPUTS, Press, PublishError, Told, frame::Frame, names, target::told};
+use crate::{
+    escape,
+    shown::{clipped, counted, grouped},
+};
+
+/// Most changes and most files of one change that a page lists.
+const MOST_CHANGES: usize = 500;
+const MOST_FILES: usize = 200;
+/// Characters of a message.
+const LONGEST_MESSAGE: usize = 20_000;
+
+#[derive(Template)]
+#[template(path = "published/range.html")]
+struct RangePage {
+    frame: Frame,
+    from: Link,
+    to: Link,
+    told: Vec<Told>,
+    between: Vec<Skipped>,
+    counts: String,
+    /// Why there is no list.
+    unknown: String,
+    changes: Vec<ChangeView>,
+    left_out: usize,
+    diff: Vec<DiffLine>,
+    diff_cut: String,
+}
+
+pub(super) struct Link {
+    pub name: String,
+    pub href: String,
+}
+
+/// A version between the two that wasn't measured.
+struct Skipped {
+    link: Link,
+    title: String,
+    standing: &'static str,
+    why: String,
+}
+
+struct ChangeView {
+    name: String,
+    title: String,
+    author: String,
+    date: String,
+    message: String,
+    merge: bool,
+    counts: String,
+    files: Vec<FileView>,
+    files_left_out: usize,
+}
+
+struct FileView {
+    path: String,
+    added: String,
+    removed: String,
+}
+
+struct DiffLine {
+    class: &'static str,
+    text: String,
+}
+
+impl Press<'_> {
+    pub(super) fn ranges(&mut self, book: &Book) -> Result<(), PublishError> {
+        for pair in book.measured.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            let between = (self.between)(&book.target, book.version(from), book.version(to));
+            let page = page(book, from, to, between);
+            let file = names::range(book.version(from), book.version(to));
+            self.put_in(book, &file, &page)?;
+        }
+        Ok(())
+    }
+}
+
+fn page(book: &Book, from: usize, to: usize, known: Result<Option<Between>, String>) -> RangePage {
+    let title = format!("{} to {}", book.name(from), book.name(to));
+    let (known, unknown) = match known {
+        Ok(Some(between)) => (between, String::new()),
+        Ok(None) => (
+            Between::default(),
+            "What lies between the two isn't known here.".to_owned(),
+        ),
+        Err(why) => (
+            Between::default(),
+            format!(
+                "What lies between the two can't be said: {}",
+                clipped(&why, 2000)
+            ),
+        ),
+    };
+    let changes = &known.changes;
+    let (diff, diff_cut) = diff(known.diff.as_deref().unwrap_or_default());
+    RangePage {
+        frame: Frame::new(&title, "../", book.crumbs()),
+        from: link(book, from),
+        to: link(book, to),
+        told: told_within(book, from, to),
+        between: (from + 1..to).map(|at| skipped(book, at)).collect(),
+        counts: if unknown.is_empty() {
+            counts(changes)
+        } else {
+            String::new()
+        },
+        unknown,
+        left_out: changes.len().saturating_sub(MOST_CHANGES),
+        changes: changes
+            .iter()
+            .take(MOST_CHANGES)
+            .map(ChangeView::new)
+            .collect(),
+        diff,
+        diff_cut,
+    }
+}
+
+pub(super) fn link(book: &Book, at: usize) -> Link {
+    Link {
+        name: book.name(at),
+        href: book.version_page(at),
+    }
+}
+
+/// The changes that may lie in this interval.
+fn told_within(book: &Book, from: usize, to: usize) -> Vec<Told> {
+    let mut within = Vec::new();
+    for series in &book.history.series {
+        for (point, told) in series.found.changes.iter().zip(told(book, series)) {
+            let begins = point.after.unwrap_or(0);
+            if begins < to && from < point.until {
+                within.push(told);
+            }
+        }
+    }
+    within
+}
+
+fn skipped(book: &Book, at: usize) -> Skipped {
+    let version = &book.history.versions[at];
+    Skipped {
+        link: link(book, at),
+        title: clipped(
+            version.version.title.lines().next().unwrap_or_default(),
+            100,
+        ),
+        standing: version.standing.as_str(),
+        why: version
+            .standing
+            .why()
+            .map_or(String::new(), |why| clipped(why, 300)),
+    }
+}
+
+fn counts(changes: &[Change]) -> String {
+    let files = changes.iter().flat_map(|change| &change.files);
+    let added: u64 = files.clone().filter_map(|file| file.added).sum();
+    let removed: u64 = files.clone().filter_map(|file| file.removed).sum();
+    let authors: std::collections::BTreeSet<&str> = changes
+        .iter()
+        .map(|change| change.author.as_str())
+        .collect();
+    let paths: std::collections::BTreeSet<&str> = files.map(|file| file.path.as_str()).collect();
+    format!(
+        "{} by {}; {}, +{} −{} lines",
+        counted(changes.len(), "change"),
+        counted(authors.len(), "author"),
+        counted(paths.len(), "file"),
+        grouped(added),
+        grouped(removed)
+    )
+}
+
+impl ChangeView {
+    fn new(change: &Change) -> Self {
+        let lines = |of: fn(&ChangedFile) -> Option<u64>| -> u64 {
+            change.files.iter().filter_map(of).sum()
+        };
+        Self {
+            name: clipped(&change.name, 40),
+            title: clipped(change.title(), 200),
+            author: clipped(&change.author, 120),
+            date: change.at.map_or(String::new(), |at| {
+                at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+            }),
+            message: clipped(change.message.trim_end(), LONGEST_MESSAGE),
+            merge: change.parents.len() > 1,
+            counts: format!(
+                "{}, +{} −{}",
+                counted(change.files.len(), "file"),
+                lines(|file| file.added),
+                lines(|file| file.removed)
+            ),
+            files_left_out: change.files.len().saturating_sub(MOST_FILES),
+            files: change
+                .files
+                .iter()
+                .take(MOST_FILES)
+                .map(FileView::new)
+                .collect(),
+        }
+    }
+}
+
+impl FileView {
+    fn new(file: &ChangedFile) -> Self {
+        let lines = |sign: &str, count: Option<u64>| {
+            count.map_or_else(|| "?".to_owned(), |count| format!("{sign}{count}"))
+        };
+        Self {
+            path: clipped(&file.path, 300),
+            added: lines("+", file.added),
+            removed: lines("−", file.removed),
+        }
+    }
+}
+
+/// As many lines of a diff as a page holds, and what is said of the rest.
+fn diff(text: &str) -> (Vec<DiffLine>, String) {
+    let mut room = OUTPUTS;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let shown = escape::text(line);
+        let Some(left) = room.checked_sub(shown.len() + 20) else {
+            let all = text.lines().count();
+            return (
+                lines,
+                format!("of {} lines, the first are shown", grouped(all as u64)),
+            );
+        };
+        room = left;
+        let class = match line.as_bytes().first() {
+            _ if line.starts_with("+++")
+                || line.starts_with("---")
+                || line.starts_with("diff ") =>
+            {
+                "file"
+            }
+            Some(b'+') => "add",
+            Some(b'-') => "del",
+            Some(b'@') => "at",
+            _ => "",
+        };
+        lines.push(DiffLine { class, text: shown });
+    }
+    (lines, String::new())
+}

@@ -1,0 +1,333 @@
+//! The page of a target: its series as charts, what changed, and every version.
+
+use askama::Template;
+use backsight_policy::{Direction, HistoryVersion, VersionSeries};
+use std::collections::HashMap;
+
+use super::{
+    Book, Press, PublishError, TargetBrief, Told,
+    course::{Course, Name, names},
+    frame::{Frame, SCRIPT},
+};
+use crate::{
+    SeriesWords,
+    shown::{clipped, counted},
+};
+
+/// Points of all charts of a page.
+const MOST_POINTS: usize = 40_000;
+/// Most series that have a column in the table of versions.
+const MOST_COLUMNS: usize = 4;
+/// Most changes that the index tells of a target.
+const MOST_TOLD: usize = 8;
+/// A fold of the table has about so many versions where releases don't divide it.
+const FOLD: usize = 25;
+
+#[derive(Template)]
+#[template(path = "published/target.html")]
+struct TargetPage {
+    frame: Frame,
+    counts: String,
+    charts: Vec<ChartView>,
+    charts_left_out: usize,
+    names: Vec<Name>,
+    columns: Vec<Column>,
+    folds: Vec<Fold>,
+    count: usize,
+    script: &'static str,
+}
+
+struct ChartView {
+    id: String,
+    name: String,
+    axis: String,
+    coverage: String,
+    /// The column of the table, if it has one.
+    column: Option<usize>,
+    course: Option<Course>,
+    changes: Vec<Told>,
+    notes: Vec<String>,
+}
+
+struct Column {
+    name: String,
+    unit: String,
+}
+
+/// Versions of the table under one heading.
+struct Fold {
+    heading: String,
+    counts: String,
+    open: bool,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    at: usize,
+    name: String,
+    href: String,
+    release: bool,
+    date: String,
+    title: String,
+    /// Why nothing was measured, or quirks; empty if there is nothing to say.
+    standing: &'static str,
+    why: String,
+    quirks: String,
+    range: String,
+    values: Vec<Value>,
+}
+
+struct Value {
+    text: String,
+    change: String,
+    class: &'static str,
+}
+
+/// How a change is coloured.
+pub(super) fn class(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Better => "good",
+        Direction::Worse => "bad",
+        Direction::Up | Direction::Down => "unsure",
+    }
+}
+
+/// The believed changes of a series as sentences.
+pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<Told> {
+    let words = SeriesWords::new(&book.history, series);
+    series
+        .found
+        .changes
+        .iter()
+        .map(|point| Told {
+            series: series.name(),
+            sentence: words.change(point),
+            class: if point.believed {
+                class(point.direction)
+            } else {
+                "soft-word"
+            },
+            href: book.range_page(point.at).unwrap_or_default(),
+        })
+        .collect()
+}
+
+impl Press<'_> {
+    pub(super) fn target(&mut self, book: &Book) -> Result<TargetBrief, PublishError> {
+        let history = &book.history;
+        let mut room = MOST_POINTS;
+        let mut charts = Vec::new();
+        for (number, series) in history.series.iter().enumerate() {
+            if series.points.len() > room {
+                break;
+            }
+            room -= series.points.len();
+            charts.push(chart(book, series, number));
+        }
+        let mut crumbs = book.crumbs();
+        crumbs.pop();
+        let page = TargetPage {
+            frame: Frame::new(book.target.as_str(), "../", crumbs),
+            counts: counts(book),
+            charts_left_out: history.series.len() - charts.len(),
+            charts,
+            names: if history.versions.is_empty() {
+                Vec::new()
+            } else {
+                names(history, |at| book.version_page(at))
+            },
+            columns: columns(book),
+            folds: folds(book),
+            count: history.versions.len(),
+            script: SCRIPT,
+        };
+        self.put_in(book, "index.html", &page)?;
+        Ok(brief(book))
+    }
+}
+
+/// `30 versions, 27 measured, 1 broken; 3 series of 2 studies`.
+fn counts(book: &Book) -> String {
+    let history = &book.history;
+    let mut text = counted(history.versions.len(), "version");
+    for standing in ["measured", "broken", "skipped", "unbootable", "failed"] {
+        let versions = history.versions.iter();
+        match versions.filter(|v| v.standing.as_str() == standing).count() {
+            0 => {}
+            count => text.push_str(&format!(", {count} {standing}")),
+        }
+    }
+    if history.failed > 0 {
+        text.push_str(&format!("; {} failed", counted(history.failed, "trial")));
+    }
+    if history.unplaced > 0 {
+        let trials = counted(history.unplaced, "trial");
+        text.push_str(&format!("; {trials} of no known boot left out"));
+    }
+    let studies = match book.studies.len() {
+        1 => "1 study".to_owned(),
+        count => format!("{count} studies"),
+    };
+    format!("{text}; {} series of {studies}", history.series.len())
+}
+
+/// The latest changes, the newest first.
+fn brief(book: &Book) -> TargetBrief {
+    let mut changes: Vec<(usize, Told)> = Vec::new();
+    for series in &book.history.series {
+        let points = series.found.changes.iter().zip(told(book, series));
+        let believed = points.filter(|(point, _)| point.believed);
+        changes.extend(believed.map(|(point, told)| (point.at, told)));
+    }
+    changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    changes.truncate(MOST_TOLD);
+    let within = |told: Told| Told {
+        href: match told.href.as_str() {
+            "" => String::new(),
+            href => format!("{}/{href}", book.folder),
+        },
+        ..told
+    };
+    TargetBrief {
+        name: book.target.to_string(),
+        href: format!("{}/index.html", book.folder),
+        counts: counts(book),
+        changes: changes.into_iter().map(|(_, told)| within(told)).collect(),
+    }
+}
+
+fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
+    let words = SeriesWords::new(&book.history, series);
+    let id = format!("series-{number}");
+    ChartView {
+        name: series.name(),
+        axis: words.axis(),
+        coverage: words.coverage(),
+        column: (number < MOST_COLUMNS).then_some(number),
+        course: Course::new(&book.history, series, &words, &id, |at| book.range_page(at)),
+        changes: told(book, series),
+        notes: words.notes(),
+        id,
+    }
+}
+
+fn columns(book: &Book) -> Vec<Column> {
+    let shown = book.history.series.iter().take(MOST_COLUMNS);
+    shown
+        .map(|series| Column {
+            name: clipped(&series.name(), 60),
+            unit: SeriesWords::new(&book.history, series).unit(),
+        })
+        .collect()
+}
+
+fn folds(book: &Book) -> Vec<Fold> {
+    let count = book.history.versions.len();
+    let shown: Vec<&VersionSeries> = book.history.series.iter().take(MOST_COLUMNS).collect();
+    let points: Vec<HashMap<usize, usize>> = shown
+        .iter()
+        .map(|series| {
+            let points = series.points.iter().enumerate();
+            points
+                .map(|(place, point)| (point.version, place))
+                .collect()
+        })
+        .collect();
+    let starts = starts(book);
+    starts
+        .iter()
+        .enumerate()
+        .map(|(number, &start)| {
+            let end = starts.get(number + 1).copied().unwrap_or(count);
+            fold(book, &shown, &points, start..end)
+        })
+        .collect()
+}
+
+/// Where folds begin: at releases, if that makes folds worth the name; else every so many versions.
+fn starts(book: &Book) -> Vec<usize> {
+    let count = book.history.versions.len();
+    let versions = book.history.versions.iter().enumerate();
+    let mut starts: Vec<usize> = versions
+        .filter(|(_, version)| version.version.release)
+        .map(|(at, _)| at)
+        .collect();
+    let releases_divide =
+        starts.len() > 1 && starts.len() * 3 <= count && count / starts.len() <= 200;
+    if !releases_divide {
+        starts = (0..count).step_by(FOLD).collect();
+    }
+    if starts.first() != Some(&0) && count > 0 {
+        starts.insert(0, 0);
+    }
+    starts
+}
+
+fn fold(
+    book: &Book,
+    shown: &[&VersionSeries],
+    points: &[HashMap<usize, usize>],
+    range: std::ops::Range<usize>,
+) -> Fold {
+    let versions = &book.history.versions[range.clone()];
+    let changes = book.history.series.iter().flat_map(VersionSeries::believed);
+    let changes = changes.filter(|change| range.contains(&change.at)).count();
+    let unmeasured = versions
+        .iter()
+        .filter(|v| v.standing.why().is_some())
+        .count();
+    let mut parts = vec![counted(versions.len(), "version")];
+    if changes > 0 {
+        parts.push(counted(changes, "change"));
+    }
+    if unmeasured > 0 {
+        parts.push(format!("{unmeasured} not measured"));
+    }
+    Fold {
+        heading: format!("{} to {}", book.name(range.start), book.name(range.end - 1)),
+        counts: parts.join(", "),
+        open: changes > 0 || range.end == book.history.versions.len(),
+        rows: range.map(|at| row(book, shown, points, at)).collect(),
+    }
+}
+
+fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], at: usize) -> Row {
+    let HistoryVersion {
+        version,
+        quirks,
+        standing,
+    } = &book.history.versions[at];
+    let values = shown.iter().zip(points).map(|(series, points)| {
+        let words = SeriesWords::new(&book.history, series);
+        let point = points.get(&at).map(|place| &series.points[*place]);
+        let change = series.believed().find(|change| change.at == at);
+        Value {
+            text: point.map_or(String::new(), |point| words.value(point)),
+            change: change.map_or(String::new(), |change| words.size(change)),
+            class: change.map_or("", |change| class(change.direction)),
+        }
+    });
+    Row {
+        at,
+        name: book.name(at),
+        href: book.version_page(at),
+        release: version.release,
+        date: version
+            .at
+            .map_or(String::new(), |at| at.strftime("%Y-%m-%d").to_string()),
+        title: clipped(version.title.lines().next().unwrap_or_default(), 90),
+        standing: match standing.why() {
+            Some(_) => standing.as_str(),
+            None => "",
+        },
+        why: standing.why().map_or(String::new(), |why| {
+            clipped(why.lines().next().unwrap_or_default(), 120)
+        }),
+        quirks: clipped(&quirks.join("; "), 120),
+        range: match book.measured.binary_search(&at) {
+            Ok(_) => book.range_page(at).unwrap_or_default(),
+            Err(_) => String::new(),
+        },
+        values: values.collect(),
+    }
+}

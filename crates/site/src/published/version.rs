@@ -1,0 +1,263 @@
+//! The page of a version: what it came to, how it was built with which quirks, its boots, and what its environment has
+//! that the measured version before hadn't.
+
+use askama::Template;
+use backsight_model::{Boot, StudyHistory};
+use backsight_policy::VersionSeries;
+use std::collections::HashMap;
+
+use super::{
+    Book, BuildOf, LogView, OUTPUTS, Press, PublishError,
+    frame::Frame,
+    names,
+    range::{Link, link},
+};
+use crate::{
+    SeriesWords,
+    shown::{self, clipped, counted},
+};
+
+/// Characters of a reason.
+const LONGEST_REASON: usize = 2000;
+/// Most differences of the environment that are listed.
+const MOST_FACTS: usize = 60;
+
+#[derive(Template)]
+#[template(path = "published/version.html")]
+struct VersionPage {
+    frame: Frame,
+    id: String,
+    title: String,
+    date: String,
+    release: bool,
+    standing: &'static str,
+    why: String,
+    quirks: Vec<String>,
+    before: Option<Link>,
+    after: Option<Link>,
+    /// Ranges to the measured neighbours.
+    since: String,
+    until: String,
+    values: Vec<ValueView>,
+    builds: Vec<BuildView>,
+    changed: Vec<ChangedFact>,
+    changed_left_out: usize,
+}
+
+struct ValueView {
+    series: String,
+    value: String,
+    unit: String,
+    counts: String,
+    again: String,
+    reboot: String,
+    relink: String,
+    unstable: bool,
+}
+
+struct BuildView {
+    layout: String,
+    key: String,
+    study: String,
+    began: String,
+    took: String,
+    cached: bool,
+    failure: String,
+    log: Option<LogView>,
+    boots: Vec<BootRow>,
+}
+
+struct BootRow {
+    href: String,
+    ordinal: u32,
+    failure: String,
+    began: String,
+    took: String,
+    trials: String,
+}
+
+/// A fact of the environment that differs from that of the version before.
+struct ChangedFact {
+    name: String,
+    was: String,
+    is: String,
+}
+
+impl Press<'_> {
+    pub(super) async fn versions(&mut self, book: &Book) -> Result<(), PublishError> {
+        let builds = book.builds();
+        for at in 0..book.history.versions.len() {
+            let own = builds.get(&at).map_or(&[][..], Vec::as_slice);
+            let page = self.version_page(book, &builds, own, at).await?;
+            self.put_in(book, &book.version_page(at), &page)?;
+        }
+        Ok(())
+    }
+
+    async fn version_page(
+        &mut self,
+        book: &Book,
+        builds: &HashMap<usize, Vec<BuildOf<'_>>>,
+        own: &[BuildOf<'_>],
+        at: usize,
+    ) -> Result<VersionPage, PublishError> {
+        let known = &book.history.versions[at];
+        let version = &known.version;
+        let allowance = OUTPUTS / own.len().max(1);
+        let mut views = Vec::new();
+        for build in own {
+            let log = self.log(build.build.log.as_deref(), allowance).await?;
+            views.push(BuildView::new(build, log));
+        }
+        let (changed, changed_left_out) = match book.before(at).and_then(|at| builds.get(&at)) {
+            Some(before) => changed_facts(before, own),
+            None => (Vec::new(), 0),
+        };
+        let is_measured = book.measured.binary_search(&at).is_ok();
+        let range = |to: Option<usize>| to.and_then(|to| book.range_page(to)).unwrap_or_default();
+        Ok(VersionPage {
+            frame: Frame::new(&version.name, "../", book.crumbs()),
+            id: clipped(&version.id, 200),
+            title: clipped(&version.title, 400),
+            date: version.at.map_or(String::new(), |at| {
+                at.strftime("%Y-%m-%d %H:%M UTC").to_string()
+            }),
+            release: version.release,
+            standing: known.standing.as_str(),
+            why: known
+                .standing
+                .why()
+                .map_or(String::new(), |why| clipped(why, LONGEST_REASON)),
+            quirks: known
+                .quirks
+                .iter()
+                .map(|why| clipped(why, LONGEST_REASON))
+                .collect(),
+            before: book.before(at).map(|at| link(book, at)),
+            after: book.after(at).map(|at| link(book, at)),
+            since: range(is_measured.then_some(at).or(book.after(at))),
+            until: range(book.after(at).filter(|_| is_measured)),
+            values: book
+                .history
+                .series
+                .iter()
+                .filter_map(|series| ValueView::new(book, series, at))
+                .collect(),
+            builds: views,
+            changed,
+            changed_left_out,
+        })
+    }
+}
+
+impl ValueView {
+    fn new(book: &Book, series: &VersionSeries, at: usize) -> Option<Self> {
+        let place = series
+            .points
+            .binary_search_by_key(&at, |point| point.version);
+        let point = &series.points[place.ok()?];
+        let words = SeriesWords::new(&book.history, series);
+        Some(Self {
+            series: series.name(),
+            value: words.value(point),
+            unit: words.unit(),
+            counts: SeriesWords::counts(point),
+            again: words.spread(point.again),
+            reboot: words.spread(point.reboot),
+            relink: words.spread(point.relink),
+            unstable: point.unstable,
+        })
+    }
+}
+
+impl BuildView {
+    fn new(of: &BuildOf<'_>, log: Option<LogView>) -> Self {
+        let build = of.build;
+        let boots = of
+            .study
+            .boots
+            .iter()
+            .filter(|boot| boot.build == build.number);
+        Self {
+            layout: build.layout.to_string(),
+            key: clipped(&build.key, 100),
+            study: of.study.name.to_string(),
+            began: build.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+            took: shown::duration(build.took),
+            cached: build.cached,
+            failure: build.failure.as_ref().map_or(String::new(), |why| {
+                clipped(&why.to_string(), LONGEST_REASON)
+            }),
+            log,
+            boots: boots.map(|boot| BootRow::new(of.study, boot)).collect(),
+        }
+    }
+}
+
+impl BootRow {
+    fn new(study: &StudyHistory, boot: &Boot) -> Self {
+        let trials = study
+            .trials
+            .iter()
+            .filter(|trial| trial.boot == boot.number);
+        let failed = trials
+            .clone()
+            .filter(|trial| trial.failure.is_some())
+            .count();
+        let mut counts = counted(trials.count(), "trial");
+        if failed > 0 {
+            counts.push_str(&format!(", {failed} failed"));
+        }
+        Self {
+            href: names::boot(study.study, boot.number),
+            ordinal: boot.ordinal,
+            failure: boot
+                .failure
+                .as_ref()
+                .map_or(String::new(), |why| clipped(why, LONGEST_REASON)),
+            began: boot.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
+            took: shown::duration(boot.took),
+            trials: counts,
+        }
+    }
+}
+
+/// The last boot that answered.
+fn last_boot<'a>(builds: &[BuildOf<'a>]) -> Option<&'a Boot> {
+    let boots = builds.iter().flat_map(|of| {
+        let boots = of.study.boots.iter();
+        boots.filter(|boot| boot.build == of.build.number && boot.failure.is_none())
+    });
+    boots.max_by_key(|boot| boot.began)
+}
+
+/// Facts of the last boot that differ from those of the last boot before; and how many there is no room for.
+fn changed_facts(before: &[BuildOf<'_>], own: &[BuildOf<'_>]) -> (Vec<ChangedFact>, usize) {
+    let (Some(before), Some(own)) = (last_boot(before), last_boot(own)) else {
+        return (Vec::new(), 0);
+    };
+    let gone = before
+        .facts
+        .keys()
+        .filter(|name| !own.facts.contains_key(*name));
+    let mut changed: Vec<ChangedFact> = own
+        .facts
+        .keys()
+        .chain(gone)
+        .filter(|name| before.facts.get(*name) != own.facts.get(*name))
+        .map(|name| {
+            let said = |boot: &Boot| {
+                let fact = boot.facts.get(name);
+                fact.map_or_else(|| "unknown".to_owned(), |value| clipped(value, 400))
+            };
+            ChangedFact {
+                name: clipped(name, 200),
+                was: said(before),
+                is: said(own),
+            }
+        })
+        .collect();
+    let left_out = changed.len().saturating_sub(MOST_FACTS);
+    changed.truncate(MOST_FACTS);
+    (changed, left_out)
+}

@@ -1,0 +1,270 @@
+//! What a history says, in words: for pages and for a terminal alike.
+//!
+//! Refuses: a value without how sure it is, and a change without its interval and probability.
+
+use backsight_model::{Better, significant};
+use backsight_policy::{
+    ChangePoint, History, How, Spread, VersionPoint, VersionSeries, percent_of,
+};
+use backsight_stats::{Undefined, changes::Kind};
+
+use crate::shown::{self, Estimate, Scale, counted};
+
+/// Measured versions of a series that is long enough to tell a trend from levels.
+const LONG: usize = 60;
+
+/// A series of a history, with the unit that suits it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeriesWords<'a> {
+    history: &'a History,
+    series: &'a VersionSeries,
+    scale: Scale,
+}
+
+impl<'a> SeriesWords<'a> {
+    /// The words about a series of this history.
+    pub fn new(history: &'a History, series: &'a VersionSeries) -> Self {
+        let values = series.points.iter().filter_map(|point| point.value);
+        Self {
+            history,
+            series,
+            scale: Scale::fitting(series.metric.unit, values),
+        }
+    }
+
+    /// A number of the series in the unit that is shown.
+    pub fn scaled(&self, value: f64) -> f64 {
+        self.scale.of(value)
+    }
+
+    /// The unit that is shown.
+    pub fn unit(&self) -> String {
+        self.scale
+            .unit
+            .map_or(String::new(), |unit| unit.to_string())
+    }
+
+    /// `Gbit/s, higher is better`.
+    pub fn axis(&self) -> String {
+        let better = match self.series.metric.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+        };
+        let unit = self
+            .scale
+            .unit
+            .map_or(String::new(), |unit| format!("{unit}, "));
+        format!("{unit}{better}")
+    }
+
+    /// What a version is called.
+    pub fn version(&self, at: usize) -> &'a str {
+        let version = self.history.versions.get(at);
+        version.map_or("", |version| version.version.name.as_str())
+    }
+
+    /// `37.52 ±0.31`, without the unit; `no value` where every trial failed.
+    pub fn value(&self, point: &VersionPoint) -> String {
+        let Some(mean) = point.value else {
+            return "no value".to_owned();
+        };
+        let interval = point.interval.map(|interval| (interval.low, interval.high));
+        let estimate = Estimate {
+            kind: "Amean",
+            mean,
+            interval: interval.ok_or(Undefined::NoSpread),
+            n: point.counts.trials,
+        };
+        estimate.shown(&self.scale)
+    }
+
+    /// A number of the series with this many digits, without its unit.
+    pub fn number(&self, value: f64, digits: usize) -> String {
+        significant(self.scale.of(value), digits)
+    }
+
+    /// `±0.12`, or a dash where nothing was repeated.
+    pub fn spread(&self, spread: Option<Spread>) -> String {
+        spread.map_or_else(
+            || "–".to_owned(),
+            |spread| format!("±{}", self.number(spread.deviation, 2)),
+        )
+    }
+
+    /// `18 trials, 6 boots, 3 layouts, 1 failed`, without what there is only one of.
+    pub fn counts(point: &VersionPoint) -> String {
+        let counts = &point.counts;
+        let mut parts = vec![counted(counts.trials, "trial")];
+        if counts.boots > 1 {
+            parts.push(counted(counts.boots, "boot"));
+        }
+        if counts.layouts > 1 {
+            parts.push(counted(counts.layouts, "layout"));
+        }
+        if counts.failed > 0 {
+            parts.push(format!("{} failed", counts.failed));
+        }
+        parts.join(", ")
+    }
+
+    /// `−10.0 % [−10.6, −9.4]`, in the unit where the level before was zero.
+    pub fn size(&self, point: &ChangePoint) -> String {
+        match percent_of(&point.change) {
+            Some((percent, interval)) => format!(
+                "{} [{}, {}]",
+                shown::percent(percent),
+                shown::signed(&significant(interval.low, 3)),
+                shown::signed(&significant(interval.high, 3))
+            ),
+            None => {
+                let interval = point.change.size_interval;
+                let [size, low, high] = [point.change.size, interval.low, interval.high]
+                    .map(|value| shown::signed(&self.number(value, 3)));
+                format!("{size}{} [{low}, {high}]", self.scale.unit_after())
+            }
+        }
+    }
+
+    /// `after 1.24, at 1.25`; with the last version that it may be in, where there is doubt.
+    pub fn place(&self, after: Option<usize>, at: usize, until: usize) -> String {
+        let at_name = self.version(at);
+        let range = match after {
+            Some(after) if until == at => format!("after {}, at {at_name}", self.version(after)),
+            Some(after) => format!(
+                "after {}, up to {}, most probably at {at_name}",
+                self.version(after),
+                self.version(until)
+            ),
+            None => format!("up to {}, most probably at {at_name}", self.version(until)),
+        };
+        match self.unmeasured(after, at) {
+            0 => range,
+            count => format!(
+                "{range} ({} between not measured)",
+                counted(count, "version")
+            ),
+        }
+    }
+
+    /// How many versions lie between the last one before and the first after.
+    fn unmeasured(&self, after: Option<usize>, at: usize) -> usize {
+        let Some(after) = after else { return 0 };
+        let between = (after + 1)..at;
+        between
+            .filter(|at| {
+                let known = self.series.points.iter();
+                !known
+                    .filter(|point| point.value.is_some())
+                    .any(|point| point.version == *at)
+            })
+            .count()
+    }
+
+    /// A change as a sentence.
+    pub fn change(&self, point: &ChangePoint) -> String {
+        let change = &point.change;
+        let mut text = format!(
+            "{}: {}, from {} to {}{}, {}, probability {}",
+            self.place(point.after, point.at, point.until),
+            self.size(point),
+            self.number(change.before, 4),
+            self.number(change.after, 4),
+            self.scale.unit_after(),
+            point.direction.as_str(),
+            probability(change.probability),
+        );
+        // In a short series a step looks like a trend that breaks.
+        if change.kind == Kind::Trend && self.measured() >= LONG {
+            text.push_str(" (the level never rests; it moves differently from here on)");
+        }
+        if !point.believed {
+            text.push_str("; not believed among so many series");
+        }
+        text
+    }
+
+    /// What must be known to believe what was found and not found.
+    pub fn notes(&self) -> Vec<String> {
+        let found = &self.series.found;
+        let mut notes = Vec::new();
+        let measured = self.measured();
+        match found.how {
+            How::Searched => {}
+            How::Neighbours => notes.push(format!(
+                "{} are few: each was also compared with the one before it.",
+                counted(measured, "version")
+            )),
+            How::TooLittle => notes.push(format!(
+                "{} without repeats can't show a change.",
+                counted(measured, "version")
+            )),
+        }
+        if found.changes.is_empty() && found.how != How::TooLittle {
+            notes.push("No change of level was found.".to_owned());
+        }
+        for epoch in &found.epochs {
+            notes.push(format!(
+                "The noise changed {}, from ±{} to ±{}{}: another machine, compiler or neighbour? It is no change of level.",
+                self.place(epoch.after, epoch.at, epoch.until),
+                self.number(epoch.epoch.before, 3),
+                self.number(epoch.epoch.after, 3),
+                self.scale.unit_after()
+            ));
+        }
+        if let Some(period) = found.period {
+            notes.push(format!(
+                "A period of {period} versions was taken out first."
+            ));
+        }
+        if let Some((at, p)) = found.doubted {
+            let version = self.version(at);
+            notes.push(format!(
+                "The clearest change that wasn't believed: at {version}, p = {}.",
+                significant(p, 2)
+            ));
+        }
+        if let Some(least) = found.least_found.filter(|least| *least > 0.0) {
+            notes.push(format!(
+                "In the latest part a lasting change of {}{} would be found nine times out of ten.",
+                self.number(least, 2),
+                self.scale.unit_after()
+            ));
+        }
+        if !found.changes.is_empty() && !self.series.has_layouts() {
+            notes.push(
+                "No version was measured in several layouts: a change may be one of layout."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    /// Versions with a value.
+    fn measured(&self) -> usize {
+        let points = self.series.points.iter();
+        points.filter(|point| point.value.is_some()).count()
+    }
+
+    /// `28 of 30 versions measured, 1 unstable`.
+    pub fn coverage(&self) -> String {
+        let mut text = format!(
+            "{} of {} measured",
+            self.measured(),
+            counted(self.history.versions.len(), "version")
+        );
+        let unstable = self.series.points.iter().filter(|p| p.unstable).count();
+        if unstable > 0 {
+            text.push_str(&format!(", {unstable} unstable"));
+        }
+        text
+    }
+}
+
+/// `99.2 %`, `>99.9 %`.
+fn probability(probability: f64) -> String {
+    if probability > 0.999 {
+        ">99.9 %".to_owned()
+    } else {
+        shown::share(probability)
+    }
+}

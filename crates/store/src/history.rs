@@ -1,0 +1,480 @@
+//! Histories in the store: versions, builds and boots recorded as they come, and what all studies of a target
+//! have measured, read back.
+//!
+//! Refuses: two builds of one version in one layout within a study, and a boot without its build.
+
+use backsight_model::{
+    Boot, BootRecord, Build, BuildRecord, CellMetric, HistoryCell, HistoryTrial, Layout,
+    StudyHistory, TargetName, Version,
+};
+use sqlx::{QueryBuilder, Transaction};
+use std::{collections::HashMap, time::Duration};
+
+use crate::{
+    Store, StoreError, StudyId,
+    database::{AnswerRow, Kind},
+    study::{chunks, saturated},
+};
+
+/// What happened to a request along a target's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It gave samples.
+    Measured,
+    /// The trial failed.
+    Failed,
+    /// The boot failed: no trial was begun.
+    NoBoot,
+    /// There is no build.
+    NoBuild,
+}
+
+/// A request along a target's history and what came of it, in whatever study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// The study.
+    pub study: StudyId,
+    /// The version's identity.
+    pub version: String,
+    /// What identifies the build.
+    pub content: String,
+    /// Its layout.
+    pub layout: Layout,
+    /// Which start of the build, from 1; 0 where there was none.
+    pub ordinal: u32,
+    /// What identifies the cell's question; empty where no trial was begun.
+    pub question: String,
+    /// The round within the boot, from 1; 0 where no trial was begun.
+    pub round: u32,
+    /// What came of it.
+    pub standing: Standing,
+    /// The mean of each metric's samples in the trial, by the metric's name.
+    pub figures: Vec<(String, f64)>,
+}
+
+impl Store {
+    pub(crate) async fn insert_versions(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        study: i64,
+        versions: &[Version],
+    ) -> Result<(), StoreError> {
+        for (chunk, from) in chunks(versions) {
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO version (study, position, id, name, made, title, release) ",
+            );
+            insert.push_values(chunk.iter().zip(from..), |mut row, (version, position)| {
+                row.push_bind(study)
+                    .push_bind(position)
+                    .push_bind(&version.id)
+                    .push_bind(&version.name)
+                    .push_bind(version.at.map(|at| at.to_string()))
+                    .push_bind(&version.title)
+                    .push_bind(version.release);
+            });
+            self.execute(tx, insert).await?;
+        }
+        Ok(())
+    }
+
+    /// Records a build, or that there is none. One that the study has already keeps what was said first.
+    ///
+    /// Returns its number in the study, from 1.
+    ///
+    /// # Errors
+    /// The study has no such version; the disk is full; the store is locked.
+    pub async fn record_build(
+        &self,
+        study: StudyId,
+        build: &BuildRecord,
+    ) -> Result<u32, StoreError> {
+        let unswept = self.raw.unswept().await?;
+        let log = self.keep_log(&build.log).await?;
+        let layout = self.to_json(&build.layout)?;
+        let mut tx = self.database.begin().await?;
+        let known: Option<i64> = sqlx::query_scalar(
+            "SELECT number FROM build WHERE study = $1 AND version = $2 AND layout = $3",
+        )
+        .bind(study.0)
+        .bind(build.version as i64)
+        .bind(&layout)
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        if let Some(number) = known {
+            return u32::try_from(number)
+                .map_err(|_| self.database.strange("a build's number", number));
+        }
+        let failure = build
+            .failure
+            .as_ref()
+            .map(|f| self.to_json(f))
+            .transpose()?;
+        let number: i64 = sqlx::query_scalar(
+            "INSERT INTO build (study, number, version, layout, content, quirks, failure, cached, began, took, log) \
+             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM build WHERE study = $1 \
+             RETURNING number",
+        )
+        .bind(study.0)
+        .bind(build.version as i64)
+        .bind(layout)
+        .bind(&build.key)
+        .bind(self.to_json(&build.quirks)?)
+        .bind(failure)
+        .bind(build.cached)
+        .bind(build.began.to_string())
+        .bind(nanos(build.took))
+        .bind(log)
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(|e| self.stray_or_fault(study, "a build of a version that it hasn't", e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        drop(unswept);
+        u32::try_from(number).map_err(|_| self.database.strange("a build's number", number))
+    }
+
+    /// Records a boot of a build that the study has, or that it failed. Returns its number in the study, from 1.
+    ///
+    /// # Errors
+    /// The study has no such build; the disk is full; the store is locked.
+    pub async fn record_boot(&self, study: StudyId, boot: &BootRecord) -> Result<u32, StoreError> {
+        let unswept = self.raw.unswept().await?;
+        let log = self.keep_log(&boot.log).await?;
+        let mut tx = self.database.begin().await?;
+        let build: Option<i64> = sqlx::query_scalar(
+            "SELECT number FROM build WHERE study = $1 AND version = $2 AND layout = $3",
+        )
+        .bind(study.0)
+        .bind(boot.version as i64)
+        .bind(self.to_json(&boot.layout)?)
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let build = build.ok_or_else(|| StoreError::Stray {
+            study: study.0,
+            what: "a boot of a build that it hasn't".into(),
+        })?;
+        let number: i64 = sqlx::query_scalar(
+            "INSERT INTO boot (study, number, build, ordinal, failure, began, took, facts, log) \
+             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM boot WHERE study = $1 \
+             RETURNING number",
+        )
+        .bind(study.0)
+        .bind(build)
+        .bind(i64::from(boot.ordinal))
+        .bind(boot.failure.as_deref())
+        .bind(boot.began.to_string())
+        .bind(nanos(boot.took))
+        .bind(self.to_json(&boot.facts)?)
+        .bind(log)
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))?;
+        drop(unswept);
+        u32::try_from(number).map_err(|_| self.database.strange("a boot's number", number))
+    }
+
+    async fn keep_log(&self, log: &[u8]) -> Result<Option<String>, StoreError> {
+        if log.is_empty() {
+            return Ok(None);
+        }
+        let kept = self.keep_batch(vec![log.to_vec()]).await?;
+        Ok(kept.first().map(ToString::to_string))
+    }
+
+    /// The names of all targets that some study is about.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn targets(&self) -> Result<Vec<TargetName>, StoreError> {
+        let names: Vec<String> = sqlx::query_scalar(
+            "SELECT DISTINCT target FROM study WHERE target IS NOT NULL ORDER BY target",
+        )
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        names
+            .iter()
+            .map(|name| {
+                let strange = |_| self.database.strange("a target's name", name);
+                name.parse().map_err(strange)
+            })
+            .collect()
+    }
+
+    /// What every study of a target's history has measured, the oldest study first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn target_history(
+        &self,
+        target: &TargetName,
+    ) -> Result<Vec<StudyHistory>, StoreError> {
+        let mut histories = Vec::new();
+        for study in self.studies_of(target).await? {
+            histories.push(self.study_history(study).await?);
+        }
+        Ok(histories)
+    }
+
+    async fn studies_of(&self, target: &TargetName) -> Result<Vec<StudyId>, StoreError> {
+        let ids: Vec<i64> =
+            sqlx::query_scalar("SELECT id FROM study WHERE target = $1 ORDER BY id")
+                .bind(target.as_str())
+                .fetch_all(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        Ok(ids.into_iter().map(StudyId).collect())
+    }
+
+    /// What one study has measured along its target's history.
+    ///
+    /// # Errors
+    /// There is no such study.
+    pub async fn study_history(&self, study: StudyId) -> Result<StudyHistory, StoreError> {
+        let row = self.study_of(study).await?;
+        let cells = self.history_cells(study).await?;
+        let trials = self.history_trials(study, &cells).await?;
+        Ok(StudyHistory {
+            study: study.0,
+            name: row.name,
+            began: row.began,
+            state: row.state,
+            versions: self.versions(study).await?,
+            builds: self.builds(study).await?,
+            boots: self.boots(study).await?,
+            cells,
+            trials,
+        })
+    }
+
+    /// The versions of a study, oldest first.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn versions(&self, study: StudyId) -> Result<Vec<Version>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT id, name, made, title, release FROM version WHERE study = $1 ORDER BY position",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                let made: Option<&str> = db.column(row, 2)?;
+                Ok(Version {
+                    id: db.column(row, 0)?,
+                    name: db.column(row, 1)?,
+                    at: made
+                        .map(|text| text.parse().map_err(|_| db.strange("a time", text)))
+                        .transpose()?,
+                    title: db.column(row, 3)?,
+                    release: db.column(row, 4)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn builds(&self, study: StudyId) -> Result<Vec<Build>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT number, version, layout, content, quirks, failure, cached, began, took, log \
+             FROM build WHERE study = $1 ORDER BY number",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter().map(|row| self.build_row(row)).collect()
+    }
+
+    fn build_row(&self, row: &AnswerRow) -> Result<Build, StoreError> {
+        let db = &self.database;
+        let failure: Option<&str> = db.column(row, 5)?;
+        Ok(Build {
+            number: db.whole(row, 0)?,
+            version: db.whole(row, 1)?,
+            layout: db.json(row, 2, "a layout")?,
+            key: db.column(row, 3)?,
+            quirks: db.json(row, 4, "a list of quirks")?,
+            failure: failure
+                .map(|text| {
+                    serde_json::from_str(text).map_err(|_| db.strange("a build's failure", text))
+                })
+                .transpose()?,
+            cached: db.column(row, 6)?,
+            began: db.parsed(row, 7, "a time")?,
+            took: Duration::from_nanos(db.whole(row, 8)?),
+            log: db.column(row, 9)?,
+        })
+    }
+
+    async fn boots(&self, study: StudyId) -> Result<Vec<Boot>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT number, build, ordinal, failure, began, took, facts, log \
+             FROM boot WHERE study = $1 ORDER BY number",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                Ok(Boot {
+                    number: db.whole(row, 0)?,
+                    build: db.whole(row, 1)?,
+                    ordinal: db.whole(row, 2)?,
+                    failure: db.column(row, 3)?,
+                    began: db.parsed(row, 4, "a time")?,
+                    took: Duration::from_nanos(db.whole(row, 5)?),
+                    facts: db.json(row, 6, "facts about a boot")?,
+                    log: db.column(row, 7)?,
+                })
+            })
+            .collect()
+    }
+
+    async fn history_cells(&self, study: StudyId) -> Result<Vec<HistoryCell>, StoreError> {
+        let metrics = self.metrics(study).await?;
+        let questions: Vec<Option<String>> =
+            sqlx::query_scalar("SELECT question FROM cell WHERE study = $1 ORDER BY number")
+                .bind(study.0)
+                .fetch_all(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        let cells = self.cells(study).await?;
+        let with_metrics = cells.into_iter().zip(questions).map(|(cell, question)| {
+            let shapes = metrics.get(&cell.benchmark).into_iter().flatten();
+            let metrics = shapes.map(|shape| CellMetric {
+                name: shape.name.clone(),
+                unit: shape.unit,
+                better: shape.better,
+                about: shape.about.clone(),
+            });
+            HistoryCell {
+                metrics: metrics.collect(),
+                cell,
+                key: question.unwrap_or_default(),
+            }
+        });
+        Ok(with_metrics.collect())
+    }
+
+    async fn history_trials(
+        &self,
+        study: StudyId,
+        cells: &[HistoryCell],
+    ) -> Result<Vec<HistoryTrial>, StoreError> {
+        let db = &self.database;
+        let mut trials: Vec<HistoryTrial> = Vec::new();
+        let query = sqlx::query(
+            "SELECT number, boot, cell, round, failure, neighbours \
+             FROM trial WHERE study = $1 ORDER BY number",
+        );
+        db.each_row(query.bind(study.0), |row| {
+            let cell: usize = db.whole(row, 2)?;
+            let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
+            trials.push(HistoryTrial {
+                number: db.whole(row, 0)?,
+                boot: db.whole(row, 1)?,
+                cell,
+                round: db.whole(row, 3)?,
+                failure: self.failure(row, 4)?,
+                samples: vec![Vec::new(); metrics],
+                neighbours: db.column(row, 5)?,
+            });
+            Ok(())
+        })
+        .await?;
+        let query = sqlx::query(
+            "SELECT trial, metric, measured FROM sample WHERE study = $1 ORDER BY trial, metric",
+        );
+        db.each_row(query.bind(study.0), |row| {
+            let (number, metric): (u32, usize) = (db.whole(row, 0)?, db.whole(row, 1)?);
+            // Both are in the order of trials' numbers.
+            let at = trials.binary_search_by_key(&number, |trial| trial.number);
+            let place = at.ok().and_then(|at| trials[at].samples.get_mut(metric));
+            let place = place.ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
+            *place = self.floats(row, 2)?;
+            Ok(())
+        })
+        .await?;
+        Ok(trials)
+    }
+
+    /// What came of every request along a target's history, over all its studies, in order of time.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn asked_along(&self, target: &TargetName) -> Result<Vec<Asked>, StoreError> {
+        let mut all = Vec::new();
+        for history in self.target_history(target).await? {
+            all.extend(asked_in(&history));
+        }
+        Ok(all)
+    }
+}
+
+/// What a study asked, in order of time: broken builds and failed boots stand before the trials.
+fn asked_in(history: &StudyHistory) -> Vec<Asked> {
+    let study = StudyId(history.study);
+    let of = |build: &Build, ordinal, standing| Asked {
+        study,
+        version: history
+            .versions
+            .get(build.version)
+            .map_or_else(String::new, |version| version.id.clone()),
+        content: build.key.clone(),
+        layout: build.layout,
+        ordinal,
+        question: String::new(),
+        round: 0,
+        standing,
+        figures: Vec::new(),
+    };
+    let builds: HashMap<u32, &Build> = history.builds.iter().map(|b| (b.number, b)).collect();
+    let boots: HashMap<u32, (&Build, &Boot)> = history
+        .boots
+        .iter()
+        .filter_map(|boot| Some((boot.number, (*builds.get(&boot.build)?, boot))))
+        .collect();
+    let unbuilt = history
+        .builds
+        .iter()
+        .filter(|build| build.failure.is_some());
+    let mut all: Vec<Asked> = unbuilt.map(|b| of(b, 0, Standing::NoBuild)).collect();
+    let unbooted = history.boots.iter().filter(|boot| boot.failure.is_some());
+    all.extend(unbooted.filter_map(|boot| {
+        let build = builds.get(&boot.build)?;
+        Some(of(build, boot.ordinal, Standing::NoBoot))
+    }));
+    all.extend(history.trials.iter().filter_map(|trial| {
+        let (build, boot) = boots.get(&trial.boot)?;
+        let cell = history.cells.get(trial.cell)?;
+        let standing = match trial.failure {
+            None => Standing::Measured,
+            Some(_) => Standing::Failed,
+        };
+        let samples = cell.metrics.iter().zip(&trial.samples);
+        let figures = samples
+            .filter(|(_, values)| !values.is_empty())
+            .map(|(metric, values)| {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                (metric.name.to_string(), mean)
+            });
+        Some(Asked {
+            question: cell.key.clone(),
+            round: trial.round,
+            figures: figures.collect(),
+            ..of(build, boot.ordinal, standing)
+        })
+    }));
+    all
+}
+
+fn nanos(duration: Duration) -> i64 {
+    saturated(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,149 @@
+//! `history`: what a person sees of a target's versions. The store is filled with a made-up history.
+
+use serde_json::Value;
+
+use crate::place::Place;
+
+#[path = "../../crates/site/examples/sample/stepped.rs"]
+mod stepped;
+
+use stepped::Extent;
+
+/// A place whose store has the history.
+fn place(extent: Extent) -> Place {
+    let place = Place::new();
+    fill(&place, extent);
+    place
+}
+
+/// Makes the history up, in the store of the place.
+fn fill(place: &Place, extent: Extent) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let store = backsight_store::Store::open(place.path("store"))
+            .await
+            .unwrap();
+        stepped::fill(&store, extent).await.unwrap();
+        store.close().await;
+    });
+}
+
+fn name(version: usize) -> String {
+    format!("6.1.{version}")
+}
+
+#[test]
+fn a_history_is_told_with_its_change_and_with_what_could_not_be_measured() {
+    let place = place(Extent::USUAL);
+    let text = place.prints_of(&["history", "--metric", "tbench.throughput"]);
+    // Lines are wrapped anywhere.
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, step) = (name(Extent::USUAL.step() - 1), name(Extent::USUAL.step()));
+    let change = format!("after {before}, at {step}: −10");
+    assert!(words.contains(&change), "{text}");
+    assert!(words.contains("worse, probability >99.9 %"), "{text}");
+    assert!(
+        text.contains("MB/s, higher is better; 27 of 30 versions measured"),
+        "{text}"
+    );
+    for (version, what) in [
+        (0, "broken: make"),
+        (1, "skipped: eats"),
+        (2, "quirk: needs"),
+        (3, "unbootable: Kernel panic"),
+    ] {
+        let line = format!("{} {what}", name(Extent::USUAL.broken() + version));
+        assert!(text.contains(&line), "no `{line}` in {text}");
+    }
+    assert!(
+        text.contains("3 layouts") && text.contains("▲") && text.contains('•'),
+        "{text}"
+    );
+    assert!(
+        !text.contains("latency") && !text.contains('\u{1b}'),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_history_as_json_has_everything_and_as_csv_a_line_for_each_version() {
+    let place = place(Extent::USUAL);
+    let json: Value =
+        serde_json::from_str(&place.prints_of(&["history", "--target", "linux", "--json"]))
+            .unwrap();
+    assert_eq!(json["versions"].as_array().unwrap().len(), 30);
+    assert_eq!(json["failed_trials"], 4);
+    let series = json["series"].as_array().unwrap();
+    assert_eq!(series.len(), 3);
+    let throughput = &series[0];
+    let changes = throughput["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{changes:#?}");
+    assert_eq!(changes[0]["at"]["name"], name(Extent::USUAL.step()));
+    assert_eq!(changes[0]["direction"], "worse");
+    assert_eq!(changes[0]["believed"], true);
+    let point = throughput["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|point| point["layouts"] == 3)
+        .unwrap();
+    assert_eq!(
+        (point["boots"].as_u64(), point["trials"].as_u64()),
+        (Some(6), Some(18))
+    );
+    assert!(point["relink"]["deviation"].as_f64().unwrap() > 0.0);
+    let broken = &json["versions"][Extent::USUAL.broken()];
+    assert_eq!(broken["standing"], "broken");
+
+    let csv = place.prints_of(&["history", "--csv", "--benchmark", "hackbench"]);
+    let lines: Vec<&str> = csv
+        .lines()
+        .filter(|line| line.starts_with("linux,hackbench"))
+        .collect();
+    assert_eq!(lines.len(), 30, "{csv}");
+}
+
+#[test]
+fn what_nothing_has_measured_is_refused_with_a_way_out() {
+    let place = place(Extent {
+        versions: 6,
+        boots: 1,
+        trials: 1,
+    });
+    for (arguments, help) in [
+        (["--metric", "troughput"], "did you mean `throughput`?"),
+        (
+            ["--metric", "tbench.latencies"],
+            "did you mean `tbench.latency`?",
+        ),
+        (["--benchmark", "hackbnch"], "did you mean `hackbench`?"),
+        (["--target", "linus"], "did you mean `linux`?"),
+    ] {
+        let ended = place.ends(&[&["history"], &arguments[..]].concat());
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(help), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_store_without_a_history_says_how_to_get_one() {
+    let place = Place::new();
+    place.prints("quick", "echo 1");
+    place.prints_of(&[
+        "run",
+        "--use",
+        "quick",
+        "--benchmarks",
+        "benchmarks",
+        "--rounds",
+        "1",
+        "--name",
+        "one",
+    ]);
+    let ended = place.ends(&["history"]);
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("backsight step"), "{}", ended.stderr);
+}

@@ -249,7 +249,7 @@ impl<'a> SeriesWords<'a> {
     pub fn coverage(&self) -> String {
         let mut text = format!(
             "{} of {} measured",
-            self.measured(),
+            shown::grouped(self.measured() as u64),
             counted(self.history.versions.len(), "version")
         );
         let unstable = self.series.points.iter().filter(|p| p.unstable).count();

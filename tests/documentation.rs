@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Benchmark, Document, Lab, Plan};
+use backsight_model::{Benchmark, Document, Lab, Plan, Target};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -110,6 +110,11 @@ fn the_page_about_importing_and_exporting_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_stepping_works_to_the_letter() {
+    follow("docs/how-to/step-through-a-history.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/add-a-benchmark.md",
@@ -126,6 +131,20 @@ fn files_in_the_documentation_are_right() {
             }
         }
     }
+}
+
+#[test]
+fn files_on_the_page_about_stepping_are_right() {
+    let page = "docs/how-to/step-through-a-history.md";
+    let files = blocks(page, "toml");
+    let [target, benchmark, plan, quirk] = &files[..] else {
+        panic!("{page} has {} files", files.len());
+    };
+    let document = |text: &str| Document::new(page, text);
+    Target::read(&document(target)).unwrap();
+    Target::read(&document(&format!("{target}{quirk}"))).unwrap();
+    Benchmark::read(&document(benchmark)).unwrap();
+    Plan::read(&document(plan)).unwrap();
 }
 
 #[test]

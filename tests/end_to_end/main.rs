@@ -28,5 +28,6 @@ mod locked;
 mod order;
 mod questions;
 mod servers;
+mod stepping;
 mod steps;
 mod studies;

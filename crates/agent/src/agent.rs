@@ -75,12 +75,21 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
-    let mark = mark::borne()?;
+    let mark = mark::borne(&[])?;
     if let Some(namespace) = namespace {
         let entered = namespace::enter(namespace);
         entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
     }
     let claimed = stream::claim().map_err(ServeError::Stream)?;
+    serve_on(claimed, mark)
+}
+
+/// Serves on what was claimed, until its end.
+///
+/// # Errors
+///
+/// As [`serve_stdio`].
+pub(crate) fn serve_on(claimed: stream::Claimed, mark: String) -> Result<(), ServeError> {
     keep_to_ourselves();
     obey_all_signals();
     nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;

@@ -3,7 +3,8 @@
 //! An *agent* is a process that runs the steps of trials on one host. It is started there by whatever reaches the host
 //! (directly, through ssh, in a namespace, in a guest) and speaks gRPC over one byte stream, its standard input and
 //! output. [`serve_stdio`] is the whole agent; [`Client`] is the conductor's end of the stream; [`sweep`] cleans up on
-//! this machine after an agent that can no longer do it by itself.
+//! this machine after an agent that can no longer do it by itself. In a guest the agent is the first process:
+//! [`serve_guest`] makes a machine of the kernel that has just booted, as [`GuestSetup`] says.
 //!
 //! The room promises that no child outlives its trial, that a program that is [held](Step::hold) starts at an agreed
 //! instant as if it had never been held, and that what a step wrote is kept byte for byte up to its limit.
@@ -17,7 +18,9 @@ mod cgroup;
 mod client;
 mod clocks;
 mod facts;
+mod guest;
 mod held;
+mod init;
 mod launch;
 mod life;
 mod mark;
@@ -34,6 +37,8 @@ mod wire;
 
 pub use agent::{ServeError, serve_stdio};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
+pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
+pub use init::{InitError, serve_guest};
 pub use mark::{AgentMark, Swept, sweep};
 pub use shell::shell_needed;
 pub use step::{

@@ -118,28 +118,36 @@ const AGENT: &str = "/agent";
 /// A child is its parent's image until its `exec`: were the agent unmarked, a sweep wouldn't see the children that it
 /// was just starting when it was killed, and they would go on to run their programs.
 ///
+/// `env` is what the program's environment gets besides.
+///
 /// # Errors
 ///
 /// The system's.
-pub(crate) fn borne() -> io::Result<String> {
-    let ours = format!("{PREFIX}{}-", std::process::id());
-    // A value that we have inherited is another agent's, with another process id.
-    let borne = env::var(MARK_VARIABLE).ok();
-    let borne = borne.and_then(|value| value.strip_suffix(AGENT).map(str::to_owned));
-    if let Some(mark) = borne.filter(|mark| mark.starts_with(&ours)) {
+pub(crate) fn borne(env: &[(&str, &str)]) -> io::Result<String> {
+    if let Some(mark) = ours() {
         return Ok(mark);
     }
-    let value = format!("{ours}{:016x}{AGENT}", random()?);
+    let value = format!("{PREFIX}{}-{:016x}{AGENT}", std::process::id(), random()?);
     let anew = |program: &Path| {
         let mut arguments = env::args_os();
         Command::new(program)
             .arg0(arguments.next().unwrap_or_default())
             .args(arguments)
+            .envs(env.iter().copied())
             .env(MARK_VARIABLE, &value)
             .exec()
     };
     let _replaced_or_removed_meanwhile = env::current_exe().map(|program| anew(&program));
     Err(anew(Path::new("/proc/self/exe")))
+}
+
+/// The mark that this process bears already.
+pub(crate) fn ours() -> Option<String> {
+    // A value that we have inherited is another agent's, with another process id.
+    let value = env::var(MARK_VARIABLE).ok()?;
+    let mark = value.strip_suffix(AGENT)?;
+    let ours = format!("{PREFIX}{}-", std::process::id());
+    mark.starts_with(&ours).then(|| mark.to_owned())
 }
 
 fn random() -> io::Result<u64> {

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tonic::transport::server::Connected;
 
-/// Standard input and output, taken away from the rest of the process.
+/// What the stream is made of; where it was standard input and output, taken away from the rest of the process.
 pub(crate) struct Claimed {
     input: OwnedFd,
     output: OwnedFd,
@@ -38,6 +38,20 @@ pub(crate) fn claim() -> io::Result<Claimed> {
     dup2_stdin(&nothing)?;
     dup2_stdout(&nothing)?;
     Ok(claimed)
+}
+
+impl Claimed {
+    /// One file that is both.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn both(file: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            input: file.try_clone()?,
+            output: file,
+        })
+    }
 }
 
 /// The two as a stream.

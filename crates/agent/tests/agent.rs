@@ -848,7 +848,7 @@ async fn a_held_program_can_be_stopped_forsaken_and_ended_with_its_trial() {
     assert_eq!(finished(&mut runs[0]).await.reason, Reason::Stopped);
     drop(runs.remove(2));
     let ended = host.client.end_trial().await.unwrap();
-    assert_eq!(ended.unkillable, []);
+    assert_eq!(ended.unkillable, [0_u32; 0]);
     assert_eq!(finished(&mut runs[1]).await.reason, Reason::TrialEnded);
     assert_nothing_left_of_trial(&host);
     host.close().await;
@@ -1152,7 +1152,7 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
     assert!(swept.killed.len() >= 4, "{swept:?}");
     assert_eq!((swept.left, swept.folder), (vec![], None));
     assert_nothing_left(&mark);
-    assert_eq!(sweep(&mark).killed, []);
+    assert_eq!(sweep(&mark).killed, [0_u32; 0]);
 }
 
 #[tokio::test]
@@ -1175,11 +1175,11 @@ async fn what_an_agent_is_just_starting_when_it_is_killed_is_swept_too() {
             cgroup: None,
             ..mark.clone()
         };
-        assert_eq!(sweep(&without).left, []);
+        assert_eq!(sweep(&without).left, [0_u32; 0]);
         // One that was missed is its program by then.
         tokio::time::sleep(Duration::from_millis(20)).await;
         let missed = marked(&mark);
-        assert_eq!(sweep(&mark).left, []);
+        assert_eq!(sweep(&mark).left, [0_u32; 0]);
         assert_eq!(missed, [] as [String; 0]);
         let _dead = host.process.wait().await.unwrap();
     }
@@ -1221,7 +1221,7 @@ async fn an_agent_that_stands_still_is_noticed_and_a_sweep_leaves_nothing() {
     let mark = host.mark();
     let swept = sweep(&mark);
     assert!(swept.killed.contains(&mark.pid));
-    assert_eq!(swept.left, []);
+    assert_eq!(swept.left, [0_u32; 0]);
     let _dead = timeout(LIMIT, host.process.wait()).await.unwrap().unwrap();
     assert_nothing_left(&mark);
 }

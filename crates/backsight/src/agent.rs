@@ -1,7 +1,7 @@
 //! `backsight agent`: what runs on a host, speaking to its conductor over standard input and output.
 
 use miette::IntoDiagnostic as _;
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 /// Arguments of `agent`.
 #[derive(Debug, clap::Args)]
@@ -9,12 +9,40 @@ pub struct Agent {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
+    /// Be the first process of a guest, and serve on this device
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["netns", "channel"])]
+    init: Option<PathBuf>,
+    /// End the guest by a restart, not by power-off
+    #[arg(long, requires = "init")]
+    restart: bool,
+    /// Become a program whose descriptor 3 is a stream to this unix socket
+    #[arg(
+        long,
+        value_name = "SOCKET",
+        requires = "program",
+        conflicts_with = "netns"
+    )]
+    channel: Option<PathBuf>,
+    /// That program
+    #[arg(requires = "channel")]
+    program: Option<PathBuf>,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
 }
 
 impl Agent {
     /// Serves one conductor, then ends.
     pub fn execute(self) -> miette::Result<ExitCode> {
         use std::io::IsTerminal as _;
+        if let Some(device) = &self.init {
+            backsight_agent::serve_guest(device, self.restart).into_diagnostic()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let (Some(socket), Some(program)) = (&self.channel, &self.program) {
+            let fault = backsight_agent::exec_with_channel(socket, program, &self.arguments);
+            return Err(miette::miette!("{}: {fault}", program.display()));
+        }
         if std::io::stdin().is_terminal() {
             return Err(miette::miette!(
                 help = "to measure, use `backsight run`; it starts agents by itself",

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
-    report, resume, run, schema, studies,
+    report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -49,6 +49,10 @@ enum Verb {
     Lab(lab::LabArguments),
     /// Measure every cell of a plan, round by round
     Run(run::Run),
+    /// Measure versions of a target along its history
+    Step(Box<step::Step>),
+    /// The commits between two versions of a target: authors, messages, files
+    Log(step::Log),
     /// Go on with a study that was stopped or killed
     Resume(resume::Resume),
     /// Compare result sets: differences with their intervals
@@ -97,6 +101,8 @@ impl Arguments {
             Verb::Init(verb) => verb.execute(&shared),
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
+            Verb::Step(verb) => verb.execute(&shared),
+            Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),

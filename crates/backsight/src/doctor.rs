@@ -1,6 +1,6 @@
 //! `backsight doctor`: what is missing for a plan, and the exact command that installs it.
 //!
-//! Looks at this machine, where every host of a lab lives so far. Refuses: to install anything.
+//! Looks at this machine, where every host of a lab lives so far, guests' roots included. Refuses: to install anything.
 
 use backsight_conductor::netns;
 use backsight_model::{BenchmarkName, HostKind};
@@ -22,16 +22,23 @@ pub struct Doctor {
 impl Doctor {
     /// Says it; fails if something is missing.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (question, catalog) = self.asked.question(shared)?;
+        let (mut question, catalog) = self.asked.question(shared)?;
+        question.along_history = true;
         let arrangement = question.arrange(&catalog)?;
         let mut packages: Vec<String> = Vec::new();
         let mut words = String::new();
         let mut faults = 0;
         let system = system();
+        let kind_of = |host: &str| arrangement.lab.host.get(host).map(|host| host.kind);
         for (name, benchmark) in &arrangement.benchmarks {
             let mut missing: Vec<&str> = benchmark
                 .roles
                 .iter()
+                // An emulated machine has programs of its own.
+                .filter(|role| {
+                    let seat = arrangement.seats.get(role.as_str());
+                    seat.and_then(|seat| kind_of(seat.host.as_str())) != Some(HostKind::Qemu)
+                })
                 .flat_map(|role| benchmark.programs_of(role))
                 .filter(|program| find_program(program).is_none())
                 .collect();
@@ -47,24 +54,27 @@ impl Doctor {
         }
         for seat in arrangement.seats.values() {
             let host = &*seat.host;
-            let kind = arrangement.lab.host.get(host).map(|h| h.kind);
-            let line = match kind {
-                Some(HostKind::Netns) if !netns::is_up(&arrangement.lab.name, host) => {
-                    faults += 1;
-                    format!("down     host {host}: run `backsight lab up`\n")
-                }
-                _ => format!("ok       host {host}\n"),
+            let lab = &arrangement.lab;
+            let line = if netns::is_namespace(lab, host) && !netns::is_up(&lab.name, host) {
+                faults += 1;
+                format!("down     host {host}: run `backsight lab up`\n")
+            } else {
+                format!("ok       host {host}\n")
             };
             if !words.contains(&line) {
                 words.push_str(&line);
             }
         }
         let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
-        for (program, package) in [("ip", "iproute2"), ("nft", "nftables")] {
-            let needed = match program {
-                "ip" => needs_ip,
-                _ => question.plan.text.contains("nft "),
-            };
+        let emulates = arrangement
+            .seats
+            .values()
+            .any(|seat| kind_of(seat.host.as_str()) == Some(HostKind::Qemu));
+        for (program, package, needed) in [
+            ("ip", "iproute2", needs_ip),
+            ("nft", "nftables", question.plan.text.contains("nft ")),
+            ("qemu-system-x86_64", "qemu-system-x86", emulates),
+        ] {
             if needed && find_program(program).is_none() {
                 faults += 1;
                 words.push_str(&format!("missing  {program}\n"));

@@ -60,10 +60,12 @@ impl LabArguments {
 fn show(lab: &Lab) -> miette::Result<()> {
     let mut table = crate::list::table(&["host", "kind", "state", "addresses"]);
     for (name, host) in &lab.host {
-        let (kind, state) = match host.kind {
-            HostKind::Local => ("local", "up"),
-            HostKind::Netns if netns::is_up(&lab.name, name) => ("netns", "up"),
-            HostKind::Netns => ("netns", "down"),
+        let state = if !netns::is_namespace(lab, name) && host.kind.is_guest() {
+            "booted by step"
+        } else if host.kind == HostKind::Local || netns::is_up(&lab.name, name) {
+            "up"
+        } else {
+            "down"
         };
         let addresses: Vec<String> = lab
             .addresses(name)
@@ -77,7 +79,7 @@ fn show(lab: &Lab) -> miette::Result<()> {
             .collect();
         table.add_row([
             name.to_string(),
-            kind.into(),
+            host.kind.to_string(),
             state.into(),
             addresses.join(", "),
         ]);

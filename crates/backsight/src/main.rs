@@ -22,6 +22,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod step;
 mod studies;
 
 use clap::Parser as _;

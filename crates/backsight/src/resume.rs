@@ -59,11 +59,17 @@ impl Resume {
                 plan,
                 lab: of_kind("lab").pop(),
                 choices,
+                along_history: study.verb == crate::step::VERB,
             };
+            if study.verb == crate::step::VERB {
+                let watching = &self.watching;
+                return crate::step::resume(&store, study, &documents, question, catalog, watching)
+                    .await;
+            }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;
-            let session = Session::open(&arrangement, &study.name, &self.watching).await?;
+            let session = Session::open(&arrangement, &study.name, &self.watching, false).await?;
             session
                 .measure(
                     &store, study.id, study.name, cells, study.seed, &catalog, killed,

@@ -6,12 +6,16 @@ use backsight_model::{
     Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, StudyName,
     Time, did_you_mean,
 };
-use backsight_policy::{RunPolicy, RunVerdict};
+use backsight_policy::RunPolicy;
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{Choices, Pursuit, Question, Study, Testbed, evidence_as_found, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
-    collections::HashMap, io::IsTerminal as _, num::NonZeroU32, path::PathBuf, process::ExitCode,
+    collections::HashMap,
+    io::IsTerminal as _,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    process::ExitCode,
 };
 use tokio::sync::watch;
 
@@ -71,6 +75,11 @@ pub struct Run {
 }
 
 impl Asked {
+    /// The plan's file, if there is one.
+    pub fn plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
+
     /// The question, and the catalogue that it is asked with.
     pub fn question(&self, shared: &Shared) -> miette::Result<(Question, Catalog)> {
         let plan = match &self.plan {
@@ -108,8 +117,15 @@ impl Asked {
             rounds: self.rounds,
             benchmarks: self.benchmarks.clone(),
             folder,
+            step: None,
         };
-        Ok((Question { plan, lab, choices }, catalog))
+        let question = Question {
+            plan,
+            lab,
+            choices,
+            along_history: false,
+        };
+        Ok((question, catalog))
     }
 }
 
@@ -125,16 +141,16 @@ impl Run {
             let chosen = self.name.is_some();
             let mut name = match self.name {
                 Some(name) => name,
-                None => free_name(&store).await?,
+                None => free_name(&store, VERB).await?,
             };
-            let session = Session::open(&arrangement, &name, &self.watching).await?;
+            let session = Session::open(&arrangement, &name, &self.watching, false).await?;
             let cells = session.cells()?;
             let id = loop {
                 let new = new_study(&question, &catalog, &arrangement, &name, &cells, seed);
                 match store.create_study(&new).await {
                     // Somebody else took the name that was free a moment ago.
                     Err(StoreError::NameTaken { .. }) if !chosen => {
-                        name = free_name(&store).await?
+                        name = free_name(&store, VERB).await?
                     }
                     made => break made.into_diagnostic()?,
                 }
@@ -147,22 +163,22 @@ impl Run {
 }
 
 /// A seed that nobody chose: hashing keys are drawn by the system, anew for each.
-fn drawn_seed() -> u32 {
+pub fn drawn_seed() -> u32 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::process::id()) as u32
 }
 
-/// The first of run-1, run-2, … that no study has.
-async fn free_name(store: &Store) -> miette::Result<StudyName> {
+/// The first of VERB-1, VERB-2, … that no study has.
+pub async fn free_name(store: &Store, verb: &str) -> miette::Result<StudyName> {
     let studies = store.studies().await.into_diagnostic()?;
     (1..)
-        .map(|number| format!("{VERB}-{number}"))
+        .map(|number| format!("{verb}-{number}"))
         .find(|name| studies.iter().all(|study| study.name.as_str() != name))
         .and_then(|name| StudyName::new(name).ok())
         .ok_or_else(|| miette::miette!("no name is free"))
 }
 
-fn new_study(
+pub fn new_study(
     question: &Question,
     catalog: &Catalog,
     arrangement: &Arrangement,
@@ -209,19 +225,20 @@ fn new_study(
 
 /// A testbed that is leased, with agents on its hosts and somebody watching.
 pub struct Session {
-    conductor: Conductor,
-    events: Events,
-    stop: watch::Receiver<bool>,
-    quiet: bool,
+    pub conductor: Conductor,
+    pub events: Events,
+    pub stop: watch::Receiver<bool>,
+    pub quiet: bool,
     _lease: Lease,
 }
 
 impl Session {
-    /// Leases the hosts and starts their agents.
+    /// Leases the hosts and starts their agents; those of guests come with each boot along a history.
     pub async fn open(
         arrangement: &Arrangement,
         name: &StudyName,
         watching: &Watching,
+        along_history: bool,
     ) -> miette::Result<Self> {
         let hosts: Vec<HostName> = arrangement
             .seats
@@ -248,9 +265,12 @@ impl Session {
         let reach = Reach::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
-        let conductor = Conductor::start(reach, arrangement.clone(), events.clone())
-            .await
-            .into_diagnostic()?;
+        let arrangement = arrangement.clone();
+        let conductor = match along_history {
+            true => Conductor::start_without_guests(reach, arrangement, events.clone()).await,
+            false => Conductor::start(reach, arrangement, events.clone()).await,
+        };
+        let conductor = conductor.into_diagnostic()?;
         let quiet = watching.quiet || watching.json;
         Ok(Self {
             conductor,
@@ -269,22 +289,16 @@ impl Session {
             .map_err(miette::Report::msg)
     }
 
-    /// Measures what is still to do, says what came of it and ends the agents.
-    ///
-    /// `after_kill`: an earlier run was killed, and what it left on the hosts is put back first.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
-    pub async fn measure(
-        mut self,
+    /// Puts back what a killed study left, says which programs are missing, and keeps what the hosts are.
+    pub async fn prepare(
+        &mut self,
         store: &Store,
         id: StudyId,
-        name: StudyName,
-        cells: Vec<Cell>,
-        seed: u32,
-        catalog: &Catalog,
+        cells: &[Cell],
         after_kill: bool,
-    ) -> miette::Result<ExitCode> {
+    ) -> miette::Result<()> {
         if after_kill {
-            self.conductor.put_back_all(&cells).await;
+            self.conductor.put_back_all(cells).await;
         }
         let (missing, versions) = self.conductor.survey().await;
         for message in missing {
@@ -309,6 +323,24 @@ impl Session {
                 self.events.tell(&Event::Warning { message });
             }
         }
+        Ok(())
+    }
+
+    /// Measures what is still to do, says what came of it and ends the agents.
+    ///
+    /// `after_kill`: an earlier run was killed, and what it left on the hosts is put back first.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
+    pub async fn measure(
+        mut self,
+        store: &Store,
+        id: StudyId,
+        name: StudyName,
+        cells: Vec<Cell>,
+        seed: u32,
+        catalog: &Catalog,
+        after_kill: bool,
+    ) -> miette::Result<ExitCode> {
+        self.prepare(store, id, &cells, after_kill).await?;
         let rounds = self.conductor.arrangement().rounds;
         let on_failure = self.conductor.arrangement().on_failure;
         let policy = RunPolicy {
@@ -354,7 +386,7 @@ impl Session {
 }
 
 /// Says how it ended, and with which status.
-fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
+pub fn conclude<Verdict>(name: &StudyName, pursuit: &Pursuit<Verdict>) -> ExitCode {
     let Pursuit {
         measured,
         failed,
@@ -382,7 +414,10 @@ fn conclude(name: &StudyName, pursuit: &Pursuit<RunVerdict>) -> ExitCode {
             interrupted: true, ..
         } => ExitCode::from(crate::INTERRUPTED),
         Pursuit {
-            failed: 0, left: 0, ..
+            failed: 0,
+            left: 0,
+            stopped: None,
+            ..
         } => ExitCode::SUCCESS,
         _ => ExitCode::from(crate::SOMETHING_FAILED),
     }

@@ -3,7 +3,7 @@
 //! Refuses: to open a port, to keep a password, to guess at a host that doesn't answer.
 
 use backsight_agent::{AgentMark, Client, ClockOffset, sweep};
-use backsight_model::{HostKind, HostName, Lab, Machine};
+use backsight_model::{HostKind, HostName, Lab, LabName, Machine};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
@@ -16,7 +16,7 @@ use tokio::{
     process::{Child, Command},
 };
 
-use crate::netns;
+use crate::{guests::Guest, netns};
 
 /// How long an agent may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(15);
@@ -50,6 +50,20 @@ pub enum ConnectError {
     /// Its namespace isn't there.
     #[error("host `{host}` is not up: `backsight lab up` makes its namespace")]
     NotUp {
+        /// The host.
+        host: HostName,
+    },
+    /// No role is played by it.
+    #[error("host `{host}` plays no role in this testbed")]
+    NotUsed {
+        /// The host.
+        host: HostName,
+    },
+    /// It is a guest, and no kernel runs in it.
+    #[error(
+        "host `{host}` is a kernel that isn't booted: `backsight step` boots it with each build of a target"
+    )]
+    NotBooted {
         /// The host.
         host: HostName,
     },
@@ -87,10 +101,16 @@ pub(crate) struct Connected {
     pub(crate) client: Client,
     pub(crate) facts: BTreeMap<String, String>,
     clock: ClockOffset,
-    mark: AgentMark,
     // Dropped last: ends the agent, if the end of its stream hasn't.
-    child: Child,
-    complaints: Arc<Mutex<VecDeque<String>>>,
+    holder: Holder,
+}
+
+/// What ends when the agent is done with.
+pub(crate) enum Holder {
+    /// The agent's process.
+    Process(Box<Process>),
+    /// The kernel that it is the first process of.
+    Guest(Box<Guest>),
 }
 
 impl Connected {
@@ -100,44 +120,47 @@ impl Connected {
         lab: &Lab,
         host: &HostName,
     ) -> Result<Self, ConnectError> {
-        let mut command = command(reach, lab, host)?;
-        let mut child = command.spawn().map_err(|cause| ConnectError::Start {
-            host: host.clone(),
-            cause,
-        })?;
-        let missing = || ConnectError::Start {
-            host: host.clone(),
-            cause: std::io::Error::other("no pipe to its standard streams"),
-        };
-        let stream = tokio::io::join(
-            child.stdout.take().ok_or_else(missing)?,
-            child.stdin.take().ok_or_else(missing)?,
-        );
-        let complaints = Arc::default();
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(keep_last_lines(stderr, Arc::clone(&complaints)));
+        let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
+        if kind.is_guest() {
+            return Err(ConnectError::NotBooted { host: host.clone() });
         }
-        let fault = |cause| ConnectError::Agent {
-            host: host.clone(),
-            cause,
-            said: last_words(&complaints),
-        };
-        let client = Client::connect(stream, HELLO_LIMIT).await.map_err(fault)?;
-        let facts = client.facts().await.map_err(fault)?;
-        let clock = client
-            .clock_offset(CLOCK_ROUND_TRIPS)
-            .await
-            .map_err(fault)?;
-        let mark = client.hello().mark.clone();
-        Ok(Self {
-            name: host.clone(),
-            client,
-            facts,
-            clock,
-            mark,
-            child,
-            complaints,
-        })
+        let namespace = (kind == HostKind::Netns).then_some(&lab.name);
+        let (client, process) = Process::start(reach, host, namespace).await?;
+        match known(&client).await {
+            Ok((facts, clock)) => Ok(Self {
+                name: host.clone(),
+                client,
+                facts,
+                clock,
+                holder: Holder::Process(Box::new(process)),
+            }),
+            Err(cause) => Err(ConnectError::Agent {
+                host: host.clone(),
+                cause,
+                said: process.bury().await,
+            }),
+        }
+    }
+
+    /// A guest whose agent has answered.
+    ///
+    /// # Errors
+    /// The agent's; with the guest, which is still to be ended.
+    pub(crate) async fn guest(
+        name: HostName,
+        client: Client,
+        guest: Guest,
+    ) -> Result<Self, (backsight_agent::Error, Box<Guest>)> {
+        match known(&client).await {
+            Ok((facts, clock)) => Ok(Self {
+                name,
+                client,
+                facts,
+                clock,
+                holder: Holder::Guest(Box::new(guest)),
+            }),
+            Err(cause) => Err((cause, Box::new(guest))),
+        }
     }
 
     /// What placeholders may ask of this machine.
@@ -161,48 +184,128 @@ impl Connected {
 
     /// Whether its files are ours to read.
     pub(crate) fn is_here(&self) -> bool {
-        self.mark.boot_id == self.boot_id()
+        matches!(self.holder, Holder::Process(_))
     }
 
-    /// Kills whatever the agent leaves, itself included; says what it printed last.
-    pub(crate) async fn bury(mut self) -> String {
-        // Dead or stopped, it can't end itself; killing it is ours.
-        let _ = self.child.start_kill();
-        let _ = tokio::time::timeout(Duration::from_secs(5), self.child.wait()).await;
-        let mark = self.mark.clone();
-        // A sweep walks /proc, which blocks.
-        let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
-        last_words(&self.complaints)
+    /// What the kernel of a guest has said so far; none of a host that isn't one.
+    pub(crate) fn console(&self) -> Option<Vec<u8>> {
+        match &self.holder {
+            Holder::Guest(guest) => Some(guest.console()),
+            Holder::Process(_) => None,
+        }
     }
 
-    /// Ends the agent in order: its stream ends, it cleans up and goes.
+    /// Kills whatever the agent leaves, itself included; says what it, or the kernel around it, said last.
+    pub(crate) async fn bury(self) -> String {
+        match self.holder {
+            Holder::Process(process) => process.bury().await,
+            Holder::Guest(guest) => guest.kill().await,
+        }
+    }
+
+    /// Ends the agent in order: its stream ends, it cleans up and goes. A guest is powered off by that.
     pub(crate) async fn dismiss(self) {
-        let Self {
-            client,
-            mut child,
-            mark,
-            ..
-        } = self;
+        let Self { client, holder, .. } = self;
         drop(client);
-        if tokio::time::timeout(Duration::from_secs(10), child.wait())
-            .await
-            .is_err()
-        {
-            let _ = child.start_kill();
-            let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
+        match holder {
+            Holder::Process(process) => process.end().await,
+            Holder::Guest(guest) => guest.power_off().await,
         }
     }
 }
 
-fn command(reach: &Reach, lab: &Lab, host: &HostName) -> Result<Command, ConnectError> {
-    let kind = lab.host.get(host).map_or(HostKind::Local, |h| h.kind);
+/// What is asked of every agent once.
+async fn known(
+    client: &Client,
+) -> Result<(BTreeMap<String, String>, ClockOffset), backsight_agent::Error> {
+    let facts = client.facts().await?;
+    let clock = client.clock_offset(CLOCK_ROUND_TRIPS).await?;
+    Ok((facts, clock))
+}
+
+/// An agent that is a process of this machine.
+pub(crate) struct Process {
+    mark: AgentMark,
+    child: Child,
+    complaints: Arc<Mutex<VecDeque<String>>>,
+}
+
+impl Process {
+    /// Starts an agent, in the host's namespace if this is the name of a lab, and greets it.
+    pub(crate) async fn start(
+        reach: &Reach,
+        host: &HostName,
+        namespace: Option<&LabName>,
+    ) -> Result<(Client, Self), ConnectError> {
+        let mut child =
+            command(reach, host, namespace)?
+                .spawn()
+                .map_err(|cause| ConnectError::Start {
+                    host: host.clone(),
+                    cause,
+                })?;
+        let missing = || ConnectError::Start {
+            host: host.clone(),
+            cause: std::io::Error::other("no pipe to its standard streams"),
+        };
+        let stream = tokio::io::join(
+            child.stdout.take().ok_or_else(missing)?,
+            child.stdin.take().ok_or_else(missing)?,
+        );
+        let complaints = Arc::default();
+        if let Some(stderr) = child.stderr.take() {
+            tokio::spawn(keep_last_lines(stderr, Arc::clone(&complaints)));
+        }
+        let client = Client::connect(stream, HELLO_LIMIT)
+            .await
+            .map_err(|cause| ConnectError::Agent {
+                host: host.clone(),
+                cause,
+                said: last_words(&complaints),
+            })?;
+        let mark = client.hello().mark.clone();
+        let process = Self {
+            mark,
+            child,
+            complaints,
+        };
+        Ok((client, process))
+    }
+
+    /// Kills whatever it leaves, itself included; says what it printed last.
+    pub(crate) async fn bury(mut self) -> String {
+        // Dead or stopped, it can't end itself; killing it is ours.
+        let _ = self.child.start_kill();
+        let _ = tokio::time::timeout(Duration::from_secs(5), self.child.wait()).await;
+        // A sweep walks /proc, which blocks.
+        let _ = tokio::task::spawn_blocking(move || sweep(&self.mark)).await;
+        last_words(&self.complaints)
+    }
+
+    /// Waits until it has ended, which it does when the last client of its stream is dropped.
+    pub(crate) async fn end(mut self) {
+        if tokio::time::timeout(Duration::from_secs(10), self.child.wait())
+            .await
+            .is_err()
+        {
+            let _ = self.child.start_kill();
+            let _ = tokio::task::spawn_blocking(move || sweep(&self.mark)).await;
+        }
+    }
+}
+
+fn command(
+    reach: &Reach,
+    host: &HostName,
+    namespace: Option<&LabName>,
+) -> Result<Command, ConnectError> {
     let mut command = Command::new(&reach.program);
     command.arg("agent");
-    if kind == HostKind::Netns {
-        if !netns::is_up(&lab.name, host) {
+    if let Some(lab) = namespace {
+        if !netns::is_up(lab, host) {
             return Err(ConnectError::NotUp { host: host.clone() });
         }
-        command.arg("--netns").arg(netns::file(&lab.name, host));
+        command.arg("--netns").arg(netns::file(lab, host));
     }
     command
         .stdin(Stdio::piped())

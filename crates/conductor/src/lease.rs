@@ -110,6 +110,7 @@ fn folder() -> PathBuf {
 fn lock_name(lab: &Lab, host: &HostName) -> String {
     match lab.host.get(host).map(|h| h.kind) {
         Some(HostKind::Netns) => format!("netns-{}-{host}.lock", lab.name),
+        Some(HostKind::Uml | HostKind::Qemu) => format!("guest-{}-{host}.lock", lab.name),
         // Every local host is this machine, but several may be wanted at once by one study.
         Some(HostKind::Local) | None => format!("local-{host}.lock"),
     }

@@ -3,20 +3,27 @@
 //! A [`Conductor`] holds one agent a host and executes one trial at a time: six phases on all roles, the
 //! steps of one role in order, those of different roles side by side, started together where it matters,
 //! put back whatever happened. A [`Lease`] keeps two studies off the same hosts. [`netns`] makes the
-//! namespaces of a lab and removes them.
+//! namespaces of a lab and removes them. Hosts that are guests are there from one
+//! [boot](Conductor::boot) to the next. A [`Workbench`] runs what is done to a version before.
 //!
 //! Refuses: to choose what is measured, to keep results, to know who listens to its events.
 
+mod guests;
 mod hosts;
+mod initramfs;
 mod lease;
+mod machine;
 pub mod netns;
 mod phase;
 mod start_line;
 mod trial;
 mod workbench;
 
+pub use guests::{BootError, BootFault, BootRecord, Kernel};
 pub use hosts::{ConnectError, Reach};
+pub use initramfs::InitramfsError;
 pub use lease::{Lease, LeaseError};
+pub use machine::PartsError;
 pub use trial::{Conductor, Measured};
 pub use workbench::{Command, Done, Workbench};
 

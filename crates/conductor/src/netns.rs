@@ -62,12 +62,57 @@ pub(crate) fn file(lab: &LabName, host: &HostName) -> PathBuf {
     Path::new("/run/netns").join(name(lab, host))
 }
 
-/// Hosts of a lab that are namespaces.
+/// Hosts of a lab that are namespaces, and guests with links: such a guest's process lives in one.
 pub fn hosts(lab: &Lab) -> impl Iterator<Item = (&HostName, &Host)> {
     lab.host
         .iter()
-        .filter(|(_, host)| host.kind == HostKind::Netns)
+        .filter(|(name, _)| is_namespace(lab, name))
         .map(|(name, host)| (&**name, host))
+}
+
+/// Whether a host has a namespace.
+pub fn is_namespace(lab: &Lab, host: &HostName) -> bool {
+    lab.host.get(host).is_some_and(|settings| {
+        settings.kind == HostKind::Netns
+            || (settings.kind.is_guest()
+                && lab.link.iter().any(|link| link.ends.contains_key(host)))
+    })
+}
+
+/// The interface that a guest's process has on the link of this number, in the guest's namespace.
+pub(crate) fn tap(link: usize) -> String {
+    format!("tap.{link}")
+}
+
+/// Whether frames pass between a guest's process and its links. The kernel takes up to a second to see that somebody
+/// has opened the tap, and that there is somebody at the other end of the link.
+pub(crate) fn passes(lab: &Lab, host: &HostName) -> bool {
+    let space = name(&lab.name, host);
+    let links = lab.link.iter().enumerate();
+    let mut own = links.filter(|(_, link)| link.ends.contains_key(host));
+    own.all(|(number, _)| {
+        let ports = ip(&[
+            "-n",
+            &space,
+            "-details",
+            "link",
+            "show",
+            "master",
+            &bridge(number),
+        ]);
+        ports.is_ok_and(|ports| {
+            let ports = String::from_utf8_lossy(&ports.stdout);
+            // The tap and the link's end, each open to frames, which the bridge and the port itself have to see.
+            [" state UP ", "bridge_slave state forwarding"]
+                .iter()
+                .all(|open| ports.matches(open).count() == 2)
+        })
+    })
+}
+
+/// The bridge between that and the link.
+fn bridge(link: usize) -> String {
+    format!("br.{link}")
 }
 
 /// Makes every namespace and link of the lab that isn't there; returns the hosts that were made.
@@ -85,10 +130,11 @@ pub fn up(lab: &Lab) -> Result<Vec<HostName>, NetnsError> {
         }
         ip(&["-n", &name(&lab.name, host), "link", "set", "lo", "up"])?;
     }
-    for link in &lab.link {
-        connect(lab, link)?;
+    for (number, link) in lab.link.iter().enumerate() {
+        connect(lab, number, link)?;
     }
-    for (host, settings) in hosts(lab) {
+    // A guest's own settings are made in the guest.
+    for (host, settings) in hosts(lab).filter(|(_, settings)| !settings.kind.is_guest()) {
         set_up(lab, host, settings)?;
     }
     Ok(made)
@@ -138,7 +184,7 @@ fn end_processes(namespace: &str) -> Result<(), NetnsError> {
     Ok(())
 }
 
-fn connect(lab: &Lab, link: &Link) -> Result<(), NetnsError> {
+fn connect(lab: &Lab, number: usize, link: &Link) -> Result<(), NetnsError> {
     let ends: Vec<(&HostName, Address)> = link
         .ends
         .iter()
@@ -171,32 +217,90 @@ fn connect(lab: &Lab, link: &Link) -> Result<(), NetnsError> {
             &space_b,
         ])?;
     }
-    for (space, interface, address) in [
-        (&space_a, &interface_a, address_a),
-        (&space_b, &interface_b, address_b),
+    for (host, space, interface, address) in [
+        (a, &space_a, &interface_a, address_a),
+        (b, &space_b, &interface_b, address_b),
     ] {
-        let address_text = address.to_string();
-        let mut command = vec![
+        if lab.host.get(host).is_some_and(|host| host.kind.is_guest()) {
+            bridge_to_guest(space, interface, number, link.mtu)?;
+        } else {
+            give_address(space, interface, address, link.mtu)?;
+        }
+    }
+    Ok(())
+}
+
+fn give_address(
+    space: &str,
+    interface: &str,
+    address: Address,
+    mtu: Option<u32>,
+) -> Result<(), NetnsError> {
+    let address_text = address.to_string();
+    let mut command = vec!["-n", space, "address", "replace", &address_text];
+    command.extend(["dev", interface]);
+    if address.ip.is_ipv6() {
+        // Nobody else is on this link, and an address under detection can't be used for a second.
+        command.push("nodad");
+    }
+    ip(&command)?;
+    bring_up(space, interface, mtu)
+}
+
+fn bring_up(space: &str, interface: &str, mtu: Option<u32>) -> Result<(), NetnsError> {
+    let mtu = mtu.map(|mtu| mtu.to_string());
+    let mut command = vec!["-n", space, "link", "set", "dev", interface];
+    if let Some(mtu) = &mtu {
+        command.extend(["mtu", mtu]);
+    }
+    command.push("up");
+    ip(&command)?;
+    Ok(())
+}
+
+/// Joins the end of a link to the interface that a guest's process opens. Nothing of this machine speaks on it.
+fn bridge_to_guest(
+    space: &str,
+    interface: &str,
+    number: usize,
+    mtu: Option<u32>,
+) -> Result<(), NetnsError> {
+    let (tap, bridge) = (tap(number), bridge(number));
+    let there = |name: &str| ip(&["-n", space, "link", "show", "dev", name]).is_ok();
+    if !there(&bridge) {
+        let mut command = vec!["-n", space, "link", "add", &bridge, "type", "bridge"];
+        // Frames are let through from the first moment, and nobody asks who listens.
+        command.extend([
+            "forward_delay",
+            "0",
+            "stp_state",
+            "0",
+            "mcast_snooping",
+            "0",
+        ]);
+        ip(&command)?;
+    }
+    if !there(&tap) {
+        // The flags with which the guest's process opens it.
+        ip(&[
+            "-n", space, "tuntap", "add", "dev", &tap, "mode", "tap", "vnet_hdr",
+        ])?;
+    }
+    for name in [interface, &tap, &bridge] {
+        ip(&[
             "-n",
             space,
-            "address",
-            "replace",
-            &address_text,
+            "link",
+            "set",
             "dev",
-            interface,
-        ];
-        if address.ip.is_ipv6() {
-            // Nobody else is on this link, and an address under detection can't be used for a second.
-            command.push("nodad");
+            name,
+            "addrgenmode",
+            "none",
+        ])?;
+        if name != bridge {
+            ip(&["-n", space, "link", "set", "dev", name, "master", &bridge])?;
         }
-        ip(&command)?;
-        let mtu = link.mtu.map(|mtu| mtu.to_string());
-        let mut command = vec!["-n", space, "link", "set", "dev", interface];
-        if let Some(mtu) = &mtu {
-            command.extend(["mtu", mtu]);
-        }
-        command.push("up");
-        ip(&command)?;
+        bring_up(space, name, mtu)?;
     }
     Ok(())
 }
@@ -208,20 +312,33 @@ fn set_up(lab: &Lab, host: &HostName, settings: &Host) -> Result<(), NetnsError>
         command.extend(route.split_whitespace());
         ip(&command)?;
     }
+    for (key, value) in sysctls(settings) {
+        set_sysctl(&space, host, key, value)?;
+    }
+    Ok(())
+}
+
+/// What is written with `sysctl` on a host.
+pub(crate) fn sysctls(settings: &Host) -> impl Iterator<Item = (&str, &str)> {
     let forward = settings.forward.then_some([
         ("net.ipv4.ip_forward", "1"),
         ("net.ipv6.conf.all.forwarding", "1"),
     ]);
-    let wanted = forward.iter().flatten().copied().chain(
-        settings
-            .sysctl
-            .iter()
-            .map(|(k, v)| (k.as_str(), v.as_str())),
-    );
-    for (key, value) in wanted {
-        set_sysctl(&space, host, key, value)?;
+    let own = settings.sysctl.iter();
+    forward
+        .into_iter()
+        .flatten()
+        .chain(own.map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+/// Where a setting lies below `/proc/sys`. They are separated by dots, except in names of interfaces, where people
+/// write slashes.
+pub(crate) fn sysctl_path(key: &str) -> String {
+    if key.contains('/') {
+        key.to_owned()
+    } else {
+        key.replace('.', "/")
     }
-    Ok(())
 }
 
 fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<(), NetnsError> {
@@ -235,12 +352,7 @@ fn set_sysctl(space: &str, host: &HostName, key: &str, value: &str) -> Result<()
     if !key.chars().all(plain) || key.contains("..") {
         return Err(fault("no such setting".into()));
     }
-    // Sysctls are separated by dots, except in names of interfaces, where people write slashes.
-    let path = if key.contains('/') {
-        key.to_owned()
-    } else {
-        key.replace('.', "/")
-    };
+    let path = sysctl_path(key);
     let mut child = Command::new("ip")
         .args(["netns", "exec", space, "tee", &format!("/proc/sys/{path}")])
         .stdin(Stdio::piped())

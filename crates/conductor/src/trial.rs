@@ -19,9 +19,11 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
-    ConnectError, Events, Reach,
+    BootError, BootRecord, ConnectError, Done, Events, Kernel, Reach, guests,
     hosts::Connected,
+    machine::promised,
     phase::{Stage, undo},
+    workbench::alone,
 };
 
 /// How long a command that tells a version may take.
@@ -50,8 +52,28 @@ impl Conductor {
     /// Starts an agent on every host that the arrangement uses.
     ///
     /// # Errors
-    /// A host can't be reached; the agents that were started are ended.
+    /// A host can't be reached, or is a guest; the agents that were started are ended.
     pub async fn start(
+        reach: Reach,
+        arrangement: Arrangement,
+        events: Events,
+    ) -> Result<Self, ConnectError> {
+        let conductor = Self::start_without_guests(reach, arrangement, events).await?;
+        match conductor.require_guests() {
+            Ok(()) => Ok(conductor),
+            Err(missing) => {
+                conductor.finish().await;
+                Err(missing)
+            }
+        }
+    }
+
+    /// Starts an agent on every host that the arrangement uses and that isn't a guest. Guests are there from
+    /// [`Conductor::boot`] on; before, nothing can be measured where there is one.
+    ///
+    /// # Errors
+    /// A host can't be reached; the agents that were started are ended.
+    pub async fn start_without_guests(
         reach: Reach,
         arrangement: Arrangement,
         events: Events,
@@ -65,12 +87,151 @@ impl Conductor {
             trials: 0,
         };
         conductor.connect().await?;
-        for (role, seat) in &conductor.arrangement.seats {
-            if let Some(host) = conductor.hosts.get(&*seat.host) {
-                conductor.machines.insert(role.clone(), host.machine());
+        conductor.look_at_machines();
+        Ok(conductor)
+    }
+
+    fn look_at_machines(&mut self) {
+        for (role, seat) in &self.arrangement.seats {
+            let machine = match self.hosts.get(&*seat.host) {
+                Some(host) => host.machine(),
+                // What a guest will be, as far as its lab says.
+                None => match self.arrangement.lab.host.get(&seat.host) {
+                    Some(settings) => promised(settings),
+                    None => continue,
+                },
+            };
+            self.machines.insert(role.clone(), machine);
+        }
+    }
+
+    /// Hosts that the arrangement uses.
+    fn used(&self) -> Vec<HostName> {
+        let seats = self.arrangement.seats.values();
+        let mut used: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
+        used.sort();
+        used.dedup();
+        used
+    }
+
+    fn is_guest(&self, host: &HostName) -> bool {
+        let settings = self.arrangement.lab.host.get(host);
+        settings.is_some_and(|settings| settings.kind.is_guest())
+    }
+
+    /// The hosts of the arrangement that are guests: what [`Conductor::boot`] boots.
+    pub fn guests(&self) -> Vec<HostName> {
+        let mut guests = self.used();
+        guests.retain(|host| self.is_guest(host));
+        guests
+    }
+
+    fn require_guests(&self) -> Result<(), ConnectError> {
+        let missing = self
+            .guests()
+            .into_iter()
+            .find(|host| !self.hosts.contains_key(host));
+        missing.map_or(Ok(()), |host| Err(ConnectError::NotBooted { host }))
+    }
+
+    /// Ends the guests of the boot before, then boots this kernel on every host of the arrangement that is a guest,
+    /// all at once, and greets their agents. A boot may follow another, a failed one, and the loss of a guest.
+    ///
+    /// # Errors
+    /// A kernel that can't be started, ends before its agent says hello, or doesn't say it in time; its console is
+    /// in the error, and no guest is left running.
+    pub async fn boot(&mut self, kernel: &Kernel) -> Result<BootRecord, BootError> {
+        self.shut_down().await;
+        let clock = Instant::now();
+        let build = self
+            .arrangement
+            .build
+            .iter()
+            .map(|(_, folder)| folder.clone());
+        let shown: Vec<_> = self
+            .arrangement
+            .folder
+            .iter()
+            .cloned()
+            .chain(build)
+            .collect();
+        let guests = self.guests();
+        let boots = guests.iter().map(|host| {
+            let (reach, lab) = (&self.reach, &self.arrangement.lab);
+            let booted = guests::boot(reach, lab, host, kernel, &shown);
+            async move { (host, booted.await) }
+        });
+        let mut consoles = IndexMap::new();
+        let mut first_fault = None;
+        for (host, booted) in join_all(boots).await {
+            match booted {
+                Ok(booted) => {
+                    consoles.insert(host.clone(), booted.console().unwrap_or_default());
+                    self.hosts.insert(host.clone(), booted);
+                }
+                Err((fault, console)) => {
+                    consoles.insert(host.clone(), console);
+                    first_fault.get_or_insert((host.clone(), fault));
+                }
             }
         }
-        Ok(conductor)
+        if let Some((host, fault)) = first_fault {
+            self.shut_down().await;
+            let fault = Box::new(fault);
+            return Err(BootError {
+                host,
+                fault,
+                consoles,
+            });
+        }
+        self.hosts.sort_keys();
+        self.look_at_machines();
+        let facts = guests.into_iter().filter_map(|host| {
+            let facts = self.hosts.get(&host)?.facts.clone();
+            Some((host, facts))
+        });
+        Ok(BootRecord {
+            took: clock.elapsed(),
+            consoles,
+            facts: facts.collect(),
+        })
+    }
+
+    /// Powers every guest off; nothing of them is left when this returns. May be repeated.
+    pub async fn shut_down(&mut self) {
+        let guests: Vec<Connected> = self
+            .guests()
+            .iter()
+            .filter_map(|host| self.hosts.shift_remove(host))
+            .collect();
+        join_all(guests.into_iter().map(Connected::dismiss)).await;
+    }
+
+    /// Runs one command on a host, between trials, and waits until it and all that it started have ended.
+    ///
+    /// # Errors
+    /// The host isn't part of the arrangement or isn't booted, or its agent is lost. A command that fails is no error.
+    pub async fn ask(
+        &self,
+        host: &HostName,
+        command: &str,
+        limit: Duration,
+    ) -> Result<Done, ConnectError> {
+        let host = host.clone();
+        let Some(connected) = self.hosts.get(&host) else {
+            return Err(if self.is_guest(&host) {
+                ConnectError::NotBooted { host }
+            } else {
+                ConnectError::NotUsed { host }
+            });
+        };
+        let step = backsight_agent::Step::text(1, command, limit);
+        let done = alone(connected, "question", step).await;
+        done.map_err(|cause| ConnectError::Agent {
+            host,
+            cause,
+            said: String::new(),
+        })
     }
 
     /// What is measured, and where.
@@ -96,17 +257,10 @@ impl Conductor {
             .collect()
     }
 
-    /// Starts agents on the hosts that have none.
+    /// Starts agents on the hosts that have none, guests left out.
     async fn connect(&mut self) -> Result<(), ConnectError> {
-        let mut wanted: Vec<HostName> = self
-            .arrangement
-            .seats
-            .values()
-            .map(|seat| (*seat.host).clone())
-            .collect();
-        wanted.sort();
-        wanted.dedup();
-        wanted.retain(|host| !self.hosts.contains_key(host));
+        let mut wanted = self.used();
+        wanted.retain(|host| !self.hosts.contains_key(host) && !self.is_guest(host));
         let started = join_all(
             wanted
                 .iter()
@@ -173,7 +327,7 @@ impl Conductor {
     /// Whether a host has a program.
     async fn has(&self, host: &Connected, number: u64, program: &str) -> bool {
         let probe = format!("command -v {}", backsight_model::shell_quoted(program));
-        self.ask(host, number, &probe)
+        self.probe(host, number, &probe)
             .await
             .is_some_and(|outcome| outcome.finished.as_expected)
     }
@@ -181,7 +335,7 @@ impl Conductor {
     /// The first line that a command prints. Its exit status says nothing: some programs tell their version
     /// and then complain of having been asked.
     async fn first_line(&self, host: &Connected, number: u64, command: &str) -> Option<String> {
-        let outcome = self.ask(host, number, command).await?;
+        let outcome = self.probe(host, number, command).await?;
         let text = String::from_utf8_lossy(&outcome.stdout);
         let first = text.lines().map(str::trim).find(|line| !line.is_empty())?;
         Some(
@@ -193,7 +347,7 @@ impl Conductor {
         )
     }
 
-    async fn ask(
+    async fn probe(
         &self,
         host: &Connected,
         number: u64,
@@ -214,7 +368,7 @@ impl Conductor {
     /// `stop` becomes true when the user wants to stop: the trial is then put back and counts for nothing.
     ///
     /// # Errors
-    /// A host can't be reached any more: nothing can be measured until it is back.
+    /// A host can't be reached any more, or a guest isn't booted: nothing can be measured until it is back.
     pub async fn trial(
         &mut self,
         catalog: &Catalog,
@@ -226,6 +380,7 @@ impl Conductor {
             .await;
         let left = self.hosts.len();
         self.connect().await?;
+        self.require_guests()?;
         let recovered = self.hosts.len() > left;
         let began = jiff::Timestamp::now();
         let clock = Instant::now();
@@ -272,9 +427,9 @@ impl Conductor {
         let spools = match self.begin(&roles).await {
             Ok(spools) => spools,
             Err(failure) => {
-                record.outcome = Err(failure.clone());
                 let lost = self.lost_with(&failure).await;
-                self.bury_all(&lost, &failure.reason).await;
+                let words = self.bury_all(&lost, &failure.reason).await;
+                record.outcome = Err(with_last_words(failure, &words));
                 return false;
             }
         };
@@ -332,7 +487,8 @@ impl Conductor {
         };
         if let Err(failure) = record.outcome.clone() {
             lost.extend(self.lost_with(&failure).await);
-            self.bury_all(&lost, &failure.reason).await;
+            let words = self.bury_all(&lost, &failure.reason).await;
+            record.outcome = Err(with_last_words(failure, &words));
         }
         if !lost.is_empty()
             && let Err(why) = self.put_back(cell).await
@@ -391,22 +547,28 @@ impl Conductor {
         join_all(asked).await.into_iter().flatten().collect()
     }
 
-    /// Removes hosts, those that are still there, with whatever their agents left.
-    async fn bury_all(&mut self, names: &[HostName], why: &str) {
+    /// Removes hosts, those that are still there, with whatever their agents left. Returns the last words of the
+    /// guests among them.
+    async fn bury_all(&mut self, names: &[HostName], why: &str) -> HashMap<HostName, String> {
+        let mut last_words = HashMap::new();
         for name in names {
             if let Some(host) = self.hosts.shift_remove(name) {
                 let words = host.bury().await;
                 let why = if words.is_empty() {
                     why.to_owned()
                 } else {
-                    words
+                    words.clone()
                 };
                 self.events.tell(&Event::HostLost {
                     host: name.clone(),
                     why,
                 });
+                if self.is_guest(name) {
+                    last_words.insert(name.clone(), words);
+                }
             }
         }
+        last_words
     }
 
     /// Does the `reset` and `teardown` that a lost agent couldn't do. A step that fails is left at that: it may
@@ -480,6 +642,16 @@ async fn perform(stage: &Stage<'_>) -> (Result<(), Failure>, bool) {
         }
     }
     (outcome, interrupted)
+}
+
+/// A failure with what the console of the guest that it happened on said at its end.
+fn with_last_words(mut failure: Failure, words: &HashMap<HostName, String>) -> Failure {
+    let words = failure.host.as_ref().and_then(|host| words.get(host));
+    if let Some(words) = words.filter(|words| !words.is_empty()) {
+        failure.reason.push_str("; ");
+        failure.reason.push_str(words);
+    }
+    failure
 }
 
 fn samples(

@@ -7,7 +7,7 @@
 //! Refuses: to run two commands at once, and to run one without a time limit.
 
 use backsight_agent::{BeginTrial, Step};
-use backsight_model::{Ending, HostName, Lab, Output, Usage};
+use backsight_model::{Ending, HostName, Lab, Machine, Output, Usage};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use tokio::sync::Mutex;
 
@@ -113,6 +113,20 @@ impl Workbench {
         }
     }
 
+    /// What this machine is, and what placeholders may ask of it.
+    ///
+    /// # Errors
+    /// The agent can't be had.
+    pub async fn machine(&self) -> Result<(Machine, BTreeMap<String, String>), ConnectError> {
+        let mut place = self.agent.lock().await;
+        let agent = match place.take() {
+            Some(agent) => agent,
+            None => self.connect().await?,
+        };
+        let agent = place.insert(agent);
+        Ok((agent.machine(), agent.facts.clone()))
+    }
+
     /// Ends the agent in order.
     pub async fn finish(self) {
         if let Some(agent) = self.agent.into_inner() {
@@ -122,16 +136,28 @@ impl Workbench {
 }
 
 async fn perform(agent: &Connected, command: Command) -> Result<Done, backsight_agent::Error> {
-    let opening = BeginTrial {
-        trial: "workbench".into(),
-        ..BeginTrial::default()
-    };
-    // Ends what a dropped future left.
-    agent.client.begin_trial(opening).await?;
     let mut step = Step::text(1, command.text, command.limit);
     step.cwd = Some(command.folder.to_string_lossy().into_owned());
     step.env = command.env;
     step.output_limit = Workbench::OUTPUT_LIMIT;
+    alone(agent, "workbench", step).await
+}
+
+/// Runs one step in a trial of its own.
+///
+/// # Errors
+/// The agent is lost.
+pub(crate) async fn alone(
+    agent: &Connected,
+    trial: &str,
+    step: Step,
+) -> Result<Done, backsight_agent::Error> {
+    let opening = BeginTrial {
+        trial: trial.into(),
+        ..BeginTrial::default()
+    };
+    // Ends what a dropped future left.
+    agent.client.begin_trial(opening).await?;
     let ran = match agent.client.run(step).await {
         Ok(run) => run.outcome().await,
         Err(refused) => Err(refused),

@@ -6,9 +6,34 @@
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
 mod cache;
+mod cvs;
+mod diff;
+mod git;
 mod history;
+mod line;
+mod list;
+mod open;
+mod packages;
+mod program;
 mod recipe;
 mod tree;
+mod when;
+mod work_tree;
 
 pub use history::{History, HistoryError};
+pub use open::open;
 pub use recipe::{Place, Workshop, WorkshopError};
+
+/// The known name that is most like what was asked for, if any is like it at all.
+fn nearest<'a>(asked: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    known
+        .into_iter()
+        .map(|name| {
+            let begins_alike = strsim::jaro_winkler(asked, name);
+            let mistyped = strsim::normalized_damerau_levenshtein(asked, name);
+            (begins_alike.max(mistyped), name)
+        })
+        .filter(|(likeness, _)| *likeness > 0.65)
+        .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
+        .map(|(_, name)| name.to_owned())
+}

@@ -23,7 +23,7 @@ use std::{
 use crate::{
     History, HistoryError,
     cache::{Cache, Entry},
-    tree::{Tree, TreeState},
+    work_tree::{Tree, TreeState},
 };
 
 /// How long a command of a recipe may take unless it says otherwise.

@@ -1,153 +1,790 @@
-//! The one tree of a target's source that is built in, and what state it is in.
+//! A tree that follows a history: made to hold exactly a version's files, with the times of unchanged files kept.
 //!
-//! Refuses: to be used by two processes at once, and to call a tree built that a killed build left.
+//! Beside the tree lies a record of what was written into it: each file's identity and how it looked on disk
+//! right afterwards. A file that looks otherwise (a patch was put on, a build overwrote it) is compared and put
+//! back. The record says too that a check-out has begun, so that one that was broken off is noticed: then every
+//! file is compared. What isn't in the record, as what a build made, stays.
+//!
+//! Refuses: paths that leave the tree, by dots, by a root or by a symbolic link on the way; and `.git`.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::{Path, PathBuf},
-};
+use crate::HistoryError;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 
-use crate::recipe::{WorkshopError, file};
+/// First line of a record, with its format's number.
+const RECORD: &str = "backsight tree 1";
 
-/// In which state a tree is.
+/// File systems tell times apart only this finely: what was written so near to the record may have been changed
+/// once more without showing.
+const GRAIN: i128 = 20_000_000;
+
+/// What a path of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TreeState {
-    /// Nothing was ever built in it.
-    Empty,
-    /// Something is being built in it, or was when the process was killed.
-    Building,
-    /// A build in it came to an end, good or bad.
-    Built,
+pub(crate) enum Kind {
+    File,
+    Program,
+    Link,
+    /// An empty folder, where another repository would be put.
+    Folder,
 }
 
-/// A tree.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    /// Where it is.
-    pub folder: PathBuf,
-    note: PathBuf,
-    state: TreeState,
-    /// The build whose state it has, if that one ended well.
-    key: Option<String>,
-    _alone: File,
-}
-
-const BUILDING: &str = "building";
-const BUILT: &str = "built";
-
-impl Tree {
-    /// The tree in a target's place; made if it isn't there.
-    pub(crate) fn open(place: &Path) -> Result<Self, WorkshopError> {
-        let folder = place.join("tree");
-        fs::create_dir_all(&folder).map_err(file("make", &folder))?;
-        let lock = place.join("tree.lock");
-        let alone = File::create(&lock).map_err(file("make", &lock))?;
-        match alone.try_lock() {
-            Ok(()) => {}
-            Err(fs::TryLockError::WouldBlock) => {
-                return Err(WorkshopError::Recipe(format!(
-                    "another study builds in {}: wait for it, or give this one another store",
-                    folder.display()
-                )));
-            }
-            Err(fs::TryLockError::Error(error)) => return Err(file("lock", &lock)(error)),
+impl Kind {
+    fn letter(self) -> char {
+        match self {
+            Self::File => 'f',
+            Self::Program => 'x',
+            Self::Link => 'l',
+            Self::Folder => 'd',
         }
-        let note = place.join("tree.state");
-        let said = match fs::read_to_string(&note) {
-            Ok(said) => said,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(file("read", &note)(error)),
+    }
+
+    fn of_letter(letter: &str) -> Option<Self> {
+        [Self::File, Self::Program, Self::Link, Self::Folder]
+            .into_iter()
+            .find(|kind| letter.len() == 1 && letter.starts_with(kind.letter()))
+    }
+}
+
+/// What a version wants at a path: its kind and whatever identifies its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) kind: Kind,
+    pub(crate) id: String,
+}
+
+/// Gives the content of a path.
+pub(crate) type Content<'a> = &'a dyn Fn(&[u8], &Wanted) -> Result<Vec<u8>, HistoryError>;
+
+/// All the paths of a version.
+pub(crate) type Files = BTreeMap<Vec<u8>, Wanted>;
+
+/// How a file looked right after it was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Look {
+    size: u64,
+    modified: i128,
+    changed: i128,
+}
+
+impl Look {
+    fn of(metadata: &Metadata) -> Self {
+        let nanoseconds =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Self {
+            size: metadata.len(),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Written {
+    wanted: Wanted,
+    look: Look,
+}
+
+/// What is known to have been written into a tree.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Record {
+    /// Whether the last check-out came to its end.
+    whole: bool,
+    files: BTreeMap<Vec<u8>, Written>,
+    /// When the record itself was written, by the clock of its file system.
+    at: i128,
+}
+
+/// Makes the tree hold exactly these files; `read` gives the content of one.
+///
+/// # Errors
+/// A path that leaves the tree, a file that can't be read or written; the tree is then mended by the next call.
+pub(crate) fn sync(tree: &Path, files: &Files, read: Content<'_>) -> Result<(), HistoryError> {
+    check_paths(files)?;
+    let beside = beside(tree)?;
+    let old = Record::read(&beside);
+    if nothing_to_do(tree, files, &old) {
+        return Ok(());
+    }
+    fs::create_dir_all(tree).map_err(|error| at(tree, &error))?;
+    begun(&old, files).write(&beside)?;
+    let mut hand = Hand {
+        tree,
+        old: &old,
+        real_folders: HashSet::new(),
+    };
+    hand.remove_gone(files)?;
+    let mut new = Record {
+        whole: true,
+        ..Record::default()
+    };
+    for (path, wanted) in files {
+        let look = hand.put(path, wanted, read)?;
+        let wanted = wanted.clone();
+        new.files.insert(path.clone(), Written { wanted, look });
+    }
+    new.write(&beside)
+}
+
+/// Where the record of a tree lies: beside it, under its name.
+fn beside(tree: &Path) -> Result<PathBuf, HistoryError> {
+    let name = tree.file_name().ok_or_else(|| {
+        HistoryError::Other(format!(
+            "{}: no folder of its own to check out into",
+            tree.display()
+        ))
+    })?;
+    let mut name = name.to_owned();
+    name.push(".files");
+    Ok(tree.with_file_name(name))
+}
+
+/// While files are written, the record knows all that may have come from either version.
+fn begun(old: &Record, files: &Files) -> Record {
+    let mut record = Record {
+        files: old.files.clone(),
+        ..Record::default()
+    };
+    for (path, wanted) in files {
+        record.files.entry(path.clone()).or_insert_with(|| Written {
+            wanted: wanted.clone(),
+            look: Look::default(),
+        });
+    }
+    record
+}
+
+fn nothing_to_do(tree: &Path, files: &Files, old: &Record) -> bool {
+    old.whole
+        && old.files.len() == files.len()
+        && files.iter().all(|(path, wanted)| {
+            old.files.get(path).is_some_and(|written| {
+                written.wanted == *wanted && as_written(&join(tree, path), written, old.at)
+            })
+        })
+}
+
+/// Whether what lies at a path looks exactly as it did right after it was written.
+fn as_written(path: &Path, written: &Written, recorded: i128) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return false;
+    };
+    kind_of(&metadata) == Some(written.wanted.kind)
+        && (written.wanted.kind == Kind::Folder
+            || (Look::of(&metadata) == written.look && written.look.changed + GRAIN < recorded))
+}
+
+fn kind_of(metadata: &Metadata) -> Option<Kind> {
+    let kind = metadata.file_type();
+    if kind.is_symlink() {
+        Some(Kind::Link)
+    } else if kind.is_dir() {
+        Some(Kind::Folder)
+    } else if !kind.is_file() {
+        None
+    } else if metadata.mode() & 0o100 == 0 {
+        Some(Kind::File)
+    } else {
+        Some(Kind::Program)
+    }
+}
+
+/// What writes into one tree during one check-out.
+struct Hand<'a> {
+    tree: &'a Path,
+    old: &'a Record,
+    /// Folders seen to be folders, and no links to some.
+    real_folders: HashSet<Vec<u8>>,
+}
+
+impl Hand<'_> {
+    /// Removes what the version before had and this one doesn't, with folders that are empty then.
+    fn remove_gone(&mut self, files: &Files) -> Result<(), HistoryError> {
+        for path in self.old.files.keys().rev() {
+            if files.contains_key(path) || !self.on_real_folders(path) {
+                continue;
+            }
+            let place = join(self.tree, path);
+            match fs::symlink_metadata(&place) {
+                Err(_) => {}
+                // A submodule's folder may hold what a build made.
+                Ok(metadata) if metadata.is_dir() => {
+                    let _ = fs::remove_dir(&place);
+                }
+                Ok(_) => fs::remove_file(&place).map_err(|error| at(&place, &error))?,
+            }
+            for parent in parents(path).rev() {
+                if fs::remove_dir(join(self.tree, parent)).is_err() {
+                    break;
+                }
+                self.real_folders.remove(parent);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all folders on the way to a path are folders and no links.
+    fn on_real_folders(&mut self, path: &[u8]) -> bool {
+        for parent in parents(path) {
+            if self.real_folders.contains(parent) {
+                continue;
+            }
+            let real =
+                fs::symlink_metadata(join(self.tree, parent)).is_ok_and(|found| found.is_dir());
+            if !real {
+                return false;
+            }
+            self.real_folders.insert(parent.to_vec());
+        }
+        true
+    }
+
+    /// Makes a path what it should be, and leaves it alone if it is; says how it looks then.
+    fn put(
+        &mut self,
+        path: &[u8],
+        wanted: &Wanted,
+        read: Content<'_>,
+    ) -> Result<Look, HistoryError> {
+        self.make_folders(path)?;
+        let place = join(self.tree, path);
+        let found = fs::symlink_metadata(&place).ok();
+        if let (Some(metadata), Some(written)) = (&found, self.old.files.get(path)) {
+            let untouched = self.old.whole
+                && written.wanted == *wanted
+                && as_written(&place, written, self.old.at);
+            if untouched {
+                return Ok(Look::of(metadata));
+            }
+        }
+        let found_kind = found.as_ref().and_then(kind_of);
+        if wanted.kind == Kind::Folder {
+            if found_kind != Some(Kind::Folder) {
+                remove_whatever(&place, found.as_ref()).map_err(|error| at(&place, &error))?;
+                fs::create_dir(&place).map_err(|error| at(&place, &error))?;
+            }
+            return Ok(Look::default());
+        }
+        let content = read(path, wanted)?;
+        write_where_other(&place, wanted.kind, &content, found.as_ref())
+            .map_err(|error| at(&place, &error))
+    }
+
+    /// Makes the folders on the way to a path, in place of whatever else lies there.
+    fn make_folders(&mut self, path: &[u8]) -> Result<(), HistoryError> {
+        for parent in parents(path) {
+            if self.real_folders.contains(parent) {
+                continue;
+            }
+            let place = join(self.tree, parent);
+            let found = fs::symlink_metadata(&place).ok();
+            if !found.as_ref().is_some_and(Metadata::is_dir) {
+                remove_whatever(&place, found.as_ref())
+                    .and_then(|()| fs::create_dir(&place))
+                    .map_err(|error| at(&place, &error))?;
+            }
+            self.real_folders.insert(parent.to_vec());
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file, a program or a link, unless the same is there already.
+fn write_where_other(
+    place: &Path,
+    kind: Kind,
+    content: &[u8],
+    found: Option<&Metadata>,
+) -> io::Result<Look> {
+    let found_kind = found.and_then(kind_of);
+    let plain = |kind| matches!(kind, Some(Kind::File | Kind::Program));
+    if kind == Kind::Link {
+        let target = OsStr::from_bytes(content);
+        if found_kind != Some(Kind::Link) || fs::read_link(place)?.as_os_str() != target {
+            remove_whatever(place, found)?;
+            symlink(target, place)?;
+        }
+    } else if plain(found_kind)
+        && found.is_some_and(|found| found.len() == content.len() as u64)
+        && fs::read(place)? == content
+    {
+        if found_kind != Some(kind) {
+            let mode = fs::metadata(place)?.mode();
+            // Who may read may execute, as far as the file's owner was granted anything.
+            let mode = if kind == Kind::Program {
+                mode | (mode & 0o444) >> 2
+            } else {
+                mode & !0o111
+            };
+            fs::set_permissions(place, Permissions::from_mode(mode))?;
+        }
+    } else {
+        remove_whatever(place, found)?;
+        let mut file = create(place, kind)?;
+        file.write_all(content)?;
+    }
+    Ok(Look::of(&fs::symlink_metadata(place)?))
+}
+
+/// A file that didn't exist: nothing is ever written through a link.
+fn create(place: &Path, kind: Kind) -> io::Result<File> {
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(if kind == Kind::Program { 0o777 } else { 0o666 })
+        .open(place)
+}
+
+fn remove_whatever(place: &Path, found: Option<&Metadata>) -> io::Result<()> {
+    match found {
+        None => Ok(()),
+        Some(found) if found.is_dir() => fs::remove_dir_all(place),
+        Some(_) => fs::remove_file(place),
+    }
+}
+
+/// The folders on the way to a path, outermost first.
+fn parents(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    path.iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(place, _)| &path[..place])
+}
+
+fn join(tree: &Path, path: &[u8]) -> PathBuf {
+    tree.join(OsStr::from_bytes(path))
+}
+
+fn at(place: &Path, error: &io::Error) -> HistoryError {
+    HistoryError::Other(format!("{}: {error}", place.display()))
+}
+
+fn check_paths(files: &Files) -> Result<(), HistoryError> {
+    for path in files.keys() {
+        let refused = |why: &str| {
+            let shown = String::from_utf8_lossy(path);
+            Err(HistoryError::Other(format!(
+                "this version has the path \"{}\", {why}: nothing was checked out",
+                shown.escape_debug()
+            )))
         };
-        let (state, key) = match said.trim().split_once(' ') {
-            Some((BUILT, key)) => (TreeState::Built, Some(key.to_owned())),
-            None if said.trim() == BUILT => (TreeState::Built, None),
-            None if said.trim().is_empty() => (TreeState::Empty, None),
-            _ => (TreeState::Building, None),
+        for part in path.split(|byte| *byte == b'/') {
+            let leaves = part.is_empty() || part == b"." || part == b".." || part.contains(&0);
+            if leaves {
+                return refused("which leads out of the tree");
+            }
+            if part.eq_ignore_ascii_case(b".git") {
+                return refused("which would be taken for a repository");
+            }
+        }
+        if parents(path).any(|parent| files.contains_key(parent)) {
+            return refused("which lies in what isn't a folder");
+        }
+    }
+    Ok(())
+}
+
+impl Record {
+    /// The record at a path; an empty one if there is none that can be made out, and then all is compared.
+    fn read(place: &Path) -> Self {
+        let parsed = fs::read(place).ok().and_then(|bytes| Self::parse(&bytes));
+        let (Some(mut record), Ok(metadata)) = (parsed, fs::metadata(place)) else {
+            return Self::default();
         };
-        Ok(Self {
-            folder,
-            note,
-            state,
-            key,
-            _alone: alone,
+        record.at = Look::of(&metadata).modified;
+        record
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = bytes.strip_suffix(b"\0")?;
+        let mut parts = text.split(|byte| *byte == 0);
+        let whole = match std::str::from_utf8(parts.next()?)
+            .ok()?
+            .strip_prefix(RECORD)?
+        {
+            " whole" => true,
+            " begun" => false,
+            _ => return None,
+        };
+        let mut files = BTreeMap::new();
+        for part in parts {
+            let mut fields = part.splitn(6, |byte| *byte == b' ');
+            let mut field = || {
+                fields
+                    .next()
+                    .and_then(|field| std::str::from_utf8(field).ok())
+            };
+            let kind = Kind::of_letter(field()?)?;
+            let id = field()?.to_owned();
+            let look = Look {
+                size: field()?.parse().ok()?,
+                modified: field()?.parse().ok()?,
+                changed: field()?.parse().ok()?,
+            };
+            let wanted = Wanted { kind, id };
+            files.insert(fields.next()?.to_vec(), Written { wanted, look });
+        }
+        Some(Self {
+            whole,
+            files,
+            at: 0,
         })
     }
 
-    pub(crate) fn state(&self) -> TreeState {
-        self.state
+    fn write(&self, place: &Path) -> Result<(), HistoryError> {
+        let mut text =
+            format!("{RECORD} {}\0", if self.whole { "whole" } else { "begun" }).into_bytes();
+        for (path, Written { wanted, look }) in &self.files {
+            let (letter, id) = (wanted.kind.letter(), &wanted.id);
+            let (size, modified, changed) = (look.size, look.modified, look.changed);
+            text.extend_from_slice(
+                format!("{letter} {id} {size} {modified} {changed} ").as_bytes(),
+            );
+            text.extend_from_slice(path);
+            text.push(0);
+        }
+        let mut draft = place.as_os_str().to_owned();
+        draft.push(".new");
+        let draft = PathBuf::from(draft);
+        fs::write(&draft, &text)
+            .and_then(|()| fs::rename(&draft, place))
+            .map_err(|error| at(place, &error))
     }
+}
 
-    /// Whether it is as the build of this key left it.
-    pub(crate) fn holds(&self, key: &str) -> bool {
-        self.state == TreeState::Built && self.key.as_deref() == Some(key)
+/// The files of a folder, named by their content, as [`sync`] wants them; `.git` at the top is left out.
+///
+/// # Errors
+/// Something can't be read.
+pub(crate) fn of_folder(folder: &Path) -> Result<Files, HistoryError> {
+    let mut files = Files::new();
+    let mut waiting = vec![Vec::new()];
+    while let Some(below) = waiting.pop() {
+        let place = join(folder, &below);
+        for entry in fs::read_dir(&place).map_err(|error| at(&place, &error))? {
+            let entry = entry.map_err(|error| at(&place, &error))?;
+            let name = entry.file_name().into_vec();
+            if below.is_empty() && name == b".git" {
+                continue;
+            }
+            let mut path = below.clone();
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(&name);
+            let place = entry.path();
+            let metadata = fs::symlink_metadata(&place).map_err(|error| at(&place, &error))?;
+            match kind_of(&metadata) {
+                Some(Kind::Folder) => waiting.push(path),
+                Some(kind) => {
+                    let id = content_id(&place, kind)?;
+                    files.insert(path, Wanted { kind, id });
+                }
+                // Sockets and devices belong to no version.
+                None => {}
+            }
+        }
     }
+    Ok(files)
+}
 
-    /// Whether another version may be built in it as it is.
-    pub(crate) fn can_be_built_in(&self) -> bool {
-        self.state != TreeState::Building
-    }
+fn content_id(place: &Path, kind: Kind) -> Result<String, HistoryError> {
+    let content = content_of(place, kind)?;
+    Ok(blake3::hash(&content).to_hex().to_string())
+}
 
-    /// Removes everything in it.
-    pub(crate) fn clear(&mut self) -> Result<(), WorkshopError> {
-        self.set(TreeState::Building)?;
-        fs::remove_dir_all(&self.folder).map_err(file("remove", &self.folder))?;
-        fs::create_dir_all(&self.folder).map_err(file("make", &self.folder))?;
-        self.set(TreeState::Empty)
-    }
+fn content_of(place: &Path, kind: Kind) -> Result<Vec<u8>, HistoryError> {
+    let content = if kind == Kind::Link {
+        fs::read_link(place).map(|target| target.into_os_string().into_vec())
+    } else {
+        fs::read(place)
+    };
+    content.map_err(|error| at(place, &error))
+}
 
-    pub(crate) fn set(&mut self, state: TreeState) -> Result<(), WorkshopError> {
-        self.write(state, None)
-    }
+/// Makes the tree hold exactly these files of a folder, as [`sync`].
+///
+/// # Errors
+/// As [`sync`].
+pub(crate) fn sync_from(folder: &Path, files: &Files, tree: &Path) -> Result<(), HistoryError> {
+    sync(tree, files, &|path, wanted| {
+        content_of(&join(folder, path), wanted.kind)
+    })
+}
 
-    pub(crate) fn set_built(&mut self, key: &str) -> Result<(), WorkshopError> {
-        self.write(TreeState::Built, Some(key.to_owned()))
-    }
-
-    fn write(&mut self, state: TreeState, key: Option<String>) -> Result<(), WorkshopError> {
-        let said = match (state, &key) {
-            (TreeState::Empty, _) => String::new(),
-            (TreeState::Building, _) => BUILDING.to_owned(),
-            (TreeState::Built, None) => BUILT.to_owned(),
-            (TreeState::Built, Some(key)) => format!("{BUILT} {key}"),
-        };
-        fs::write(&self.note, said).map_err(file("write", &self.note))?;
-        (self.state, self.key) = (state, key);
-        Ok(())
-    }
+/// Makes the tree hold exactly the files of a folder, as [`sync`].
+///
+/// # Errors
+/// As [`sync`].
+pub(crate) fn sync_folder(folder: &Path, tree: &Path) -> Result<(), HistoryError> {
+    sync_from(folder, &of_folder(folder)?, tree)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
-    #[test]
-    fn a_tree_knows_what_it_holds_and_what_was_killed_in_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut tree = Tree::open(dir.path()).unwrap();
-        assert_eq!(tree.state(), TreeState::Empty);
-        tree.set_built("abc").unwrap();
-        drop(tree);
-        let mut tree = Tree::open(dir.path()).unwrap();
-        assert!(tree.holds("abc") && !tree.holds("abd"));
-        tree.set(TreeState::Building).unwrap();
-        drop(tree);
-        let mut tree = Tree::open(dir.path()).unwrap();
-        assert!(!tree.can_be_built_in());
-        fs::write(tree.folder.join("x"), "").unwrap();
-        tree.clear().unwrap();
-        assert!(tree.can_be_built_in());
-        assert_eq!(fs::read_dir(&tree.folder).unwrap().count(), 0);
+    fn file(content: &str) -> Wanted {
+        Wanted {
+            kind: Kind::File,
+            id: content.to_owned(),
+        }
+    }
+
+    fn link(target: &str) -> Wanted {
+        Wanted {
+            kind: Kind::Link,
+            id: target.to_owned(),
+        }
+    }
+
+    fn put(tree: &Path, files: &[(&str, Wanted)]) -> Result<(), HistoryError> {
+        let files = files
+            .iter()
+            .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
+            .collect();
+        sync(tree, &files, &|_, wanted| {
+            Ok(wanted.id.clone().into_bytes())
+        })
+    }
+
+    fn room() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        (folder, tree)
+    }
+
+    fn look(path: PathBuf) -> (u64, Look) {
+        let metadata = fs::symlink_metadata(path).unwrap();
+        (metadata.ino(), Look::of(&metadata))
     }
 
     #[test]
-    fn two_do_not_build_in_one_tree() {
-        let dir = tempfile::tempdir().unwrap();
-        let _first = Tree::open(dir.path()).unwrap();
-        let second = Tree::open(dir.path()).unwrap_err();
-        assert!(
-            second.to_string().contains("another study builds"),
-            "{second}"
-        );
+    fn unchanged_files_are_left_alone_and_builds_stay() {
+        let (_folder, tree) = room();
+        put(
+            &tree,
+            &[
+                ("same", file("s")),
+                ("a/changed", file("1")),
+                ("gone/x", file("x")),
+            ],
+        )
+        .unwrap();
+        let before = look(tree.join("same"));
+        fs::write(tree.join("a/built.o"), "o").unwrap();
+        put(&tree, &[("same", file("s")), ("a/changed", file("2"))]).unwrap();
+        assert_eq!(look(tree.join("same")), before);
+        assert_eq!(fs::read(tree.join("a/changed")).unwrap(), b"2");
+        assert!(tree.join("a/built.o").exists());
+        assert!(!tree.join("gone").exists());
+    }
+
+    #[test]
+    fn a_patched_file_is_put_back_even_if_its_size_is_the_same() {
+        let (_folder, tree) = room();
+        let version = [("patched", file("abc")), ("kept", file("k"))];
+        put(&tree, &version).unwrap();
+        let kept = look(tree.join("kept"));
+        fs::write(tree.join("patched"), "xyz").unwrap();
+        fs::remove_file(tree.join("patched")).unwrap();
+        fs::write(tree.join("patched"), "xyz").unwrap();
+        put(&tree, &version).unwrap();
+        assert_eq!(fs::read(tree.join("patched")).unwrap(), b"abc");
+        assert_eq!(look(tree.join("kept")), kept);
+    }
+
+    #[test]
+    fn a_removed_file_comes_back() {
+        let (_folder, tree) = room();
+        put(&tree, &[("a/b", file("1"))]).unwrap();
+        fs::remove_dir_all(&tree).unwrap();
+        put(&tree, &[("a/b", file("1"))]).unwrap();
+        assert_eq!(fs::read(tree.join("a/b")).unwrap(), b"1");
+    }
+
+    #[test]
+    fn files_folders_and_links_take_each_others_places() {
+        let (_folder, tree) = room();
+        put(
+            &tree,
+            &[("x", file("1")), ("y/z", file("2")), ("l", link("x"))],
+        )
+        .unwrap();
+        put(
+            &tree,
+            &[("x/deep", file("1")), ("y", link("x")), ("l", file("f"))],
+        )
+        .unwrap();
+        assert_eq!(fs::read_link(tree.join("y")).unwrap(), Path::new("x"));
+        assert_eq!(fs::read(tree.join("y/deep")).unwrap(), b"1");
+        assert_eq!(fs::read(tree.join("l")).unwrap(), b"f");
+        put(&tree, &[("x", file("1"))]).unwrap();
+        assert_eq!(fs::read_dir(&tree).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_program_can_be_executed_and_may_lose_that_again() {
+        let (_folder, tree) = room();
+        let program = Wanted {
+            kind: Kind::Program,
+            id: "p".into(),
+        };
+        put(&tree, &[("p", program.clone())]).unwrap();
+        let modified = look(tree.join("p")).1.modified;
+        put(&tree, &[("p", file("p"))]).unwrap();
+        assert_eq!(fs::metadata(tree.join("p")).unwrap().mode() & 0o111, 0);
+        put(&tree, &[("p", program)]).unwrap();
+        assert_ne!(fs::metadata(tree.join("p")).unwrap().mode() & 0o100, 0);
+        assert_eq!(look(tree.join("p")).1.modified, modified);
+    }
+
+    #[test]
+    fn nothing_is_written_or_removed_through_a_link() {
+        let (folder, tree) = room();
+        let outside = folder.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "theirs").unwrap();
+        put(&tree, &[("way/file", file("1"))]).unwrap();
+        for version in [&[("way/file", file("2"))][..], &[]] {
+            fs::remove_dir_all(tree.join("way")).unwrap();
+            symlink(&outside, tree.join("way")).unwrap();
+            put(&tree, version).unwrap();
+            assert_eq!(fs::read(outside.join("file")).unwrap(), b"theirs");
+            let _ = fs::create_dir(tree.join("way"));
+        }
+        // A file that a build has made a link is replaced, not followed.
+        put(&tree, &[("f", file("1"))]).unwrap();
+        fs::remove_file(tree.join("f")).unwrap();
+        symlink(outside.join("file"), tree.join("f")).unwrap();
+        put(&tree, &[("f", file("2"))]).unwrap();
+        assert_eq!(fs::read(outside.join("file")).unwrap(), b"theirs");
+        assert_eq!(fs::read(tree.join("f")).unwrap(), b"2");
+    }
+
+    #[test]
+    fn paths_that_leave_the_tree_are_refused() {
+        let (folder, tree) = room();
+        for path in [
+            "../x",
+            "/x",
+            "a/../../x",
+            "a//b",
+            "",
+            ".git/hooks/x",
+            "a/.GIT/x",
+            "./x",
+            "nul\0",
+        ] {
+            let error = put(&tree, &[("fine", file("1")), (path, file("2"))]).unwrap_err();
+            assert!(
+                error.to_string().contains("nothing was checked out"),
+                "{path}: {error}"
+            );
+        }
+        let error = put(&tree, &[("a", link("/etc")), ("a/passwd", file("2"))]).unwrap_err();
+        assert!(error.to_string().contains("isn't a folder"), "{error}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_check_out_broken_off_is_mended() {
+        let (_folder, tree) = room();
+        put(
+            &tree,
+            &[("a", file("1")), ("b", file("1")), ("old", file("1"))],
+        )
+        .unwrap();
+        let kept = look(tree.join("a"));
+        let next = [("a", file("1")), ("b", file("2")), ("new", file("2"))];
+        let files: Files = next
+            .iter()
+            .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
+            .collect();
+        let broken = sync(&tree, &files, &|path, wanted| {
+            if path == b"new" {
+                return Err(HistoryError::Other("broken off".into()));
+            }
+            Ok(wanted.id.clone().into_bytes())
+        });
+        assert!(broken.is_err());
+        // Back to the first one: what the second had written is known to be its own.
+        fs::write(tree.join("new"), "half").unwrap();
+        put(&tree, &[("a", file("1")), ("b", file("1"))]).unwrap();
+        assert_eq!(fs::read(tree.join("b")).unwrap(), b"1");
+        assert!(!tree.join("new").exists() && !tree.join("old").exists());
+        assert_eq!(look(tree.join("a")), kept);
+    }
+
+    #[test]
+    fn a_record_that_is_damaged_only_costs_time() {
+        let (_folder, tree) = room();
+        put(&tree, &[("a", file("1")), ("b", file("1"))]).unwrap();
+        let kept = look(tree.join("a"));
+        fs::write(beside(&tree).unwrap(), "nonsense").unwrap();
+        put(&tree, &[("a", file("1")), ("b", file("2"))]).unwrap();
+        assert_eq!(look(tree.join("a")), kept);
+        assert_eq!(fs::read(tree.join("b")).unwrap(), b"2");
+    }
+
+    #[test]
+    fn a_folder_is_taken_over_by_content() {
+        let (folder, tree) = room();
+        let fresh = folder.path().join("fresh");
+        fs::create_dir_all(fresh.join("d/.git")).unwrap();
+        fs::create_dir_all(fresh.join(".git")).unwrap();
+        fs::write(fresh.join(".git/x"), "x").unwrap();
+        fs::write(fresh.join("d/f"), "1").unwrap();
+        symlink("d/f", fresh.join("l")).unwrap();
+        sync_folder(&fresh, &tree).unwrap();
+        let kept = look(tree.join("d/f"));
+        fs::write(fresh.join("d/f"), "1").unwrap();
+        fs::write(fresh.join("g"), "2").unwrap();
+        sync_folder(&fresh, &tree).unwrap();
+        assert_eq!(look(tree.join("d/f")), kept);
+        assert_eq!(fs::read_link(tree.join("l")).unwrap(), Path::new("d/f"));
+        assert!(!tree.join(".git").exists());
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_says_what_was_written(
+            files in proptest::collection::btree_map(
+                proptest::collection::vec(1_u8.., 1..20),
+                (0..4_usize, "[0-9a-f]{4}", any::<(u64, i64)>()),
+                0..20,
+            ),
+            whole: bool,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let place = folder.path().join("record");
+            let record = Record {
+                whole,
+                at: 0,
+                files: files.into_iter().map(|(path, (kind, id, (size, modified)))| {
+                    let kind = [Kind::File, Kind::Program, Kind::Link, Kind::Folder][kind];
+                    let look = Look { size, modified: modified.into(), changed: 0 };
+                    (path, Written { wanted: Wanted { kind, id }, look })
+                }).collect(),
+            };
+            record.write(&place).unwrap();
+            let mut read = Record::read(&place);
+            read.at = 0;
+            prop_assert_eq!(read, record);
+        }
+
+        #[test]
+        fn no_record_upsets_the_reader(bytes: Vec<u8>) {
+            Record::parse(&bytes);
+            let mut framed = format!("{RECORD} whole\0").into_bytes();
+            framed.extend(bytes);
+            framed.push(0);
+            Record::parse(&framed);
+        }
     }
 }

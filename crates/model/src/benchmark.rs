@@ -659,6 +659,17 @@ impl Benchmark {
         }
     }
 
+    /// Whether some step asks for the build that is measured: its folder or its version.
+    pub fn asks_for_a_build(&self) -> bool {
+        let of_role = |steps: &RoleSteps| {
+            steps.all().any(|(_, step)| {
+                let mut names = step.templates().into_iter().flat_map(Template::names);
+                names.any(|name| name == "build" || name == "version")
+            })
+        };
+        self.steps.values().any(of_role)
+    }
+
     fn check_template(
         &self,
         document: &Document,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use crate::{
-    At, Document, HostName, LabName, LinkName, Problem, RoleName, TestbedName,
+    At, Document, HostName, LabName, LinkName, Problem, RoleName, Size, TestbedName,
     document::did_you_mean,
 };
 
@@ -44,6 +44,28 @@ pub enum HostKind {
     Local,
     /// A network namespace of this machine, made by `backsight lab up`.
     Netns,
+    /// A Linux kernel that is a process of this machine (User Mode Linux), booted with each build of a target.
+    Uml,
+    /// A Linux kernel in an emulated machine (QEMU), booted with each build of a target.
+    Qemu,
+}
+
+impl HostKind {
+    /// Whether it is a kernel that is booted: it is there only when a build of a target runs on it.
+    pub fn is_guest(self) -> bool {
+        matches!(self, Self::Uml | Self::Qemu)
+    }
+}
+
+impl fmt::Display for HostKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Local => "local",
+            Self::Netns => "netns",
+            Self::Uml => "uml",
+            Self::Qemu => "qemu",
+        })
+    }
 }
 
 /// A host.
@@ -64,6 +86,107 @@ pub struct Host {
     /// Its data-plane address, if no link gives it one.
     #[serde(default)]
     pub data: Option<IpAddr>,
+    /// A guest's memory; 256 MiB unless said.
+    #[serde(default)]
+    pub memory: Option<At<Size>>,
+    /// An emulated machine's processors; one unless said.
+    #[serde(default)]
+    pub cpus: Option<At<u32>>,
+    /// The folder that is the root of a host of kind "uml"; this machine's own root unless said. It is read only.
+    #[serde(default)]
+    pub root: Option<At<String>>,
+    /// Programs of this machine that a host of kind "qemu" gets, each with the libraries that it needs; paths,
+    /// or names that this machine's `PATH` finds.
+    #[serde(default)]
+    pub programs: Vec<At<String>>,
+}
+
+impl Host {
+    /// The least memory that a kernel can do anything with, and the most that its name for it can say, in bytes.
+    const MEMORY: std::ops::RangeInclusive<u64> = 32 << 20..=1 << 40;
+    /// The most processors that an emulated machine may have.
+    const CPUS: std::ops::RangeInclusive<u32> = 1..=64;
+
+    fn check(&self, document: &Document) -> Result<(), Problem> {
+        let kind = self.kind;
+        let fault = |span, message: String, help: &str| {
+            Err(document.problem(span, message, "here", Some(help.to_owned())))
+        };
+        match &self.memory {
+            Some(memory) if !kind.is_guest() => {
+                return fault(
+                    memory.span(),
+                    format!("a host of kind \"{kind}\" has the memory that it has"),
+                    "`memory` is for hosts of kind \"uml\" and \"qemu\"",
+                );
+            }
+            Some(memory) if !Self::MEMORY.contains(&memory.0) => {
+                return fault(
+                    memory.span(),
+                    format!("a kernel with {} bytes of memory can't be booted", memory.0),
+                    "expected at least 32MiB, for example memory = \"256MiB\"",
+                );
+            }
+            _ => {}
+        }
+        match &self.cpus {
+            Some(cpus) if kind != HostKind::Qemu => {
+                return fault(
+                    cpus.span(),
+                    format!("a host of kind \"{kind}\" has the processors that it has"),
+                    "`cpus` is for hosts of kind \"qemu\"; a kernel that is a process has one",
+                );
+            }
+            Some(cpus) if !Self::CPUS.contains(cpus) => {
+                return fault(
+                    cpus.span(),
+                    format!("{} processors", **cpus),
+                    "expected 1 to 64",
+                );
+            }
+            _ => {}
+        }
+        match &self.root {
+            Some(root) if kind != HostKind::Uml => {
+                return fault(
+                    root.span(),
+                    format!("a host of kind \"{kind}\" can't be given a root"),
+                    "`root` is for hosts of kind \"uml\"",
+                );
+            }
+            Some(root) if !root.starts_with('/') || root.contains([',', '\0']) => {
+                return fault(
+                    root.span(),
+                    format!("`{}` is no folder that can be a root", **root),
+                    "expected a path from `/` on, without commas",
+                );
+            }
+            _ => {}
+        }
+        match self.programs.first() {
+            Some(program) if kind != HostKind::Qemu => fault(
+                program.span(),
+                format!("a host of kind \"{kind}\" isn't given programs: it has those of its root"),
+                "`programs` is for hosts of kind \"qemu\", which have none of their own",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// A host of this kind and nothing else.
+    pub fn of(kind: HostKind) -> Self {
+        Self {
+            kind,
+            forward: false,
+            routes: Vec::new(),
+            sysctl: IndexMap::new(),
+            data: None,
+            memory: None,
+            cpus: None,
+            root: None,
+            programs: Vec::new(),
+        }
+    }
 }
 
 /// A link: a pair of virtual Ethernet interfaces, one in each host.
@@ -235,13 +358,7 @@ impl Lab {
 
     /// The lab without a file: this machine, which plays every role.
     pub fn this_machine() -> Self {
-        let host = Host {
-            kind: HostKind::Local,
-            forward: false,
-            routes: Vec::new(),
-            sysctl: IndexMap::new(),
-            data: None,
-        };
+        let host = Host::of(HostKind::Local);
         Self {
             name: default_name(),
             host: IndexMap::from([(At::nowhere(Self::this_machine_name()), host)]),
@@ -297,6 +414,9 @@ impl Lab {
                 }),
             )),
         };
+        for host in self.host.values() {
+            host.check(document)?;
+        }
         let mut owners: BTreeMap<IpAddr, &HostName> = BTreeMap::new();
         for link in &self.link {
             if link.ends.len() != 2 {
@@ -312,13 +432,13 @@ impl Lab {
                 if self
                     .host
                     .get(&**host)
-                    .is_some_and(|h| h.kind != HostKind::Netns)
+                    .is_some_and(|h| h.kind == HostKind::Local)
                 {
                     return Err(document.problem(
                         host.span(),
-                        format!("host `{host}` is not a network namespace: no link can be made to it"),
+                        format!("host `{host}` is this machine itself: no link can be made to it"),
                         "here",
-                        Some("links join hosts of kind \"netns\"; other hosts say their address as data = \"…\"".into()),
+                        Some("links join hosts of kind \"netns\", \"uml\" and \"qemu\"; other hosts say their address as data = \"…\"".into()),
                     ));
                 }
                 if let Some(owner) = owners.insert(address.ip, host) {
@@ -520,6 +640,38 @@ server = { host = "sink", data = "10.77.2.2" }
                 .0
                 .contains("neither a link nor an address")
         );
+    }
+
+    #[test]
+    fn guests_have_what_their_kind_can_have() {
+        let guest = |kind: &str, line: &str| {
+            lab(&format!(
+                "[host.here]\nkind = \"local\"\n[host.one]\nkind = \"{kind}\"\n{line}\n"
+            ))
+        };
+        let read = guest("uml", "memory = \"128MiB\"\nroot = \"/srv/root\"").unwrap();
+        let one = &read.host["one"];
+        assert!(one.kind.is_guest());
+        assert_eq!(one.memory.as_deref(), Some(&Size(128 << 20)));
+        assert!(guest("qemu", "cpus = 2\nprograms = [\"ip\"]").is_ok());
+        for (kind, line, message) in [
+            ("netns", "memory = \"128MiB\"", "memory that it has"),
+            ("uml", "memory = \"1MiB\"", "can't be booted"),
+            ("uml", "cpus = 2", "processors that it has"),
+            ("qemu", "cpus = 0", "0 processors"),
+            ("qemu", "root = \"/srv\"", "can't be given a root"),
+            ("uml", "root = \"srv\"", "no folder that can be a root"),
+            ("uml", "programs = [\"ip\"]", "isn't given programs"),
+            (
+                "uml",
+                "[[link]]\nends = { one = \"10.0.0.1/24\", here = \"10.0.0.2/24\" }",
+                "this machine itself",
+            ),
+        ] {
+            let problem = guest(kind, line).unwrap_err();
+            assert!(problem.to_string().contains(message), "{line}: {problem}");
+            assert!(problem.place().0 >= 5, "{line}: {:?}", problem.place());
+        }
     }
 
     #[test]

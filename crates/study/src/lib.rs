@@ -2,19 +2,23 @@
 //! anything else is measured.
 //!
 //! [`pursue`] is that loop, the same for every verb. [`Question`] is what a study was asked, as documents
-//! that can be kept, published and asked again. [`Testbed`] measures on real hosts, [`Simulated`] in a
-//! made-up world.
+//! that can be kept, published and asked again. [`Testbed`] measures on real hosts, [`AlongHistory`] any
+//! version of a target on them, [`Simulated`] in a made-up world.
 //!
 //! Refuses: to measure anything twice, and to go on when a result can't be kept.
 
+mod along;
+mod evidence;
 mod pursuit;
 mod question;
 mod simulated;
 mod testbed;
 
+pub use along::AlongHistory;
+pub use evidence::{Along, evidence_along, questions};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
-pub use question::{Choices, Question, QuestionError};
+pub use question::{Choices, Modes, Question, QuestionError, StepChoices};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

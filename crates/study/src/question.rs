@@ -5,7 +5,8 @@
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, At, BenchmarkName, Document, Lab, Missing, Plan, PlanParam, Problem, did_you_mean,
+    Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Plan, PlanParam,
+    Problem, did_you_mean,
 };
 use serde::{Deserialize, Serialize};
 use std::{num::NonZeroU32, path::PathBuf};
@@ -22,6 +23,39 @@ pub struct Choices {
     /// The plan's folder, where the commands of its variants run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
+    /// What `step` asks for along a history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepChoices>,
+}
+
+/// How often a version is measured, at each level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Modes {
+    /// Trials of each cell on each boot.
+    pub again: u32,
+    /// Boots of each build.
+    pub reboot: u32,
+    /// The layouts of each version.
+    pub layouts: Vec<Layout>,
+}
+
+/// What `step` asks for along a history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepChoices {
+    /// Where the target's file is: its patches and its repository are beside it.
+    pub folder: PathBuf,
+    /// Positions of the versions that are wanted.
+    pub wanted: Vec<usize>,
+    /// How often.
+    pub modes: Modes,
+    /// The order of the first pass: `halving`, `forward` or `backward`.
+    pub order: String,
+    /// Whether a neighbour stands in for a broken version.
+    pub skip_broken: bool,
+    /// Whether it ends when the change points are stable.
+    pub until_stable: bool,
+    /// Whether versions that didn't build or boot before are tried again.
+    pub retry: bool,
 }
 
 /// A question with everything that it refers to.
@@ -33,6 +67,8 @@ pub struct Question {
     pub lab: Option<Document>,
     /// What the command line chose.
     pub choices: Choices,
+    /// Whether versions of a target are measured, so that there are builds.
+    pub along_history: bool,
 }
 
 /// What is wrong with a question.
@@ -88,6 +124,20 @@ impl Question {
             }),
             Err(error) => Err(Missing::Faulty(QuestionError::from(error))),
         })?;
+        if !self.along_history {
+            let of_build = plan.benchmarks.iter().find(|name| {
+                let benchmark = arrangement.benchmarks.get(&***name);
+                benchmark.is_some_and(Benchmark::asks_for_a_build)
+            });
+            if let Some(name) = of_build {
+                return Err(self.plan.problem(
+                    name.span(),
+                    format!("`{name}` measures a build of a target"),
+                    "here",
+                    Some("measure it along the target's history: backsight step PLAN --target NAME --last 1w".into()),
+                ).into());
+            }
+        }
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }

@@ -1,0 +1,448 @@
+//! Guests: kernels that are booted, each with an agent as its first process.
+//!
+//! The kernel (or the machine that is emulated around it) is a program like any other: an agent of this machine, its
+//! *keeper*, runs it, keeps what its console prints, and ends every process of it, whatever happens to us. The guest's
+//! own agent speaks over a socket that only the keeper's folder has a name for.
+//!
+//! Refuses: to build a kernel, and to let a guest outlive its boot.
+
+use backsight_agent::{
+    BeginTrial, Client, Exit, GuestError, Reason, Step, StepEvent, StepId, set_up,
+};
+use backsight_model::{HostKind, HostName, Lab};
+use indexmap::IndexMap;
+use std::{
+    collections::BTreeMap,
+    fmt,
+    io::{Read as _, Seek as _, SeekFrom},
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    sync::watch,
+    time::timeout,
+};
+
+use crate::{
+    ConnectError, Reach,
+    hosts::{Connected, Process},
+    machine, netns,
+};
+
+/// How long a guest may take to power itself off before it is killed.
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
+/// How long after its channel a kernel's process may end, for the one to explain the other.
+const EXPLANATION_LIMIT: Duration = Duration::from_secs(1);
+/// A guest lives as long as its boot; a step has to have some limit.
+const LIFE_LIMIT: Duration = Duration::from_secs(365 * 86400);
+/// The pause between two looks at a guest's links.
+const LINK_PAUSE: Duration = Duration::from_millis(10);
+/// How much a kernel may print before it is ended, in bytes.
+const CONSOLE_LIMIT: u64 = 32 << 20;
+/// How much of the end of it is kept with a boot, in bytes.
+const CONSOLE_KEPT: u64 = 256 << 10;
+/// Lines of a console that a message quotes.
+const QUOTED_LINES: usize = 3;
+/// The one step of a keeper.
+const KERNEL: u64 = 1;
+
+/// A kernel to boot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// The kind of the hosts that it is booted on: [`HostKind::Uml`] or [`HostKind::Qemu`].
+    pub kind: HostKind,
+    /// Its file: for [`HostKind::Uml`] a program, for [`HostKind::Qemu`] what QEMU takes as a kernel.
+    pub image: PathBuf,
+    /// What is added to its command line.
+    pub args: String,
+    /// For [`HostKind::Qemu`]: a virtual instruction takes 2^N ns, and time is counted in instructions alone.
+    pub icount: Option<u8>,
+    /// How long it may take until its agent says hello.
+    pub limit: Duration,
+}
+
+/// A boot of all guests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootRecord {
+    /// From the end of the boot before until the last agent had answered.
+    pub took: Duration,
+    /// What each kernel's console had printed by then: at most its last 256 KiB.
+    pub consoles: IndexMap<HostName, Vec<u8>>,
+    /// What each guest is.
+    pub facts: IndexMap<HostName, BTreeMap<String, String>>,
+}
+
+/// A boot that came to nothing; no guest is left running.
+#[derive(thiserror::Error)]
+#[error("host `{host}`: {fault}{}", quoted(.consoles.get(.host)))]
+pub struct BootError {
+    /// The host.
+    pub host: HostName,
+    /// What is wrong.
+    pub fault: Box<BootFault>,
+    /// What each kernel's console had printed: at most its last 256 KiB.
+    pub consoles: IndexMap<HostName, Vec<u8>>,
+}
+
+impl fmt::Debug for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A console is thousands of lines.
+        f.debug_struct("BootError")
+            .field("host", &self.host)
+            .field("fault", &self.fault)
+            .field("words", &quoted(self.consoles.get(&self.host)))
+            .finish_non_exhaustive()
+    }
+}
+
+fn quoted(console: Option<&Vec<u8>>) -> String {
+    match console.map(|console| last_words(console)) {
+        Some(words) if !words.is_empty() => format!("; its console's last words: {words}"),
+        _ => String::new(),
+    }
+}
+
+/// Why a guest can't be booted.
+#[derive(Debug, thiserror::Error)]
+pub enum BootFault {
+    /// The lab says that it is something else.
+    #[error("it is of kind \"{found}\" in the lab, and the target boots \"{asked}\"")]
+    Kind {
+        /// What the target boots.
+        asked: HostKind,
+        /// What the host is.
+        found: HostKind,
+    },
+    /// There is no such kernel.
+    #[error("there is no kernel {0}: does the target's build make it?")]
+    NoImage(PathBuf),
+    /// The agent of this machine that is to keep it can't be started, or was lost.
+    #[error(transparent)]
+    Keeper(#[from] ConnectError),
+    /// The keeper said no, or was lost.
+    #[error("the agent that keeps it: {0}")]
+    Kept(backsight_agent::Error),
+    /// What it starts with can't be put together.
+    #[error("{0}")]
+    Parts(#[from] machine::PartsError),
+    /// Its process ended before its agent had answered.
+    #[error("its kernel ended before its agent said hello: {0}")]
+    Ended(String),
+    /// Its agent didn't answer in time.
+    #[error("its agent hasn't said hello within {0:?}")]
+    Silent(Duration),
+    /// It can't become what the lab says that it is.
+    #[error(transparent)]
+    SetUp(GuestError),
+    /// Its agent doesn't speak as it should.
+    #[error(transparent)]
+    Agent(backsight_agent::Error),
+}
+
+/// How a kernel's process ended.
+#[derive(Debug, Clone)]
+struct Ended(String);
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A kernel that runs, and the agent that keeps it.
+pub(crate) struct Guest {
+    keeper: Client,
+    process: Process,
+    ended: watch::Receiver<Option<Ended>>,
+    console: PathBuf,
+    /// Our end of its channel, to end it by; none until there is one.
+    channel: Option<OwnedFd>,
+}
+
+/// Boots one guest.
+///
+/// # Errors
+/// Why not, and what its console had printed. Nothing of it is left.
+pub(crate) async fn boot(
+    reach: &Reach,
+    lab: &Lab,
+    host: &HostName,
+    kernel: &Kernel,
+    shown: &[PathBuf],
+) -> Result<Connected, (BootFault, Vec<u8>)> {
+    let (mut guest, listener) = start(reach, lab, host, kernel)
+        .await
+        .map_err(|fault| (fault, Vec::new()))?;
+    let met = timeout(
+        kernel.limit,
+        meet(&mut guest, listener, lab, host, kernel, shown),
+    );
+    let fault = match met.await {
+        Ok(Ok(client)) => match Connected::guest(host.clone(), client, guest).await {
+            Ok(connected) => return Ok(connected),
+            Err((cause, broken)) => {
+                guest = *broken;
+                BootFault::Agent(cause)
+            }
+        },
+        Ok(Err(fault)) => fault,
+        Err(_) => BootFault::Silent(kernel.limit),
+    };
+    let console = guest.end(Duration::ZERO).await;
+    Err((fault, console))
+}
+
+/// Starts the kernel's process under a keeper.
+async fn start(
+    reach: &Reach,
+    lab: &Lab,
+    host: &HostName,
+    kernel: &Kernel,
+) -> Result<(Guest, UnixListener), BootFault> {
+    let settings = &lab.host[host];
+    if settings.kind != kernel.kind {
+        return Err(BootFault::Kind {
+            asked: kernel.kind,
+            found: settings.kind,
+        });
+    }
+    if !kernel.image.is_file() {
+        return Err(BootFault::NoImage(kernel.image.clone()));
+    }
+    let linked = netns::is_namespace(lab, host).then_some(&lab.name);
+    let (keeper, process) = Process::start(reach, host, linked).await?;
+    let opening = BeginTrial {
+        trial: "boot".into(),
+        ..BeginTrial::default()
+    };
+    let (ends, ended) = watch::channel(None);
+    let mut guest = Guest {
+        keeper,
+        process,
+        ended,
+        console: PathBuf::new(),
+        channel: None,
+    };
+    let made = async {
+        let begun = guest.keeper.begin_trial(opening).await;
+        let begun = begun.map_err(BootFault::Kept)?;
+        guest.console = begun.spool.join(format!("{KERNEL}.stdout"));
+        let socket = begun.scratch.join("channel");
+        let listener = UnixListener::bind(&socket).map_err(machine::PartsError::channel)?;
+        let words = machine::command_line(reach, lab, host, kernel, &begun.scratch, &socket)?;
+        let mut step = Step::new(KERNEL, backsight_agent::Command::Argv(words), LIFE_LIMIT);
+        step.background = true;
+        step.output_limit = CONSOLE_LIMIT;
+        let run = guest.keeper.run(step).await.map_err(BootFault::Kept)?;
+        Ok((listener, run))
+    };
+    match made.await {
+        Ok((listener, run)) => {
+            tokio::spawn(watch_over(run, ends));
+            Ok((guest, listener))
+        }
+        Err(fault) => {
+            guest.end(Duration::ZERO).await;
+            Err(fault)
+        }
+    }
+}
+
+/// Tells when the kernel's process has ended, or can't be watched any more.
+async fn watch_over(mut run: backsight_agent::Run, ends: watch::Sender<Option<Ended>>) {
+    let how = loop {
+        match run.next().await {
+            Ok(Some(StepEvent::Finished(finished))) => {
+                break match (finished.reason, finished.exit) {
+                    (Reason::Exited, Some(exit)) => exit_words(exit),
+                    (Reason::OutputLimit, _) => {
+                        format!("its console printed more than {CONSOLE_LIMIT} bytes")
+                    }
+                    (reason, _) => reason.to_string(),
+                };
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => break "nobody knows how".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    let _nobody_waits_for_it = ends.send(Some(Ended(how)));
+}
+
+fn exit_words(exit: Exit) -> String {
+    match exit {
+        Exit::Code(0) => "it was switched off".into(),
+        exit => exit.to_string(),
+    }
+}
+
+/// Waits for the guest's agent, tells it what to be, and greets it; or says why that can't be.
+async fn meet(
+    guest: &mut Guest,
+    listener: UnixListener,
+    lab: &Lab,
+    host: &HostName,
+    kernel: &Kernel,
+    shown: &[PathBuf],
+) -> Result<Client, BootFault> {
+    let mut ended = guest.ended.clone();
+    let stream = tokio::select! {
+        accepted = listener.accept() => accepted.map_err(machine::PartsError::channel)?.0,
+        how = end_of(&mut ended) => return Err(BootFault::Ended(how)),
+    };
+    guest.hold(&stream)?;
+    let mut stream = stream;
+    let setup = machine::setup(lab, host, shown);
+    let fault = match set_up(&mut stream, &setup).await {
+        Ok(()) => match Client::connect(stream, kernel.limit).await {
+            Ok(client) => {
+                while !netns::passes(lab, host) {
+                    tokio::time::sleep(LINK_PAUSE).await;
+                }
+                tokio::spawn(cut_off(guest.duplicate()?, ended));
+                return Ok(client);
+            }
+            Err(cause) => BootFault::Agent(cause),
+        },
+        Err(refused @ GuestError::Refused(_)) => return Err(BootFault::SetUp(refused)),
+        Err(other) => BootFault::SetUp(other),
+    };
+    // A kernel that panics explains a channel that ends.
+    match timeout(EXPLANATION_LIMIT, end_of(&mut ended)).await {
+        Ok(how) => Err(BootFault::Ended(how)),
+        Err(_) => Err(fault),
+    }
+}
+
+/// Ends the channel when the kernel's process has ended: a process that it left may still hold the other end.
+async fn cut_off(channel: OwnedFd, mut ended: watch::Receiver<Option<Ended>>) {
+    end_of(&mut ended).await;
+    let _ended_already = rustix::net::shutdown(&channel, rustix::net::Shutdown::Both);
+}
+
+async fn end_of(ended: &mut watch::Receiver<Option<Ended>>) -> String {
+    match ended.wait_for(Option::is_some).await {
+        Ok(how) => how.as_ref().map(Ended::to_string).unwrap_or_default(),
+        Err(_) => "nobody watches it".into(),
+    }
+}
+
+impl Guest {
+    fn hold(&mut self, stream: &UnixStream) -> Result<(), machine::PartsError> {
+        let held = rustix::io::fcntl_dupfd_cloexec(stream, 3);
+        self.channel = Some(held.map_err(|error| machine::PartsError::channel(error.into()))?);
+        Ok(())
+    }
+
+    fn duplicate(&self) -> Result<OwnedFd, machine::PartsError> {
+        let channel = self.channel.as_ref().map(OwnedFd::try_clone);
+        channel
+            .unwrap_or_else(|| Err(std::io::ErrorKind::NotConnected.into()))
+            .map_err(machine::PartsError::channel)
+    }
+
+    /// What the console has printed so far: at most its last 256 KiB.
+    pub(crate) fn console(&self) -> Vec<u8> {
+        let mut console = tail(&self.console).unwrap_or_default();
+        // What starts the kernel speaks here, when it can't.
+        console.extend(tail(&self.console.with_extension("stderr")).unwrap_or_default());
+        console
+    }
+
+    /// Ends it at once; says its console's last words.
+    pub(crate) async fn kill(self) -> String {
+        let ended = self.ended.borrow().as_ref().map(Ended::to_string);
+        let words = last_words(&self.end(Duration::ZERO).await);
+        match ended {
+            Some(how) if words.is_empty() => format!("its kernel ended: {how}"),
+            Some(how) => format!("its kernel ended: {how}; its console's last words: {words}"),
+            None => words,
+        }
+    }
+
+    /// Lets it power itself off, which it does when its agent's client is dropped; else kills it.
+    pub(crate) async fn power_off(self) {
+        self.end(POWER_OFF_LIMIT).await;
+    }
+
+    /// Ends its channel, gives it some time to end by itself, then ends whatever is left of it. Returns what its
+    /// console had printed.
+    async fn end(mut self, grace: Duration) -> Vec<u8> {
+        if let Some(channel) = &self.channel {
+            let _ended_already = rustix::net::shutdown(channel, rustix::net::Shutdown::Both);
+        }
+        if timeout(grace, end_of(&mut self.ended)).await.is_err() {
+            let kill = Some(rustix::process::Signal::KILL.as_raw());
+            let step = StepId(KERNEL);
+            // What it said last is all there when it has ended.
+            if self
+                .keeper
+                .stop(step, kill, Some(Duration::ZERO))
+                .await
+                .is_ok()
+            {
+                let _ = timeout(POWER_OFF_LIMIT, end_of(&mut self.ended)).await;
+            }
+        }
+        let console = self.console();
+        let Self {
+            keeper, process, ..
+        } = self;
+        let ended = keeper.end_trial().await;
+        drop(keeper);
+        match ended {
+            Ok(_) | Err(backsight_agent::Error::Refused { .. }) => process.end().await,
+            // It can't clean up any more.
+            Err(_) => {
+                process.bury().await;
+            }
+        }
+        console
+    }
+}
+
+/// The end of a file.
+fn tail(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(CONSOLE_KEPT)))?;
+    let mut bytes = Vec::new();
+    file.take(CONSOLE_KEPT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a console says of a kernel's end: from its panic on, if there was one, else its last lines; a line's worth.
+pub(crate) fn last_words(console: &[u8]) -> String {
+    let text = String::from_utf8_lossy(console);
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| line.chars().filter(|c| !c.is_control()).take(200).collect())
+        .filter(|line: &String| !line.trim().is_empty())
+        .collect();
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let from = panic.unwrap_or(lines.len().saturating_sub(QUOTED_LINES));
+    let quoted: Vec<&str> = lines[from..]
+        .iter()
+        .take(QUOTED_LINES)
+        .map(|line| line.trim())
+        .collect();
+    quoted.join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_the_last_word() {
+        let console = b"[ 0.1] one\n\n[ 0.2] two\r\n[ 0.3] Kernel panic - not syncing: no init\n[ 0.4] Call Trace:\n[ 0.5] a\n[ 0.6] b\n";
+        assert_eq!(
+            last_words(console),
+            "[ 0.3] Kernel panic - not syncing: no init / [ 0.4] Call Trace: / [ 0.5] a"
+        );
+        assert_eq!(last_words(b"a\nb\nc\nd\x1b[0m"), "b / c / d[0m");
+        assert_eq!(last_words(b""), "");
+    }
+}

@@ -1,0 +1,381 @@
+//! Kernels that are processes of this machine: booted, measured, killed, and what is left of them.
+
+use backsight_catalog::Catalog;
+use backsight_conductor::{BootFault, Conductor, ConnectError, Events, Kernel, Measured, netns};
+use backsight_model::{
+    Arrangement, Benchmark, Document, Ending, HostKind, HostName, Lab, Missing, Plan,
+};
+use std::{path::PathBuf, time::Duration};
+use tokio::sync::watch;
+
+use crate::{LIMIT, reach, uml};
+
+const TWO: &str = r#"
+name = "guests-NUMBER"
+[host.one]
+kind = "uml"
+memory = "64MiB"
+[host.two]
+kind = "uml"
+memory = "64MiB"
+[testbed.pair]
+client = "one"
+server = "two"
+"#;
+const LINK: &str = "[[link]]\nends = { one = \"10.83.1.1/24\", two = \"10.83.1.2/24\" }\n";
+const PING: &str = r#"
+name = "ping"
+about = "one packet there and back"
+roles = ["server", "client"]
+[server]
+startup.spawn = "sleep 600"
+[client]
+run = "ping -c 3 -i 0.2 -w 20 {server.data}"
+[metric.received]
+unit = "count"
+better = "higher"
+regex = '(?<value>\d+) received'
+"#;
+const PLAN: &str = "testbed = \"pair\"\nrounds = 1\nuse = [\"ping\"]\n";
+
+fn host(name: &str) -> HostName {
+    HostName::new(name).unwrap()
+}
+
+fn lab(links: &str) -> Lab {
+    // Labs of tests that run at once don't share their names.
+    let number = std::process::id().to_string();
+    let text = format!("{}{links}", TWO.replace("NUMBER", &number));
+    Lab::read(&Document::new("lab.toml", text)).unwrap()
+}
+
+fn catalog(benchmark: &str) -> Catalog {
+    Catalog::of_documents(vec![Document::new("ping.toml", benchmark)]).unwrap()
+}
+
+fn arrangement(lab: &Lab, benchmark: &str) -> Arrangement {
+    let document = Document::new("plan.toml", PLAN);
+    let read = |_: &_| {
+        Ok::<_, Missing<backsight_model::Problem>>(
+            Benchmark::read(&Document::new("ping.toml", benchmark)).unwrap(),
+        )
+    };
+    Plan::read(&document)
+        .unwrap()
+        .arrange(&document, lab, read)
+        .unwrap()
+}
+
+async fn conductor(lab: &Lab, benchmark: &str) -> Conductor {
+    let arrangement = arrangement(lab, benchmark);
+    let started = Conductor::start_without_guests(reach(), arrangement, Events::default());
+    started.await.unwrap()
+}
+
+async fn measure(conductor: &mut Conductor, benchmark: &str) -> backsight_model::TrialRecord {
+    let cells = conductor
+        .arrangement()
+        .cells(|role| conductor.machine(role))
+        .unwrap();
+    let (_never, stop) = watch::channel(false);
+    let catalog = catalog(benchmark);
+    let trial = conductor.trial(&catalog, &cells[0], stop);
+    match trial.await.unwrap() {
+        Measured::Trial(record) => *record,
+        Measured::Interrupted => panic!("nobody stopped it"),
+    }
+}
+
+fn kernel() -> Kernel {
+    Kernel {
+        kind: HostKind::Uml,
+        image: uml(),
+        args: String::new(),
+        icount: None,
+        limit: LIMIT,
+    }
+}
+
+/// Processes of this machine that run this kernel.
+fn running(kernel: &Kernel) -> Vec<String> {
+    let image = kernel.args.clone();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    entries
+        .filter(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&image)
+        })
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+        .collect()
+}
+
+/// A kernel whose processes can be told from those of other tests.
+fn marked(name: &str) -> Kernel {
+    Kernel {
+        args: format!("backsight_test={name}{}", std::process::id()),
+        ..kernel()
+    }
+}
+
+#[tokio::test]
+async fn a_guest_without_a_kernel_says_who_boots_it() {
+    let arrangement = arrangement(&lab(""), PING);
+    let started = Conductor::start(reach(), arrangement, Events::default()).await;
+    let error = started.err().unwrap();
+    assert!(matches!(error, ConnectError::NotBooted { .. }));
+    assert!(error.to_string().contains("`backsight step`"), "{error}");
+}
+
+#[tokio::test]
+async fn each_boot_is_another_machine_and_leaves_nothing() {
+    let lab = lab("");
+    let kernel = marked("each");
+    let mut conductor = conductor(&lab, PING).await;
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let boot = conductor.boot(&kernel).await.unwrap();
+        for name in ["one", "two"] {
+            let facts = &boot.facts[&host(name)];
+            assert_eq!(facts["hostname"], name);
+            assert_eq!(facts["virtualisation"], "uml");
+            assert!(facts["kernel.cmdline"].contains(&kernel.args));
+            seen.push(facts["boot_id"].clone());
+            let console = String::from_utf8_lossy(&boot.consoles[&host(name)]).into_owned();
+            assert!(console.contains("Linux version"), "{console}");
+        }
+        let one = host("one");
+        let said = conductor.ask(&one, "uname -n; pwd; touch made; ls", LIMIT);
+        let said = said.await.unwrap();
+        assert_eq!(said.ending, Ending::Exit(0), "{said:?}");
+        let text = String::from_utf8(said.stdout.bytes).unwrap();
+        assert!(text.starts_with("one\n/tmp/"), "{text}");
+        assert!(!running(&kernel).is_empty());
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 4, "{seen:?}");
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn two_guests_with_a_link_reach_each_other() {
+    let lab = lab(LINK);
+    let kernel = marked("link");
+    netns::up(&lab).unwrap();
+    let mut conductor = conductor(&lab, PING).await;
+    conductor.boot(&kernel).await.unwrap();
+    let record = measure(&mut conductor, PING).await;
+    let samples = record.outcome.unwrap();
+    assert_eq!(samples[0].values[0], 3.0, "{samples:?}");
+    let one = host("one");
+    let named = conductor.ask(&one, "ip -o link show dev to-two", LIMIT);
+    assert!(named.await.unwrap().well());
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+    let removed = netns::down(&lab).unwrap();
+    assert_eq!(removed.len(), 2);
+}
+
+#[tokio::test]
+async fn a_kernel_that_panics_is_quoted_and_the_next_one_boots() {
+    let lab = lab("");
+    let mut conductor = conductor(&lab, PING).await;
+    let mut panics = marked("panics");
+    panics.args += " init=/no/such/program";
+    let error = conductor.boot(&panics).await.unwrap_err();
+    assert!(matches!(*error.fault, BootFault::Ended(_)), "{error:?}");
+    assert!(error.to_string().contains("Kernel panic"), "{error}");
+    assert_eq!(error.consoles.len(), 2);
+    assert_eq!(running(&panics), Vec::<String>::new());
+    conductor.boot(&marked("boots")).await.unwrap();
+    conductor.finish().await;
+}
+
+#[tokio::test]
+async fn a_kernel_that_never_says_hello_is_ended_at_its_limit() {
+    let lab = lab("");
+    let mut conductor = conductor(&lab, PING).await;
+    let mut silent = marked("silent");
+    silent.args += " init=/bin/sleep -- 600";
+    silent.limit = Duration::from_secs(3);
+    let error = conductor.boot(&silent).await.unwrap_err();
+    assert!(matches!(*error.fault, BootFault::Silent(_)), "{error:?}");
+    let console = &error.consoles[&host("one")];
+    assert!(String::from_utf8_lossy(console).contains("Linux version"));
+    assert_eq!(running(&silent), Vec::<String>::new());
+    conductor.finish().await;
+}
+
+#[tokio::test]
+async fn what_is_no_kernel_is_refused() {
+    let lab = lab("");
+    let mut conductor = conductor(&lab, PING).await;
+    let missing = Kernel {
+        image: PathBuf::from("/no/such/kernel"),
+        ..kernel()
+    };
+    let error = conductor.boot(&missing).await.unwrap_err();
+    assert!(matches!(*error.fault, BootFault::NoImage(_)), "{error:?}");
+    let other = Kernel {
+        kind: HostKind::Qemu,
+        ..kernel()
+    };
+    let error = conductor.boot(&other).await.unwrap_err();
+    assert!(matches!(*error.fault, BootFault::Kind { .. }), "{error:?}");
+    conductor.finish().await;
+}
+
+#[tokio::test]
+async fn a_guest_that_is_killed_fails_its_trial_and_the_next_boot_works() {
+    let lab = lab("");
+    let kernel = marked("killed");
+    let benchmark = PING.replace("ping -c 3 -i 0.2 -w 20 {server.data}", "sleep 600");
+    let mut conductor = conductor(&lab, &benchmark).await;
+    conductor.boot(&kernel).await.unwrap();
+    let killer = async {
+        // Long after the boot, but for certain during the trial's one long step.
+        let killed = tokio::time::Instant::now() + Duration::from_secs(1);
+        tokio::time::sleep_until(killed).await;
+        for pid in running(&kernel) {
+            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    };
+    let (record, ()) = tokio::join!(measure(&mut conductor, &benchmark), killer);
+    let failure = record.outcome.unwrap_err();
+    assert!(failure.host_lost, "{failure}");
+    assert!(failure.reason.contains("its kernel ended"), "{failure}");
+    let cells = conductor
+        .arrangement()
+        .cells(|role| conductor.machine(role))
+        .unwrap();
+    let (_never, stop) = watch::channel(false);
+    let refused = conductor.trial(&catalog(&benchmark), &cells[0], stop).await;
+    assert!(matches!(refused, Err(ConnectError::NotBooted { .. })));
+    conductor.boot(&kernel).await.unwrap();
+    let asked = conductor.ask(&host("two"), "true", LIMIT).await.unwrap();
+    assert!(asked.well());
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_guest_whose_keeper_is_killed_is_gone_with_it() {
+    let lab = lab("");
+    let kernel = marked("keeper");
+    let benchmark = PING.replace("ping -c 3 -i 0.2 -w 20 {server.data}", "sleep 600");
+    let mut conductor = conductor(&lab, &benchmark).await;
+    conductor.boot(&kernel).await.unwrap();
+    let killer = async {
+        let killed = tokio::time::Instant::now() + Duration::from_millis(500);
+        tokio::time::sleep_until(killed).await;
+        let kernels = running(&kernel);
+        let status = std::fs::read_to_string(format!("/proc/{}/status", kernels[0])).unwrap();
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let keeper = rustix::process::Pid::from_raw(parent.unwrap().trim().parse().unwrap());
+        rustix::process::kill_process(keeper.unwrap(), rustix::process::Signal::KILL).unwrap();
+    };
+    let (record, ()) = tokio::join!(measure(&mut conductor, &benchmark), killer);
+    assert!(record.outcome.unwrap_err().host_lost);
+    conductor.boot(&kernel).await.unwrap();
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_guest_and_a_namespace_with_a_link_reach_each_other() {
+    let text = format!(
+        "name = \"mixed-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\n\
+         routes = [\"10.85.0.0/24 via 10.84.1.2\"]\nsysctl = {{ \"net.ipv4.tcp_ecn\" = \"1\" }}\n\
+         [host.two]\nkind = \"netns\"\n\
+         [[link]]\nends = {{ one = \"10.84.1.1/24\", two = \"10.84.1.2/24\" }}\nmtu = 1400\n\
+         [testbed.pair]\nclient = \"one\"\nserver = \"two\"\n",
+        std::process::id()
+    );
+    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    netns::up(&lab).unwrap();
+    let mut conductor = conductor(&lab, PING).await;
+    conductor.boot(&marked("mixed")).await.unwrap();
+    let record = measure(&mut conductor, PING).await;
+    assert_eq!(record.outcome.unwrap()[0].values[0], 3.0);
+    let one = host("one");
+    let line = "cat /sys/class/net/to-two/mtu /proc/sys/net/ipv4/tcp_ecn; ip route get 10.85.0.9";
+    let said = conductor.ask(&one, line, LIMIT).await.unwrap();
+    let text = String::from_utf8(said.stdout.bytes).unwrap();
+    assert!(
+        text.starts_with("1400\n1\n10.85.0.9 via 10.84.1.2 dev to-two"),
+        "{text}"
+    );
+    conductor.finish().await;
+    netns::down(&lab).unwrap();
+}
+
+#[tokio::test]
+async fn a_guest_that_cannot_be_what_the_lab_says_says_why() {
+    let lab = |line: &str| {
+        let text = format!(
+            "name = \"cannot-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\n{line}\n\
+             [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
+            std::process::id()
+        );
+        Lab::read(&Document::new("lab.toml", text)).unwrap()
+    };
+    for (line, words) in [
+        ("routes = [\"10.85.0.0/24 via 10.84.1.2\"]", "ip -batch"),
+        ("sysctl = { \"net.no_such\" = \"1\" }", "net/no_such"),
+        ("root = \"/no/such/root\"", "/no/such/root"),
+    ] {
+        let mut conductor = conductor(&lab(line), PING).await;
+        let error = conductor.boot(&marked("cannot")).await.unwrap_err();
+        assert!(matches!(*error.fault, BootFault::SetUp(_)), "{error:?}");
+        assert!(error.fault.to_string().contains(words), "{error}");
+        conductor.finish().await;
+    }
+}
+
+/// A kernel of Debian's for emulated machines: what drives a disk or a network card is a module, what is needed here
+/// isn't.
+fn kernel_of_a_machine() -> Kernel {
+    let mut found: Vec<PathBuf> = std::fs::read_dir("/boot")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.to_string_lossy().starts_with("/boot/vmlinuz-"))
+        .collect();
+    found.sort();
+    Kernel {
+        kind: HostKind::Qemu,
+        image: found.pop().expect(
+            "this test boots a kernel of Debian's: apt-get install linux-image-cloud-amd64",
+        ),
+        args: format!("backsight_test=emulated{}", std::process::id()),
+        icount: Some(2),
+        limit: LIMIT,
+    }
+}
+
+#[tokio::test]
+async fn an_emulated_machine_is_a_guest_too() {
+    let text = format!(
+        "name = \"emulated-{}\"\n[host.one]\nkind = \"qemu\"\nmemory = \"384MiB\"\nprograms = [\"cat\"]\n\
+         [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
+        std::process::id()
+    );
+    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let kernel = kernel_of_a_machine();
+    let mut conductor = conductor(&lab, PING).await;
+    let boot = conductor.boot(&kernel).await.unwrap();
+    let one = host("one");
+    assert!(boot.facts[&one]["kernel.cmdline"].contains(&kernel.args));
+    let cat = "cat /proc/sys/kernel/hostname";
+    let said = conductor.ask(&one, cat, LIMIT).await.unwrap();
+    assert_eq!(said.stdout.bytes, b"one\n");
+    // Nothing of this machine is there but what was asked for.
+    let said = conductor.ask(&one, "ls", LIMIT).await.unwrap();
+    assert_eq!(said.ending, Ending::NotFound);
+    conductor.finish().await;
+    assert_eq!(running(&kernel), Vec::<String>::new());
+}

@@ -1,0 +1,82 @@
+//! A repository elsewhere, mirrored bare into our own folder: cloned once, then fetched whenever it is opened.
+//!
+//! The transports of `git` itself are used, with the keys and proxies that its user has set up for it; what is
+//! fetched is read without it.
+//!
+//! Refuses: to ask for a password, and to go on with an old mirror where fetching fails.
+
+use crate::HistoryError;
+use crate::program::{FETCHING, run};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Whether a text is the address of a repository rather than a path: `https://…`, `host:path`.
+pub(super) fn is_address(url: &str) -> bool {
+    url.contains("://")
+        || url
+            .split_once(':')
+            .is_some_and(|(host, _)| !host.contains('/'))
+}
+
+/// Where the mirror of this address lies, brought up to date.
+pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError> {
+    let hash = blake3::hash(url.as_bytes()).to_hex();
+    let mirror = work.join(format!("mirror-{}.git", &hash[..16]));
+    let what = format!("fetching {url}");
+    if mirror.exists() {
+        let mut fetch = git();
+        fetch.arg("--git-dir").arg(&mirror);
+        fetch.args([
+            "fetch",
+            "--quiet",
+            "--prune",
+            "--force",
+            "--no-auto-maintenance",
+            "origin",
+        ]);
+        run(&mut fetch, &what, FETCHING)?;
+        return Ok(mirror);
+    }
+    let fault = |error: std::io::Error| HistoryError::Other(format!("{}: {error}", work.display()));
+    fs::create_dir_all(work).map_err(fault)?;
+    // Under its name only once it is whole.
+    let draft = tempfile::Builder::new()
+        .prefix("mirror-")
+        .tempdir_in(work)
+        .map_err(fault)?;
+    let place = draft.path().join("git");
+    let mut clone = git();
+    clone
+        .args(["clone", "--quiet", "--mirror", "--", url])
+        .arg(&place);
+    run(&mut clone, &what, FETCHING)?;
+    fs::rename(&place, &mirror).map_err(fault)?;
+    Ok(mirror)
+}
+
+fn git() -> Command {
+    let mut command = Command::new("git");
+    command
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE");
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_paths_are_told_apart() {
+        for address in ["https://host/x.git", "host:x.git", "me@host:x", "file:///x"] {
+            assert!(is_address(address), "{address}");
+        }
+        for path in [".", "../x", "/srv/x.git", "./a:b", "x"] {
+            assert!(!is_address(path), "{path}");
+        }
+    }
+}

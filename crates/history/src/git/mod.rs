@@ -1,0 +1,637 @@
+//! Histories in git.
+//!
+//! Everything is read from a repository's objects, never from somebody's work tree, so that what lies changed
+//! there doesn't matter; and nothing is ever written into a user's repository. A repository elsewhere is mirrored
+//! first (`mirror`): only there the `git` program is run.
+//!
+//! The line of versions is the branch with its first parents: a merge is one version. With `full` it is every
+//! commit that can be reached.
+//!
+//! Refuses: shallow clones, whose history is cut off; to convert line ends or to run filters on a check-out; to
+//! fetch submodules, whose folders stay empty.
+
+mod changes;
+mod graph;
+mod mirror;
+#[cfg(test)]
+mod tests;
+
+use crate::program::printable;
+use crate::tree::{self, Files, Kind, Wanted};
+use crate::when::{Point, at_or_before, instant, thin, window};
+use crate::{History, HistoryError, nearest};
+use backsight_model::{Change, Every, GitSource, Range, Version};
+use changes::Leaf;
+use gix::objs::tree::EntryKind;
+use gix::{ObjectId, Repository, ThreadSafeRepository};
+use graph::{Graph, Place};
+use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Memory for objects read not long ago, in bytes: neighbouring versions share most of their folders.
+const RECENT_OBJECTS: usize = 64 << 20;
+
+/// Shortest abbreviation of a commit's identity that is printed, and that is taken.
+const SHORTEST_SHOWN: usize = 7;
+const SHORTEST_TAKEN: usize = 4;
+
+/// Whatever a repository can't do, in words.
+#[derive(Debug)]
+struct Fault(String);
+
+impl<E: std::error::Error> From<E> for Fault {
+    fn from(error: E) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(deeper) = cause {
+            let said = deeper.to_string();
+            if !text.contains(&said) {
+                text = format!("{text}: {said}");
+            }
+            cause = deeper.source();
+        }
+        Self(printable(&text))
+    }
+}
+
+/// A history in git.
+pub(crate) struct Git {
+    repository: ThreadSafeRepository,
+    /// The target, as a user knows it.
+    target: String,
+    branch: Option<String>,
+    full: bool,
+    /// From where the last stretch of time is counted back.
+    now: Timestamp,
+    graph: Mutex<Graph>,
+}
+
+impl Git {
+    /// Opens a repository: one beside `folder`, or the mirror under `work` of one elsewhere, brought up to date.
+    ///
+    /// # Errors
+    /// There is none, it is a shallow clone, or it can't be fetched.
+    pub(crate) fn open(
+        target: &str,
+        source: &GitSource,
+        folder: &Path,
+        work: &Path,
+        now: Timestamp,
+    ) -> Result<Self, HistoryError> {
+        let beside = folder.join(&source.url);
+        let place = if beside.exists() || !mirror::is_address(&source.url) {
+            beside
+        } else {
+            mirror::up_to_date(&source.url, work)?
+        };
+        let options = gix::open::Options::isolated();
+        let repository = gix::open_opts(&place, options).map_err(|error| {
+            let Fault(text) = Fault::from(error);
+            HistoryError::Other(format!(
+                "{target}: no git repository can be read at {}: {text}; source.git.url is a path beside the target's file, or an address",
+                place.display()
+            ))
+        })?;
+        let git = Self {
+            repository: repository.into_sync(),
+            target: target.to_owned(),
+            branch: source.branch.clone(),
+            full: source.full,
+            now,
+            graph: Mutex::default(),
+        };
+        let shallow = git.repository.to_thread_local().is_shallow();
+        if shallow.map_err(|error| git.broken(error.into()))? {
+            return Err(HistoryError::Shallow {
+                what: place.display().to_string(),
+            });
+        }
+        Ok(git)
+    }
+
+    fn broken(&self, Fault(text): Fault) -> HistoryError {
+        HistoryError::Other(format!(
+            "{}: the repository can't be read: {text}; `git fsck` says what is wrong with it",
+            self.target
+        ))
+    }
+
+    fn view(&self) -> Result<View<'_>, HistoryError> {
+        let mut repository = self.repository.to_thread_local();
+        repository.object_cache_size(RECENT_OBJECTS);
+        let mut view = View {
+            git: self,
+            repository,
+            graph: self.graph.lock().unwrap_or_else(PoisonError::into_inner),
+            references: Vec::new(),
+            tags: HashMap::new(),
+        };
+        view.read_references().map_err(|fault| self.broken(fault))?;
+        Ok(view)
+    }
+}
+
+/// The repository during one call, with its references as they are now.
+struct View<'a> {
+    git: &'a Git,
+    repository: Repository,
+    graph: MutexGuard<'a, Graph>,
+    /// Full names of references to commits, and what they lead to.
+    references: Vec<(String, ObjectId)>,
+    /// Names of tags by the commit that they lead to, in order.
+    tags: HashMap<ObjectId, Vec<String>>,
+}
+
+impl View<'_> {
+    fn read_references(&mut self) -> Result<(), Fault> {
+        let platform = self.repository.references()?;
+        for reference in platform.all()? {
+            // One damaged reference doesn't spoil the others.
+            let Ok(mut reference) = reference else {
+                continue;
+            };
+            let name = reference.name().as_bstr().to_string();
+            let Ok(id) = reference.peel_to_id() else {
+                continue;
+            };
+            let Ok(header) = self.repository.find_header(id.detach()) else {
+                continue;
+            };
+            if header.kind() == gix::objs::Kind::Commit {
+                self.references.push((name, id.detach()));
+            }
+        }
+        self.references.sort();
+        for (name, id) in &self.references {
+            if let Some(tag) = name.strip_prefix("refs/tags/") {
+                self.tags.entry(*id).or_default().push(tag.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn include(&mut self, id: ObjectId) -> Result<Place, HistoryError> {
+        let repository = &self.repository;
+        let mut read = |id: ObjectId| -> Result<graph::Read, Fault> {
+            let commit = repository.find_commit(id)?;
+            let decoded = commit.decode()?;
+            let seconds = decoded
+                .committer()
+                .map_or(0, |committer| committer.seconds());
+            Ok((decoded.parents().collect(), clamped(seconds)))
+        };
+        self.graph
+            .include(id, &mut read)
+            .map_err(|fault| self.git.broken(fault))
+    }
+
+    /// The newest version of the branch.
+    fn newest(&mut self) -> Result<Place, HistoryError> {
+        let target = &self.git.target;
+        let id = match &self.git.branch {
+            Some(branch) => self.named(branch, &BRANCHES).ok_or_else(|| {
+                HistoryError::Other(format!(
+                    "{target} has no branch `{branch}`{}",
+                    self.near(branch)
+                        .map(|near| format!(": did you mean `{near}`?"))
+                        .unwrap_or_default()
+                ))
+            })?,
+            None => self.head()?.ok_or_else(|| HistoryError::Empty {
+                what: format!("the repository of {target} has no commit yet"),
+            })?,
+        };
+        self.include(id)
+    }
+
+    fn head(&self) -> Result<Option<ObjectId>, HistoryError> {
+        let read = || -> Result<Option<ObjectId>, Fault> {
+            let head = self.repository.head()?;
+            if head.is_unborn() {
+                return Ok(None);
+            }
+            let id = head.into_peeled_id()?.detach();
+            Ok(Some(self.repository.find_object(id)?.peel_to_commit()?.id))
+        };
+        read().map_err(|fault| self.git.broken(fault))
+    }
+
+    /// The line of versions, oldest first.
+    fn line(&mut self) -> Result<Vec<Place>, HistoryError> {
+        let newest = self.newest()?;
+        Ok(if self.git.full {
+            self.graph.after(None, newest)
+        } else {
+            self.graph.first_parents(newest)
+        })
+    }
+
+    /// What a name is short for.
+    fn named(&self, name: &str, prefixes: &[&str]) -> Option<ObjectId> {
+        prefixes.iter().find_map(|prefix| {
+            let full = format!("{prefix}{name}");
+            let place = self
+                .references
+                .binary_search_by(|(known, _)| known.as_str().cmp(&full));
+            Some(self.references[place.ok()?].1)
+        })
+    }
+
+    fn near(&self, asked: &str) -> Option<String> {
+        let short = self.references.iter().map(|(name, _)| {
+            PREFIXES
+                .iter()
+                .find_map(|prefix| name.strip_prefix(prefix))
+                .unwrap_or(name)
+        });
+        nearest(asked, short)
+    }
+
+    fn unknown(&self, asked: &str) -> HistoryError {
+        HistoryError::Unknown {
+            asked: asked.to_owned(),
+            target: self.git.target.clone(),
+            near: self.near(asked),
+        }
+    }
+
+    /// The commit that a text names; dates name none.
+    fn commit(&mut self, asked: &str) -> Result<Option<Place>, HistoryError> {
+        let (base, steps) = match asked.find(['~', '^']) {
+            Some(place) => asked.split_at(place),
+            None => (asked, ""),
+        };
+        let id = match base {
+            "HEAD" | "@" => self.head()?,
+            _ => self.named(base, &PREFIXES).or_else(|| {
+                base.starts_with("refs/")
+                    .then(|| self.named(base, &[""]))
+                    .flatten()
+            }),
+        };
+        let id = match id {
+            Some(id) => Some(id),
+            None => self.by_hash(base)?,
+        };
+        let Some(id) = id else { return Ok(None) };
+        let mut place = self.include(id)?;
+        for step in steps_back(steps).ok_or_else(|| self.unknown(asked))? {
+            let parents = &self.graph.node(place).parents;
+            place = *parents.get(step).ok_or_else(|| self.unknown(asked))?;
+        }
+        Ok(Some(place))
+    }
+
+    /// The commit whose identity is, or begins with, these digits.
+    fn by_hash(&self, digits: &str) -> Result<Option<ObjectId>, HistoryError> {
+        let hex =
+            digits.len() >= SHORTEST_TAKEN && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !hex {
+            return Ok(None);
+        }
+        let Ok(prefix) = gix::hash::Prefix::from_hex(&digits.to_ascii_lowercase()) else {
+            return Ok(None);
+        };
+        let mut candidates = HashSet::new();
+        self.repository
+            .objects
+            .lookup_prefix(prefix, Some(&mut candidates))
+            .map_err(|error| self.git.broken(error.into()))?;
+        let commits: HashSet<ObjectId> = candidates
+            .into_iter()
+            .filter_map(|id| {
+                Some(
+                    self.repository
+                        .find_object(id)
+                        .ok()?
+                        .peel_to_commit()
+                        .ok()?
+                        .id,
+                )
+            })
+            .collect();
+        if commits.len() > 1 {
+            let mut names: Vec<String> = commits.iter().take(8).map(ToString::to_string).collect();
+            names.sort();
+            return Err(HistoryError::Other(format!(
+                "`{digits}` could be {} commits of {}: {}",
+                commits.len(),
+                self.git.target,
+                names.join(", ")
+            )));
+        }
+        Ok(commits.into_iter().next())
+    }
+
+    /// The version that a text names, dates among them.
+    fn find(&mut self, asked: &str) -> Result<Place, HistoryError> {
+        if let Some(place) = self.commit(asked)? {
+            return Ok(place);
+        }
+        let Some(instant) = instant(asked) else {
+            return Err(self.unknown(asked));
+        };
+        let line = self.line()?;
+        let points = self.points(&line);
+        match at_or_before(&points, instant) {
+            Some(place) => Ok(line[place]),
+            None => Err(HistoryError::Other(format!(
+                "{} has no version as old as {asked}: its first is of {}",
+                self.git.target,
+                line.first()
+                    .map_or(Timestamp::MIN, |first| self.graph.node(*first).at)
+            ))),
+        }
+    }
+
+    /// From one version to another along the line, both included.
+    fn stretch(
+        &mut self,
+        range: (&str, Place),
+        to: (&str, Place),
+    ) -> Result<Vec<Place>, HistoryError> {
+        let ((from_name, from), (to_name, to)) = (range, to);
+        if from == to {
+            return Ok(vec![to]);
+        }
+        let line = if self.git.full {
+            Vec::new()
+        } else {
+            self.graph.first_parents(to)
+        };
+        if let Some(start) = line.iter().position(|place| *place == from) {
+            return Ok(line[start..].to_vec());
+        }
+        let contains = self.graph.descendants(from);
+        if !contains[to as usize] {
+            let (from, to_place) = (from, to);
+            let (from_name, to_name) = (from_name.to_owned(), to_name.to_owned());
+            return Err(if self.graph.descendants(to_place)[from as usize] {
+                HistoryError::Reversed {
+                    from: from_name,
+                    to: to_name,
+                }
+            } else {
+                HistoryError::Unrelated {
+                    from: from_name,
+                    to: to_name,
+                }
+            });
+        }
+        let mut stretch = vec![from];
+        if self.git.full {
+            stretch.extend(self.graph.after(Some(from), to));
+        } else {
+            // It came in with a merge: from there on the line has it.
+            stretch.extend(line.into_iter().filter(|place| contains[*place as usize]));
+        }
+        Ok(stretch)
+    }
+
+    fn points(&self, line: &[Place]) -> Vec<Point> {
+        let point = |place: &Place| {
+            let node = self.graph.node(*place);
+            Point {
+                at: Some(node.at),
+                release: self.tags.contains_key(&node.id),
+            }
+        };
+        line.iter().map(point).collect()
+    }
+
+    fn short(&self, id: ObjectId) -> String {
+        // Long enough that two of so many objects are seldom alike, as git itself reckons.
+        let objects = self.graph.len().saturating_mul(8).max(1);
+        let length = usize::try_from(objects.ilog2() / 2 + 2).unwrap_or(SHORTEST_SHOWN);
+        id.to_hex_with_len(length.max(SHORTEST_SHOWN)).to_string()
+    }
+
+    fn version(&self, place: Place) -> Result<Version, Fault> {
+        let node = self.graph.node(place);
+        let commit = self.repository.find_commit(node.id)?;
+        let message = printable(&String::from_utf8_lossy(commit.message_raw_sloppy()));
+        let tags = self.tags.get(&node.id);
+        Ok(Version {
+            id: node.id.to_string(),
+            name: match tags.and_then(|tags| tags.first()) {
+                Some(tag) => tag.clone(),
+                None => self.short(node.id),
+            },
+            at: Some(node.at),
+            title: message
+                .trim_start()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned(),
+            release: tags.is_some(),
+        })
+    }
+
+    fn place_of(&mut self, version: &Version) -> Result<Place, HistoryError> {
+        let id =
+            ObjectId::from_hex(version.id.as_bytes()).map_err(|_| self.unknown(&version.id))?;
+        if self.repository.find_commit(id).is_err() {
+            return Err(HistoryError::Other(format!(
+                "{}: the commit {id} ({}) isn't in the repository any more",
+                self.git.target, version.name
+            )));
+        }
+        self.include(id)
+    }
+
+    fn change(&self, place: Place) -> Result<Change, Fault> {
+        let node = self.graph.node(place);
+        let commit = self.repository.find_commit(node.id)?;
+        let decoded = commit.decode()?;
+        let parent = match node.parents.first() {
+            Some(parent) => Some(self.tree_of(*parent)?),
+            None => None,
+        };
+        let differences = changes::differences(&self.repository, parent, Some(decoded.tree()))?;
+        let files = differences
+            .iter()
+            .map(|difference| changes::counted(&self.repository, difference))
+            .collect::<Result<_, Fault>>()?;
+        let parents = node.parents.iter();
+        Ok(Change {
+            id: node.id.to_string(),
+            name: self.short(node.id),
+            author: author(&decoded),
+            at: Some(node.at),
+            message: printable(&String::from_utf8_lossy(decoded.message))
+                .trim()
+                .to_owned(),
+            parents: parents
+                .map(|parent| self.graph.node(*parent).id.to_string())
+                .collect(),
+            files,
+        })
+    }
+
+    fn tree_of(&self, place: Place) -> Result<ObjectId, Fault> {
+        let commit = self.repository.find_commit(self.graph.node(place).id)?;
+        Ok(commit.tree_id()?.detach())
+    }
+
+    fn files(&self, place: Place) -> Result<Files, Fault> {
+        let leaves = changes::leaves(&self.repository, self.tree_of(place)?)?;
+        Ok(leaves
+            .into_iter()
+            .map(|(path, leaf)| (path, wanted(leaf)))
+            .collect())
+    }
+}
+
+const BRANCHES: [&str; 3] = ["refs/heads/", "refs/remotes/", "refs/remotes/origin/"];
+const PREFIXES: [&str; 4] = [
+    "refs/tags/",
+    "refs/heads/",
+    "refs/remotes/",
+    "refs/remotes/origin/",
+];
+
+fn wanted(leaf: Leaf) -> Wanted {
+    let kind = match leaf.mode.kind() {
+        EntryKind::BlobExecutable => Kind::Program,
+        EntryKind::Link => Kind::Link,
+        EntryKind::Commit | EntryKind::Tree => Kind::Folder,
+        EntryKind::Blob => Kind::File,
+    };
+    Wanted {
+        kind,
+        id: leaf.id.to_string(),
+    }
+}
+
+fn author(commit: &gix::objs::CommitRef<'_>) -> String {
+    let text = match commit.author() {
+        Ok(author) => format!("{} <{}>", author.name, author.email),
+        Err(_) => String::from_utf8_lossy(commit.author).into_owned(),
+    };
+    printable(text.trim())
+}
+
+fn clamped(seconds: i64) -> Timestamp {
+    Timestamp::from_second(seconds).unwrap_or(if seconds < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    })
+}
+
+/// Which parent to go to, step by step: `~2` is twice the first, `^2` once the second; nothing if it isn't that.
+fn steps_back(text: &str) -> Option<Vec<usize>> {
+    let mut steps = Vec::new();
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        rest = &rest[1..];
+        let digits = rest.find(['~', '^']).unwrap_or(rest.len());
+        let (number, after) = rest.split_at(digits);
+        let number = if number.is_empty() {
+            1
+        } else {
+            number.parse::<u32>().ok()? as usize
+        };
+        rest = after;
+        match sign {
+            // Further back than any history goes.
+            '~' if number > 100_000_000 => return None,
+            '~' => steps.extend(std::iter::repeat_n(0, number)),
+            _ => steps.extend(number.checked_sub(1)),
+        }
+    }
+    Some(steps)
+}
+
+impl History for Git {
+    fn resolve(&self, asked: &str) -> Result<Version, HistoryError> {
+        let mut view = self.view()?;
+        let place = view.find(asked)?;
+        view.version(place).map_err(|fault| self.broken(fault))
+    }
+
+    fn versions(&self, range: &Range, every: &Every) -> Result<Vec<Version>, HistoryError> {
+        let mut view = self.view()?;
+        let line = match range {
+            Range::Between { from, to } => {
+                let ends = (view.find(from)?, view.find(to)?);
+                view.stretch((from, ends.0), (to, ends.1))?
+            }
+            Range::Last(back) => {
+                let line = view.line()?;
+                let start = window(&view.points(&line), *back, self.now)?;
+                line[start..].to_vec()
+            }
+        };
+        thin(&view.points(&line), every)?
+            .into_iter()
+            .map(|place| {
+                view.version(line[place])
+                    .map_err(|fault| self.broken(fault))
+            })
+            .collect()
+    }
+
+    fn reached(&self, point: &str, versions: &[Version]) -> Result<Vec<bool>, HistoryError> {
+        let mut view = self.view()?;
+        let Some(place) = view.commit(point)? else {
+            let since = instant(point).ok_or_else(|| view.unknown(point))?;
+            return Ok(versions
+                .iter()
+                .map(|version| version.at.is_some_and(|at| at >= since))
+                .collect());
+        };
+        let places: Vec<Place> = versions
+            .iter()
+            .map(|version| view.place_of(version))
+            .collect::<Result<_, _>>()?;
+        let contains = view.graph.descendants(place);
+        Ok(places
+            .into_iter()
+            .map(|place| contains[place as usize])
+            .collect())
+    }
+
+    fn between(&self, from: &Version, to: &Version) -> Result<Vec<Change>, HistoryError> {
+        let mut view = self.view()?;
+        let (from, to) = (view.place_of(from)?, view.place_of(to)?);
+        let line = view.graph.after(Some(from), to);
+        line.into_iter()
+            .map(|place| view.change(place).map_err(|fault| self.broken(fault)))
+            .collect()
+    }
+
+    fn diff(
+        &self,
+        from: &Version,
+        to: &Version,
+        most: usize,
+    ) -> Result<Option<String>, HistoryError> {
+        let mut view = self.view()?;
+        let (from, to) = (view.place_of(from)?, view.place_of(to)?);
+        let made = || -> Result<String, Fault> {
+            let (old, new) = (view.tree_of(from)?, view.tree_of(to)?);
+            let differences = changes::differences(&view.repository, Some(old), Some(new))?;
+            changes::unified(&view.repository, &differences, most)
+        };
+        made().map(Some).map_err(|fault| self.broken(fault))
+    }
+
+    fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
+        let mut view = self.view()?;
+        let place = view.place_of(version)?;
+        let files = view.files(place).map_err(|fault| self.broken(fault))?;
+        let read = |_: &[u8], wanted: &Wanted| -> Result<Vec<u8>, HistoryError> {
+            let found = || -> Result<Vec<u8>, Fault> {
+                let id = ObjectId::from_hex(wanted.id.as_bytes())?;
+                Ok(view.repository.find_object(id)?.detach().data)
+            };
+            found().map_err(|fault| self.broken(fault))
+        };
+        tree::sync(tree, &files, &read)
+    }
+}

@@ -1,0 +1,30 @@
+//! Opening the history that a target names.
+//!
+//! Refuses: nothing of its own.
+
+use crate::cvs::Cvs;
+use crate::git::Git;
+use crate::list::List;
+use crate::packages::Packages;
+use crate::{History, HistoryError};
+use backsight_model::{Target, TargetSource as Source};
+use jiff::Timestamp;
+use std::path::Path;
+
+/// Opens the history of a target.
+///
+/// `folder` is the one of the target's file: relative paths start there. Under `work`, a folder of the target's
+/// own, lie mirrors and downloads; it is made when it is needed.
+///
+/// # Errors
+/// There is no such history, it can't be read or fetched, or it isn't complete.
+pub fn open(target: &Target, folder: &Path, work: &Path) -> Result<Box<dyn History>, HistoryError> {
+    let name = target.name.to_string();
+    let now = Timestamp::now();
+    match &*target.source {
+        Source::Git(source) => Ok(Box::new(Git::open(&name, source, folder, work, now)?)),
+        Source::List(source) => Ok(Box::new(List::open(&name, source, folder, work, now)?)),
+        Source::Cvs(source) => Ok(Box::new(Cvs::open(&name, source, folder, work, now)?)),
+        Source::Packages(source) => Ok(Box::new(Packages::open(&name, source, work, now)?)),
+    }
+}

@@ -1,0 +1,198 @@
+//! Packages made here, and put where fetched ones are kept: no registry is asked.
+
+use super::*;
+
+fn source(kind: PackageKind, versions: &[&str]) -> PackageSource {
+    PackageSource {
+        kind,
+        name: "app".into(),
+        versions: versions
+            .iter()
+            .map(|version| (*version).to_owned())
+            .collect(),
+        inside: None,
+    }
+}
+
+fn open(room: &Path, source: &PackageSource) -> Result<Packages, HistoryError> {
+    Packages::open("target", source, &room.join("work"), Timestamp::UNIX_EPOCH)
+}
+
+fn shell(folder: &Path, line: &str) {
+    run(
+        Command::new("sh").args(["-ec", line]).current_dir(folder),
+        line,
+        FETCHING,
+    )
+    .unwrap();
+}
+
+/// A Debian package with an archive inside and a change log of every version up to it.
+fn put_debian(room: &Path, version: &str, older: &[&str]) {
+    let kept = room
+        .join("work/packages")
+        .join(format!("app={}", encoded(version)));
+    fs::create_dir_all(&kept).unwrap();
+    let mut log = String::new();
+    for (day, version) in [version].iter().chain(older).enumerate() {
+        let day = 18 + older.len() - day;
+        log.push_str(&format!(
+            "app ({version}) stable; urgency=low\n\n  * Made {version}\n\n -- Anna <a@b>  Mon, {day} Jan 2020 10:00:00 +0000\n\n"
+        ));
+    }
+    let build = room.join("build");
+    let _ = fs::remove_dir_all(&build);
+    fs::create_dir_all(build.join("p/DEBIAN")).unwrap();
+    fs::create_dir_all(build.join("p/usr/share/doc/app")).unwrap();
+    fs::create_dir_all(build.join("p/usr/src")).unwrap();
+    fs::create_dir_all(build.join("app-source/sub")).unwrap();
+    fs::write(build.join("p/DEBIAN/control"), format!("Package: app\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n")).unwrap();
+    fs::write(build.join("p/usr/share/doc/app/changelog.Debian"), log).unwrap();
+    fs::write(build.join("app-source/version"), version).unwrap();
+    fs::write(build.join("app-source/sub/same"), "same").unwrap();
+    shell(
+        &build,
+        "gzip p/usr/share/doc/app/changelog.Debian; tar -cJf p/usr/src/app.tar.xz app-source",
+    );
+    shell(
+        &build,
+        &format!(
+            "dpkg-deb --root-owner-group --build p '{}' > log",
+            kept.join("app.deb").display()
+        ),
+    );
+}
+
+#[test]
+fn debian_packages_are_checked_out_one_in_place_of_the_other() {
+    let room = tempfile::tempdir().unwrap();
+    put_debian(room.path(), "1:1.0-1", &[]);
+    put_debian(room.path(), "1:1.0-3", &["1:1.0-2", "1:1.0-1"]);
+    let source = PackageSource {
+        inside: Some("usr/src/app.tar.xz".into()),
+        ..source(PackageKind::Debian, &["1:1.0-1", "1:1.0-3"])
+    };
+    let packages = open(room.path(), &source).unwrap();
+    let (old, new) = (
+        packages.resolve("1:1.0-1").unwrap(),
+        packages.resolve("1:1.0-3").unwrap(),
+    );
+    assert_eq!((new.at, new.release), (None, true));
+    let tree = room.path().join("tree");
+    packages.check_out(&old, &tree).unwrap();
+    let kept = fs::metadata(tree.join("sub/same"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    fs::write(tree.join("built.o"), "o").unwrap();
+    packages.check_out(&new, &tree).unwrap();
+    assert_eq!(fs::read_to_string(tree.join("version")).unwrap(), "1:1.0-3");
+    assert_eq!(
+        fs::metadata(tree.join("sub/same"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        kept
+    );
+    assert!(tree.join("built.o").exists());
+    let changes = packages.between(&old, &new).unwrap();
+    let seen: Vec<(&str, &str)> = changes
+        .iter()
+        .map(|c| (c.id.as_str(), c.message.as_str()))
+        .collect();
+    assert_eq!(
+        seen,
+        [("1:1.0-2", "* Made 1:1.0-2"), ("1:1.0-3", "* Made 1:1.0-3")]
+    );
+    assert_eq!(changes[0].author, "Anna <a@b>");
+    // Once change logs are known, versions have dates.
+    let again = open(room.path(), &source).unwrap();
+    assert_eq!(
+        again.resolve("1:1.0-3").unwrap().at.unwrap().to_string(),
+        "2020-01-20T10:00:00Z"
+    );
+    assert_eq!(again.resolve("2020-01-19T12:00").unwrap().id, "1:1.0-1");
+    // Nothing is left but what was kept.
+    assert_eq!(fs::read_dir(room.path().join("work")).unwrap().count(), 1);
+}
+
+#[test]
+fn archives_of_other_registries_are_unpacked_by_their_kind() {
+    let room = tempfile::tempdir().unwrap();
+    let kept = room.path().join("work/packages");
+    for version in ["1.0.0", "1.1.0"] {
+        fs::create_dir_all(kept.join(format!("app={version}"))).unwrap();
+        fs::create_dir_all(room.path().join("package")).unwrap();
+        fs::write(room.path().join("package/version"), version).unwrap();
+        let line = format!("tar -czf 'work/packages/app={version}/app-{version}.tgz' package");
+        shell(room.path(), &line);
+    }
+    let packages = open(room.path(), &source(PackageKind::Npm, &["1.0.0", "1.1.0"])).unwrap();
+    let tree = room.path().join("tree");
+    for version in ["1.0.0", "1.1.0"] {
+        packages
+            .check_out(&packages.resolve(version).unwrap(), &tree)
+            .unwrap();
+        assert_eq!(fs::read_to_string(tree.join("version")).unwrap(), version);
+    }
+    let (from, to) = (
+        packages.resolve("1.0.0").unwrap(),
+        packages.resolve("1.1.0").unwrap(),
+    );
+    assert_eq!(packages.between(&from, &to).unwrap(), []);
+    let unknown = packages.resolve("1.0.9").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `1.0.0`?"), "{unknown}");
+}
+
+#[test]
+fn what_is_no_package_is_refused() {
+    let room = tempfile::tempdir().unwrap();
+    for name in ["", "-o", "a b", "a\nb"] {
+        let source = PackageSource {
+            name: name.into(),
+            ..source(PackageKind::Npm, &["1"])
+        };
+        assert!(open(room.path(), &source).is_err(), "{name}");
+    }
+    for versions in [&["1", "1"][..], &["-1"], &[""]] {
+        assert!(
+            open(room.path(), &source(PackageKind::Npm, versions)).is_err(),
+            "{versions:?}"
+        );
+    }
+    for inside in ["../x", "/etc/passwd", "a/../b", ""] {
+        let source = PackageSource {
+            inside: Some(inside.into()),
+            ..source(PackageKind::Debian, &["1"])
+        };
+        assert!(open(room.path(), &source).is_err(), "{inside}");
+    }
+}
+
+#[test]
+fn a_package_without_the_archive_that_was_named_is_an_error() {
+    let room = tempfile::tempdir().unwrap();
+    put_debian(room.path(), "1", &[]);
+    let source = PackageSource {
+        inside: Some("usr/src/other.tar.xz".into()),
+        ..source(PackageKind::Debian, &["1"])
+    };
+    let packages = open(room.path(), &source).unwrap();
+    let error = packages
+        .check_out(&packages.resolve("1").unwrap(), &room.path().join("tree"))
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no `usr/src/other.tar.xz` in the package"),
+        "{error}"
+    );
+    assert!(!room.path().join("tree").exists());
+}
+
+#[test]
+fn the_name_of_a_kept_package_stays_in_its_folder() {
+    assert_eq!(encoded("@scope/x"), "%40scope%2fx");
+    assert_eq!(encoded("../x"), "..%2fx");
+    assert_eq!(encoded("1:2.0~rc1+b1-1"), "1%3a2.0~rc1+b1-1");
+}

@@ -1,0 +1,331 @@
+//! Measuring along a target's history: what is asked for is built and booted first.
+//!
+//! Refuses: to measure on a build that hasn't proved that it is the one.
+
+use backsight_catalog::Catalog;
+use backsight_conductor::{
+    BootError, BootFault, Command, Conductor, Events, Kernel, Measured as Conducted,
+};
+use backsight_history::{Place, Workshop};
+use backsight_model::{BootKind, BootRecord, Cell, Event, HostKind, HostName, Layout};
+use backsight_policy::Request;
+use indexmap::IndexMap;
+use jiff::Timestamp;
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+use crate::{Measured, Measurer, Unmeasurable};
+
+/// How long a build may take until it runs, unless its target says otherwise.
+const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
+
+/// A testbed on which any version of a target is measured.
+pub struct AlongHistory<'a> {
+    /// Its conductor.
+    pub conductor: Conductor,
+    /// What builds the versions.
+    pub workshop: Workshop,
+    /// The definitions, which know how output becomes samples.
+    pub catalog: &'a Catalog,
+    /// The cells, by number.
+    pub cells: Vec<Cell>,
+    /// The study's layouts, by number.
+    pub layouts: Vec<Layout>,
+    /// Where it is told what happens.
+    pub events: Events,
+    /// Becomes true when the user wants to stop.
+    pub stop: watch::Receiver<bool>,
+    /// Builds that were made or found: version, layout.
+    built: HashSet<(usize, usize)>,
+    /// What runs now: version, layout, ordinal.
+    booted: Option<(usize, usize, u32)>,
+}
+
+impl<'a> AlongHistory<'a> {
+    /// A testbed on which nothing has been built or booted yet.
+    pub fn new(
+        conductor: Conductor,
+        workshop: Workshop,
+        catalog: &'a Catalog,
+        (cells, layouts): (Vec<Cell>, Vec<Layout>),
+        events: Events,
+        stop: watch::Receiver<bool>,
+    ) -> Self {
+        Self {
+            conductor,
+            workshop,
+            catalog,
+            cells,
+            layouts,
+            events,
+            stop,
+            built: HashSet::new(),
+            booted: None,
+        }
+    }
+
+    /// Ends the agents, in order.
+    pub async fn finish(self) {
+        self.conductor.finish().await;
+        self.workshop.finish().await;
+    }
+
+    fn name(&self, version: usize) -> String {
+        self.workshop.versions()[version].name.clone()
+    }
+
+    async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        let layout = self.layouts[request.layout];
+        self.events.tell(&Event::BuildStarted {
+            version: self.name(request.version),
+            layout,
+        });
+        let mut stop = self.stop.clone();
+        let built = tokio::select! {
+            built = self.workshop.build(request.version, layout, &self.layouts) => built,
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+        };
+        let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
+        if record.failure.is_none() {
+            self.built.insert((request.version, request.layout));
+        }
+        Ok(Measured::Built(Box::new(record)))
+    }
+
+    async fn boot(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        let Request {
+            version,
+            layout,
+            boot,
+            ..
+        } = request;
+        self.booted = None;
+        self.events.tell(&Event::BootStarted {
+            version: self.name(version),
+            layout: self.layouts[layout],
+            ordinal: boot,
+        });
+        let mut record = BootRecord {
+            version,
+            layout: self.layouts[layout],
+            ordinal: boot,
+            failure: None,
+            began: Timestamp::now(),
+            took: Duration::ZERO,
+            facts: IndexMap::new(),
+            log: Vec::new(),
+        };
+        let clock = Instant::now();
+        let mut stop = self.stop.clone();
+        let activated = tokio::select! {
+            activated = self.activate(version, self.layouts[layout], &mut record) => activated,
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+        };
+        record.took = clock.elapsed();
+        match activated {
+            Ok(()) => self.booted = Some((version, layout, boot)),
+            Err(Activation::Failed(why)) => record.failure = Some(why),
+            Err(Activation::Hindered(why)) => return Err(Unmeasurable(why)),
+        }
+        Ok(Measured::Booted(Box::new(record)))
+    }
+
+    async fn activate(
+        &mut self,
+        version: usize,
+        layout: Layout,
+        record: &mut BootRecord,
+    ) -> Result<(), Activation> {
+        let place = self.workshop.place(version, layout);
+        let name = self.name(version);
+        let folder = place.folder.clone();
+        self.conductor.measure_build(name, folder);
+        match self.workshop.target().activate.boot {
+            BootKind::None => Ok(()),
+            BootKind::Install => self.install(version, layout, record).await,
+            BootKind::Uml => self.boot_guests(HostKind::Uml, &place, record).await,
+            BootKind::Qemu => self.boot_guests(HostKind::Qemu, &place, record).await,
+            kind @ (BootKind::SshReboot | BootKind::Kexec) => Err(Activation::Hindered(format!(
+                "`{kind}` needs a host that is reached otherwise than this lab's"
+            ))),
+        }
+    }
+
+    /// Boots a build's kernel on the testbed's guests, each of which must prove that it is that build.
+    async fn boot_guests(
+        &mut self,
+        kind: HostKind,
+        place: &Place,
+        record: &mut BootRecord,
+    ) -> Result<(), Activation> {
+        let activate = (*self.workshop.target().activate).clone();
+        let limit = activate.timeout.map_or(ACTIVATION_LIMIT, |time| time.0);
+        let kernel = Kernel {
+            kind,
+            image: place.folder.join(activate.kernel.unwrap_or_default()),
+            args: activate.args,
+            icount: activate.icount,
+            limit,
+        };
+        let guests = self.conductor.guests();
+        if guests.is_empty() {
+            return Err(Activation::Hindered(format!(
+                "the target boots a kernel on hosts of kind \"{kind}\", and this testbed has none"
+            )));
+        }
+        let booted = self.conductor.boot(&kernel).await.map_err(|error| {
+            record.log = consoles(&error.consoles);
+            Activation::of(&error)
+        })?;
+        record.log = consoles(&booted.consoles);
+        for (host, facts) in booted.facts {
+            let facts = facts
+                .into_iter()
+                .map(|(fact, value)| (format!("{host}: {fact}"), value));
+            record.facts.extend(facts);
+        }
+        let proof = match &activate.proof {
+            Some(template) => {
+                let filled = self
+                    .workshop
+                    .command(template, record.version, record.layout);
+                filled.map_err(|error| Activation::Hindered(error.to_string()))?
+            }
+            None => "uname -v".to_owned(),
+        };
+        for host in guests {
+            let asked = self.conductor.ask(&host, &proof, limit).await;
+            let done = asked.map_err(|error| Activation::Failed(error.to_string()))?;
+            let said = String::from_utf8_lossy(&done.stdout.bytes)
+                .trim()
+                .to_owned();
+            prove(&said, &place.stamp)?;
+            record.facts.insert(format!("{host}: proof"), said);
+        }
+        Ok(())
+    }
+
+    /// Runs the command that installs a build, and asks what is installed for its proof.
+    async fn install(
+        &mut self,
+        version: usize,
+        layout: Layout,
+        record: &mut BootRecord,
+    ) -> Result<(), Activation> {
+        let activate = (*self.workshop.target().activate).clone();
+        let limit = activate.timeout.map_or(ACTIVATION_LIMIT, |time| time.0);
+        for (template, proves) in [(&activate.run, false), (&activate.proof, true)] {
+            let Some(template) = template else { continue };
+            let text = self.workshop.command(template, version, layout);
+            let text = text.map_err(|error| Activation::Hindered(error.to_string()))?;
+            let place = self.workshop.place(version, layout);
+            let command = Command {
+                text: text.clone(),
+                folder: place.folder.clone(),
+                env: BTreeMap::new(),
+                limit,
+            };
+            let done = self.workshop.bench().run(command).await;
+            let done = done.map_err(|error| Activation::Hindered(error.to_string()))?;
+            record.log.extend(format!("$ {text}\n").as_bytes());
+            record.log.extend(&done.stdout.bytes);
+            record.log.extend(&done.stderr.bytes);
+            if !done.well() {
+                return Err(Activation::Failed(format!(
+                    "`{text}` ended with {:?}",
+                    done.ending
+                )));
+            }
+            if proves {
+                let said = String::from_utf8_lossy(&done.stdout.bytes)
+                    .trim()
+                    .to_owned();
+                prove(&said, &place.stamp)?;
+                record.facts.insert("proof".into(), said);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a build doesn't run.
+enum Activation {
+    /// It doesn't boot, or isn't that build.
+    Failed(String),
+    /// It isn't the build's fault.
+    Hindered(String),
+}
+
+impl Activation {
+    fn of(error: &BootError) -> Self {
+        let why = error.to_string();
+        match &*error.fault {
+            BootFault::Kind { .. }
+            | BootFault::Keeper(_)
+            | BootFault::Kept(_)
+            | BootFault::Parts(_) => Self::Hindered(why),
+            _ => Self::Failed(why),
+        }
+    }
+}
+
+/// What all consoles said, one after the other.
+fn consoles(consoles: &IndexMap<HostName, Vec<u8>>) -> Vec<u8> {
+    let mut log = Vec::new();
+    for (host, console) in consoles {
+        if consoles.len() > 1 {
+            log.extend(format!("== {host}\n").as_bytes());
+        }
+        log.extend(console);
+        if !console.is_empty() && !console.ends_with(b"\n") {
+            log.push(b'\n');
+        }
+    }
+    log
+}
+
+/// The running system must show the stamp that was built into it.
+fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
+    if said.contains(stamp) {
+        Ok(())
+    } else {
+        let said: String = said.chars().filter(|c| !c.is_control()).take(120).collect();
+        Err(Activation::Failed(format!(
+            "what runs isn't that build: asked for its proof it says `{said}`, not {stamp}"
+        )))
+    }
+}
+
+impl Measurer for AlongHistory<'_> {
+    async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        if *self.stop.borrow() {
+            return Ok(Measured::Interrupted);
+        }
+        if !self.built.contains(&(request.version, request.layout)) {
+            return self.build(request).await;
+        }
+        if self.booted != Some((request.version, request.layout, request.boot)) {
+            return self.boot(request).await;
+        }
+        let cell = &self.cells[request.cell];
+        let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());
+        match trial.await {
+            Ok(Conducted::Trial(record)) => {
+                // A guest that died takes its boot with it: what is left to do there needs another one.
+                if record
+                    .outcome
+                    .as_ref()
+                    .is_err_and(|failure| failure.host_lost)
+                {
+                    self.booted = None;
+                }
+                Ok(Measured::Trial(record))
+            }
+            Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
+            Err(error) => Err(Unmeasurable(error.to_string())),
+        }
+    }
+}

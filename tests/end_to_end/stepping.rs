@@ -1,0 +1,429 @@
+//! Along a history: every version built once and measured, broken ones as facts about them, nothing measured twice.
+
+use std::{fs, process::Command};
+
+use crate::{
+    place::{Place, VALUE},
+    processes,
+};
+
+/// A place with a repository in `repo`, whose commits each hold the number that the program of that version prints.
+fn place() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("repo")).unwrap();
+    git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = \"sh {{build}}/tool\"\n{VALUE}"),
+    );
+    place.plan("use = [\"tool\"]\nrounds = 2\nseed = 1\n");
+    target(&place, "");
+    place
+}
+
+/// The target's file: the build is a copy that is logged, and fails where there is a file `broken`.
+fn target(place: &Place, more: &str) {
+    let build = "test ! -e broken && cp speed tool && sh @/step build";
+    let text = format!(
+        "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+         build = {{ run = \"{build}\", keep = [\"tool\"], timeout = \"20s\" }}\n{more}"
+    );
+    place.write(
+        "app.toml",
+        text.replace('@', place.path("").to_str().unwrap()),
+    );
+}
+
+fn git(place: &Place, arguments: &[&str], minute: usize) -> String {
+    let date = format!("2024-03-01T{:02}:{:02}:00Z", minute / 60, minute % 60);
+    let output = Command::new("git")
+        .args(["-c", "user.name=A", "-c", "user.email=a@example.org"])
+        .args(arguments)
+        .current_dir(place.path("repo"))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_AUTHOR_DATE", &date)
+        .env("GIT_COMMITTER_DATE", &date)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Commits a version that prints this number; one of less than nothing doesn't build. Tagged `vN`.
+fn commit(place: &Place, number: usize, prints: i32) {
+    let broken = place.path("repo/broken");
+    if prints < 0 {
+        fs::write(&broken, "").unwrap();
+    } else if broken.exists() {
+        fs::remove_file(&broken).unwrap();
+    }
+    place.write("repo/speed", format!("echo {prints}.{number}\n"));
+    git(place, &["add", "--all"], number);
+    git(
+        place,
+        &["commit", "--quiet", "-m", &format!("version {number}")],
+        number,
+    );
+    git(place, &["tag", &format!("v{number}")], number);
+}
+
+fn commits(place: &Place, prints: &[i32]) {
+    for (at, prints) in prints.iter().enumerate() {
+        commit(place, at + 1, *prints);
+    }
+}
+
+/// `step` over these versions.
+fn step<'a>(from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec![
+        "step",
+        "plan.toml",
+        "--target",
+        "app",
+        "--from",
+        from,
+        "--to",
+        to,
+    ];
+    arguments.extend(more);
+    arguments
+}
+
+#[test]
+fn every_version_is_built_once_and_only_what_is_missing_is_measured() {
+    let place = place();
+    commits(&place, &[10, 10, 20, 20, 20]);
+    place
+        .ends(&step("v1", "v5", &["--name", "s"]))
+        .assert_code(0);
+    let row = place.study("s");
+    assert_eq!(
+        (row["measured"].as_u64(), row["failed"].as_u64()),
+        (Some(10), Some(0)),
+        "{row}"
+    );
+    assert_eq!(place.calls("build"), 5);
+
+    let again = place.ends(&step("v1", "v5", &[]));
+    again.assert_code(0);
+    assert!(
+        again.stderr.contains("nothing is missing"),
+        "{}",
+        again.stderr
+    );
+    let studies = place.prints_of(&["studies", "--json"]);
+    assert_eq!(studies.matches("\"name\"").count(), 1, "{studies}");
+
+    commit(&place, 6, 20);
+    place
+        .ends(&step("v4", "main", &["--name", "t"]))
+        .assert_code(0);
+    assert_eq!(place.study("t")["measured"], 2);
+    assert_eq!(place.calls("build"), 6);
+    // Another definition is another question.
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = \"sh {{build}}/tool; true\"\n{VALUE}"),
+    );
+    place
+        .ends(&step("v5", "v6", &["--name", "u"]))
+        .assert_code(0);
+    assert_eq!(place.study("u")["measured"], 4);
+    assert_eq!(place.calls("build"), 6);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn more_repeats_measure_only_those_that_are_added() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    place
+        .ends(&step("v1", "v2", &["--name", "s", "--repeat", "1"]))
+        .assert_code(0);
+    place
+        .ends(&step("v1", "v2", &["--name", "t", "--repeat", "3"]))
+        .assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2);
+    assert_eq!(place.study("t")["measured"], 4);
+}
+
+#[test]
+fn a_version_that_does_not_build_is_a_fact_and_a_neighbour_can_stand_in() {
+    let place = place();
+    commits(&place, &[10, -1, -1, 20, 20, 20, 20]);
+    let every = ["--every", "3 commits"];
+    let ended = place.ends(&step("v1", "v7", &[&every[..], &["--name", "s"]].concat()));
+    ended.assert_code(0);
+    // 1, 4, 7: none of them is broken.
+    assert_eq!(place.study("s")["measured"], 6, "{}", ended.stderr);
+    let ended = place.ends(&step("v1", "v3", &["--name", "t"]));
+    ended.assert_code(0);
+    assert!(ended.stderr.contains("no build of v2"), "{}", ended.stderr);
+    assert_eq!(
+        place.study("t")["failed"],
+        0,
+        "a broken version is no failed trial"
+    );
+    // It isn't tried again by itself.
+    let builds = place.calls("build");
+    let again = place.ends(&step("v1", "v3", &[]));
+    assert!(
+        again.stderr.contains("nothing is missing"),
+        "{}",
+        again.stderr
+    );
+    let ended = place.ends(&step(
+        "v1",
+        "v7",
+        &["--every", "2 commits", "--skip-broken", "--name", "u"],
+    ));
+    ended.assert_code(0);
+    // 1, 3, 5, 7: 3 is broken and so is 2; 4 stands in and is known already, as are 1 and 7.
+    assert_eq!(place.study("u")["measured"], 2, "{}", ended.stderr);
+    assert_eq!(place.calls("build"), builds + 1);
+}
+
+#[test]
+fn a_plan_that_stops_at_failures_stops_at_a_version_that_does_not_build() {
+    let place = place();
+    place.plan("use = [\"tool\"]\nrounds = 1\non-failure = \"stop\"\n");
+    commits(&place, &[10, -1, 20]);
+    let ended = place.ends(&step("v1", "v3", &["--name", "s"]));
+    ended.assert_code(1);
+    assert!(ended.stderr.contains("v2 has no build"), "{}", ended.stderr);
+    assert_eq!(place.study("s")["state"], "stopped");
+}
+
+#[test]
+fn quirks_mend_skip_and_rebuild_what_they_say() {
+    let place = place();
+    commits(&place, &[10, -1, -1, 20, 20]);
+    place.write("mend.patch", "");
+    target(
+        &place,
+        "[[quirk]]\nwhy = \"the tree was broken\"\nfrom = \"v2\"\nuntil = \"v4\"\nrun = { run = \"rm broken\" }\n\
+         [[quirk]]\nwhy = \"of no interest\"\nfrom = \"v5\"\nskip = true\n",
+    );
+    place
+        .ends(&step("v1", "v5", &["--name", "s"]))
+        .assert_code(0);
+    // v2 and v3 print what is less than nothing; the metric's expression takes the number.
+    assert_eq!(place.study("s")["measured"], 8);
+    let page = place.prints_of(&["show", "s"]);
+    assert!(
+        page.contains("of no interest") || !page.contains("v5"),
+        "{page}"
+    );
+}
+
+#[test]
+fn a_patch_applies_exactly_or_is_refused() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    let patch =
+        |line: &str| format!("--- a/speed\n+++ b/speed\n@@ -1 +1,2 @@\n-{line}\n+echo 77\n+true\n");
+    place.write("good.patch", patch("echo 10.1"));
+    target(
+        &place,
+        "[[quirk]]\nwhy = \"as it should have been\"\nuntil = \"v2\"\npatch = [\"good.patch\"]\n",
+    );
+    place
+        .ends(&step("v1", "v2", &["--name", "s", "--repeat", "1"]))
+        .assert_code(0);
+    assert!(place.raw("s", 1).contains("77"), "{}", place.raw("s", 1));
+    place.write("bad.patch", patch("echo 11"));
+    target(&place, "patches = [\"bad.patch\"]\n");
+    let ended = place.ends(&step("v1", "v1", &[]));
+    assert!(
+        ended.stderr.contains("bad.patch doesn't apply"),
+        "{}",
+        ended.stderr
+    );
+    target(&place, "patches = [\"missing.patch\"]\n");
+    let ended = place.ends(&step("v1", "v1", &[]));
+    ended.assert_code(2);
+    assert!(ended.stderr.contains("missing.patch"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_build_that_hangs_is_ended_with_all_that_it_started() {
+    let place = place();
+    commits(&place, &[10]);
+    place.write(
+        "app.toml",
+        "name = \"app\"\nsource = { git = { url = \"repo\" } }\n\
+         build = { run = \"setsid sleep 300 & sleep 300\", timeout = \"500ms\" }\n",
+    );
+    let ended = place.ends(&step("v1", "v1", &["--name", "s"]));
+    ended.assert_code(0);
+    assert!(
+        ended.stderr.contains("took longer than 500ms"),
+        "{}",
+        ended.stderr
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_is_killed_in_the_middle_goes_on_and_measures_nothing_twice() {
+    let place = place();
+    commits(&place, &[10, 20, 30]);
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = [\"@/step run\", \"sh {{build}}/tool\"]\n{VALUE}"),
+    );
+    place.hold("run", 4);
+    let run = place.begins(&step("v1", "v3", &["--name", "s"]));
+    place.until_held("run");
+    run.after_sigkill();
+    place.release("run");
+    place.assert_nothing_left();
+    assert_eq!(place.study("s")["measured"], 3);
+    place.ends(&["resume", "s"]).assert_code(0);
+    let row = place.study("s");
+    assert_eq!(
+        (row["measured"].as_u64(), row["state"].as_str()),
+        (Some(6), Some("finished"))
+    );
+    assert_eq!(place.calls("run"), 7, "one was killed, six were measured");
+    assert_eq!(place.calls("build"), 3);
+}
+
+#[test]
+fn a_build_that_is_killed_is_made_again_from_the_beginning() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    place.hold("build", 1);
+    let run = place.begins(&step("v1", "v2", &["--name", "s"]));
+    place.until_held("build");
+    run.after_sigkill();
+    place.release("build");
+    place.assert_nothing_left();
+    place.ends(&["resume", "s"]).assert_code(0);
+    assert_eq!(place.study("s")["measured"], 4);
+    assert_eq!(place.calls("build"), 3);
+}
+
+#[test]
+fn two_studies_do_not_build_in_one_tree() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    place.hold("build", 1);
+    let first = place.begins(&step("v1", "v2", &["--name", "s"]));
+    place.until_held("build");
+    let second = place.ends(&step("v1", "v2", &[]));
+    second.assert_code(2);
+    assert!(
+        second.stderr.contains("another study builds"),
+        "{}",
+        second.stderr
+    );
+    place.release("build");
+    first.ends().assert_code(0);
+    processes::until_gone(&place.name);
+}
+
+#[test]
+fn an_installed_build_proves_that_it_is_the_one() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    let installs = |proof: &str| {
+        let text = format!(
+            "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+             build = {{ run = \"cp speed tool; echo {{stamp}} > stamp\", keep = [\"tool\", \"stamp\"] }}\n\
+             activate = {{ boot = \"install\", run = \"cp {{build}}/tool {{build}}/stamp @\", proof = \"{proof}\" }}\n"
+        );
+        place.write(
+            "app.toml",
+            text.replace('@', place.path("").to_str().unwrap()),
+        );
+    };
+    place.benchmark("tool", &format!("[tester]\nrun = \"sh @/tool\"\n{VALUE}"));
+    installs(&format!("cat {}", place.at("stamp")));
+    let both = ["--modes", "again,reboot", "--repeat", "2"];
+    place
+        .ends(&step("v1", "v2", &[&both[..], &["--name", "s"]].concat()))
+        .assert_code(0);
+    assert_eq!(place.study("s")["measured"], 8);
+    let raw = |trial| place.raw("s", trial);
+    assert!(
+        raw(1).contains("10.1") && raw(3).contains("20.2"),
+        "{}{}",
+        raw(1),
+        raw(3)
+    );
+    installs("echo something else");
+    let ended = place.ends(&step("v1", "v2", &["--name", "t"]));
+    assert!(
+        ended.stderr.contains("isn't that build"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_a_way_out() {
+    let place = place();
+    commits(&place, &[10, 20]);
+    for (arguments, code, words) in [
+        (step("v2", "v1", &[]), 2, "reversed"),
+        (step("v1", "v9", &[]), 2, "`v9` is no version"),
+        (
+            step("v1", "v2", &["--modes", "relink"]),
+            2,
+            "no command that relinks",
+        ),
+        (
+            step("v1", "v2", &["--modes", "reboot"]),
+            2,
+            "nothing to reboot",
+        ),
+        (
+            step("v1", "v2", &["--every", "fortnight"]),
+            2,
+            "no step through a history",
+        ),
+        (
+            step("v1", "v2", &["--repeat", "none"]),
+            2,
+            "no number of repeats",
+        ),
+        (
+            vec!["step", "plan.toml", "--target", "ap", "--last", "1w"],
+            2,
+            "did you mean `app`",
+        ),
+        (vec!["step", "plan.toml", "--target", "app"], 2, "--last"),
+    ] {
+        let ended = place.ends(&arguments);
+        ended.assert_code(code);
+        assert!(
+            ended.stderr.contains(words),
+            "{arguments:?}: {}",
+            ended.stderr
+        );
+    }
+    place.ends(&["studies"]).assert_code(2);
+}
+
+#[test]
+fn what_lies_between_two_versions_is_told() {
+    let place = place();
+    commits(&place, &[10, 20, 30]);
+    let log = place.prints_of(&["log", "--target", "app", "v1", "v3"]);
+    for words in [
+        "version 2",
+        "version 3",
+        "speed",
+        "+1 -1",
+        "2 commits by 1 author",
+    ] {
+        assert!(log.contains(words), "{words}: {log}");
+    }
+    assert!(!log.contains("version 1\n"), "{log}");
+    let json = place.prints_of(&["log", "--target", "app", "v1", "v3", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), 2);
+    let patch = place.prints_of(&["log", "--target", "app", "v2", "v3", "--patch"]);
+    assert!(patch.contains("+echo 30.3"), "{patch}");
+}

@@ -190,8 +190,8 @@ impl<'a> SeriesWords<'a> {
         let measured = self.measured();
         match found.how {
             How::Searched => {}
-            How::Neighbours => notes.push(format!(
-                "{} are few: each was also compared with the one before it.",
+            How::Compared => notes.push(format!(
+                "{} are few: they were also compared, each with the one before it and all before with all after.",
                 counted(measured, "version")
             )),
             How::TooLittle => notes.push(format!(

@@ -1,8 +1,12 @@
-//! `history`: what a person sees of a target's versions. The store is filled with a made-up history.
+//! `history` and `publish`: what a person sees of a target's versions. The store is filled with a made-up history.
 
 use serde_json::Value;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use crate::place::Place;
+use crate::{place::Place, running::Running};
 
 #[path = "../../crates/site/examples/sample/stepped.rs"]
 mod stepped;
@@ -132,18 +136,107 @@ fn what_nothing_has_measured_is_refused_with_a_way_out() {
 fn a_store_without_a_history_says_how_to_get_one() {
     let place = Place::new();
     place.prints("quick", "echo 1");
-    place.prints_of(&[
-        "run",
-        "--use",
-        "quick",
-        "--benchmarks",
-        "benchmarks",
-        "--rounds",
-        "1",
-        "--name",
-        "one",
-    ]);
+    place.plan("rounds = 1\nuse = [\"quick\"]\n");
+    place.prints_of(&["run", "plan.toml", "--name", "one"]);
     let ended = place.ends(&["history"]);
     ended.assert_code(2);
     assert!(ended.stderr.contains("backsight step"), "{}", ended.stderr);
+}
+
+/// All pages of a published site.
+fn pages(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            all.extend(pages(&path));
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "html")
+        {
+            all.push(path);
+        }
+    }
+    all
+}
+
+#[test]
+fn a_site_is_published_and_publishing_it_again_writes_nothing() {
+    let place = place(Extent {
+        versions: 12,
+        boots: 1,
+        trials: 2,
+    });
+    let first = place.prints_of(&["publish", "site"]);
+    assert!(first.contains("0 unchanged, 0 removed"), "{first}");
+    let second = place.prints_of(&["publish", "site", "--target", "linux"]);
+    assert!(
+        second.contains(" 0 files written") && second.contains(" 0 removed"),
+        "{second}"
+    );
+    let other = place.prints_of(&["history", "--page", "other"]);
+    assert!(other.starts_with("other/index.html: "), "{other}");
+    let index = place.read("site/index.html");
+    assert!(
+        index.contains(">linux</a>") && index == place.read("other/index.html"),
+        "{index}"
+    );
+    place.prints_of(&["delete", "weekly-1"]);
+    let third = place.prints_of(&["publish", "site"]);
+    assert!(!third.contains(" 0 removed"), "{third}");
+    assert!(
+        pages(&place.path("site"))
+            .iter()
+            .all(|page| !page.to_str().unwrap().contains("b-1-"))
+    );
+}
+
+#[test]
+fn a_publisher_that_is_killed_leaves_whole_pages_and_the_next_one_goes_on() {
+    let place = place(Extent {
+        versions: 30,
+        boots: 2,
+        trials: 2,
+    });
+    let running = Running::start(place.command(&["publish", "site"]));
+    crate::processes::until("there is a page", || !pages(&place.path("site")).is_empty());
+    running.after_sigkill();
+    for page in pages(&place.path("site")) {
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(
+            text.trim_end().ends_with("</html>"),
+            "{} is cut",
+            page.display()
+        );
+    }
+    place.prints_of(&["publish", "site"]);
+    place.prints_of(&["publish", "whole"]);
+    let names = |site: &str| -> Vec<(PathBuf, Vec<u8>)> {
+        let root = place.path(site);
+        let mut pages: Vec<_> = pages(&root)
+            .into_iter()
+            .map(|page| {
+                (
+                    page.strip_prefix(&root).unwrap().to_owned(),
+                    fs::read(&page).unwrap(),
+                )
+            })
+            .collect();
+        pages.sort();
+        pages
+    };
+    assert_eq!(names("site"), names("whole"));
+}
+
+#[test]
+fn a_folder_with_files_of_others_is_not_published_into() {
+    let place = place(Extent {
+        versions: 2,
+        boots: 1,
+        trials: 1,
+    });
+    let ended = place.ends(&["publish", "benchmarks/.."]);
+    ended.assert_code(2);
+    assert!(ended.words().contains("hasn't written"), "{}", ended.stderr);
+    assert!(!place.path("index.html").exists());
 }

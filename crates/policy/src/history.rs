@@ -8,6 +8,7 @@
 //! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
 //! measured, and to read a clock: same studies, in whatever order, same history.
 
+mod few;
 mod found;
 mod nesting;
 mod order;

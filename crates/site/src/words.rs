@@ -190,8 +190,8 @@ impl<'a> SeriesWords<'a> {
         let measured = self.measured();
         match found.how {
             How::Searched => {}
-            How::Neighbours => notes.push(format!(
-                "{} are few: each was also compared with the one before it.",
+            How::Compared => notes.push(format!(
+                "{} are few: they were also compared, each with the one before it and all before with all after.",
                 counted(measured, "version")
             )),
             How::TooLittle => notes.push(format!(
@@ -249,7 +249,7 @@ impl<'a> SeriesWords<'a> {
     pub fn coverage(&self) -> String {
         let mut text = format!(
             "{} of {} measured",
-            self.measured(),
+            shown::grouped(self.measured() as u64),
             counted(self.history.versions.len(), "version")
         );
         let unstable = self.series.points.iter().filter(|p| p.unstable).count();

@@ -1,8 +1,13 @@
-//! The report page as a reader and as an enemy see it.
+//! The report page, and a published site, as a reader and as an enemy see it.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../examples/sample/commits.rs"]
+mod commits;
+mod published;
 #[path = "../examples/sample/mod.rs"]
 mod sample;
+#[path = "../examples/sample/stepped.rs"]
+mod stepped;
 
 use backsight_model::{Failure, StudyState};
 use backsight_policy::{CompareOptions, Listed, compare_listed};

@@ -88,7 +88,7 @@ fn series(history: &History, series: &VersionSeries) -> Value {
         "points": points,
         "how": match found.how {
             How::Searched => "searched",
-            How::Neighbours => "neighbours",
+            How::Compared => "compared",
             How::TooLittle => "too-little",
         },
         "changes": changes,

@@ -1,20 +1,21 @@
 //! Where a series changed along the versions.
 //!
-//! A long series is searched for lasting changes of level. Few versions can't show one (ranks of ten points say little),
-//! so where they were measured repeatedly each is also compared with the one before it. Refuses: to compare versions whose
-//! measurement wasn't repeated.
+//! A long series is searched for lasting changes of level. Few versions can't show one (ranks of ten points say little), so
+//! they are also compared (`few`). Refuses: to take a version by itself that was measured once for a level.
 
 use backsight_model::Better;
 use backsight_stats::{
-    Confidence, Interval, Samples, Side, Undefined,
+    Side,
     changes::{Change, Epoch, Findings, Kind, Search, detect},
-    welch,
 };
 
-use super::VersionPoint;
+use super::{
+    VersionPoint,
+    few::{Few, few},
+};
 use crate::discovery::{Direction, tests_of};
 
-/// Fewer versions with values than this are also compared one with the next, where they were measured repeatedly.
+/// Fewer versions with values than this are also compared.
 const FEW: usize = 20;
 
 /// How changes were looked for.
@@ -22,9 +23,9 @@ const FEW: usize = 20;
 pub enum How {
     /// All versions together were searched for lasting changes.
     Searched,
-    /// Each version was compared with the one before it, too.
-    Neighbours,
-    /// Nothing could be said: too few versions, none measured repeatedly.
+    /// Versions were also compared: each with the one before it, all before with all after.
+    Compared,
+    /// Nothing could be said: too few versions.
     TooLittle,
 }
 
@@ -94,11 +95,13 @@ impl Found {
         if values.len() >= FEW {
             return searched;
         }
-        let compared = neighbours(points);
-        if compared.is_empty() {
-            searched
-        } else {
-            searched.and_neighbours(compared, &versions, better)
+        let sides: Vec<(f64, Side)> = points
+            .iter()
+            .filter_map(|point| Some((point.value?, point.side()?)))
+            .collect();
+        match few(&sides) {
+            Some(compared) => searched.and_compared(compared, &versions, better),
+            None => searched,
         }
     }
 
@@ -139,25 +142,23 @@ impl Found {
         }
     }
 
-    /// With the comparisons that a search can't have seen; each p-value is one of all that were made of the series.
-    fn and_neighbours(mut self, compared: Vec<Change>, versions: &[usize], better: Better) -> Self {
-        let count = compared.len() as f64;
-        for mut change in compared {
-            change.p = (change.p * count).min(1.0);
-            let searched = self.changes.iter().map(|point| &point.change);
-            let mut searched =
-                searched.filter(|known| known.kind == Kind::Level || known.at == change.at);
-            if searched.any(|known| (known.earliest..=known.latest).contains(&change.at)) {
-                continue;
-            }
-            if change.p <= 1.0 - Confidence::USUAL.share() {
+    /// With what a search can't have seen.
+    fn and_compared(mut self, compared: Few, versions: &[usize], better: Better) -> Self {
+        for change in compared.changes {
+            let overlaps = |known: &ChangePoint| {
+                known.change.earliest <= change.latest && change.earliest <= known.change.latest
+            };
+            if !self.changes.iter().any(overlaps) {
                 self.changes.push(ChangePoint::of(change, versions, better));
-            } else if self.doubted.is_none_or(|(_, least)| change.p < least) {
-                self.doubted = Some((versions[change.at], change.p));
             }
         }
         self.changes.sort_by_key(|point| point.change.at);
-        self.how = How::Neighbours;
+        if let Some((at, p)) = compared.doubted
+            && self.doubted.is_none_or(|(_, least)| p < least)
+        {
+            self.doubted = Some((versions[at], p));
+        }
+        self.how = How::Compared;
         self
     }
 
@@ -189,59 +190,4 @@ impl ChangePoint {
             change,
         }
     }
-}
-
-/// Each version with a value compared with the one before it, where both were measured repeatedly at the same level.
-fn neighbours(points: &[VersionPoint]) -> Vec<Change> {
-    let sides: Vec<(f64, Side)> = points
-        .iter()
-        .filter_map(|point| Some((point.value?, point.side()?)))
-        .collect();
-    let pairs = sides.windows(2).enumerate();
-    pairs
-        .filter_map(|(index, pair)| compared(index + 1, &pair[0], &pair[1]))
-        .collect()
-}
-
-fn compared(at: usize, old: &(f64, Side), new: &(f64, Side)) -> Option<Change> {
-    let level = old.1.replicated().min(new.1.replicated());
-    let units = |side: &Side| Samples::new(side.units_at(level).means).ok();
-    let (before, after) = (units(&old.1)?, units(&new.1)?);
-    let size = new.0 - old.0;
-    let (size_interval, p) = match welch(&before, &after, Confidence::USUAL) {
-        Ok(welch) => (welch.difference_interval, welch.p),
-        // Both repeat exactly, as counted instructions do: any difference is one.
-        Err(Undefined::NoSpread) => (
-            Interval {
-                low: size,
-                high: size,
-            },
-            if size == 0.0 { 1.0 } else { 0.0 },
-        ),
-        Err(_) => return None,
-    };
-    Some(Change {
-        at,
-        earliest: at,
-        latest: at,
-        kind: Kind::Level,
-        before: old.0,
-        after: new.0,
-        size,
-        size_interval,
-        p,
-        probability: probability(p),
-    })
-}
-
-/// The least that a p-value leaves of doubt, if a change was as likely as not before: T. Sellke, M. J. Bayarri,
-/// J. O. Berger, "Calibration of p values for testing precise null hypotheses", Am. Stat. 55 (2001), equation 3.
-fn probability(p: f64) -> f64 {
-    if p <= 0.0 {
-        return 1.0;
-    }
-    if p >= (-1.0_f64).exp() {
-        return 0.5;
-    }
-    1.0 / (1.0 - std::f64::consts::E * p * p.ln())
 }

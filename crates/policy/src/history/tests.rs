@@ -167,7 +167,7 @@ fn a_planted_step_is_found_at_the_right_version() {
 fn five_versions_measured_repeatedly_show_a_step_too() {
     let history = history(&[measured(1, &all(5), &[1, 2, 3], 3)]);
     let series = &history.series[0];
-    assert_eq!(series.found.how, How::Neighbours);
+    assert_eq!(series.found.how, How::Compared);
     let changes: Vec<&ChangePoint> = series.believed().collect();
     assert_eq!(changes.len(), 1, "{changes:?}");
     assert_eq!((changes[0].after, changes[0].until), (Some(2), 3));

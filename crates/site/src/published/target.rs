@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     SeriesWords,
-    shown::{clipped, counted},
+    shown::{clipped, counted, grouped},
 };
 
 /// Points of all charts of a page.
@@ -74,6 +74,8 @@ struct Row {
     why: String,
     quirks: String,
     range: String,
+    /// The measured version before.
+    since: String,
     values: Vec<Value>,
 }
 
@@ -154,7 +156,7 @@ fn counts(book: &Book) -> String {
         let versions = history.versions.iter();
         match versions.filter(|v| v.standing.as_str() == standing).count() {
             0 => {}
-            count => text.push_str(&format!(", {count} {standing}")),
+            count => text.push_str(&format!(", {} {standing}", grouped(count as u64))),
         }
     }
     if history.failed > 0 {
@@ -328,6 +330,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
             Ok(_) => book.range_page(at).unwrap_or_default(),
             Err(_) => String::new(),
         },
+        since: book.before(at).map_or(String::new(), |at| book.name(at)),
         values: values.collect(),
     }
 }

@@ -1,7 +1,7 @@
 "use strict";
 // Comfort only: the page says everything without this. Draws nothing: a narrower view is another viewBox.
 (() => {
-  const courses = document.getElementById("courses");
+  const courses = document.getElementById("history");
   const count = Number(courses?.dataset.count);
   const figures = [...document.querySelectorAll("figure.course")].filter((figure) => figure.querySelector(".field"));
   if (!count || figures.length === 0) return;
@@ -14,9 +14,9 @@
     element.append(...children);
     return element;
   };
-  const show = make("button", { type: "button" }, "Show all versions");
+  const show = make("button", { type: "button", hidden: true }, "Show all versions");
   const said = make("span", { className: "soft", role: "status" });
-  const bar = make("div", { className: "tools window", hidden: true }, show, said);
+  const bar = make("div", { className: "tools window" }, show, said);
   courses.querySelector("figure").before(bar);
 
   // Heights of the values, from the path of dots: what is seen fills the picture.
@@ -55,7 +55,7 @@
         if (!name.hidden) next = at + 12 + 8 * name.textContent.length;
       }
     });
-    bar.hidden = view === whole;
+    show.hidden = view === whole;
     for (const row of rows) row.hidden = Number(row.dataset.at) < view[0] || Number(row.dataset.at) > view[1];
     for (const fold of document.querySelectorAll("details.versions")) {
       const some = fold.querySelector("tr[data-at]:not([hidden])") !== null;
@@ -64,7 +64,7 @@
     }
     const seen = rows.filter((row) => !row.hidden);
     const name = (row) => row?.querySelector(".version").textContent ?? "";
-    said.textContent = view === whole ? "" : `${name(seen[0])} to ${name(seen.at(-1))}: ${seen.length} of ${count} versions`;
+    said.textContent = view === whole ? "Drag over a chart to narrow it, or click to come closer." : `${name(seen[0])} to ${name(seen.at(-1))}: ${seen.length} of ${count} versions`;
   };
   const narrow = (from, to) => {
     const width = Math.max(to - from, 2);
@@ -119,8 +119,7 @@
     ground.addEventListener("click", (event) => {
       const [share, x] = at(event);
       const from = begun;
-      begun = null;
-      brush.hidden = true;
+      leave();
       if (from && Math.abs(share - from[0]) > 0.01) {
         event.preventDefault();
         narrow(Math.floor(Math.min(x, from[1])) , Math.ceil(Math.max(x, from[1])));

@@ -1,0 +1,265 @@
+//! A published site: every link leads somewhere, nothing hostile acts, nothing is written twice.
+
+use backsight_model::{TargetName, Version};
+use backsight_site::{Between, Published, SaysBetween, publish};
+use backsight_store::{Store, StudyId};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    commits,
+    stepped::{self, Extent},
+};
+
+struct Site {
+    folder: tempfile::TempDir,
+    store: Store,
+    studies: Vec<StudyId>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Site {
+    fn new(extent: Extent) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let (store, studies) = runtime.block_on(async {
+            let store = Store::open(folder.path().join("store")).await.unwrap();
+            let studies = stepped::fill(&store, extent).await.unwrap();
+            (store, studies)
+        });
+        Self {
+            folder,
+            store,
+            studies,
+            runtime,
+        }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("site")
+    }
+
+    fn publish(&self, between: &SaysBetween<'_>) -> Published {
+        self.runtime.block_on(async {
+            let targets = self.store.targets().await.unwrap();
+            publish(&self.store, &targets, between, &self.root())
+                .await
+                .unwrap()
+        })
+    }
+
+    fn pages(&self) -> Vec<(PathBuf, String)> {
+        let files = files(&self.root());
+        let pages = files
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "html"));
+        pages
+            .map(|path| (path.clone(), fs::read_to_string(path).unwrap()))
+            .collect()
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(files(&path));
+        } else {
+            all.push(path);
+        }
+    }
+    all
+}
+
+const SMALL: Extent = Extent {
+    versions: 18,
+    boots: 2,
+    trials: 1,
+};
+
+fn links(page: &str) -> impl Iterator<Item = &str> {
+    let hrefs = page.split("href=\"").skip(1);
+    hrefs
+        .filter_map(|rest| rest.split('"').next())
+        .filter(|href| *href != "data:,")
+}
+
+#[test]
+fn every_link_leads_to_a_file_and_every_file_is_linked_to() {
+    let site = Site::new(Extent::USUAL);
+    site.publish(&commits::between);
+    let root = site.root().canonicalize().unwrap();
+    let mut reached: BTreeSet<PathBuf> = BTreeSet::new();
+    for (path, page) in site.pages() {
+        for href in links(&page) {
+            let file = href.split('#').next().unwrap();
+            if file.is_empty() {
+                continue;
+            }
+            let to = path.parent().unwrap().join(file);
+            let to = to
+                .canonicalize()
+                .unwrap_or_else(|_| panic!("{} links to {href}", path.display()));
+            assert!(to.starts_with(&root), "{href}");
+            reached.insert(to);
+        }
+    }
+    for file in files(&root) {
+        let own = file.file_name().unwrap() == "published-by-backsight.txt";
+        assert!(
+            own || reached.contains(&file),
+            "nothing leads to {}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn what_others_wrote_is_read_and_does_nothing() {
+    let site = Site::new(SMALL);
+    site.publish(&commits::between);
+    let mut seen = 0;
+    for (path, page) in site.pages() {
+        for acts in [
+            "<script>document",
+            "<img",
+            "</pre><script",
+            "\u{1b}",
+            "\u{202e}",
+            "\0",
+        ] {
+            assert!(!page.contains(acts), "{acts:?} in {}", path.display());
+        }
+        assert!(page.trim_end().ends_with("</html>"), "{}", path.display());
+        seen += usize::from(page.contains("&lt;script&gt;document.title"));
+    }
+    assert!(seen > 50, "{seen}");
+    for file in files(&site.root()) {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+        assert!(name.chars().all(safe), "{name}");
+    }
+}
+
+#[test]
+fn publishing_again_writes_nothing_and_what_was_deleted_goes() {
+    let site = Site::new(SMALL);
+    let first = site.publish(&commits::between);
+    assert!(first.written > 100 && first.removed == 0, "{first:?}");
+    let second = site.publish(&commits::between);
+    assert_eq!((second.written, second.removed), (0, 0));
+    assert_eq!(second.unchanged, first.written + first.unchanged);
+    site.runtime
+        .block_on(site.store.delete(site.studies[1]))
+        .unwrap();
+    let third = site.publish(&commits::between);
+    assert!(third.removed > 50, "{third:?}");
+    let of_second = format!("-{}-", site.studies[1].0);
+    for (path, page) in site.pages() {
+        assert!(
+            !path.to_str().unwrap().contains(&of_second),
+            "{}",
+            path.display()
+        );
+        for href in links(&page) {
+            assert!(
+                !href.contains(&of_second),
+                "{} links to {href}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_range_has_its_commits_or_says_why_not() {
+    let site = Site::new(SMALL);
+    let range_pages = |site: &Site| -> Vec<String> {
+        let is_range = |path: &Path| {
+            path.file_name()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .starts_with("r-")
+        };
+        let pages = site.pages().into_iter();
+        pages
+            .filter(|(path, _)| is_range(path))
+            .map(|(_, page)| page)
+            .collect()
+    };
+    site.publish(&commits::between);
+    let pages = range_pages(&site);
+    assert_eq!(pages.len(), 13, "18 versions of which 14 are measured");
+    for page in &pages {
+        assert!(
+            page.contains("2 changes by 1 author; 2 files, +30 −6 lines"),
+            "{page}"
+        );
+        assert!(page.contains("net: come to 6.1."), "{page}");
+        assert!(
+            page.contains("<span class=\"del\">-\tbudget = 64;</span>"),
+            "{page}"
+        );
+    }
+    let broken = |_: &TargetName, _: &Version, _: &Version| -> Result<Option<Between>, String> {
+        Err("the mirror is gone".to_owned())
+    };
+    site.publish(&broken);
+    assert!(
+        range_pages(&site)
+            .iter()
+            .all(|page| page.contains("the mirror is gone"))
+    );
+    site.publish(&|_, _, _| Ok(None));
+    assert!(
+        range_pages(&site)
+            .iter()
+            .all(|page| page.contains("known here"))
+    );
+}
+
+#[test]
+fn a_long_log_is_cut_on_its_page_and_whole_beside_it() {
+    let site = Site::new(Extent {
+        versions: 2,
+        boots: 1,
+        trials: 1,
+    });
+    let long = "0123456789abcde\n".repeat(200_000);
+    site.runtime.block_on(async {
+        let record = backsight_model::BootRecord {
+            version: 0,
+            layout: Default::default(),
+            ordinal: 9,
+            failure: None,
+            began: "2023-02-01T00:00:00Z".parse().unwrap(),
+            took: std::time::Duration::from_secs(1),
+            facts: Default::default(),
+            log: long.clone().into_bytes(),
+        };
+        site.store
+            .record_boot(site.studies[0], &record)
+            .await
+            .unwrap();
+    });
+    site.publish(&commits::between);
+    let pages = site.pages();
+    let cut = pages
+        .iter()
+        .filter(|(_, page)| page.contains("left out of this page"));
+    let cut: Vec<_> = cut.collect();
+    assert_eq!(cut.len(), 1);
+    assert!(cut[0].1.len() < 1_200_000, "{}", cut[0].1.len());
+    let raw = files(&site.root())
+        .into_iter()
+        .map(|file| fs::read(file).unwrap());
+    assert!(raw.into_iter().any(|bytes| bytes == long.as_bytes()));
+}

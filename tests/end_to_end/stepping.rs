@@ -164,6 +164,17 @@ fn a_version_that_does_not_build_is_a_fact_and_a_neighbour_can_stand_in() {
         0,
         "a broken version is no failed trial"
     );
+    let page = place.prints_of(&["show", "t"]);
+    assert!(page.contains("none: build: `test"), "{page}");
+    let number = page
+        .lines()
+        .find(|line| line.contains("none: build"))
+        .and_then(|line| line.split_whitespace().next());
+    let log = place.prints_of(&["show", "t", "--build", number.unwrap()]);
+    assert!(
+        log.contains("$ test ! -e broken") && log.contains("[exited with 1"),
+        "{log}"
+    );
     // It isn't tried again by itself.
     let builds = place.calls("build");
     let again = place.ends(&step("v1", "v3", &[]));
@@ -231,6 +242,31 @@ fn a_patch_applies_exactly_or_is_refused() {
         .ends(&step("v1", "v2", &["--name", "s", "--repeat", "1"]))
         .assert_code(0);
     assert!(place.raw("s", 1).contains("77"), "{}", place.raw("s", 1));
+    // A file that a patch makes is in nobody's way in the next version, or after the patch has gone.
+    place.write(
+        "new.patch",
+        "--- /dev/null\n+++ b/lib/new\n@@ -0,0 +1 @@\n+echo 5\n",
+    );
+    let incremental = |more: &str| {
+        let build = "[ -e lib/new ] && cp lib/new tool || cp speed tool";
+        let text = format!(
+            "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+             build = {{ run = \"{build}\", keep = [\"tool\"], incremental = true }}\n{more}"
+        );
+        place.write("app.toml", text);
+    };
+    incremental("patches = [\"new.patch\"]\n");
+    place
+        .ends(&step("v1", "v2", &["--name", "new", "--repeat", "1"]))
+        .assert_code(0);
+    assert_eq!(place.study("new")["measured"], 2);
+    incremental("");
+    place
+        .ends(&step("v1", "v2", &["--name", "gone", "--repeat", "1"]))
+        .assert_code(0);
+    let raw = format!("{}{}", place.raw("gone", 1), place.raw("gone", 2));
+    assert!(raw.contains("10.1") && raw.contains("20.2"), "{raw}");
+    target(&place, "");
     place.write("bad.patch", patch("echo 11"));
     target(&place, "patches = [\"bad.patch\"]\n");
     let ended = place.ends(&step("v1", "v1", &[]));

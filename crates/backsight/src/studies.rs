@@ -1,7 +1,7 @@
 //! `backsight studies`, `show` and `delete`: what the store has.
 
-use backsight_model::{Ending, Time};
-use backsight_store::{Kept, Store, StudyRow, TrialRow};
+use backsight_model::{Boot, Build, Ending, Layout, StudyHistory, Time};
+use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
@@ -74,7 +74,13 @@ pub struct Show {
     /// With --trial: every output as it was printed
     #[arg(long, requires = "trial")]
     raw: bool,
-    /// The plan, the lab and the definitions that the study was made from
+    /// One build of the study, with what its commands printed
+    #[arg(long, value_name = "N", conflicts_with_all = ["trial", "documents", "hosts"])]
+    build: Option<u32>,
+    /// One boot of the study, with what its console said
+    #[arg(long, value_name = "N", conflicts_with_all = ["trial", "build", "documents", "hosts"])]
+    boot: Option<u32>,
+    /// The plan, the lab, the target and the definitions that the study was made from
     #[arg(long)]
     documents: bool,
     /// What each host was
@@ -101,6 +107,13 @@ impl Show {
             let study = store.study(&self.what).await.into_diagnostic()?;
             let page = match self.trial {
                 Some(number) => trial(&store, &study, number, self.raw).await?,
+                None if self.build.is_some() || self.boot.is_some() => {
+                    let history = store.study_history(study.id).await.into_diagnostic()?;
+                    match (self.build, self.boot) {
+                        (Some(number), _) => build(&store, &history, number).await?,
+                        (_, number) => boot(&store, &history, number.unwrap_or(0)).await?,
+                    }
+                }
                 None if self.documents => documents(&store, &study).await?.into_bytes(),
                 None if self.hosts => hosts(&store, &study).await?.into_bytes(),
                 None => overview(&store, &study).await?.into_bytes(),
@@ -184,15 +197,32 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         study.measured,
         study.failed
     );
-    let results = store.result_set(study.id).await.into_diagnostic()?;
-    text.push_str(&crate::compare::summary(&results));
-    let mut rows = table(&["trial", "round", "cell", "took", "others' cpu", "outcome"]);
+    let history = match study.target {
+        Some(_) => Some(store.study_history(study.id).await.into_diagnostic()?),
+        None => None,
+    };
+    if let (Some(target), Some(history)) = (&study.target, &history) {
+        text.push_str(&builds_and_boots(history));
+        text.push_str(&format!(
+            "what was measured: backsight history --target {target}\n"
+        ));
+    } else {
+        let results = store.result_set(study.id).await.into_diagnostic()?;
+        text.push_str(&crate::compare::summary(&results));
+    }
+    let version = history.is_some().then_some("version");
+    let columns = ["round", "cell", "took", "others' cpu", "outcome"];
+    let columns: Vec<&str> = std::iter::once("trial")
+        .chain(version)
+        .chain(columns)
+        .collect();
+    let mut rows = table(&columns);
     // Who measured elsewhere didn't say how long it took or what others did meanwhile.
     let imported = study.verb == crate::import::VERB;
     let known = |text: String| if imported { "unknown".to_owned() } else { text };
     for trial in &trials {
-        rows.add_row([
-            trial.number.to_string(),
+        let version = history.as_ref().map(|history| version_of(history, trial));
+        let rest = [
             trial.round.to_string(),
             cells
                 .get(trial.cell)
@@ -201,13 +231,111 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
             known(Time(trial.took).to_string()),
             known(format!("{:.0} %", trial.neighbours * 100.0)),
             outcome(trial),
-        ]);
+        ];
+        let number = trial.number.to_string();
+        rows.add_row(std::iter::once(number).chain(version).chain(rest));
     }
     text.push_str(&format!("\n{rows}\n"));
     if study.standing() == "killed" || study.standing() == "stopped" {
         text.push_str(&format!("\ngo on with: backsight resume {}\n", study.name));
     }
     Ok(text)
+}
+
+/// The version that a trial was made on, with its layout and boot where there is more than one of them.
+fn version_of(history: &StudyHistory, trial: &TrialRow) -> String {
+    let boot = history.boots.iter().find(|boot| boot.number == trial.boot);
+    let build = boot.and_then(|boot| history.builds.iter().find(|b| b.number == boot.build));
+    let (Some(boot), Some(build)) = (boot, build) else {
+        return "unknown".to_owned();
+    };
+    let mut text = name_of(history, build);
+    if build.layout != Layout::default() {
+        text.push_str(&format!(" {}", build.layout));
+    }
+    let others = |other: &&Boot| other.build == boot.build;
+    if history.boots.iter().filter(others).count() > 1 {
+        text.push_str(&format!(" boot {}", boot.ordinal));
+    }
+    text
+}
+
+fn name_of(history: &StudyHistory, build: &Build) -> String {
+    let version = history.versions.get(build.version);
+    version.map_or_else(|| "unknown".to_owned(), |version| version.name.clone())
+}
+
+fn builds_and_boots(history: &StudyHistory) -> String {
+    let mut builds = table(&["build", "version", "layout", "took", "outcome"]);
+    for build in &history.builds {
+        let mut outcome = match &build.failure {
+            Some(failure) => format!("none: {failure}"),
+            None if build.cached => "was there".to_owned(),
+            None => "made".to_owned(),
+        };
+        for quirk in &build.quirks {
+            outcome.push_str(&format!("; quirk: {quirk}"));
+        }
+        builds.add_row([
+            build.number.to_string(),
+            name_of(history, build),
+            build.layout.to_string(),
+            Time(build.took).to_string(),
+            outcome,
+        ]);
+    }
+    let mut boots = table(&["boot", "build", "took", "outcome"]);
+    for boot in &history.boots {
+        boots.add_row([
+            boot.number.to_string(),
+            boot.build.to_string(),
+            Time(boot.took).to_string(),
+            boot.failure.clone().unwrap_or_else(|| "good".to_owned()),
+        ]);
+    }
+    format!("{builds}\n\n{boots}\n\n")
+}
+
+async fn build(store: &Store, history: &StudyHistory, number: u32) -> miette::Result<Vec<u8>> {
+    let found = history.builds.iter().find(|build| build.number == number);
+    let build = found.ok_or_else(|| {
+        let (name, last) = (&history.name, history.builds.len());
+        miette::miette!("study `{name}` has no build {number}: it has 1 to {last}")
+    })?;
+    let outcome = match &build.failure {
+        Some(failure) => failure.to_string(),
+        None => Time(build.took).to_string(),
+    };
+    let (version, layout, key) = (name_of(history, build), build.layout, &build.key);
+    let head = format!("build {number}: {version}, layout {layout}, {outcome}\ncontent {key}\n\n");
+    with_log(store, head, build.log.as_deref()).await
+}
+
+async fn boot(store: &Store, history: &StudyHistory, number: u32) -> miette::Result<Vec<u8>> {
+    let found = history.boots.iter().find(|boot| boot.number == number);
+    let boot = found.ok_or_else(|| {
+        let (name, last) = (&history.name, history.boots.len());
+        miette::miette!("study `{name}` has no boot {number}: it has 1 to {last}")
+    })?;
+    let outcome = boot
+        .failure
+        .clone()
+        .unwrap_or_else(|| Time(boot.took).to_string());
+    let mut head = format!("boot {number} of build {}: {outcome}\n", boot.build);
+    for (fact, value) in &boot.facts {
+        head.push_str(&format!("  {fact}: {value}\n"));
+    }
+    head.push('\n');
+    with_log(store, head, boot.log.as_deref()).await
+}
+
+async fn with_log(store: &Store, head: String, log: Option<&str>) -> miette::Result<Vec<u8>> {
+    let mut page = head.into_bytes();
+    if let Some(log) = log {
+        let log: RawRef = log.parse().into_diagnostic()?;
+        page.extend(store.raw(&log).await.into_diagnostic()?);
+    }
+    Ok(page)
 }
 
 fn outcome(trial: &TrialRow) -> String {

@@ -374,7 +374,10 @@ impl Workshop {
         let of_quirks = self
             .quirks(version)
             .flat_map(|exception| &exception.patches);
-        for patch in self.patches.iter().chain(of_quirks) {
+        let patches: Vec<&Patch> = self.patches.iter().chain(of_quirks).collect();
+        self.tree
+            .expect_files(patches.iter().flat_map(|patch| patch.makes()))?;
+        for patch in patches {
             self.apply(version, patch, log).await?;
         }
         if let (Some(configure), false) = (&self.target.configure, *configured) {
@@ -638,6 +641,23 @@ impl Patch {
             path: std::path::absolute(&path).map_err(file("find", &path))?,
             content,
         })
+    }
+}
+
+impl Patch {
+    /// The files that it makes, as paths in the tree.
+    fn makes(&self) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.content);
+        let mut lines = text.lines().peekable();
+        let mut made = Vec::new();
+        while let Some(line) = lines.next() {
+            let named = lines.peek().and_then(|next| next.strip_prefix("+++ "));
+            if let (true, Some(named)) = (line.starts_with("--- /dev/null"), named) {
+                let path = named.split('\t').next().unwrap_or_default().trim_end();
+                made.extend(path.split_once('/').map(|(_, path)| path.to_owned()));
+            }
+        }
+        made
     }
 }
 

@@ -5,7 +5,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use crate::recipe::{WorkshopError, file};
@@ -76,6 +76,42 @@ impl Tree {
 
     pub(crate) fn state(&self) -> TreeState {
         self.state
+    }
+
+    /// Makes room for files that patches will make: those that patches of other versions made are removed. They aren't
+    /// the history's, so a check-out leaves them.
+    pub(crate) fn expect_files(
+        &self,
+        files: impl Iterator<Item = String>,
+    ) -> Result<(), WorkshopError> {
+        let note = self.note.with_extension("patched");
+        let before = match fs::read_to_string(&note) {
+            Ok(before) => before,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(file("read", &note)(error)),
+        };
+        for name in before.lines() {
+            let path = self.folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error)
+                    if !matches!(
+                        error.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    return Err(file("remove", &path)(error));
+                }
+                _ => {}
+            }
+        }
+        let inside = |name: &String| {
+            Path::new(name)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)))
+        };
+        let mut names: Vec<String> = files.filter(inside).collect();
+        names.dedup();
+        fs::write(&note, names.join("\n")).map_err(file("write", &note))
     }
 
     /// Whether it is as the build of this key left it.

@@ -24,6 +24,7 @@ mod run;
 mod schema;
 mod step;
 mod studies;
+mod target;
 
 use clap::Parser as _;
 use std::process::ExitCode;

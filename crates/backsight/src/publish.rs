@@ -2,11 +2,9 @@
 //!
 //! Refuses: a folder with files that it hasn't written.
 
-use backsight_history::History;
-use backsight_model::{Document, Target, TargetName, Version};
+use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
-use backsight_store::{Store, StudyRow};
-use backsight_study::Choices;
+use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashMap,
@@ -14,7 +12,10 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, history};
+use crate::{cli::Shared, files, history, target::Opened};
+
+/// Most of a difference that a page shows, in bytes.
+const MOST_OF_A_DIFF: usize = 256 << 10;
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -50,14 +51,22 @@ impl Publish {
     }
 }
 
-/// Most of a difference that stands on a page, in bytes: a history may have thousands of pages.
-const MOST_OF_A_DIFF: usize = 128 << 10;
-
 /// Publishes these targets into a folder, and says so.
 pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miette::Result<()> {
-    let sources = Sources::of(store, targets).await?;
-    let between =
-        |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
+    let mut opened = HashMap::new();
+    for target in targets {
+        match Opened::of_store(store, target).await {
+            Ok(Some(history)) => drop(opened.insert(target.clone(), history)),
+            Ok(None) => {}
+            Err(error) => files::say(&format!(
+                "{target}: its history can't be read, so what lies between versions isn't shown: {error}"
+            )),
+        }
+    }
+    let between = |target: &TargetName, from: &Version, to: &Version| match opened.get(target) {
+        Some(opened) => between(opened, from, to),
+        None => Ok(None),
+    };
     let published = publish(store, targets, &between, folder).await;
     let published = published.into_diagnostic()?;
     files::print(&format!(
@@ -69,73 +78,12 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     ))
 }
 
-/// Where the histories of targets are kept, as the latest study of each names it; or why one can't be read. Studies
-/// keep versions, not what lies between them.
-struct Sources {
-    opened: HashMap<TargetName, Result<Box<dyn History>, String>>,
-}
-
-impl Sources {
-    async fn of(store: &Store, targets: &[TargetName]) -> miette::Result<Self> {
-        let studies = store.studies().await.into_diagnostic()?;
-        let mut opened = HashMap::new();
-        for target in targets {
-            let of_target = studies
-                .iter()
-                .filter(|study| study.target.as_ref() == Some(target));
-            let latest = of_target.max_by_key(|study| study.id.0);
-            if let Some(study) = latest {
-                opened.insert(target.clone(), open(store, study).await?);
-            }
-        }
-        Ok(Self { opened })
-    }
-
-    fn between(
-        &self,
-        target: &TargetName,
-        from: &Version,
-        to: &Version,
-    ) -> Result<Option<Between>, String> {
-        let history = match self.opened.get(target) {
-            None => return Ok(None),
-            Some(Err(why)) => return Err(why.clone()),
-            Some(Ok(history)) => history,
-        };
-        let changes = history.between(from, to).map_err(|e| e.to_string())?;
-        let diff = history
-            .diff(from, to, MOST_OF_A_DIFF)
-            .map_err(|e| e.to_string())?;
-        // Packages without a change log say nothing; that isn't the same as that nothing changed.
-        Ok((!changes.is_empty() || diff.is_some()).then_some(Between { changes, diff }))
-    }
-}
-
-/// The history of a study's target. That it can't be opened is told on the pages, and no reason to publish none.
-async fn open(store: &Store, study: &StudyRow) -> miette::Result<Result<Box<dyn History>, String>> {
-    let documents = store.documents(study.id).await.into_diagnostic()?;
-    let Some(document) = documents.iter().find(|document| document.kind == "target") else {
-        return Ok(Err("the study has no target".to_owned()));
-    };
-    let target = match Target::read(&Document::new(
-        document.name.clone(),
-        document.text.as_str(),
-    )) {
-        Ok(target) => target,
-        Err(problem) => return Ok(Err(problem.to_string())),
-    };
-    let choices: Result<Choices, _> = serde_json::from_str(&study.arguments);
-    let folder = choices
-        .ok()
-        .and_then(|choices| choices.step)
-        .map(|step| step.folder);
-    let place = store.dir().join("targets").join(target.name.as_str());
-    // It may ask the network, which takes long and isn't this thread's business.
-    let opened = tokio::task::spawn_blocking(move || {
-        std::fs::create_dir_all(&place).map_err(|e| e.to_string())?;
-        let place = place.canonicalize().map_err(|e| e.to_string())?;
-        let folder = folder.unwrap_or_default();
-        backsight_history::open(&target, &folder, &place).map_err(|e| e.to_string())
-    });
-    opened.await.into_diagnostic()
+/// What lies between two versions, as their history says.
+fn between(opened: &Opened, from: &Version, to: &Version) -> Result<Option<Between>, String> {
+    let history = &opened.history;
+    let changes = history.between(from, to).map_err(|e| e.to_string())?;
+    let diff = history
+        .diff(from, to, MOST_OF_A_DIFF)
+        .map_err(|e| e.to_string())?;
+    Ok(Some(Between { changes, diff }))
 }

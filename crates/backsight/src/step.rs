@@ -2,10 +2,10 @@
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{Reach, Workbench};
-use backsight_history::{History, HistoryError, Workshop};
+use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, Back, BenchmarkName, BootKind, Cell, Change, Document, Every, Layout, LayoutKind,
-    Range, StudyName, Target, Version, did_you_mean,
+    Range, StudyName, Version,
 };
 use backsight_policy::{Decision, Evidence, Policy as _, StepOrder, StepPolicy};
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId, StudyRow};
@@ -15,15 +15,14 @@ use backsight_study::{
 use miette::IntoDiagnostic as _;
 use std::{
     collections::{HashMap, HashSet},
-    path::{Path, PathBuf},
     process::ExitCode,
-    sync::Arc,
 };
 
 use crate::{
     cli::Shared,
     files,
     run::{Asked, Session, Watching, conclude, drawn_seed, free_name, new_study},
+    target::Opened,
 };
 
 /// The verb's name in the store.
@@ -112,114 +111,6 @@ pub struct Step {
     seed: Option<u32>,
     #[command(flatten)]
     watching: Watching,
-}
-
-/// A target with its history opened.
-struct Opened {
-    document: Document,
-    target: Target,
-    /// Where its file is.
-    folder: PathBuf,
-    /// Our folder for it.
-    place: PathBuf,
-    history: Arc<dyn History>,
-}
-
-impl Opened {
-    /// Finds a target by name or file and opens its history, which may take long where it lies far away.
-    async fn named(shared: &Shared, named: &str, plan: Option<&Path>) -> miette::Result<Self> {
-        let path = target_file(named, plan)?;
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let folder = folder
-            .unwrap_or(Path::new("."))
-            .canonicalize()
-            .into_diagnostic()?;
-        Self::of(Document::open(&path)?, folder, files::store_folder(shared)?).await
-    }
-
-    async fn of(document: Document, folder: PathBuf, store: PathBuf) -> miette::Result<Self> {
-        let target = Target::read(&document)?;
-        let place = store.join("targets").join(target.name.as_str());
-        std::fs::create_dir_all(&place).into_diagnostic()?;
-        let place = place.canonicalize().into_diagnostic()?;
-        let asked = (target.clone(), folder.clone(), place.clone());
-        let opened = tokio::task::spawn_blocking(move || {
-            let (target, folder, place) = asked;
-            backsight_history::open(&target, &folder, &place)
-        });
-        let opened = opened.await.into_diagnostic()?;
-        let history = opened.map_err(|error| of_source(&document, &target, &error))?;
-        Ok(Self {
-            document,
-            target,
-            folder,
-            place,
-            history: Arc::from(history),
-        })
-    }
-
-    /// Asks the history, which may take long.
-    async fn ask<T: Send + 'static>(
-        &self,
-        question: impl FnOnce(&dyn History) -> Result<T, HistoryError> + Send + 'static,
-    ) -> miette::Result<T> {
-        let history = Arc::clone(&self.history);
-        let asked = tokio::task::spawn_blocking(move || question(&*history));
-        let answer = asked.await.into_diagnostic()?;
-        answer.map_err(|error| miette::Report::msg(error.to_string()))
-    }
-}
-
-/// A fault of a history, pointed at where the target says which it is.
-fn of_source(document: &Document, target: &Target, error: &HistoryError) -> miette::Report {
-    document
-        .problem(
-            target.source.span(),
-            error.to_string(),
-            "this history",
-            None,
-        )
-        .into()
-}
-
-/// The file of a target: what was named if it looks like a file, else NAME.toml beside the plan or in `targets` there.
-fn target_file(named: &str, plan: Option<&Path>) -> miette::Result<PathBuf> {
-    if named.contains('/')
-        || Path::new(named)
-            .extension()
-            .is_some_and(|end| end == "toml")
-    {
-        return Ok(PathBuf::from(named));
-    }
-    let beside = plan
-        .and_then(Path::parent)
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let file = format!("{named}.toml");
-    let tried = [beside.join(&file), beside.join("targets").join(&file)];
-    if let Some(found) = tried.iter().find(|path| path.is_file()) {
-        return Ok(found.clone());
-    }
-    let known: Vec<String> = [beside.to_owned(), beside.join("targets")]
-        .iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name().into_string().ok()?;
-            Some(name.strip_suffix(".toml")?.to_owned())
-        })
-        .filter(|name| !["plan", "lab"].contains(&name.as_str()))
-        .collect();
-    let help = did_you_mean(named, known.iter().map(String::as_str)).unwrap_or_else(|| {
-        "write NAME.toml with name, source, build and activate (docs/how-to/step-through-a-history.md), or name a file"
-            .to_owned()
-    });
-    Err(miette::miette!(
-        help = help,
-        "no target `{named}`: neither {} nor {} is there",
-        tried[0].display(),
-        tried[1].display()
-    ))
 }
 
 impl Step {

@@ -1,0 +1,146 @@
+//! Targets: finding the file of one, and opening its history.
+//!
+//! Refuses: to guess. A target that isn't found says where it was looked for.
+
+use backsight_history::{History, HistoryError};
+use backsight_model::{Document, Target, TargetName, did_you_mean};
+use backsight_store::Store;
+use backsight_study::Choices;
+use miette::IntoDiagnostic as _;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{cli::Shared, files};
+
+/// A target with its history opened.
+pub struct Opened {
+    /// Its file.
+    pub document: Document,
+    /// What the file says.
+    pub target: Target,
+    /// Where the file is.
+    pub folder: PathBuf,
+    /// Our folder for it.
+    pub place: PathBuf,
+    /// Its history.
+    pub history: Arc<dyn History>,
+}
+
+impl Opened {
+    /// Finds a target by name or file and opens its history, which may take long where it lies far away.
+    pub async fn named(shared: &Shared, named: &str, plan: Option<&Path>) -> miette::Result<Self> {
+        let path = target_file(named, plan)?;
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        let folder = folder
+            .unwrap_or(Path::new("."))
+            .canonicalize()
+            .into_diagnostic()?;
+        Self::of(Document::open(&path)?, folder, files::store_folder(shared)?).await
+    }
+
+    /// Opens the history of the target that this document describes; `folder` is where its file was.
+    pub async fn of(document: Document, folder: PathBuf, store: PathBuf) -> miette::Result<Self> {
+        let target = Target::read(&document)?;
+        let place = store.join("targets").join(target.name.as_str());
+        std::fs::create_dir_all(&place).into_diagnostic()?;
+        let place = place.canonicalize().into_diagnostic()?;
+        let asked = (target.clone(), folder.clone(), place.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            let (target, folder, place) = asked;
+            backsight_history::open(&target, &folder, &place)
+        });
+        let opened = opened.await.into_diagnostic()?;
+        let history = opened.map_err(|error| of_source(&document, &target, &error))?;
+        Ok(Self {
+            document,
+            target,
+            folder,
+            place,
+            history: Arc::from(history),
+        })
+    }
+
+    /// Opens the history of a target as the newest study of it described it; nothing if there is no such study.
+    pub async fn of_store(store: &Store, name: &TargetName) -> miette::Result<Option<Self>> {
+        let studies = store.studies().await.into_diagnostic()?;
+        let newest = studies
+            .iter()
+            .find(|study| study.target.as_ref() == Some(name));
+        let Some(study) = newest else { return Ok(None) };
+        let documents = store.documents(study.id).await.into_diagnostic()?;
+        let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+        let found = documents.iter().find(|document| document.kind == "target");
+        let (Some(found), Some(step)) = (found, choices.step) else {
+            return Ok(None);
+        };
+        let document = Document::new(found.name.clone(), found.text.as_str());
+        Self::of(document, step.folder, store.dir().to_owned())
+            .await
+            .map(Some)
+    }
+
+    /// Asks the history, which may take long.
+    pub async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&dyn History) -> Result<T, HistoryError> + Send + 'static,
+    ) -> miette::Result<T> {
+        let history = Arc::clone(&self.history);
+        let asked = tokio::task::spawn_blocking(move || question(&*history));
+        let answer = asked.await.into_diagnostic()?;
+        answer.map_err(|error| miette::Report::msg(error.to_string()))
+    }
+}
+
+/// A fault of a history, pointed at where the target says which it is.
+fn of_source(document: &Document, target: &Target, error: &HistoryError) -> miette::Report {
+    document
+        .problem(
+            target.source.span(),
+            error.to_string(),
+            "this history",
+            None,
+        )
+        .into()
+}
+
+/// The file of a target: what was named if it looks like a file, else NAME.toml beside the plan or in `targets` there.
+fn target_file(named: &str, plan: Option<&Path>) -> miette::Result<PathBuf> {
+    if named.contains('/')
+        || Path::new(named)
+            .extension()
+            .is_some_and(|end| end == "toml")
+    {
+        return Ok(PathBuf::from(named));
+    }
+    let beside = plan
+        .and_then(Path::parent)
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let file = format!("{named}.toml");
+    let tried = [beside.join(&file), beside.join("targets").join(&file)];
+    if let Some(found) = tried.iter().find(|path| path.is_file()) {
+        return Ok(found.clone());
+    }
+    let known: Vec<String> = [beside.to_owned(), beside.join("targets")]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            Some(name.strip_suffix(".toml")?.to_owned())
+        })
+        .filter(|name| !["plan", "lab"].contains(&name.as_str()))
+        .collect();
+    let help = did_you_mean(named, known.iter().map(String::as_str)).unwrap_or_else(|| {
+        "write NAME.toml with name, source, build and activate (docs/how-to/step-through-a-history.md), or name a file"
+            .to_owned()
+    });
+    Err(miette::miette!(
+        help = help,
+        "no target `{named}`: neither {} nor {} is there",
+        tried[0].display(),
+        tried[1].display()
+    ))
+}

@@ -3,10 +3,13 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo test build check unit browser quality bench clean setup-build setup-demo setup-test setup-bench
+.PHONY: demo demo-history test build check unit browser quality bench clean setup-build setup-demo setup-demo-history setup-test setup-bench
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
+
+demo-history: setup-demo-history build ## five versions of the Linux kernel: fetched, built, booted, measured, published
+	scripts/demo-history $(BINARY)
 
 test: setup-test check unit browser   ## set up, run every check and test
 
@@ -32,7 +35,7 @@ quality: setup-build        ## how often the statistics are right, on data whose
 bench: setup-bench          ## our figures beside the peers', measured here and now
 	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench peers
 
-setup-build setup-demo setup-test setup-bench:
+setup-build setup-demo setup-demo-history setup-test setup-bench:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

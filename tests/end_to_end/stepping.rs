@@ -427,3 +427,101 @@ fn what_lies_between_two_versions_is_told() {
     let patch = place.prints_of(&["log", "--target", "app", "v2", "v3", "--patch"]);
     assert!(patch.contains("+echo 30.3"), "{patch}");
 }
+
+/// A place with the CVS repository of 40 commits over 20 days.
+fn cvs_place() -> Place {
+    let place = Place::new();
+    let maker = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/make-cvs-repository"
+    );
+    let made = Command::new("sh")
+        .args([maker, &place.at("")])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = \"sh {{build}}/work.sh\"\n{VALUE}"),
+    );
+    place.plan("use = [\"tool\"]\nrounds = 1\nseed = 1\n");
+    place
+}
+
+fn cvs_target(place: &Place, more: &str) {
+    let text = format!(
+        "name = \"app\"\nsource = {{ cvs = {{ root = \"cvsroot\", module = \"app\"{} }} }}\n\
+         build = {{ run = \"sh build.sh\", keep = [\"work.sh\"] }}\n{}",
+        if more.starts_with("branch") {
+            ", branch = \"STABLE\""
+        } else {
+            ""
+        },
+        if more.starts_with("branch") { "" } else { more }
+    );
+    place.write("app.toml", text);
+}
+
+#[test]
+fn a_history_in_cvs_is_stepped_through_by_date_and_a_quirk_mends_its_broken_half_day() {
+    let place = cvs_place();
+    cvs_target(&place, "");
+    let days = ["--every", "day", "--name", "days"];
+    place
+        .ends(&step("2010-01-02", "2010-01-20", &days))
+        .assert_code(0);
+    let measured = place.study("days")["measured"].as_u64().unwrap();
+    assert!((15..=21).contains(&measured), "{measured}");
+
+    // Every commit around the half day that doesn't build.
+    let around = ["--every", "all"];
+    let broken = step(
+        "2010-01-07",
+        "2010-01-09",
+        &[&around[..], &["--name", "broken"]].concat(),
+    );
+    let ended = place.ends(&broken);
+    ended.assert_code(0);
+    assert!(
+        ended.stderr.contains("no build of 2010-01-08"),
+        "{}",
+        ended.stderr
+    );
+
+    cvs_target(
+        &place,
+        "[[quirk]]\nwhy = \"build.sh was broken for half a day\"\nfrom = \"2010-01-08T00:00Z\"\n\
+         until = \"2010-01-08T12:00Z\"\nrun = { run = \"touch mended\" }\n",
+    );
+    let mended = step(
+        "2010-01-07",
+        "2010-01-09",
+        &[&around[..], &["--name", "mended"]].concat(),
+    );
+    let ended = place.ends(&mended);
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains("no build"), "{}", ended.stderr);
+    // Only what was broken is built and measured now: the others' recipe is what it was.
+    assert_eq!(place.study("mended")["measured"], 2, "commits 15 and 16");
+    let history = place.prints_of(&["history", "--target", "app", "--json"]);
+    assert!(
+        history.contains("build.sh was broken for half a day"),
+        "{history}"
+    );
+    let log = place.prints_of(&["log", "--target", "app", "2010-01-07", "2010-01-09"]);
+    assert!(log.contains("change 15") && log.contains("bert"), "{log}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_branch_of_a_history_in_cvs_is_another_history() {
+    let place = cvs_place();
+    cvs_target(&place, "branch");
+    place
+        .ends(&step("2010-01-12", "2010-01-20", &["--name", "s"]))
+        .assert_code(0);
+    let row = place.study("s");
+    // The trunk until the branch leaves it, and the branch's six.
+    let measured = row["measured"].as_u64().unwrap();
+    assert!((6..=26).contains(&measured), "{row}");
+}

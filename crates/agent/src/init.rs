@@ -3,6 +3,7 @@
 //!
 //! It refuses to be anything but process 1, and to keep files: whatever can be written lies in memory.
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -46,6 +47,24 @@ pub enum InitError {
     /// It was called in a machine that has a first process already.
     #[error("only a kernel starts an agent with --init, as its first process")]
     NotFirst,
+}
+
+/// What a kernel asks of this process: the device to serve on, and whether to end by a restart. None: this isn't a
+/// first process, or the words `agent --init DEVICE [--restart]` aren't among its arguments. A kernel puts words of its
+/// command line that it doesn't know before them, and perhaps others behind.
+#[must_use]
+pub fn asked_by_kernel() -> Option<(PathBuf, bool)> {
+    if std::process::id() != 1 {
+        return None;
+    }
+    asked(&std::env::args_os().collect::<Vec<_>>())
+}
+
+fn asked(arguments: &[OsString]) -> Option<(PathBuf, bool)> {
+    let begins = |words: &[OsString]| words[0] == "agent" && words[1] == "--init";
+    let at = arguments.windows(3).position(begins)?;
+    let restart = arguments[at + 3..].iter().any(|word| word == "--restart");
+    Some((PathBuf::from(&arguments[at + 2]), restart))
 }
 
 /// Serves as the first process of a guest on this device (`/dev/ttyS0`, a port of virtio-serial), then ends the guest:
@@ -327,6 +346,20 @@ fn ip(commands: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_a_kernel_does_not_know_are_passed_over() {
+        let of = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            asked(&words)
+        };
+        let asked = of("/init nosuch agent --init /dev/ttyS1 --restart console=tty0");
+        assert_eq!(asked, Some(("/dev/ttyS1".into(), true)));
+        let asked = of("/usr/bin/backsight agent --init /dev/ttyS0");
+        assert_eq!(asked, Some(("/dev/ttyS0".into(), false)));
+        assert_eq!(of("backsight agent --init"), None);
+        assert_eq!(of("backsight run plan.toml"), None);
+    }
 
     #[test]
     fn only_a_kernel_starts_the_first_process() {

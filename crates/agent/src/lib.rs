@@ -38,7 +38,7 @@ mod wire;
 pub use agent::{ServeError, serve_stdio};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
-pub use init::{InitError, serve_guest};
+pub use init::{InitError, asked_by_kernel, serve_guest};
 pub use mark::{AgentMark, Swept, sweep};
 pub use shell::shell_needed;
 pub use step::{

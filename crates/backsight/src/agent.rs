@@ -3,18 +3,22 @@
 use miette::IntoDiagnostic as _;
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
+/// Serves as the first process of a guest, if a kernel has started this program so. Before any argument is read: a
+/// kernel adds some of its own.
+pub fn as_first_process() -> Option<ExitCode> {
+    let (device, restart) = backsight_agent::asked_by_kernel()?;
+    Some(match backsight_agent::serve_guest(&device, restart) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    })
+}
+
 /// Arguments of `agent`.
 #[derive(Debug, clap::Args)]
 pub struct Agent {
     /// Live in this network namespace: a file such as /run/netns/NAME
     #[arg(long, value_name = "FILE")]
     netns: Option<PathBuf>,
-    /// Be the first process of a guest, and serve on this device
-    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["netns", "channel"])]
-    init: Option<PathBuf>,
-    /// End the guest by a restart, not by power-off
-    #[arg(long, requires = "init")]
-    restart: bool,
     /// Become a program whose descriptor 3 is a stream to this unix socket
     #[arg(
         long,
@@ -35,10 +39,6 @@ impl Agent {
     /// Serves one conductor, then ends.
     pub fn execute(self) -> miette::Result<ExitCode> {
         use std::io::IsTerminal as _;
-        if let Some(device) = &self.init {
-            backsight_agent::serve_guest(device, self.restart).into_diagnostic()?;
-            return Ok(ExitCode::SUCCESS);
-        }
         if let (Some(socket), Some(program)) = (&self.channel, &self.program) {
             let fault = backsight_agent::exec_with_channel(socket, program, &self.arguments);
             return Err(miette::miette!("{}: {fault}", program.display()));

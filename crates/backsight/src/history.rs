@@ -76,19 +76,10 @@ impl History {
             } else if self.csv {
                 files::print(&rows::csv(&along))?;
             } else {
-                files::print(&text::render(&along, &self.look()))?;
+                files::print(&text::render(&along, &look(self.all)))?;
             }
             Ok(ExitCode::SUCCESS)
         })
-    }
-
-    fn look(&self) -> text::Look {
-        let to_terminal = std::io::stdout().is_terminal();
-        let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
-        text::Look {
-            width: terminal.unwrap_or(USUAL_WIDTH).max(NARROWEST).into(),
-            all: self.all,
-        }
     }
 
     fn chosen<'a>(&self, history: &'a Verdict) -> miette::Result<Vec<&'a VersionSeries>> {
@@ -113,6 +104,28 @@ impl History {
             ));
         }
         Ok(series)
+    }
+}
+
+/// What is known along a target's history, as the terminal shows it.
+pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<String> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let history = history(&studies);
+    let along = Along {
+        target: target.as_str(),
+        studies: &studies,
+        series: history.series.iter().collect(),
+        history: &history,
+    };
+    Ok(text::render(&along, &look(false)))
+}
+
+fn look(all: bool) -> text::Look {
+    let to_terminal = std::io::stdout().is_terminal();
+    let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
+    text::Look {
+        width: terminal.unwrap_or(USUAL_WIDTH).max(NARROWEST).into(),
+        all,
     }
 }
 

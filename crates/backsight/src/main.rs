@@ -42,6 +42,9 @@ const REFUSED: u8 = 2;
 const INTERRUPTED: u8 = 130;
 
 fn main() -> ExitCode {
+    if let Some(ended) = agent::as_first_process() {
+        return ended;
+    }
     let arguments = cli::Arguments::parse();
     // Fixed: a message is as wide in a log as on a terminal, and asks nothing of the environment.
     let _ = miette::set_hook(Box::new(|_| {

@@ -14,9 +14,6 @@ use std::{
 
 use crate::{cli::Shared, files, history, target::Opened};
 
-/// Most of a difference that a page shows, in bytes.
-const MOST_OF_A_DIFF: usize = 256 << 10;
-
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
 pub struct Publish {
@@ -51,22 +48,14 @@ impl Publish {
     }
 }
 
+/// Most of a difference that stands on a page, in bytes: a history may have thousands of pages.
+const MOST_OF_A_DIFF: usize = 128 << 10;
+
 /// Publishes these targets into a folder, and says so.
 pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miette::Result<()> {
-    let mut opened = HashMap::new();
-    for target in targets {
-        match Opened::of_store(store, target).await {
-            Ok(Some(history)) => drop(opened.insert(target.clone(), history)),
-            Ok(None) => {}
-            Err(error) => files::say(&format!(
-                "{target}: its history can't be read, so what lies between versions isn't shown: {error}"
-            )),
-        }
-    }
-    let between = |target: &TargetName, from: &Version, to: &Version| match opened.get(target) {
-        Some(opened) => between(opened, from, to),
-        None => Ok(None),
-    };
+    let sources = Sources::of(store, targets).await;
+    let between =
+        |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let published = publish(store, targets, &between, folder).await;
     let published = published.into_diagnostic()?;
     files::print(&format!(
@@ -78,12 +67,42 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     ))
 }
 
-/// What lies between two versions, as their history says.
-fn between(opened: &Opened, from: &Version, to: &Version) -> Result<Option<Between>, String> {
-    let history = &opened.history;
-    let changes = history.between(from, to).map_err(|e| e.to_string())?;
-    let diff = history
-        .diff(from, to, MOST_OF_A_DIFF)
-        .map_err(|e| e.to_string())?;
-    Ok(Some(Between { changes, diff }))
+/// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages
+/// and no reason to publish none. Studies keep versions, not what lies between them.
+struct Sources {
+    opened: HashMap<TargetName, Result<Opened, String>>,
+}
+
+impl Sources {
+    async fn of(store: &Store, targets: &[TargetName]) -> Self {
+        let mut opened = HashMap::new();
+        for target in targets {
+            let history = match Opened::of_store(store, target).await {
+                Ok(Some(history)) => Ok(history),
+                Ok(None) => Err("its studies don't say where".to_owned()),
+                Err(error) => Err(error.to_string()),
+            };
+            opened.insert(target.clone(), history);
+        }
+        Self { opened }
+    }
+
+    fn between(
+        &self,
+        target: &TargetName,
+        from: &Version,
+        to: &Version,
+    ) -> Result<Option<Between>, String> {
+        let history = match self.opened.get(target) {
+            None => return Ok(None),
+            Some(Err(why)) => return Err(why.clone()),
+            Some(Ok(opened)) => &opened.history,
+        };
+        let changes = history.between(from, to).map_err(|e| e.to_string())?;
+        let diff = history
+            .diff(from, to, MOST_OF_A_DIFF)
+            .map_err(|e| e.to_string())?;
+        // Packages without a change log say nothing; that isn't the same as that nothing changed.
+        Ok((!changes.is_empty() || diff.is_some()).then_some(Between { changes, diff }))
+    }
 }

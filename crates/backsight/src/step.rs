@@ -20,7 +20,7 @@ use std::{
 
 use crate::{
     cli::Shared,
-    files,
+    files, history,
     run::{Asked, Session, Watching, conclude, drawn_seed, free_name, new_study},
     target::Opened,
 };
@@ -473,6 +473,8 @@ impl Asking {
             },
         };
         let (events, stop) = (session.events.clone(), session.stop.clone());
+        let quiet = session.quiet;
+        let target = (*site.workshop.target().name).clone();
         let mut along = AlongHistory::new(
             session.conductor,
             site.workshop,
@@ -485,6 +487,9 @@ impl Asking {
         along.finish().await;
         match pursued {
             Ok(pursuit) => {
+                if !quiet {
+                    files::print(&history::summary(store, &target).await?)?;
+                }
                 if let Some(verdict) = &pursuit.verdict
                     && !verdict.broken.is_empty()
                 {

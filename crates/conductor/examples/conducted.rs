@@ -4,6 +4,10 @@
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
+    if let Some((device, restart)) = backsight_agent::asked_by_kernel() {
+        let _ends_the_guest = backsight_agent::serve_guest(&device, restart);
+        return ExitCode::FAILURE;
+    }
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map_while(|word| word.to_str()).collect();
     let fault = match words.as_slice() {
@@ -13,11 +17,6 @@ fn main() -> ExitCode {
         ["agent", "--netns", file] => backsight_agent::serve_stdio(Some(Path::new(file)))
             .err()
             .map(|e| e.to_string()),
-        ["agent", "--init", device, end @ ..] => {
-            backsight_agent::serve_guest(Path::new(device), end.contains(&"--restart"))
-                .err()
-                .map(|e| e.to_string())
-        }
         ["agent", "--channel", socket, program, ..] => {
             let (socket, program) = (Path::new(socket), Path::new(program));
             let fault = backsight_agent::exec_with_channel(socket, program, &arguments[4..]);

@@ -31,7 +31,9 @@ use crate::{
     machine, netns,
 };
 
-/// How long a guest may take to power itself off before it is killed.
+/// How long a guest may take to end after a client's goodbye before its channel is ended.
+const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
+/// How long a guest may take to power itself off after that before it is killed.
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// How long after its channel a kernel's process may end, for the one to explain the other.
 const EXPLANATION_LIMIT: Duration = Duration::from_secs(1);
@@ -115,6 +117,11 @@ pub enum BootFault {
         /// What the host is.
         found: HostKind,
     },
+    /// Only an emulated processor's instructions are counted.
+    #[error(
+        "the target counts time in instructions, which needs an emulated processor: take `kvm` off this host"
+    )]
+    Clock,
     /// There is no such kernel.
     #[error("there is no kernel {0}: does the target's build make it?")]
     NoImage(PathBuf),
@@ -207,6 +214,9 @@ async fn start(
             asked: kernel.kind,
             found: settings.kind,
         });
+    }
+    if kernel.icount.is_some() && machine::has_kvm(settings) {
+        return Err(BootFault::Clock);
     }
     if !kernel.image.is_file() {
         return Err(BootFault::NoImage(kernel.image.clone()));
@@ -363,7 +373,9 @@ impl Guest {
     }
 
     /// Lets it power itself off, which it does when its agent's client is dropped; else kills it.
-    pub(crate) async fn power_off(self) {
+    pub(crate) async fn power_off(mut self) {
+        // The client's goodbye is on its way, and an emulated serial line knows no other end.
+        let _ = timeout(GOODBYE_LIMIT, end_of(&mut self.ended)).await;
         self.end(POWER_OFF_LIMIT).await;
     }
 

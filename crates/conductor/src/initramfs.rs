@@ -49,6 +49,9 @@ const CHARACTER_DEVICE: u32 = 0o020_600;
 const PROGRAM: u32 = 0o100_755;
 const PLAIN: u32 = 0o100_644;
 
+/// What a kernel needs of its memory beside the archive and what is unpacked of it, in bytes.
+const KERNEL: u64 = 64 << 20;
+
 /// Why an archive can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum InitramfsError {
@@ -71,6 +74,17 @@ pub enum InitramfsError {
         /// The library.
         library: String,
     },
+    /// The guest has no room for it.
+    #[error(
+        "the agent and the programs of the guest take {} MiB, twice while they are unpacked: give it memory = \"{}MiB\" or more",
+        archive >> 20, least >> 20
+    )]
+    Memory {
+        /// The archive's size, in bytes.
+        archive: u64,
+        /// The least memory that will do, in bytes.
+        least: u64,
+    },
     /// The archive can't be written, or what goes into it can't be read.
     #[error("{}: {cause}", path.display())]
     File {
@@ -81,7 +95,7 @@ pub enum InitramfsError {
     },
 }
 
-/// Writes the archive.
+/// Writes the archive for a guest with this much memory.
 ///
 /// # Errors
 /// As [`InitramfsError`] says.
@@ -90,6 +104,7 @@ pub(crate) fn write(
     agent: &Path,
     programs: &[At<String>],
     linked: bool,
+    memory: u64,
 ) -> Result<(), InitramfsError> {
     let wanted = ALWAYS
         .iter()
@@ -115,7 +130,14 @@ pub(crate) fn write(
         entries: 0,
         folders: BTreeSet::new(),
     };
-    archive.fill(agent, &files).map_err(fault)
+    archive.fill(agent, &files).map_err(fault)?;
+    let archive = path.metadata().map_err(fault)?.len();
+    // A kernel that runs out of room here goes on with half of the files.
+    let least = (2 * archive + KERNEL).next_multiple_of(1 << 20);
+    if memory < least {
+        return Err(InitramfsError::Memory { archive, least });
+    }
+    Ok(())
 }
 
 /// A program by its path, or by its name along this machine's `PATH` and where programs of root are.
@@ -311,24 +333,62 @@ mod tests {
         assert_eq!(of("\tnot a dynamic executable"), None);
     }
 
+    /// The entries of an archive: names, modes and sizes.
+    fn entries(archive: &[u8]) -> Vec<(String, u32, usize)> {
+        let mut found = Vec::new();
+        let mut at = 0;
+        loop {
+            let header = std::str::from_utf8(&archive[at..at + 110]).unwrap();
+            assert_eq!(&header[..6], "070701");
+            let field =
+                |n: usize| usize::from_str_radix(&header[6 + 8 * n..14 + 8 * n], 16).unwrap();
+            let (mode, size, name_size) = (field(1), field(6), field(11));
+            let name = &archive[at + 110..at + 110 + name_size - 1];
+            let name = String::from_utf8(name.to_vec()).unwrap();
+            at = (at + 110 + name_size).next_multiple_of(4);
+            at = (at + size).next_multiple_of(4);
+            if name == "TRAILER!!!" {
+                assert_eq!(at, archive.len());
+                return found;
+            }
+            found.push((name, u32::try_from(mode).unwrap(), size));
+        }
+    }
+
     #[test]
-    fn the_kernels_own_reader_of_archives_would_find_every_file() {
+    fn an_archive_has_the_agent_first_and_what_a_shell_needs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("archive");
         let agent = std::env::current_exe().unwrap();
-        write(&path, &agent, &[], true).unwrap();
-        let listed = Command::new("cpio")
-            .args(["--list", "--quiet", "-F"])
-            .arg(&path)
-            .output();
-        let Ok(listed) = listed else {
-            // Not every machine has it; the guests of the other tests read the same archive.
-            return;
-        };
-        let names = String::from_utf8(listed.stdout).unwrap();
-        for name in ["init", "bin", "usr/bin/sh", "usr/bin/uname", "dev/console"] {
-            assert!(names.lines().any(|line| line == name), "{name}: {names}");
+        write(&path, &agent, &[], true, u64::MAX).unwrap();
+        let entries = entries(&std::fs::read(&path).unwrap());
+        let of = |name: &str| entries.iter().find(|entry| entry.0 == name);
+        let size = usize::try_from(agent.metadata().unwrap().len()).unwrap();
+        assert_eq!(of("init"), Some(&("init".into(), PROGRAM, size)));
+        assert_eq!(of("bin").map(|entry| entry.1), Some(LINK));
+        assert_eq!(
+            of("dev/console").map(|entry| entry.1),
+            Some(CHARACTER_DEVICE)
+        );
+        for program in ["sh", "uname", "ip"] {
+            let found = entries.iter().any(|(name, mode, _)| {
+                *mode == PROGRAM
+                    && name.starts_with("usr/")
+                    && name.ends_with(&format!("/{program}"))
+            });
+            assert!(found, "{program}: {entries:?}");
         }
+        // A folder comes before what is in it.
+        for (at, (name, ..)) in entries.iter().enumerate() {
+            if let Some((folder, _)) = name.rsplit_once('/') {
+                assert!(
+                    entries[..at].iter().any(|entry| entry.0 == folder),
+                    "{name}"
+                );
+            }
+        }
+        let error = write(&path, &agent, &[], true, 65 << 20).unwrap_err();
+        assert!(matches!(error, InitramfsError::Memory { .. }), "{error}");
     }
 
     #[test]
@@ -340,6 +400,7 @@ mod tests {
             Path::new("/bin/sh"),
             &programs,
             false,
+            u64::MAX,
         )
         .unwrap_err();
         assert!(error.to_string().contains("`no-such-program`"), "{error}");

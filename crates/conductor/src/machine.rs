@@ -114,7 +114,8 @@ pub(crate) fn command_line(
         HostKind::Qemu => {
             let linked = !ports.is_empty();
             let initramfs = folder.join("initramfs");
-            initramfs::write(&initramfs, &reach.program, &settings.programs, linked)?;
+            let (programs, memory) = (&settings.programs, memory(settings));
+            initramfs::write(&initramfs, &reach.program, programs, linked, memory)?;
             emulated(settings, &ports, kernel, &initramfs, socket)
         }
         _ => {
@@ -196,12 +197,8 @@ fn emulated(
             add("-accel", "tcg,thread=single".into());
             add("-icount", format!("shift={shift},sleep=off"));
         }
-        None => {
-            if Path::new("/dev/kvm").exists() {
-                add("-accel", "kvm".into());
-            }
-            add("-accel", "tcg".into());
-        }
+        None if has_kvm(settings) => add("-accel", "kvm".into()),
+        None => add("-accel", "tcg".into()),
     }
     let cpus = settings.cpus.as_deref().copied().unwrap_or(1);
     add("-cpu", "max".into());
@@ -242,6 +239,11 @@ pub(crate) fn promised(settings: &Host) -> Machine {
         cpus: settings.cpus.as_deref().copied().unwrap_or(1),
         memory: memory(settings),
     }
+}
+
+/// Whether the lab gives the machine a processor of its own.
+pub(crate) fn has_kvm(settings: &Host) -> bool {
+    settings.kvm.as_deref().copied().unwrap_or(false)
 }
 
 fn memory(settings: &Host) -> u64 {

@@ -8,6 +8,7 @@
 mod cache;
 mod cvs;
 mod diff;
+mod fresh;
 mod git;
 mod history;
 mod line;

@@ -1,10 +1,14 @@
 //! Histories that a command lists and another one fetches, for whatever else keeps versions.
 //!
+//! The first command runs in the folder of the target's file; the second one in an empty folder, with the other's
+//! path in `BACKSIGHT_FOLDER`.
+//!
 //! Refuses: the same name twice, names that would act on a terminal, and commands without an end.
 
 use crate::line::Line;
 use crate::program::{FETCHING, LISTING, printable, run};
-use crate::{History, HistoryError, tree};
+use crate::tree::{self, Origin};
+use crate::{History, HistoryError};
 use backsight_model::{Change, Every, ListSource, Range, Template, TemplateError, Value, Version};
 use jiff::Timestamp;
 use std::collections::HashSet;
@@ -148,21 +152,18 @@ impl History for List {
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
         self.line.own(version)?;
         let what = format!("fetching {} of {}", version.name, self.line.target);
-        let fault = |error: std::io::Error| {
-            HistoryError::Other(format!("{what}: {}: {error}", self.work.display()))
-        };
         let line = command(&self.fetch, &self.line.target, Some(&version.id))
             .map_err(|error| HistoryError::Other(format!("{what}: {error}")))?;
-        std::fs::create_dir_all(&self.work).map_err(fault)?;
-        let fresh = tempfile::Builder::new()
-            .prefix("fetch-")
-            .tempdir_in(&self.work)
-            .map_err(fault)?;
+        let fresh = crate::fresh::folder(&self.work)?;
         let mut shell = shell(&line, fresh.path());
         // The command runs in the folder that it fills; what lies beside the target's file is reached by this.
         shell.env("BACKSIGHT_FOLDER", &self.folder);
         run(&mut shell, &what, self.limit)?;
-        tree::sync_folder(fresh.path(), tree)
+        tree::sync(
+            tree,
+            &tree::of_folder(fresh.path())?,
+            &Origin::Spare(fresh.path()),
+        )
     }
 }
 

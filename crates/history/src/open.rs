@@ -28,3 +28,35 @@ pub fn open(target: &Target, folder: &Path, work: &Path) -> Result<Box<dyn Histo
         Source::Packages(source) => Ok(Box::new(Packages::open(&name, source, work, now)?)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{Document, Every, Range};
+
+    #[test]
+    fn a_target_leads_to_its_history() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = |source: &str| {
+            let text = format!("name = \"app\"\nsource = {{ {source} }}\n");
+            let target = Target::read(&Document::new("target.toml", text)).unwrap();
+            open(&target, folder.path(), &folder.path().join("work"))
+        };
+        let list =
+            opened("list = { versions = \"echo one; echo two\", fetch = \"true\" }").unwrap();
+        let range = Range::Between {
+            from: "one".into(),
+            to: "two".into(),
+        };
+        assert_eq!(list.versions(&range, &Every::All).unwrap().len(), 2);
+        let packages = opened("packages = { kind = \"npm\", name = \"app\", versions = [\"1\"] }");
+        assert_eq!(packages.unwrap().resolve("1").unwrap().name, "1");
+        for source in [
+            "git = { url = \"nowhere\" }",
+            "cvs = { root = \"nowhere\", module = \"x\" }",
+        ] {
+            let error = opened(source).err().unwrap().to_string();
+            assert!(error.contains("app"), "{error}");
+        }
+    }
+}

@@ -11,9 +11,10 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long listing versions may take, and how long fetching one.
+/// How long listing versions may take, fetching one, and unpacking what is on this machine already.
 pub(crate) const LISTING: Duration = Duration::from_secs(60);
 pub(crate) const FETCHING: Duration = Duration::from_secs(600);
+pub(crate) const UNPACKING: Duration = Duration::from_secs(1800);
 
 /// Most that a program may print on its standard output, and what is kept of the end of its standard error.
 const MOST: usize = 1 << 30;

@@ -8,6 +8,7 @@
 //! Refuses: paths that leave the tree, by dots, by a root or by a symbolic link on the way; and `.git`.
 
 use crate::HistoryError;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -60,6 +61,37 @@ pub(crate) struct Wanted {
 /// Gives the content of a path.
 pub(crate) type Content<'a> = &'a dyn Fn(&[u8], &Wanted) -> Result<Vec<u8>, HistoryError>;
 
+/// Where the content of a version's files is.
+pub(crate) enum Origin<'a> {
+    /// A call gives it.
+    Read(Content<'a>),
+    /// In a folder, where it stays.
+    Folder(&'a Path),
+    /// In a folder that nobody needs afterwards: its files may be moved.
+    Spare(&'a Path),
+}
+
+impl Origin<'_> {
+    fn read(&self, path: &[u8], wanted: &Wanted) -> Result<Vec<u8>, HistoryError> {
+        match self {
+            Self::Read(read) => read(path, wanted),
+            Self::Folder(folder) | Self::Spare(folder) => {
+                content_of(&join(folder, path), wanted.kind)
+            }
+        }
+    }
+
+    /// The file that may be moved in place of being copied. One with several names may be another path's too.
+    fn spare(&self, path: &[u8], kind: Kind) -> Option<PathBuf> {
+        let Self::Spare(folder) = self else {
+            return None;
+        };
+        let place = join(folder, path);
+        let metadata = fs::symlink_metadata(&place).ok()?;
+        (kind_of(&metadata) == Some(kind) && metadata.nlink() == 1).then_some(place)
+    }
+}
+
 /// All the paths of a version.
 pub(crate) type Files = BTreeMap<Vec<u8>, Wanted>;
 
@@ -99,11 +131,11 @@ struct Record {
     at: i128,
 }
 
-/// Makes the tree hold exactly these files; `read` gives the content of one.
+/// Makes the tree hold exactly these files.
 ///
 /// # Errors
 /// A path that leaves the tree, a file that can't be read or written; the tree is then mended by the next call.
-pub(crate) fn sync(tree: &Path, files: &Files, read: Content<'_>) -> Result<(), HistoryError> {
+pub(crate) fn sync(tree: &Path, files: &Files, origin: &Origin<'_>) -> Result<(), HistoryError> {
     check_paths(files)?;
     let beside = beside(tree)?;
     let old = Record::read(&beside);
@@ -123,7 +155,7 @@ pub(crate) fn sync(tree: &Path, files: &Files, read: Content<'_>) -> Result<(), 
         ..Record::default()
     };
     for (path, wanted) in files {
-        let look = hand.put(path, wanted, read)?;
+        let look = hand.put(path, wanted, origin)?;
         let wanted = wanted.clone();
         new.files.insert(path.clone(), Written { wanted, look });
     }
@@ -248,7 +280,7 @@ impl Hand<'_> {
         &mut self,
         path: &[u8],
         wanted: &Wanted,
-        read: Content<'_>,
+        origin: &Origin<'_>,
     ) -> Result<Look, HistoryError> {
         self.make_folders(path)?;
         let place = join(self.tree, path);
@@ -269,8 +301,9 @@ impl Hand<'_> {
             }
             return Ok(Look::default());
         }
-        let content = read(path, wanted)?;
-        write_where_other(&place, wanted.kind, &content, found.as_ref())
+        let content = origin.read(path, wanted)?;
+        let spare = origin.spare(path, wanted.kind);
+        write_where_other(&place, wanted.kind, &content, spare, found.as_ref())
             .map_err(|error| at(&place, &error))
     }
 
@@ -298,6 +331,7 @@ fn write_where_other(
     place: &Path,
     kind: Kind,
     content: &[u8],
+    spare: Option<PathBuf>,
     found: Option<&Metadata>,
 ) -> io::Result<Look> {
     let found_kind = found.and_then(kind_of);
@@ -324,10 +358,29 @@ fn write_where_other(
         }
     } else {
         remove_whatever(place, found)?;
-        let mut file = create(place, kind)?;
-        file.write_all(content)?;
+        let moved = spare.is_some_and(|spare| move_here(&spare, place, kind).is_ok());
+        if !moved {
+            let mut file = create(place, kind)?;
+            file.write_all(content)?;
+        }
     }
     Ok(Look::of(&fs::symlink_metadata(place)?))
+}
+
+/// Moves a file in place of writing it anew; it is as if it had been written now, and by us.
+fn move_here(spare: &Path, place: &Path, kind: Kind) -> io::Result<()> {
+    let mode = if kind == Kind::Program { 0o755 } else { 0o644 };
+    fs::set_permissions(spare, Permissions::from_mode(mode))?;
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    let times = Timestamps {
+        last_access: now,
+        last_modification: now,
+    };
+    utimensat(CWD, spare, &times, AtFlags::empty())?;
+    fs::rename(spare, place)
 }
 
 /// A file that didn't exist: nothing is ever written through a link.
@@ -506,24 +559,6 @@ fn content_of(place: &Path, kind: Kind) -> Result<Vec<u8>, HistoryError> {
     content.map_err(|error| at(place, &error))
 }
 
-/// Makes the tree hold exactly these files of a folder, as [`sync`].
-///
-/// # Errors
-/// As [`sync`].
-pub(crate) fn sync_from(folder: &Path, files: &Files, tree: &Path) -> Result<(), HistoryError> {
-    sync(tree, files, &|path, wanted| {
-        content_of(&join(folder, path), wanted.kind)
-    })
-}
-
-/// Makes the tree hold exactly the files of a folder, as [`sync`].
-///
-/// # Errors
-/// As [`sync`].
-pub(crate) fn sync_folder(folder: &Path, tree: &Path) -> Result<(), HistoryError> {
-    sync_from(folder, &of_folder(folder)?, tree)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -548,9 +583,8 @@ mod tests {
             .iter()
             .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
             .collect();
-        sync(tree, &files, &|_, wanted| {
-            Ok(wanted.id.clone().into_bytes())
-        })
+        let read = |_: &[u8], wanted: &Wanted| Ok(wanted.id.clone().into_bytes());
+        sync(tree, &files, &Origin::Read(&read))
     }
 
     fn room() -> (tempfile::TempDir, PathBuf) {
@@ -706,12 +740,13 @@ mod tests {
             .iter()
             .map(|(path, wanted)| (path.as_bytes().to_vec(), wanted.clone()))
             .collect();
-        let broken = sync(&tree, &files, &|path, wanted| {
+        let read = |path: &[u8], wanted: &Wanted| {
             if path == b"new" {
                 return Err(HistoryError::Other("broken off".into()));
             }
             Ok(wanted.id.clone().into_bytes())
-        });
+        };
+        let broken = sync(&tree, &files, &Origin::Read(&read));
         assert!(broken.is_err());
         // Back to the first one: what the second had written is known to be its own.
         fs::write(tree.join("new"), "half").unwrap();
@@ -741,17 +776,83 @@ mod tests {
         fs::write(fresh.join(".git/x"), "x").unwrap();
         fs::write(fresh.join("d/f"), "1").unwrap();
         symlink("d/f", fresh.join("l")).unwrap();
-        sync_folder(&fresh, &tree).unwrap();
+        sync(&tree, &of_folder(&fresh).unwrap(), &Origin::Folder(&fresh)).unwrap();
         let kept = look(tree.join("d/f"));
         fs::write(fresh.join("d/f"), "1").unwrap();
         fs::write(fresh.join("g"), "2").unwrap();
-        sync_folder(&fresh, &tree).unwrap();
+        // Times of an archive's files lie in the past; a changed file must have one of now.
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        File::options()
+            .write(true)
+            .open(fresh.join("g"))
+            .unwrap()
+            .set_modified(old)
+            .unwrap();
+        sync(&tree, &of_folder(&fresh).unwrap(), &Origin::Spare(&fresh)).unwrap();
+        assert!(look(tree.join("g")).1.modified >= kept.1.modified);
+        assert!(!fresh.join("g").exists());
         assert_eq!(look(tree.join("d/f")), kept);
         assert_eq!(fs::read_link(tree.join("l")).unwrap(), Path::new("d/f"));
         assert!(!tree.join(".git").exists());
     }
 
+    /// Whatever lies in the tree that isn't a folder.
+    fn lies_there(tree: &Path) -> BTreeMap<Vec<u8>, (Kind, Vec<u8>)> {
+        let files = of_folder(tree).unwrap();
+        let content = |path: &[u8], kind| content_of(&join(tree, path), kind).unwrap();
+        files
+            .into_iter()
+            .map(|(path, wanted)| (path.clone(), (wanted.kind, content(&path, wanted.kind))))
+            .collect()
+    }
+
+    /// A path and a content, by number.
+    type Place = (usize, usize);
+
+    fn versions() -> impl Strategy<Value = Vec<(Vec<Place>, Option<Place>)>> {
+        let files = proptest::collection::vec((0..8_usize, 0..4_usize), 0..6);
+        proptest::collection::vec(
+            (files, proptest::option::of((0..8_usize, 0..4_usize))),
+            1..6,
+        )
+    }
+
     proptest! {
+        /// Versions of few paths that get into each other's way, each followed by somebody meddling with one of them.
+        #[test]
+        fn the_tree_holds_exactly_the_version(versions in versions()) {
+            const PATHS: [&str; 8] = ["a", "a/b", "a/b/c", "b", "b/a", "c", "d/e/f", "d/e"];
+            const CONTENTS: [&str; 4] = ["1", "2", "a", "../outside"];
+            let (folder, tree) = room();
+            fs::create_dir(folder.path().join("outside")).unwrap();
+            for (files, meddled) in versions {
+                let mut wanted = Files::new();
+                for (path, content) in files {
+                    let kind = [Kind::File, Kind::Program, Kind::Link, Kind::Link][content];
+                    let id = CONTENTS[content].to_owned();
+                    wanted.insert(PATHS[path].as_bytes().to_vec(), Wanted { kind, id });
+                }
+                let clash = wanted.keys().any(|path| parents(path).any(|above| wanted.contains_key(above)));
+                if clash {
+                    continue;
+                }
+                sync(&tree, &wanted, &Origin::Read(&|_, wanted| Ok(wanted.id.clone().into_bytes()))).unwrap();
+                let expected: BTreeMap<_, _> = wanted
+                    .iter()
+                    .map(|(path, wanted)| (path.clone(), (wanted.kind, wanted.id.clone().into_bytes())))
+                    .collect();
+                prop_assert_eq!(lies_there(&tree), expected);
+                if let Some((path, content)) = meddled {
+                    let place = tree.join(PATHS[path]);
+                    let tracked = wanted.contains_key(PATHS[path].as_bytes());
+                    if tracked && fs::remove_file(&place).is_ok() {
+                        symlink(CONTENTS[content], &place).unwrap();
+                    }
+                }
+            }
+            prop_assert_eq!(fs::read_dir(folder.path().join("outside")).unwrap().count(), 0);
+        }
+
         #[test]
         fn a_record_says_what_was_written(
             files in proptest::collection::btree_map(

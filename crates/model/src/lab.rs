@@ -92,6 +92,9 @@ pub struct Host {
     /// An emulated machine's processors; one unless said.
     #[serde(default)]
     pub cpus: Option<At<u32>>,
+    /// Whether an emulated machine's processor is this machine's own (KVM), not an emulated one.
+    #[serde(default)]
+    pub kvm: Option<At<bool>>,
     /// The folder that is the root of a host of kind "uml"; this machine's own root unless said. It is read only.
     #[serde(default)]
     pub root: Option<At<String>>,
@@ -146,6 +149,15 @@ impl Host {
             }
             _ => {}
         }
+        if let Some(kvm) = &self.kvm
+            && kind != HostKind::Qemu
+        {
+            return fault(
+                kvm.span(),
+                format!("a host of kind \"{kind}\" has no emulated processor"),
+                "`kvm` is for hosts of kind \"qemu\"",
+            );
+        }
         match &self.root {
             Some(root) if kind != HostKind::Uml => {
                 return fault(
@@ -183,6 +195,7 @@ impl Host {
             data: None,
             memory: None,
             cpus: None,
+            kvm: None,
             root: None,
             programs: Vec::new(),
         }
@@ -653,12 +666,13 @@ server = { host = "sink", data = "10.77.2.2" }
         let one = &read.host["one"];
         assert!(one.kind.is_guest());
         assert_eq!(one.memory.as_deref(), Some(&Size(128 << 20)));
-        assert!(guest("qemu", "cpus = 2\nprograms = [\"ip\"]").is_ok());
+        assert!(guest("qemu", "cpus = 2\nkvm = true\nprograms = [\"ip\"]").is_ok());
         for (kind, line, message) in [
             ("netns", "memory = \"128MiB\"", "memory that it has"),
             ("uml", "memory = \"1MiB\"", "can't be booted"),
             ("uml", "cpus = 2", "processors that it has"),
             ("qemu", "cpus = 0", "0 processors"),
+            ("uml", "kvm = true", "no emulated processor"),
             ("qemu", "root = \"/srv\"", "can't be given a root"),
             ("uml", "root = \"srv\"", "no folder that can be a root"),
             ("uml", "programs = [\"ip\"]", "isn't given programs"),

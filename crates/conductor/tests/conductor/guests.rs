@@ -113,7 +113,8 @@ fn running(kernel: &Kernel) -> Vec<String> {
 /// A kernel whose processes can be told from those of other tests.
 fn marked(name: &str) -> Kernel {
     Kernel {
-        args: format!("backsight_test={name}{}", std::process::id()),
+        // With a word that no kernel knows, which it passes on to its first process.
+        args: format!("backsight-test-{name}{}", std::process::id()),
         ..kernel()
     }
 }
@@ -351,7 +352,7 @@ fn kernel_of_a_machine() -> Kernel {
         image: found.pop().expect(
             "this test boots a kernel of Debian's: apt-get install linux-image-cloud-amd64",
         ),
-        args: format!("backsight_test=emulated{}", std::process::id()),
+        args: format!("backsight-test-emulated{}", std::process::id()),
         icount: Some(2),
         limit: LIMIT,
     }

@@ -14,7 +14,8 @@ mod tests;
 use crate::diff::cut;
 use crate::line::Line;
 use crate::program::{FETCHING, printable, run};
-use crate::{History, HistoryError, nearest, tree};
+use crate::tree::{self, Origin};
+use crate::{History, HistoryError, nearest};
 use backsight_model::{Change, ChangedFile, CvsSource, Every, Range, Version};
 use commits::Commit;
 use jiff::{Timestamp, tz::TimeZone};
@@ -347,7 +348,7 @@ impl History for Cvs {
         files.retain(|path, _| {
             !path.starts_with(b"CVS/") && !path.windows(5).any(|part| part == b"/CVS/")
         });
-        tree::sync_from(&copy, &files, tree)
+        tree::sync(tree, &files, &Origin::Folder(&copy))
     }
 }
 

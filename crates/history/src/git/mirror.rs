@@ -6,6 +6,7 @@
 //! Refuses: to ask for a password, and to go on with an old mirror where fetching fails.
 
 use crate::HistoryError;
+use crate::fresh;
 use crate::program::{FETCHING, run};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,20 +39,16 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
         run(&mut fetch, &what, FETCHING)?;
         return Ok(mirror);
     }
-    let fault = |error: std::io::Error| HistoryError::Other(format!("{}: {error}", work.display()));
-    fs::create_dir_all(work).map_err(fault)?;
     // Under its name only once it is whole.
-    let draft = tempfile::Builder::new()
-        .prefix("mirror-")
-        .tempdir_in(work)
-        .map_err(fault)?;
+    let draft = fresh::folder(work)?;
     let place = draft.path().join("git");
     let mut clone = git();
     clone
         .args(["clone", "--quiet", "--mirror", "--", url])
         .arg(&place);
     run(&mut clone, &what, FETCHING)?;
-    fs::rename(&place, &mirror).map_err(fault)?;
+    fs::rename(&place, &mirror)
+        .map_err(|error| HistoryError::Other(format!("{}: {error}", mirror.display())))?;
     Ok(mirror)
 }
 

@@ -17,7 +17,7 @@ mod mirror;
 mod tests;
 
 use crate::program::printable;
-use crate::tree::{self, Files, Kind, Wanted};
+use crate::tree::{self, Files, Kind, Origin, Wanted};
 use crate::when::{Point, at_or_before, instant, thin, window};
 use crate::{History, HistoryError, nearest};
 use backsight_model::{Change, Every, GitSource, Range, Version};
@@ -86,7 +86,9 @@ impl Git {
         } else {
             mirror::up_to_date(&source.url, work)?
         };
-        let options = gix::open::Options::isolated();
+        // What stands in for a commit isn't what its identity names, and could make it its own ancestor.
+        let options =
+            gix::open::Options::isolated().config_overrides(["core.useReplaceRefs=false"]);
         let repository = gix::open_opts(&place, options).map_err(|error| {
             let Fault(text) = Fault::from(error);
             HistoryError::Other(format!(
@@ -632,6 +634,6 @@ impl History for Git {
             };
             found().map_err(|fault| self.broken(fault))
         };
-        tree::sync(tree, &files, &read)
+        tree::sync(tree, &files, &Origin::Read(&read))
     }
 }

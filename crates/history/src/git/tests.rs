@@ -649,6 +649,15 @@ fn hostile_paths_are_refused_whole() {
 }
 
 #[test]
+fn a_commit_replaced_by_its_own_child_is_read_as_it_was() {
+    let (room, ids) = branched();
+    room.git(&["update-ref", &format!("refs/replace/{}", ids[1]), &ids[7]]);
+    let git = room.open();
+    assert_eq!(titles(&git, &range("v1", "main"), &Every::All).len(), 5);
+    assert_eq!(git.resolve("v1").unwrap().title, "a is 1");
+}
+
+#[test]
 fn hostile_commits_are_just_text() {
     let room = Room::new();
     let long = "long ".repeat(200_000);

@@ -12,9 +12,11 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
+use crate::fresh;
 use crate::line::Line;
-use crate::program::{FETCHING, run};
-use crate::{History, HistoryError, tree};
+use crate::program::{UNPACKING, run};
+use crate::tree::{self, Origin};
+use crate::{History, HistoryError};
 use backsight_model::{Change, Every, PackageKind, PackageSource, Range, Version};
 use jiff::Timestamp;
 use registry::{Given, Listed};
@@ -62,7 +64,7 @@ impl Packages {
             work: work.to_owned(),
         };
         let listed: Vec<Listed> = if source.versions.is_empty() {
-            let empty = packages.room()?;
+            let empty = fresh::folder(work)?;
             registry::list(source.kind, &source.name, empty.path())?
         } else {
             source
@@ -116,15 +118,6 @@ impl Packages {
             .collect()
     }
 
-    /// A fresh folder that goes when it is dropped.
-    fn room(&self) -> Result<TempDir, HistoryError> {
-        fs::create_dir_all(&self.work).map_err(|error| at(&self.work, &error))?;
-        let made = tempfile::Builder::new()
-            .prefix("unpack-")
-            .tempdir_in(&self.work);
-        made.map_err(|error| at(&self.work, &error))
-    }
-
     fn place(&self, version: &str, ending: &str) -> PathBuf {
         let (name, version) = (encoded(&self.source.name), encoded(version));
         self.kept.join(format!("{name}={version}{ending}"))
@@ -137,7 +130,7 @@ impl Packages {
             return Ok((place, true));
         }
         fs::create_dir_all(&self.kept).map_err(|error| at(&self.kept, &error))?;
-        let room = self.room()?;
+        let room = fresh::folder(&self.work)?;
         match registry::fetch(self.source.kind, &self.source.name, version, room.path())? {
             Given::Folder(folder) => Ok((folder, false)),
             Given::Files => {
@@ -151,7 +144,7 @@ impl Packages {
     /// The source of a version, unpacked; the folder lives as long as the room does.
     fn unpacked(&self, version: &str) -> Result<(TempDir, PathBuf), HistoryError> {
         let (given, packed) = self.fetched(version)?;
-        let room = self.room()?;
+        let room = fresh::folder(&self.work)?;
         let whole = if packed {
             let whole = room.path().join("whole");
             fs::create_dir(&whole).map_err(|error| at(&whole, &error))?;
@@ -215,7 +208,7 @@ impl Packages {
             run(
                 Command::new("gzip").arg("-dc").arg(packed),
                 "reading the change log",
-                FETCHING,
+                UNPACKING,
             )?
         } else {
             match fs::read(only_folder(whole.to_owned()).join("debian/changelog")) {
@@ -262,7 +255,7 @@ fn unpack(archive: &Path, into: &Path) -> Result<(), HistoryError> {
             .arg("-C")
             .arg(into);
     }
-    run(&mut command, &format!("unpacking {name}"), FETCHING).map(drop)
+    run(&mut command, &format!("unpacking {name}"), UNPACKING).map(drop)
 }
 
 /// The only thing in a folder, if that is a folder; or else the folder itself.
@@ -352,7 +345,15 @@ impl History for Packages {
 
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
         self.line.own(version)?;
-        let (_room, folder) = self.unpacked(&version.id)?;
-        tree::sync_folder(&folder, tree)
+        let (room, folder) = self.unpacked(&version.id)?;
+        let files = tree::of_folder(&folder)?;
+        // What a registry's tool keeps for itself is only read.
+        let ours = folder.starts_with(room.path());
+        let origin = if ours {
+            Origin::Spare(&folder)
+        } else {
+            Origin::Folder(&folder)
+        };
+        tree::sync(tree, &files, &origin)
     }
 }

@@ -22,7 +22,7 @@ fn shell(folder: &Path, line: &str) {
     run(
         Command::new("sh").args(["-ec", line]).current_dir(folder),
         line,
-        FETCHING,
+        UNPACKING,
     )
     .unwrap();
 }

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{place::Place, running::Running};
+use crate::{place::Place, running::Running, stepping};
 
 #[path = "../../crates/site/examples/sample/stepped.rs"]
 mod stepped;
@@ -239,4 +239,37 @@ fn a_folder_with_files_of_others_is_not_published_into() {
     ended.assert_code(2);
     assert!(ended.words().contains("hasn't written"), "{}", ended.stderr);
     assert!(!place.path("index.html").exists());
+}
+
+#[test]
+fn what_step_has_measured_is_a_history_and_its_pages_have_the_commits() {
+    let place = stepping::place();
+    stepping::commits(&place, &[40, 40, 40, 80, 80, 80]);
+    place.prints_of(&stepping::step("v1", "v6", &[]));
+    let text = place.prints_of(&["history", "--target", "app"]);
+    assert!(text.contains("after v3, at v4: +9"), "{text}");
+    place.prints_of(&["publish", "site"]);
+    let ranges: Vec<String> = pages(&place.path("site"))
+        .iter()
+        .filter(|page| {
+            page.file_name()
+                .is_some_and(|name| name.to_str().unwrap().starts_with("r-"))
+        })
+        .map(|page| fs::read_to_string(page).unwrap())
+        .collect();
+    assert_eq!(ranges.len(), 5);
+    for (number, name) in (2..).zip(["v2", "v3", "v4", "v5", "v6"]) {
+        let own = ranges
+            .iter()
+            .find(|page| page.contains(&format!("to {name}</h1>")));
+        let own = own.unwrap_or_else(|| panic!("no range up to {name}"));
+        assert!(
+            own.contains(&format!("version {number}")) && own.contains("1 change by 1 author"),
+            "{own}"
+        );
+        assert!(
+            own.contains(">speed</td>") && own.contains("class=\"add\""),
+            "{own}"
+        );
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// A place with a repository in `repo`, whose commits each hold the number that the program of that version prints.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Place::new();
     fs::create_dir(place.path("repo")).unwrap();
     git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
@@ -67,14 +67,14 @@ fn commit(place: &Place, number: usize, prints: i32) {
     git(place, &["tag", &format!("v{number}")], number);
 }
 
-fn commits(place: &Place, prints: &[i32]) {
+pub fn commits(place: &Place, prints: &[i32]) {
     for (at, prints) in prints.iter().enumerate() {
         commit(place, at + 1, *prints);
     }
 }
 
 /// `step` over these versions.
-fn step<'a>(from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+pub fn step<'a>(from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec![
         "step",
         "plan.toml",

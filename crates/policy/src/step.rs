@@ -378,7 +378,6 @@ mod tests {
     use super::*;
     use backsight_model::MetricName;
     use proptest::prelude::*;
-    use rand::Rng as _;
 
     fn policy(versions: usize) -> StepPolicy {
         StepPolicy {

@@ -106,10 +106,10 @@ fn page(book: &Book, from: usize, to: usize, known: Result<Option<Between>, Stri
         to: link(book, to),
         told: told_within(book, from, to),
         between: (from + 1..to).map(|at| skipped(book, at)).collect(),
-        counts: if unknown.is_empty() {
-            counts(changes)
-        } else {
+        counts: if changes.is_empty() {
             String::new()
+        } else {
+            counts(changes)
         },
         unknown,
         left_out: changes.len().saturating_sub(MOST_CHANGES),

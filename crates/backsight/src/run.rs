@@ -11,7 +11,6 @@ use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, S
 use backsight_study::{Choices, Pursuit, Question, Study, Testbed, evidence_as_found, pursue};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
-    collections::HashMap,
     io::IsTerminal as _,
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -358,7 +357,7 @@ impl Session {
             on_failure,
             versions: Vec::new(),
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
-            boots: HashMap::new(),
+            boots: None,
         };
         let mut testbed = Testbed {
             conductor: self.conductor,

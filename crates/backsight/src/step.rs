@@ -468,8 +468,8 @@ impl Asking {
             versions: site.workshop.versions().to_vec(),
             trials: u32::try_from(row.measured + row.failed).unwrap_or(u32::MAX),
             boots: match policy.revisits {
-                true => boots(store, id, &choices.modes.layouts).await?,
-                false => HashMap::new(),
+                true => Some(boots(store, id, &choices.modes.layouts).await?),
+                false => None,
             },
         };
         let (events, stop) = (session.events.clone(), session.stop.clone());

@@ -216,7 +216,14 @@ impl<'a> SeriesWords<'a> {
                 "A period of {period} versions was taken out first."
             ));
         }
-        if let Some((at, p)) = found.doubted {
+        // Two ways of looking may see the same change, and one of them believe it.
+        let told = |at| {
+            found
+                .changes
+                .iter()
+                .any(|change| change.believed && change.at == at)
+        };
+        if let Some((at, p)) = found.doubted.filter(|(at, _)| !told(*at)) {
             let version = self.version(at);
             notes.push(format!(
                 "The clearest change that wasn't believed: at {version}, p = {}.",

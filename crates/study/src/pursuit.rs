@@ -58,8 +58,9 @@ pub struct Study {
     pub versions: Vec<Version>,
     /// Trials that it has already.
     pub trials: u32,
-    /// Boots that can be gone back to, with their numbers: version, layout, ordinal.
-    pub boots: HashMap<(usize, usize, u32), u32>,
+    /// Boots that can be gone back to, with their numbers: version, layout, ordinal. `None` where none can be, because
+    /// what was booted ends with the next boot.
+    pub boots: Option<HashMap<(usize, usize, u32), u32>>,
 }
 
 /// How far a pursuit came.
@@ -240,7 +241,12 @@ impl<P: Policy> Chase<'_, P> {
 
     async fn booted(&mut self, request: Request, boot: &BootRecord) -> Kept {
         let place = (request.version, request.layout, request.boot);
-        if let Some(known) = self.study.boots.get(&place) {
+        let known = self
+            .study
+            .boots
+            .as_ref()
+            .and_then(|boots| boots.get(&place));
+        if let Some(known) = known {
             self.boot = *known;
             return Ok(None);
         }
@@ -261,6 +267,9 @@ impl<P: Policy> Chase<'_, P> {
                 )))
             }
             None => {
+                if let Some(boots) = &mut self.study.boots {
+                    boots.insert(place, number);
+                }
                 self.boot = number;
                 Ok(None)
             }

@@ -102,6 +102,15 @@ fn every_version_is_built_once_and_only_what_is_missing_is_measured() {
         (Some(10), Some(0)),
         "{row}"
     );
+    let page = place.prints_of(&["show", "s"]);
+    let boots = page
+        .lines()
+        .filter(|line| line.trim_end().ends_with(" good"))
+        .count();
+    assert_eq!(
+        boots, 5,
+        "rounds go back to the boot that there was: {page}"
+    );
     assert_eq!(place.calls("build"), 5);
 
     let again = place.ends(&step("v1", "v5", &[]));

@@ -148,6 +148,36 @@ fn files_on_the_page_about_stepping_are_right() {
 }
 
 #[test]
+fn the_examples_are_right() {
+    let mut seen = 0;
+    for example in std::fs::read_dir(project().join("examples")).unwrap() {
+        let folder = example.unwrap().path();
+        let open = |name: &str| Document::open(&folder.join(name)).unwrap();
+        let there = |name: &str| folder.join(name).exists();
+        Plan::read(&open("plan.toml")).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        if there("lab.toml") {
+            Lab::read(&open("lab.toml")).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        }
+        if there("target.toml") {
+            let target = Target::read(&open("target.toml"));
+            let target = target.unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+            for patch in &target.patches {
+                assert!(there(patch), "{folder:?}: {}", **patch);
+            }
+        }
+        for benchmark in std::fs::read_dir(folder.join("benchmarks"))
+            .into_iter()
+            .flatten()
+        {
+            let document = Document::open(&benchmark.unwrap().path()).unwrap();
+            Benchmark::read(&document).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+        }
+        seen += 1;
+    }
+    assert!(seen >= 4, "{seen}");
+}
+
+#[test]
 fn the_benchmark_of_the_how_to_runs() {
     let folder = tempfile::tempdir().unwrap();
     let definition = &blocks("docs/how-to/add-a-benchmark.md", "toml")[0];

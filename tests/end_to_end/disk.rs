@@ -176,3 +176,44 @@ fn a_host_without_room_for_output_fails_the_trial_with_what_to_do() {
     );
     assert!(!exists(&place.path("set-up")));
 }
+
+#[test]
+fn a_disk_that_is_full_of_builds_breaks_no_version() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = \"sh {{build}}/tool\"\n{VALUE}"),
+    );
+    place.plan("use = [\"tool\"]\nrounds = 1\n");
+    place.write(
+        "app.toml",
+        "name = \"app\"\nsource = { list = { versions = \"printf 'a\\\\nb\\\\nc\\\\n'\", fetch = \"echo {version} > name\" } }\n\
+         build = { run = \"head -c 20000000 /dev/zero > big && echo echo 42 > tool\", keep = [\"tool\", \"big\"] }\n",
+    );
+    let disk = SmallDisk::at(&place, "store", "64m");
+    let step = [
+        "step",
+        "plan.toml",
+        "--target",
+        "app",
+        "--from",
+        "a",
+        "--to",
+        "c",
+    ];
+    let ended = disk.backsight(&[&step[..], &["--name", "s"]].concat());
+    ended.assert_code(1);
+    assert!(ended.stderr.contains("make room"), "{}", ended.stderr);
+    disk.grow("200m");
+    let ended = disk.backsight(&["resume", "s"]);
+    ended.assert_code(0);
+    let history = disk.backsight(&["history", "--target", "app"]);
+    assert!(
+        history.stdout().contains("3 of 3 versions measured"),
+        "{}",
+        history.stdout()
+    );
+}

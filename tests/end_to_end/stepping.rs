@@ -284,6 +284,24 @@ fn a_patch_applies_exactly_or_is_refused() {
         "{}",
         ended.stderr
     );
+    // The line before it isn't what the patch was made for: only with leave.
+    place.write("repo/long", "one\ntwo\nthree\nfour\nfive\n");
+    commit(&place, 3, 30);
+    let loose =
+        "--- a/long\n+++ b/long\n@@ -1,5 +1,5 @@\n ONE\n two\n-three\n+drei\n four\n five\n";
+    place.write("loose.patch", loose);
+    target(&place, "patches = [\"loose.patch\"]\n");
+    let ended = place.ends(&step("v3", "v3", &["--name", "strict"]));
+    assert!(
+        ended.stderr.contains("applies only with fuzz"),
+        "{}",
+        ended.stderr
+    );
+    target(&place, "patches = [\"loose.patch\"]\nfuzz = true\n");
+    place
+        .ends(&step("v3", "v3", &["--name", "loose"]))
+        .assert_code(0);
+    assert_eq!(place.study("loose")["measured"], 2);
     target(&place, "patches = [\"missing.patch\"]\n");
     let ended = place.ends(&step("v1", "v1", &[]));
     ended.assert_code(2);

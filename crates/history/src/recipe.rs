@@ -235,6 +235,7 @@ impl Workshop {
         add(json(&self.target.configure).as_bytes());
         add(json(&self.target.build).as_bytes());
         add(self.toolchain.as_bytes());
+        add(&[u8::from(self.target.fuzz)]);
         add(self.versions[version].id.as_bytes());
         for patch in &self.patches {
             add(&patch.content);

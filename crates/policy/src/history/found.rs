@@ -142,16 +142,18 @@ impl Found {
         }
     }
 
-    /// With what a search can't have seen.
+    /// With what a search can't have seen, which doesn't know what was repeated: where both see a change, it is as the
+    /// comparison says.
     fn and_compared(mut self, compared: Few, versions: &[usize], better: Better) -> Self {
-        for change in compared.changes {
-            let overlaps = |known: &ChangePoint| {
+        let compared_there = |known: &ChangePoint| {
+            compared.changes.iter().any(|change| {
                 known.change.earliest <= change.latest && change.earliest <= known.change.latest
-            };
-            if !self.changes.iter().any(overlaps) {
-                self.changes.push(ChangePoint::of(change, versions, better));
-            }
-        }
+            })
+        };
+        self.changes.retain(|known| !compared_there(known));
+        let changes = compared.changes.into_iter();
+        self.changes
+            .extend(changes.map(|change| ChangePoint::of(change, versions, better)));
         self.changes.sort_by_key(|point| point.change.at);
         if let Some((at, p)) = compared.doubted
             && self.doubted.is_none_or(|(_, least)| p < least)

@@ -187,6 +187,28 @@ fn what_repeats_exactly_differs_by_any_difference() {
 }
 
 #[test]
+fn every_level_of_a_metric_without_noise_is_told_from_the_next() {
+    // Instructions of eleven releases of a compression library: up, five times down, and up again.
+    let levels = [
+        63_216.0, 63_216.9, 64_810.9, 61_541.8, 61_074.3, 60_228.2, 59_700.1, 63_224.1, 63_234.3,
+        64_148.2, 66_426.9,
+    ];
+    let mut study = study(1);
+    for (at, level) in levels.iter().enumerate() {
+        study.versions.push(version(at));
+        let number = build(&mut study, at, Layout::default(), None);
+        let boot = boot(&mut study, number, 1);
+        for repeat in 0..3 {
+            trial(&mut study, boot, Some(level + 0.4 * noise(at * 3 + repeat)));
+        }
+    }
+    let history = history(&[study]);
+    let changes = &history.series[0].found.changes;
+    let places: Vec<usize> = changes.iter().map(|change| change.at).collect();
+    assert_eq!(places, [2, 3, 4, 5, 6, 7, 8, 9, 10], "{changes:#?}");
+}
+
+#[test]
 fn a_flat_history_has_no_change() {
     for versions in [6, 15, 60] {
         let history = history(&[measured(1, &all(versions), &[1, 2, 3], 99)]);

@@ -5,6 +5,9 @@
 //! back. The record says too that a check-out has begun, so that one that was broken off is noticed: then every
 //! file is compared. What isn't in the record, as what a build made, stays.
 //!
+//! A version is known as a whole ([`sync`]), or its files come one by one out of an archive ([`Filling`]): then
+//! each path is put into the record before it is written, and what is gone goes at the end.
+//!
 //! Refuses: paths that leave the tree, by dots, by a root or by a symbolic link on the way; and `.git`.
 
 use crate::HistoryError;
@@ -144,12 +147,8 @@ pub(crate) fn sync(tree: &Path, files: &Files, origin: &Origin<'_>) -> Result<()
     }
     fs::create_dir_all(tree).map_err(|error| at(tree, &error))?;
     begun(&old, files).write(&beside)?;
-    let mut hand = Hand {
-        tree,
-        old: &old,
-        real_folders: HashSet::new(),
-    };
-    hand.remove_gone(files)?;
+    let mut hand = Hand::new(tree, old);
+    hand.remove_gone(|path| files.contains_key(path))?;
     let mut new = Record {
         whole: true,
         ..Record::default()
@@ -160,6 +159,114 @@ pub(crate) fn sync(tree: &Path, files: &Files, origin: &Origin<'_>) -> Result<()
         new.files.insert(path.clone(), Written { wanted, look });
     }
     new.write(&beside)
+}
+
+/// A version whose files come one by one and aren't known before.
+///
+/// Dropped before its end it leaves the tree as a check-out that was broken off, for the next one to mend.
+pub(crate) struct Filling<'a> {
+    hand: Hand<'a>,
+    new: BTreeMap<Vec<u8>, Written>,
+    beside: PathBuf,
+    /// The record that says that a check-out has begun, for paths to be added.
+    begun: File,
+}
+
+impl<'a> Filling<'a> {
+    /// Notes that a check-out into the tree has begun.
+    ///
+    /// # Errors
+    /// The tree or its record can't be written.
+    pub(crate) fn begin(tree: &'a Path) -> Result<Self, HistoryError> {
+        let beside = beside(tree)?;
+        let old = Record::read(&beside);
+        fs::create_dir_all(tree).map_err(|error| at(tree, &error))?;
+        begun(&old, &Files::new()).write(&beside)?;
+        let begun = OpenOptions::new().append(true).open(&beside);
+        Ok(Self {
+            hand: Hand::new(tree, old),
+            new: BTreeMap::new(),
+            begun: begun.map_err(|error| at(&beside, &error))?,
+            beside,
+        })
+    }
+
+    /// Makes a path a file, a program or a link of this content, and leaves it alone if it is. What comes again
+    /// under a path that came already takes its place.
+    ///
+    /// # Errors
+    /// A path that leaves the tree or lies in a file, or something that can't be read or written.
+    pub(crate) fn put(
+        &mut self,
+        path: &[u8],
+        kind: Kind,
+        content: &[u8],
+    ) -> Result<(), HistoryError> {
+        let id = blake3::hash(content).to_hex().to_string();
+        let read = |_: &[u8], _: &Wanted| Ok(content.to_vec());
+        self.add(path, Wanted { kind, id }, &read)
+    }
+
+    /// Makes a path the same as another that came before.
+    ///
+    /// # Errors
+    /// As with [`Self::put`]; and when the other path didn't come.
+    pub(crate) fn put_same(&mut self, path: &[u8], other: &[u8]) -> Result<(), HistoryError> {
+        let Some(same) = self.new.get(other) else {
+            return Err(HistoryError::Other(format!(
+                "this version has the path \"{}\" as another name of \"{}\", which it hasn't",
+                shown(path),
+                shown(other)
+            )));
+        };
+        let wanted = same.wanted.clone();
+        let place = join(self.hand.tree, other);
+        let read = |_: &[u8], wanted: &Wanted| content_of(&place, wanted.kind);
+        self.add(path, wanted, &read)
+    }
+
+    fn add(&mut self, path: &[u8], wanted: Wanted, read: Content<'_>) -> Result<(), HistoryError> {
+        if let Some(why) = flaw(path).or_else(|| self.clash(path)) {
+            return Err(HistoryError::Other(format!(
+                "this version has the path \"{}\", {why}: the check-out was broken off",
+                shown(path)
+            )));
+        }
+        if !self.hand.old.files.contains_key(path) && !self.new.contains_key(path) {
+            let written = Written {
+                wanted: wanted.clone(),
+                look: Look::default(),
+            };
+            let mut line = Vec::new();
+            written.line(path, &mut line);
+            self.begun
+                .write_all(&line)
+                .map_err(|error| at(&self.beside, &error))?;
+        }
+        let look = self.hand.put(path, &wanted, &Origin::Read(read))?;
+        self.new.insert(path.to_vec(), Written { wanted, look });
+        Ok(())
+    }
+
+    /// Only paths that came make folders of the way to them real ones.
+    fn clash(&self, path: &[u8]) -> Option<&'static str> {
+        let in_a_file = || parents(path).any(|parent| self.new.contains_key(parent));
+        (self.hand.real_folders.contains(path) || in_a_file()).then_some(IN_A_FILE)
+    }
+
+    /// Removes what the version before had and this one doesn't, and notes that the tree is whole.
+    ///
+    /// # Errors
+    /// Something can't be removed, or the record not be written.
+    pub(crate) fn finish(mut self) -> Result<(), HistoryError> {
+        self.hand.remove_gone(|path| self.new.contains_key(path))?;
+        let record = Record {
+            whole: true,
+            files: self.new,
+            at: 0,
+        };
+        record.write(&self.beside)
+    }
 }
 
 /// Where the record of a tree lies: beside it, under its name.
@@ -228,19 +335,32 @@ fn kind_of(metadata: &Metadata) -> Option<Kind> {
 /// What writes into one tree during one check-out.
 struct Hand<'a> {
     tree: &'a Path,
-    old: &'a Record,
+    old: Record,
     /// Folders seen to be folders, and no links to some.
     real_folders: HashSet<Vec<u8>>,
 }
 
-impl Hand<'_> {
+impl<'a> Hand<'a> {
+    fn new(tree: &'a Path, old: Record) -> Self {
+        Self {
+            tree,
+            old,
+            real_folders: HashSet::new(),
+        }
+    }
+
     /// Removes what the version before had and this one doesn't, with folders that are empty then.
-    fn remove_gone(&mut self, files: &Files) -> Result<(), HistoryError> {
-        for path in self.old.files.keys().rev() {
-            if files.contains_key(path) || !self.on_real_folders(path) {
+    fn remove_gone(&mut self, stays: impl Fn(&[u8]) -> bool) -> Result<(), HistoryError> {
+        let Self {
+            tree,
+            old,
+            real_folders,
+        } = self;
+        for path in old.files.keys().rev() {
+            if stays(path) || !on_real_folders(tree, path, real_folders) {
                 continue;
             }
-            let place = join(self.tree, path);
+            let place = join(tree, path);
             match fs::symlink_metadata(&place) {
                 Err(_) => {}
                 // A submodule's folder may hold what a build made.
@@ -250,29 +370,13 @@ impl Hand<'_> {
                 Ok(_) => fs::remove_file(&place).map_err(|error| at(&place, &error))?,
             }
             for parent in parents(path).rev() {
-                if fs::remove_dir(join(self.tree, parent)).is_err() {
+                if fs::remove_dir(join(tree, parent)).is_err() {
                     break;
                 }
-                self.real_folders.remove(parent);
+                real_folders.remove(parent);
             }
         }
         Ok(())
-    }
-
-    /// Whether all folders on the way to a path are folders and no links.
-    fn on_real_folders(&mut self, path: &[u8]) -> bool {
-        for parent in parents(path) {
-            if self.real_folders.contains(parent) {
-                continue;
-            }
-            let real =
-                fs::symlink_metadata(join(self.tree, parent)).is_ok_and(|found| found.is_dir());
-            if !real {
-                return false;
-            }
-            self.real_folders.insert(parent.to_vec());
-        }
-        true
     }
 
     /// Makes a path what it should be, and leaves it alone if it is; says how it looks then.
@@ -324,6 +428,20 @@ impl Hand<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether all folders on the way to a path are folders and no links; those seen to be are remembered.
+fn on_real_folders(tree: &Path, path: &[u8], real_folders: &mut HashSet<Vec<u8>>) -> bool {
+    for parent in parents(path) {
+        if real_folders.contains(parent) {
+            continue;
+        }
+        if !fs::symlink_metadata(join(tree, parent)).is_ok_and(|found| found.is_dir()) {
+            return false;
+        }
+        real_folders.insert(parent.to_vec());
+    }
+    true
 }
 
 /// Writes a file, a program or a link, unless the same is there already.
@@ -416,29 +534,48 @@ fn at(place: &Path, error: &io::Error) -> HistoryError {
     HistoryError::Other(format!("{}: {error}", place.display()))
 }
 
+fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
+}
+
+const IN_A_FILE: &str = "which lies in what isn't a folder";
+
 fn check_paths(files: &Files) -> Result<(), HistoryError> {
     for path in files.keys() {
-        let refused = |why: &str| {
-            let shown = String::from_utf8_lossy(path);
-            Err(HistoryError::Other(format!(
+        let in_a_file = || parents(path).any(|parent| files.contains_key(parent));
+        if let Some(why) = flaw(path).or_else(|| in_a_file().then_some(IN_A_FILE)) {
+            return Err(HistoryError::Other(format!(
                 "this version has the path \"{}\", {why}: nothing was checked out",
-                shown.escape_debug()
-            )))
-        };
-        for part in path.split(|byte| *byte == b'/') {
-            let leaves = part.is_empty() || part == b"." || part == b".." || part.contains(&0);
-            if leaves {
-                return refused("which leads out of the tree");
-            }
-            if part.eq_ignore_ascii_case(b".git") {
-                return refused("which would be taken for a repository");
-            }
-        }
-        if parents(path).any(|parent| files.contains_key(parent)) {
-            return refused("which lies in what isn't a folder");
+                shown(path)
+            )));
         }
     }
     Ok(())
+}
+
+/// Why a path can't be one of any tree.
+fn flaw(path: &[u8]) -> Option<&'static str> {
+    path.split(|byte| *byte == b'/').find_map(|part| {
+        let leaves = part.is_empty() || part == b"." || part == b".." || part.contains(&0);
+        if leaves {
+            Some("which leads out of the tree")
+        } else if part.eq_ignore_ascii_case(b".git") {
+            Some("which would be taken for a repository")
+        } else {
+            None
+        }
+    })
+}
+
+impl Written {
+    /// How it stands in a record.
+    fn line(&self, path: &[u8], text: &mut Vec<u8>) {
+        let (letter, id) = (self.wanted.kind.letter(), &self.wanted.id);
+        let (size, modified, changed) = (self.look.size, self.look.modified, self.look.changed);
+        text.extend_from_slice(format!("{letter} {id} {size} {modified} {changed} ").as_bytes());
+        text.extend_from_slice(path);
+        text.push(0);
+    }
 }
 
 impl Record {
@@ -453,13 +590,15 @@ impl Record {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let text = bytes.strip_suffix(b"\0")?;
-        let mut parts = text.split(|byte| *byte == 0);
+        let end = bytes.iter().rposition(|byte| *byte == 0)?;
+        let mut parts = bytes[..end].split(|byte| *byte == 0);
+        let torn = end + 1 < bytes.len();
         let whole = match std::str::from_utf8(parts.next()?)
             .ok()?
             .strip_prefix(RECORD)?
         {
-            " whole" => true,
+            " whole" if !torn => true,
+            // The path of a line that didn't come to its end wasn't written.
             " begun" => false,
             _ => return None,
         };
@@ -491,14 +630,8 @@ impl Record {
     fn write(&self, place: &Path) -> Result<(), HistoryError> {
         let mut text =
             format!("{RECORD} {}\0", if self.whole { "whole" } else { "begun" }).into_bytes();
-        for (path, Written { wanted, look }) in &self.files {
-            let (letter, id) = (wanted.kind.letter(), &wanted.id);
-            let (size, modified, changed) = (look.size, look.modified, look.changed);
-            text.extend_from_slice(
-                format!("{letter} {id} {size} {modified} {changed} ").as_bytes(),
-            );
-            text.extend_from_slice(path);
-            text.push(0);
+        for (path, written) in &self.files {
+            written.line(path, &mut text);
         }
         let mut draft = place.as_os_str().to_owned();
         draft.push(".new");
@@ -754,6 +887,29 @@ mod tests {
         assert_eq!(fs::read(tree.join("b")).unwrap(), b"1");
         assert!(!tree.join("new").exists() && !tree.join("old").exists());
         assert_eq!(look(tree.join("a")), kept);
+    }
+
+    #[test]
+    fn a_filling_that_was_killed_is_mended() {
+        let (_folder, tree) = room();
+        let old = [("a", file("1")), ("old", file("1"))];
+        put(&tree, &old).unwrap();
+        let kept = look(tree.join("old"));
+        fs::write(tree.join("built.o"), "o").unwrap();
+        let mut filling = Filling::begin(&tree).unwrap();
+        filling.put(b"a", Kind::File, b"2").unwrap();
+        filling.put(b"new/b", Kind::File, b"2").unwrap();
+        drop(filling);
+        // Killed in the middle of a line: the file of that line wasn't begun.
+        let mut record = OpenOptions::new()
+            .append(true)
+            .open(beside(&tree).unwrap())
+            .unwrap();
+        record.write_all(b"f 0123 0 0 0 ne").unwrap();
+        put(&tree, &old).unwrap();
+        assert_eq!(fs::read(tree.join("a")).unwrap(), b"1");
+        assert_eq!(look(tree.join("old")), kept);
+        assert!(!tree.join("new").exists() && tree.join("built.o").exists());
     }
 
     #[test]

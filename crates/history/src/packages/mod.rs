@@ -2,29 +2,30 @@
 //!
 //! A registry is asked by its own tool (`apt-get`, `cargo`, `npm`, `pip`, `go`). What was fetched stays under the
 //! work folder, in `packages/NAME=VERSION`, and is never fetched twice; a package that a registry no longer has may
-//! be put there by hand. Every version is a release. When it was made is known where the registry says so, and of
+//! be put there by hand. Tape archives are read straight into the tree; others are unpacked first. Every version is a release. When it was made is known where the registry says so, and of
 //! Debian's packages once a change log has been seen.
 //!
 //! Refuses: names that a tool would take for an option; a package of several archives without a word which it is.
 
+mod archive;
 mod debian;
 mod registry;
+mod stream;
+mod taking;
 #[cfg(test)]
 mod tests;
 
 use crate::fresh;
 use crate::line::Line;
-use crate::program::{UNPACKING, run};
-use crate::tree::{self, Origin};
 use crate::{History, HistoryError};
+use archive::Form;
 use backsight_model::{Change, Every, PackageKind, PackageSource, Range, Version};
 use jiff::Timestamp;
 use registry::{Given, Listed};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use std::process::Command;
-use tempfile::TempDir;
+use taking::Wants;
 
 /// What marks a file as a change log that was kept.
 const LOG: &str = ".changelog";
@@ -141,129 +142,102 @@ impl Packages {
         }
     }
 
-    /// The source of a version, unpacked; the folder lives as long as the room does.
-    fn unpacked(&self, version: &str) -> Result<(TempDir, PathBuf), HistoryError> {
+    /// Puts a version into a tree if one is named, and keeps its change log.
+    fn take_out(&self, version: &str, tree: Option<&Path>) -> Result<(), HistoryError> {
         let (given, packed) = self.fetched(version)?;
         let room = fresh::folder(&self.work)?;
-        let whole = if packed {
-            let whole = room.path().join("whole");
-            fs::create_dir(&whole).map_err(|error| at(&whole, &error))?;
-            self.unpack_given(&given, &whole)?;
-            self.keep_log(version, &whole)?;
-            // The top of a binary package is the top of a system.
-            let a_system = self.source.kind == PackageKind::Debian;
-            if a_system { whole } else { only_folder(whole) }
-        } else {
-            given
-        };
-        let inner = self.inside(whole, room.path())?;
-        Ok((room, inner))
-    }
-
-    fn unpack_given(&self, given: &Path, into: &Path) -> Result<(), HistoryError> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(given).map_err(|error| at(given, &error))? {
-            files.push(entry.map_err(|error| at(given, &error))?.path());
+        if !packed {
+            return self.sync(&given, false, tree, room.path());
         }
-        let description = files
-            .iter()
-            .find(|file| file.extension().is_some_and(|e| e == "dsc"));
-        match (description, files.as_slice()) {
-            (Some(description), _) | (None, [description]) => unpack(description, into),
-            _ => Err(HistoryError::Other(format!(
-                "{}: {} files instead of one package; remove the folder to have it fetched again",
-                given.display(),
-                files.len()
-            ))),
-        }
-    }
-
-    /// What is meant by `inside`, or else all of it.
-    fn inside(&self, whole: PathBuf, room: &Path) -> Result<PathBuf, HistoryError> {
-        let Some(inside) = &self.source.inside else {
-            return Ok(whole);
-        };
-        let place = whole.join(inside);
-        let found = fs::symlink_metadata(&place).map_err(|error| {
-            HistoryError::Other(format!(
-                "{}: no `{inside}` in the package: {error}",
-                self.line.target
-            ))
-        })?;
-        if found.is_dir() {
-            return Ok(place);
-        }
-        let inner = room.join("inner");
-        fs::create_dir(&inner).map_err(|error| at(&inner, &error))?;
-        unpack(&place, &inner)?;
-        Ok(only_folder(inner))
-    }
-
-    /// Keeps the change log of a Debian package that was unpacked.
-    fn keep_log(&self, version: &str, whole: &Path) -> Result<(), HistoryError> {
-        let kept = self.place(version, LOG);
-        let documents = whole.join("usr/share/doc").join(&self.source.name);
-        let packed = ["changelog.Debian.gz", "changelog.gz"].map(|name| documents.join(name));
-        let log = if let Some(packed) = packed.iter().find(|place| place.is_file()) {
-            run(
-                Command::new("gzip").arg("-dc").arg(packed),
-                "reading the change log",
-                UNPACKING,
-            )?
-        } else {
-            match fs::read(only_folder(whole.to_owned()).join("debian/changelog")) {
-                Ok(log) => log,
-                Err(_) => return Ok(()),
+        let archive = only_archive(&given)?;
+        let unpacker = match Form::of(&archive)? {
+            Form::Stream(unpacker) => unpacker,
+            form => {
+                let whole = taking::unpacked(&archive, form, &room.path().join("whole"))?;
+                self.keep_log(version, taking::source_log(&whole))?;
+                return self.sync(&whole, true, tree, room.path());
             }
         };
-        fs::write(&kept, log).map_err(|error| at(&kept, &error))
+        let wants = Wants {
+            tree,
+            inside: self.source.inside.as_deref(),
+            documents: Some(&self.source.name),
+            room: room.path(),
+        };
+        // The top of a binary package is the top of a system.
+        let without_top = self.source.kind != PackageKind::Debian;
+        let taken = taking::take_stream(&archive, unpacker, without_top, &wants)?;
+        self.keep_log(version, taken.log)?;
+        match (tree, taken.inner) {
+            (Some(tree), Some(inner)) => taking::take_archive(&inner, tree, room.path()),
+            _ if taken.lacking => Err(self.nothing_inside()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a tree, if one is named, what a folder holds, or what is meant by `inside`.
+    fn sync(
+        &self,
+        folder: &Path,
+        spare: bool,
+        tree: Option<&Path>,
+        room: &Path,
+    ) -> Result<(), HistoryError> {
+        let Some(tree) = tree else {
+            return Ok(());
+        };
+        let Some(inside) = &self.source.inside else {
+            return taking::sync_folder(folder, spare, tree);
+        };
+        let place = folder.join(inside);
+        match fs::symlink_metadata(&place) {
+            Ok(found) if found.is_dir() => taking::sync_folder(&place, spare, tree),
+            Ok(found) if found.is_file() => taking::take_archive(&place, tree, room),
+            _ => Err(self.nothing_inside()),
+        }
+    }
+
+    fn nothing_inside(&self) -> HistoryError {
+        HistoryError::Other(format!(
+            "{}: no `{}` in the package that is a folder or an archive",
+            self.line.target,
+            self.source.inside.as_deref().unwrap_or_default()
+        ))
+    }
+
+    /// Keeps the change log of a Debian package.
+    fn keep_log(&self, version: &str, log: Option<Vec<u8>>) -> Result<(), HistoryError> {
+        let kept = self.place(version, LOG);
+        log.map_or(Ok(()), |log| fs::write(&kept, log))
+            .map_err(|error| at(&kept, &error))
     }
 
     /// The entries of a version's change log, if it has one.
     fn log(&self, version: &str) -> Result<Vec<Change>, HistoryError> {
         let kept = self.place(version, LOG);
         if !kept.is_file() {
-            self.unpacked(version)?;
+            self.take_out(version, None)?;
         }
         let log = fs::read(&kept).unwrap_or_default();
         Ok(debian::entries(&String::from_utf8_lossy(&log)))
     }
 }
 
-/// Unpacks an archive by the kind that its name says.
-fn unpack(archive: &Path, into: &Path) -> Result<(), HistoryError> {
-    let name = archive.file_name().unwrap_or_default().to_string_lossy();
-    let mut command;
-    if name.ends_with(".deb") {
-        command = Command::new("dpkg-deb");
-        command.arg("--extract").arg(archive).arg(into);
-    } else if name.ends_with(".dsc") {
-        // It makes the folder itself, and wants that there is none.
-        command = Command::new("dpkg-source");
-        command
-            .args(["--no-check", "--quiet", "--extract"])
-            .arg(archive)
-            .arg(into.join("source"));
-    } else if name.ends_with(".whl") || name.ends_with(".zip") {
-        command = Command::new("python3");
-        command.args(["-m", "zipfile", "-e"]).arg(archive).arg(into);
-    } else {
-        command = Command::new("tar");
-        command
-            .args(["--extract", "--no-same-owner", "--file"])
-            .arg(archive)
-            .arg("-C")
-            .arg(into);
+/// What a package was given as: the description of its files, or its only file.
+fn only_archive(given: &Path) -> Result<PathBuf, HistoryError> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(given).map_err(|error| at(given, &error))? {
+        files.push(entry.map_err(|error| at(given, &error))?.path());
     }
-    run(&mut command, &format!("unpacking {name}"), UNPACKING).map(drop)
-}
-
-/// The only thing in a folder, if that is a folder; or else the folder itself.
-fn only_folder(folder: PathBuf) -> PathBuf {
-    let mut found = fs::read_dir(&folder).into_iter().flatten().flatten();
-    match (found.next(), found.next()) {
-        (Some(only), None) if only.file_type().is_ok_and(|kind| kind.is_dir()) => only.path(),
-        _ => folder,
+    let described = |file: &PathBuf| file.extension().is_some_and(|ending| ending == "dsc");
+    let description = files.iter().position(described);
+    match (description, files.len()) {
+        (Some(place), _) => Ok(files.swap_remove(place)),
+        (None, 1) => Ok(files.swap_remove(0)),
+        (None, count) => Err(HistoryError::Other(format!(
+            "{}: {count} files instead of one package; remove the folder to have it fetched again",
+            given.display()
+        ))),
     }
 }
 
@@ -345,15 +319,6 @@ impl History for Packages {
 
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
         self.line.own(version)?;
-        let (room, folder) = self.unpacked(&version.id)?;
-        let files = tree::of_folder(&folder)?;
-        // What a registry's tool keeps for itself is only read.
-        let ours = folder.starts_with(room.path());
-        let origin = if ours {
-            Origin::Spare(&folder)
-        } else {
-            Origin::Folder(&folder)
-        };
-        tree::sync(tree, &files, &origin)
+        self.take_out(&version.id, Some(tree))
     }
 }

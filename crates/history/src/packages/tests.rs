@@ -1,6 +1,8 @@
 //! Packages made here, and put where fetched ones are kept: no registry is asked.
 
 use super::*;
+use crate::program::{UNPACKING, run};
+use std::process::Command;
 
 fn source(kind: PackageKind, versions: &[&str]) -> PackageSource {
     PackageSource {
@@ -167,6 +169,64 @@ fn what_is_no_package_is_refused() {
         };
         assert!(open(room.path(), &source).is_err(), "{inside}");
     }
+}
+
+#[test]
+fn a_folder_inside_a_debian_package_or_all_of_it_is_checked_out() {
+    let room = tempfile::tempdir().unwrap();
+    put_debian(room.path(), "1", &[]);
+    let tree = room.path().join("tree");
+    for (inside, expected) in [
+        (Some("usr/share/"), vec!["doc/app/changelog.Debian.gz"]),
+        (
+            None,
+            vec![
+                "usr/share/doc/app/changelog.Debian.gz",
+                "usr/src/app.tar.xz",
+            ],
+        ),
+    ] {
+        let source = PackageSource {
+            inside: inside.map(str::to_owned),
+            ..source(PackageKind::Debian, &["1"])
+        };
+        let packages = open(room.path(), &source).unwrap();
+        let version = packages.resolve("1").unwrap();
+        packages.check_out(&version, &tree).unwrap();
+        let held = crate::tree::of_folder(&tree).unwrap();
+        let held: Vec<_> = held
+            .keys()
+            .map(|path| String::from_utf8_lossy(path))
+            .collect();
+        assert_eq!(held, expected);
+    }
+}
+
+#[test]
+fn a_debian_source_is_unpacked_by_its_description() {
+    let room = tempfile::tempdir().unwrap();
+    let kept = room.path().join("work/packages/app=1.0");
+    let build = room.path().join("app-1.0");
+    fs::create_dir_all(&kept).unwrap();
+    fs::create_dir_all(build.join("debian/source")).unwrap();
+    fs::write(build.join("debian/source/format"), "3.0 (native)\n").unwrap();
+    fs::write(
+        build.join("debian/control"),
+        "Source: app\nMaintainer: a <a@b>\n\nPackage: app\nArchitecture: all\nDescription: x\n",
+    )
+    .unwrap();
+    fs::write(build.join("debian/changelog"), "app (1.0) stable; urgency=low\n\n  * Made\n\n -- Anna <a@b>  Mon, 20 Jan 2020 10:00:00 +0000\n").unwrap();
+    fs::write(build.join("code"), "c").unwrap();
+    shell(
+        &kept,
+        "dpkg-source --build ../../../app-1.0 > /dev/null 2>&1",
+    );
+    let packages = open(room.path(), &source(PackageKind::DebianSource, &["1.0"])).unwrap();
+    let tree = room.path().join("tree");
+    let version = packages.resolve("1.0").unwrap();
+    packages.check_out(&version, &tree).unwrap();
+    assert_eq!(fs::read_to_string(tree.join("code")).unwrap(), "c");
+    assert_eq!(packages.log("1.0").unwrap().len(), 1);
 }
 
 #[test]

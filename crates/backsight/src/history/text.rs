@@ -58,12 +58,17 @@ fn overview(along: &Along<'_>) -> String {
     let name = |version: Option<&HistoryVersion>| {
         version.map_or(String::new(), |version| shown(&version.version.name))
     };
+    let range = match versions.len() {
+        1 => format!("1 version, {}", name(versions.first())),
+        count => format!(
+            "{count} versions, {} to {}",
+            name(versions.first()),
+            name(versions.last())
+        ),
+    };
     let mut text = format!(
-        "{}: {} versions, {} to {}, of {}\n",
+        "{}: {range}, of {}\n",
         along.target,
-        versions.len(),
-        name(versions.first()),
-        name(versions.last()),
         match along.studies.len() {
             1 => "1 study".to_owned(),
             count => format!("{count} studies"),

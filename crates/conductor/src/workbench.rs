@@ -79,6 +79,19 @@ impl Workbench {
         Ok(bench)
     }
 
+    /// The agent in its place, a new one if it was lost. It is back there before anything is asked of it: whoever drops
+    /// that question's future must not drop the agent.
+    async fn agent_in<'p>(
+        &self,
+        place: &'p mut Option<Connected>,
+    ) -> Result<&'p mut Connected, ConnectError> {
+        let agent = match place.take() {
+            Some(agent) => agent,
+            None => self.connect().await?,
+        };
+        Ok(place.insert(agent))
+    }
+
     async fn connect(&self) -> Result<Connected, ConnectError> {
         Connected::start(&self.reach, &self.lab, &self.here).await
     }
@@ -91,12 +104,7 @@ impl Workbench {
     /// command gets a new agent. A command that fails is no error: [`Done::ending`] says how it ended.
     pub async fn run(&self, command: Command) -> Result<Done, ConnectError> {
         let mut place = self.agent.lock().await;
-        let agent = match place.take() {
-            Some(agent) => agent,
-            None => self.connect().await?,
-        };
-        // Back in its place before anything is awaited: whoever drops this future must not drop the agent.
-        let agent = place.insert(agent);
+        let agent = self.agent_in(&mut place).await?;
         match perform(agent, command).await {
             Ok(done) => Ok(done),
             Err(cause) => {
@@ -119,11 +127,7 @@ impl Workbench {
     /// The agent can't be had.
     pub async fn machine(&self) -> Result<(Machine, BTreeMap<String, String>), ConnectError> {
         let mut place = self.agent.lock().await;
-        let agent = match place.take() {
-            Some(agent) => agent,
-            None => self.connect().await?,
-        };
-        let agent = place.insert(agent);
+        let agent = self.agent_in(&mut place).await?;
         Ok((agent.machine(), agent.facts.clone()))
     }
 

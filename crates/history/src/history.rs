@@ -9,7 +9,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HistoryError {
     /// No such version.
-    #[error("`{asked}` is no version of {target}{}", .near.as_ref().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default())]
+    #[error("`{asked}` is no version of {target}{}", instead(.near.as_deref(), .known.as_ref()))]
     Unknown {
         /// What was asked for.
         asked: String,
@@ -17,6 +17,8 @@ pub enum HistoryError {
         target: String,
         /// The nearest that there is.
         near: Option<String>,
+        /// The first and the last that there are, where they are few enough to be known.
+        known: Option<(String, String)>,
     },
     /// The older end is the newer one.
     #[error("the range is reversed: {to} comes before {from}; exchange --from and --to")]
@@ -51,6 +53,16 @@ pub enum HistoryError {
     /// Whatever else went wrong, with the place and the way out.
     #[error("{0}")]
     Other(String),
+}
+
+/// What could be asked for instead of a version that there isn't.
+fn instead(near: Option<&str>, known: Option<&(String, String)>) -> String {
+    match (near, known) {
+        (Some(near), _) => format!(": did you mean `{near}`?"),
+        (None, Some((first, last))) if first == last => format!(": it has only {first}"),
+        (None, Some((first, last))) => format!(": it has those from {first} to {last}"),
+        (None, None) => String::new(),
+    }
 }
 
 /// The history of a target.

@@ -57,7 +57,9 @@ impl Line {
     }
 
     pub(crate) fn unknown(&self, asked: &str) -> HistoryError {
+        let ends = self.versions.first().zip(self.versions.last());
         HistoryError::Unknown {
+            known: ends.map(|(first, last)| (first.name.clone(), last.name.clone())),
             asked: asked.to_owned(),
             target: self.target.clone(),
             near: nearest(

@@ -1,14 +1,16 @@
-//! Running an outside program for a bounded time, with everything that it starts.
+//! Running an outside program for a bounded time, with everything that it starts. What it prints is read while it prints
+//! it: a decompressor's output isn't kept anywhere.
 //!
-//! Refuses: to wait for ever, to read more than a limit, and to leave processes of the program's group behind.
+//! Refuses: to wait for ever, to keep more than a limit, and to leave processes of the program's group behind.
 
 use crate::HistoryError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
-use std::io::Read;
-use std::os::fd::AsFd;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long listing versions may take, fetching one, and unpacking what is on this machine already.
@@ -16,9 +18,15 @@ pub(crate) const LISTING: Duration = Duration::from_secs(60);
 pub(crate) const FETCHING: Duration = Duration::from_secs(600);
 pub(crate) const UNPACKING: Duration = Duration::from_secs(1800);
 
-/// Most that a program may print on its standard output, and what is kept of the end of its standard error.
-const MOST: usize = 1 << 30;
+/// Most that a program may print where all of it is kept.
+const MOST: u64 = 1 << 30;
+
+/// What is kept of the end of the standard error, and lines of it in a message.
 const LAST_WORDS: usize = 4096;
+const LAST_LINES: usize = 5;
+
+/// The more a pipe holds, the less its two ends wait for each other.
+const PIPE: usize = 1 << 20;
 
 /// Runs a program without input and in the C locale; gives what it printed on its standard output.
 ///
@@ -30,69 +38,17 @@ pub(crate) fn run(
     what: &str,
     limit: Duration,
 ) -> Result<Vec<u8>, HistoryError> {
-    let fault = |text: String| HistoryError::Other(format!("{what}: {text}"));
-    let mut child = command
-        .env("LC_ALL", "C")
-        .env("TZ", "UTC")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|error| {
-            let program = command.get_program().to_string_lossy().into_owned();
-            fault(if error.kind() == std::io::ErrorKind::NotFound {
-                format!("the program `{program}` isn't installed here")
-            } else {
-                format!("can't start `{program}`: {error}")
-            })
-        })?;
-    let mut heard = Heard::default();
-    let listened = listen(&mut child, &mut heard, limit);
-    let ended = end(&mut child);
-    match listened {
-        Ok(true) => {}
-        Ok(false) => {
-            return Err(fault(format!(
-                "stopped after {} s{}",
-                limit.as_secs(),
-                heard.last_words()
-            )));
-        }
-        Err(error) => return Err(fault(format!("can't be read: {error}"))),
+    let mut printing = Printing::start(command, what, limit)?;
+    let mut printed = Vec::new();
+    let read = (&mut printing).take(MOST + 1).read_to_end(&mut printed);
+    if let Err(error) = read {
+        return Err(printing.fault(&error.to_string()));
     }
-    let status = ended.map_err(|error| fault(format!("can't be waited for: {error}")))?;
-    if heard.out.len() > MOST {
-        return Err(fault(format!("printed more than {MOST} bytes")));
+    if printed.len() as u64 > MOST {
+        return Err(printing.fault(&format!("printed more than {MOST} bytes")));
     }
-    if !status.success() {
-        return Err(fault(format!("failed ({status}){}", heard.last_words())));
-    }
-    Ok(heard.out)
-}
-
-#[derive(Default)]
-struct Heard {
-    out: Vec<u8>,
-    out_closed: bool,
-    err: Vec<u8>,
-    err_closed: bool,
-}
-
-impl Heard {
-    fn last_words(&self) -> String {
-        let text = String::from_utf8_lossy(&self.err);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
-        let last = &lines[lines.len().saturating_sub(5)..];
-        if last.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", printable(&last.join(" / ")))
-        }
-    }
+    printing.finish()?;
+    Ok(printed)
 }
 
 /// The text with a mark in place of every character that a terminal would act on; lines and tabs stay.
@@ -108,70 +64,185 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Reads until the program itself has ended; whether it did within the limit.
-fn listen(child: &mut Child, heard: &mut Heard, limit: Duration) -> std::io::Result<bool> {
-    let deadline = Instant::now() + limit;
-    let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
-        return Ok(true);
-    };
-    rustix::io::ioctl_fionbio(&out, true)?;
-    rustix::io::ioctl_fionbio(&err, true)?;
-    let ended = pidfd_open(pid(child), PidfdFlags::empty())?;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let timeout = Timespec::try_from(left).map_err(std::io::Error::other)?;
-        let mut watched = vec![PollFd::new(&ended, PollFlags::IN)];
-        if !heard.out_closed {
-            watched.push(PollFd::from_borrowed_fd(out.as_fd(), PollFlags::IN));
+/// A program that runs and whose standard output is read. It is killed when it is dropped.
+pub(crate) struct Printing {
+    what: String,
+    child: Child,
+    ended: OwnedFd,
+    out: ChildStdout,
+    err: Option<ChildStderr>,
+    last_words: Vec<u8>,
+    deadline: Instant,
+    limit: Duration,
+    reaped: bool,
+}
+
+impl Printing {
+    /// Starts a program without input and in the C locale.
+    ///
+    /// # Errors
+    /// It can't be started.
+    pub(crate) fn start(
+        command: &mut Command,
+        what: &str,
+        limit: Duration,
+    ) -> Result<Self, HistoryError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let fault = |text: String| HistoryError::Other(format!("{what}: {text}"));
+        let started = command
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn();
+        let mut child = started.map_err(|error| {
+            fault(if error.kind() == io::ErrorKind::NotFound {
+                format!("the program `{program}` isn't installed here")
+            } else {
+                format!("can't start `{program}`: {error}")
+            })
+        })?;
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let ended = pidfd_open(Pid::from_child(&child), PidfdFlags::empty());
+        let (Some(out), Some(err), Ok(ended)) = (out, err, ended) else {
+            let _ = end(&mut child);
+            return Err(fault(format!("can't watch `{program}`")));
+        };
+        let printing = Self {
+            what: what.to_owned(),
+            child,
+            ended,
+            out,
+            err: Some(err),
+            last_words: Vec::new(),
+            deadline: Instant::now() + limit,
+            limit,
+            reaped: false,
+        };
+        // Less room in the pipe only costs time.
+        let _ = fcntl_setpipe_size(&printing.out, PIPE);
+        rustix::io::ioctl_fionbio(&printing.out, true)
+            .and_then(|()| {
+                printing
+                    .err
+                    .as_ref()
+                    .map_or(Ok(()), |err| rustix::io::ioctl_fionbio(err, true))
+            })
+            .map_err(|error| fault(format!("can't be read: {error}")))?;
+        Ok(printing)
+    }
+
+    /// Waits until there is something to read (if that is asked for) or the program has ended, and hears what it says
+    /// meanwhile; whether it has ended and nothing is left to read.
+    fn wait(&mut self, to_read: bool) -> io::Result<bool> {
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let text = format!("stopped after {} s", self.limit.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            }
+            let timeout = Timespec::try_from(left).map_err(io::Error::other)?;
+            let mut watched = vec![PollFd::from_borrowed_fd(self.ended.as_fd(), PollFlags::IN)];
+            if to_read {
+                watched.push(PollFd::from_borrowed_fd(self.out.as_fd(), PollFlags::IN));
+            }
+            if let Some(err) = &self.err {
+                watched.push(PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN));
+            }
+            match poll(&mut watched, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let ended = !watched[0].revents().is_empty();
+            let readable = to_read && !watched[1].revents().is_empty();
+            // One that never stops complaining keeps nobody from what it prints.
+            self.hear(1);
+            if ended || readable {
+                return Ok(!readable);
+            }
         }
-        if !heard.err_closed {
-            watched.push(PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN));
+    }
+
+    /// Takes what it has complained of, in at most so many pieces.
+    fn hear(&mut self, pieces: usize) {
+        let mut buffer = [0; 4096];
+        for _ in 0..pieces {
+            let Some(err) = &mut self.err else { return };
+            match err.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Ok(read) if read > 0 => {
+                    self.last_words.extend_from_slice(&buffer[..read]);
+                    let more = self.last_words.len().saturating_sub(LAST_WORDS);
+                    self.last_words.drain(..more);
+                }
+                _ => self.err = None,
+            }
         }
-        match poll(&mut watched, Some(&timeout)) {
-            Ok(0) => return Ok(false),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+    }
+
+    /// Waits for the program's end once its output was read.
+    ///
+    /// # Errors
+    /// It failed, or took longer than its limit; with the last lines of its standard error.
+    pub(crate) fn finish(mut self) -> Result<(), HistoryError> {
+        let awaited = self.wait(false);
+        // As much as a pipe holds.
+        self.hear(PIPE / 4096);
+        let ended = end(&mut self.child);
+        self.reaped = true;
+        awaited.map_err(|error| self.fault(&error.to_string()))?;
+        match ended {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(self.fault(&format!("failed ({status})"))),
+            Err(error) => Err(self.fault(&format!("can't be waited for: {error}"))),
         }
-        let over = !watched[0].revents().is_empty();
-        heard.out_closed |= drain(&mut out, &mut heard.out, MOST + 1)?;
-        heard.err_closed |= drain(&mut err, &mut heard.err, 1 << 20)?;
-        if heard.err.len() > LAST_WORDS {
-            heard.err.drain(..heard.err.len() - LAST_WORDS);
-        }
-        if over || heard.out.len() > MOST {
-            return Ok(true);
-        }
-        if left.is_zero() {
-            return Ok(false);
+    }
+
+    /// What went wrong, with the program's last words.
+    fn fault(&self, text: &str) -> HistoryError {
+        let said = String::from_utf8_lossy(&self.last_words);
+        let lines: Vec<&str> = said
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = lines[lines.len().saturating_sub(LAST_LINES)..].join(" / ");
+        let colon = if last.is_empty() { "" } else { ": " };
+        HistoryError::Other(format!("{}: {text}{colon}{}", self.what, printable(&last)))
+    }
+}
+
+impl Read for Printing {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.out.read(into) {
+                // What a program has left behind may hold its output open: that ends with the program all the same.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.wait(true)? {
+                        return Ok(0);
+                    }
+                }
+                read => return read,
+            }
         }
     }
 }
 
-/// Takes what is there to be read; whether that was the end.
-fn drain(from: &mut impl Read, into: &mut Vec<u8>, most: usize) -> std::io::Result<bool> {
-    let mut buffer = [0; 65_536];
-    while into.len() < most {
-        match from.read(&mut buffer) {
-            Ok(0) => return Ok(true),
-            Ok(read) => into.extend_from_slice(&buffer[..read]),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(false),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+impl Drop for Printing {
+    fn drop(&mut self) {
+        if !self.reaped {
+            let _ = end(&mut self.child);
         }
     }
-    Ok(false)
 }
 
-/// Kills what is left of the program's group and reaps the program. The group is killed first: until it is
-/// reaped, the program holds the group's number.
-fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
-    // Nobody left to kill is what one hopes for. A program that has ended keeps its status.
-    let _ = kill_process_group(pid(child), Signal::KILL);
+/// Kills what is left of a program's group, then reaps the program: until then it holds the group's number.
+fn end(child: &mut Child) -> io::Result<ExitStatus> {
+    // A program that has ended keeps its status.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
     child.wait()
-}
-
-fn pid(child: &Child) -> Pid {
-    Pid::from_child(child)
 }
 
 #[cfg(test)]
@@ -183,9 +254,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_is_heard_in_full() {
-        let out = shell("seq 100000; seq 100000 >&2", FETCHING).unwrap();
-        assert_eq!(out.split(|byte| *byte == b'\n').count(), 100_001);
+    fn what_is_printed_is_heard_in_full_whatever_is_said_beside_it() {
+        let out = shell("seq 100000; seq 100000 >&2; seq 100000", FETCHING).unwrap();
+        assert_eq!(out.split(|byte| *byte == b'\n').count(), 200_001);
     }
 
     #[test]
@@ -223,5 +294,28 @@ mod tests {
                 .to_string()
                 .contains("`no-such-program` isn't installed")
         );
+    }
+
+    #[test]
+    fn what_is_read_while_it_is_printed_ends_with_the_program_or_its_limit() {
+        let start = |line: &str, limit| {
+            Printing::start(Command::new("sh").args(["-c", line]), "the test", limit).unwrap()
+        };
+        let mut printing = start(
+            "sleep 1000 & echo out; echo 'no \tgood' >&2; exit 3",
+            FETCHING,
+        );
+        let mut read = Vec::new();
+        printing.read_to_end(&mut read).unwrap();
+        assert_eq!(read, b"out\n");
+        let error = printing.finish().unwrap_err().to_string();
+        assert_eq!(error, "the test: failed (exit status: 3): no \tgood");
+        let short = Duration::from_millis(200);
+        let error = start("sleep 1000", short).read(&mut [0; 8]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let mut silent = start("exec >&-; sleep 1000", short);
+        assert_eq!(silent.read(&mut [0; 8]).unwrap(), 0);
+        let error = silent.finish().unwrap_err().to_string();
+        assert!(error.contains("stopped after"), "{error}");
     }
 }

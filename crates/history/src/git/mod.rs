@@ -253,6 +253,7 @@ impl View<'_> {
 
     fn unknown(&self, asked: &str) -> HistoryError {
         HistoryError::Unknown {
+            known: None,
             asked: asked.to_owned(),
             target: self.git.target.clone(),
             near: self.near(asked),

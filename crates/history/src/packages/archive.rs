@@ -2,9 +2,8 @@
 //!
 //! Refuses: paths with `..` or a root, entries of more than a GiB, and sparse files in the newer format.
 
-use super::stream::Printing;
 use crate::HistoryError;
-use crate::program::UNPACKING;
+use crate::program::{Printing, UNPACKING};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;

@@ -2,15 +2,15 @@
 //!
 //! A registry is asked by its own tool (`apt-get`, `cargo`, `npm`, `pip`, `go`). What was fetched stays under the
 //! work folder, in `packages/NAME=VERSION`, and is never fetched twice; a package that a registry no longer has may
-//! be put there by hand. Tape archives are read straight into the tree; others are unpacked first. Every version is a release. When it was made is known where the registry says so, and of
-//! Debian's packages once a change log has been seen.
+//! be put there by hand. Tape archives are read straight into the tree; others are unpacked first. Every version is a
+//! release. When it was made is known where the registry says so, and of Debian's packages once a change log has been
+//! seen.
 //!
 //! Refuses: names that a tool would take for an option; a package of several archives without a word which it is.
 
 mod archive;
 mod debian;
 mod registry;
-mod stream;
 mod taking;
 #[cfg(test)]
 mod tests;
@@ -76,8 +76,9 @@ impl Packages {
         };
         if listed.is_empty() {
             return Err(HistoryError::Other(format!(
-                "{target}: there is no version of a package {}",
-                source.name
+                "{target}: there is no version of a package {}: {}",
+                source.name,
+                registry::way_out(source.kind)
             )));
         }
         packages.take(listed)?;

@@ -15,6 +15,9 @@ use std::process::Command;
 /// A version as a registry lists it, with when it was published where that is said.
 pub(super) type Listed = (String, Option<Timestamp>);
 
+/// `npm` says what went wrong, and not where else it has written that down.
+const NPM: &[&str] = &["--loglevel=error", "--logs-max=0"];
+
 /// The versions of a package, oldest first; `empty` is a folder without anything that a tool might look at.
 pub(super) fn list(
     kind: PackageKind,
@@ -36,7 +39,10 @@ pub(super) fn list(
         PackageKind::DebianSource => {
             undated(madison(&ask("apt-cache", &["madison", name])?, "Sources"))
         }
-        PackageKind::Npm => npm(&ask("npm", &["view", name, "versions", "time", "--json"])?),
+        PackageKind::Npm => {
+            let fields = ["versions", "time", "--json"];
+            npm(&ask("npm", &[&["view"], NPM, &[name], &fields].concat())?)
+        }
         PackageKind::Pypi => undated(pip(&ask(
             "python3",
             &["-m", "pip", "index", "versions", name],
@@ -56,6 +62,33 @@ pub(super) fn list(
             undated(crate_versions(name))
         }
     })
+}
+
+/// Why a registry may list no version of a package, and the way out.
+pub(super) fn way_out(kind: PackageKind) -> String {
+    match kind {
+        PackageKind::DebianSource if lacks_sources() => NO_SOURCES.to_owned(),
+        PackageKind::Debian | PackageKind::DebianSource => {
+            "apt knows none: is the name right, and has `apt-get update` been run?".to_owned()
+        }
+        PackageKind::Go => {
+            "its repository has no tagged ones: name those that you mean with versions = [\"…\"]"
+                .to_owned()
+        }
+        PackageKind::Crate | PackageKind::Pypi | PackageKind::Npm => {
+            "is the name right?".to_owned()
+        }
+    }
+}
+
+const NO_SOURCES: &str = "apt isn't set up for source packages: add `deb-src` to the `Types:` of a file in \
+    /etc/apt/sources.list.d (or a `deb-src …` line beside each `deb …` line), then run `apt-get update`";
+
+/// Whether apt is set up without any source packages. One that can't be asked isn't.
+fn lacks_sources() -> bool {
+    let mut command = Command::new("apt-get");
+    command.args(["indextargets", "Created-By: Sources"]);
+    run(&mut command, "asking apt for its sources", LISTING).is_ok_and(|said| said.is_empty())
 }
 
 fn undated(versions: Vec<String>) -> Vec<Listed> {
@@ -193,11 +226,15 @@ pub(super) fn fetch(
     let (equal, at) = (format!("{name}={version}"), format!("{name}@{version}"));
     match kind {
         PackageKind::Debian => ask("apt-get", &["download", "--quiet", "--quiet", &equal])?,
-        PackageKind::DebianSource => ask(
-            "apt-get",
-            &["source", "--download-only", "--quiet", "--quiet", &equal],
-        )?,
-        PackageKind::Npm => ask("npm", &["pack", "--silent", &at])?,
+        PackageKind::DebianSource => {
+            let args = ["source", "--download-only", "--quiet", "--quiet", &equal];
+            let asked = ask("apt-get", &args);
+            asked.map_err(|error| match lacks_sources() {
+                true => missing(&what, NO_SOURCES),
+                false => error,
+            })?
+        }
+        PackageKind::Npm => ask("npm", &[&["pack"], NPM, &[&at]].concat())?,
         PackageKind::Pypi => {
             let exactly = format!("{name}=={version}");
             ask(
@@ -206,6 +243,8 @@ pub(super) fn fetch(
             )?
         }
         PackageKind::Go => {
+            // Asked for JSON it says what goes wrong where nobody looks for it.
+            ask("go", &["mod", "download", &at])?;
             let printed = ask("go", &["mod", "download", "-json", &at])?;
             let found: Value = serde_json::from_slice(&printed).unwrap_or_default();
             let folder = found["Dir"].as_str().map(PathBuf::from);

@@ -107,7 +107,7 @@ pub(super) fn unpacked(archive: &Path, form: Form, into: &Path) -> Result<PathBu
         // It makes the folder itself, and wants that there is none.
         command = Command::new("dpkg-source");
         command
-            .args(["--no-check", "--quiet", "--extract"])
+            .args(["--no-check", "--no-copy", "--quiet", "--extract"])
             .arg(archive)
             .arg(into.join("source"));
     } else {

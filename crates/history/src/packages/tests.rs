@@ -204,29 +204,43 @@ fn a_folder_inside_a_debian_package_or_all_of_it_is_checked_out() {
 
 #[test]
 fn a_debian_source_is_unpacked_by_its_description() {
-    let room = tempfile::tempdir().unwrap();
-    let kept = room.path().join("work/packages/app=1.0");
-    let build = room.path().join("app-1.0");
-    fs::create_dir_all(&kept).unwrap();
-    fs::create_dir_all(build.join("debian/source")).unwrap();
-    fs::write(build.join("debian/source/format"), "3.0 (native)\n").unwrap();
-    fs::write(
-        build.join("debian/control"),
-        "Source: app\nMaintainer: a <a@b>\n\nPackage: app\nArchitecture: all\nDescription: x\n",
-    )
-    .unwrap();
-    fs::write(build.join("debian/changelog"), "app (1.0) stable; urgency=low\n\n  * Made\n\n -- Anna <a@b>  Mon, 20 Jan 2020 10:00:00 +0000\n").unwrap();
-    fs::write(build.join("code"), "c").unwrap();
-    shell(
-        &kept,
-        "dpkg-source --build ../../../app-1.0 > /dev/null 2>&1",
-    );
-    let packages = open(room.path(), &source(PackageKind::DebianSource, &["1.0"])).unwrap();
-    let tree = room.path().join("tree");
-    let version = packages.resolve("1.0").unwrap();
-    packages.check_out(&version, &tree).unwrap();
-    assert_eq!(fs::read_to_string(tree.join("code")).unwrap(), "c");
-    assert_eq!(packages.log("1.0").unwrap().len(), 1);
+    for (format, version) in [("native", "1.0"), ("quilt", "1.0-2")] {
+        let room = tempfile::tempdir().unwrap();
+        let kept = room.path().join(format!("work/packages/app={version}"));
+        let build = room.path().join("app-1.0");
+        fs::create_dir_all(&kept).unwrap();
+        fs::create_dir_all(&build).unwrap();
+        fs::write(build.join("code"), "c").unwrap();
+        // What was before Debian's own part; its source isn't the only thing that unpacking could leave.
+        shell(
+            room.path(),
+            &format!("tar czf '{}/app_1.0.orig.tar.gz' app-1.0", kept.display()),
+        );
+        fs::create_dir_all(build.join("debian/source")).unwrap();
+        fs::write(
+            build.join("debian/source/format"),
+            format!("3.0 ({format})\n"),
+        )
+        .unwrap();
+        fs::write(
+            build.join("debian/control"),
+            "Source: app\nMaintainer: a <a@b>\n\nPackage: app\nArchitecture: all\nDescription: x\n",
+        )
+        .unwrap();
+        fs::write(build.join("debian/changelog"), format!("app ({version}) stable; urgency=low\n\n  * Made\n\n -- Anna <a@b>  Mon, 20 Jan 2020 10:00:00 +0000\n")).unwrap();
+        shell(
+            &kept,
+            "dpkg-source --build ../../../app-1.0 > /dev/null 2>&1",
+        );
+        let packages = open(room.path(), &source(PackageKind::DebianSource, &[version])).unwrap();
+        let tree = room.path().join("tree");
+        packages
+            .check_out(&packages.resolve(version).unwrap(), &tree)
+            .unwrap();
+        assert_eq!(fs::read_to_string(tree.join("code")).unwrap(), "c");
+        assert!(!tree.join("app_1.0.orig.tar.gz").exists());
+        assert_eq!(packages.log(version).unwrap().len(), 1);
+    }
 }
 
 #[test]

@@ -272,4 +272,25 @@ fn what_step_has_measured_is_a_history_and_its_pages_have_the_commits() {
             "{own}"
         );
     }
+    // What lies between versions is asked of the history once, and kept.
+    let kept: Vec<PathBuf> = fs::read_dir(place.path("store/targets/app/between"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(kept.len(), 5);
+    for file in &kept {
+        let text = fs::read_to_string(file).unwrap();
+        fs::write(file, text.replace("version 3", "as it was kept")).unwrap();
+    }
+    let again = place.prints_of(&["publish", "site"]);
+    assert!(again.contains(": 1 files written"), "{again}");
+    place.prints_of(&["delete", "step-1"]);
+    place.prints_of(&step_of_two());
+    place.prints_of(&["publish", "site"]);
+    assert!(kept.iter().all(|file| !file.exists()));
+}
+
+/// Of the first and the last version: one interval, which wasn't one before.
+fn step_of_two() -> Vec<&'static str> {
+    stepping::step("v1", "v6", &["--every", "5 commits"])
 }

@@ -13,6 +13,7 @@ mod files;
 mod history;
 mod import;
 mod init;
+mod intervals;
 mod lab;
 mod list;
 mod manual;

@@ -2,6 +2,7 @@
 //!
 //! Refuses: a folder with files that it hasn't written.
 
+use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
 use backsight_store::Store;
@@ -12,7 +13,12 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files, history, target::Opened};
+use crate::{
+    cli::Shared,
+    files, history,
+    intervals::{Interval, Intervals},
+    target::Opened,
+};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -58,6 +64,7 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let published = publish(store, targets, &between, folder).await;
     let published = published.into_diagnostic()?;
+    sources.forget_the_rest();
     files::print(&format!(
         "{}: {} files written, {} unchanged, {} removed\n",
         folder.join("index.html").display(),
@@ -70,7 +77,7 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
 /// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages
 /// and no reason to publish none. Studies keep versions, not what lies between them.
 struct Sources {
-    opened: HashMap<TargetName, Result<Opened, String>>,
+    opened: HashMap<TargetName, Result<(Opened, Intervals), String>>,
 }
 
 impl Sources {
@@ -78,7 +85,10 @@ impl Sources {
         let mut opened = HashMap::new();
         for target in targets {
             let history = match Opened::of_store(store, target).await {
-                Ok(Some(history)) => Ok(history),
+                Ok(Some(history)) => {
+                    let intervals = Intervals::of(&history);
+                    Ok((history, intervals))
+                }
                 Ok(None) => Err("its studies don't say where".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
@@ -93,16 +103,27 @@ impl Sources {
         from: &Version,
         to: &Version,
     ) -> Result<Option<Between>, String> {
-        let history = match self.opened.get(target) {
+        let (history, intervals) = match self.opened.get(target) {
             None => return Ok(None),
             Some(Err(why)) => return Err(why.clone()),
-            Some(Ok(opened)) => &opened.history,
+            Some(Ok((opened, intervals))) => (&opened.history, intervals),
         };
-        let changes = history.between(from, to).map_err(|e| e.to_string())?;
-        let diff = history
-            .diff(from, to, MOST_OF_A_DIFF)
-            .map_err(|e| e.to_string())?;
+        let ask = || {
+            Ok(Interval {
+                changes: history.between(from, to)?,
+                diff: history.diff(from, to, MOST_OF_A_DIFF)?,
+            })
+        };
+        let known = intervals.known(from, to, MOST_OF_A_DIFF, ask);
+        let Interval { changes, diff } = known.map_err(|e: HistoryError| e.to_string())?;
         // Packages without a change log say nothing; that isn't the same as that nothing changed.
         Ok((!changes.is_empty() || diff.is_some()).then_some(Between { changes, diff }))
+    }
+
+    /// Forgets intervals that no page has any more.
+    fn forget_the_rest(&self) {
+        for (_, intervals) in self.opened.values().flatten() {
+            intervals.forget_the_rest();
+        }
     }
 }

@@ -328,6 +328,50 @@ fn a_build_that_hangs_is_ended_with_all_that_it_started() {
 }
 
 #[test]
+fn it_ends_early_when_two_passes_have_seen_the_same_change_points() {
+    let place = place();
+    commits(&place, &[[10; 6], [20; 6]].concat());
+    let ten = ["--repeat", "10", "--until", "stable"];
+    let early = step("v1", "v12", &[&ten[..], &["--name", "early"]].concat());
+    let ended = place.ends(&early);
+    ended.assert_code(0);
+    assert!(
+        ended.stderr.contains("ended early"),
+        "it says why: {}",
+        ended.stderr
+    );
+    let row = place.study("early");
+    assert_eq!(
+        (row["measured"].as_u64(), row["state"].as_str()),
+        (Some(2 * 12), Some("finished")),
+        "{row}"
+    );
+    let again = place.ends(&step("v1", "v12", &ten));
+    assert!(
+        again.stderr.contains("nothing is missing"),
+        "{}",
+        again.stderr
+    );
+    // The first pass sees no change, the second and the third do: only these two agree.
+    place.script(
+        "late",
+        "#!/bin/sh\nhere=$(dirname \"$0\")\necho call >> \"$here/log\"\nvalue=$(sh \"$1/tool\")\n\
+         [ \"$(grep -cx call \"$here/log\")\" -gt 12 ] && echo \"$value\" || echo \"10.${value#*.}\"\n",
+    );
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = \"@/late {{build}}\"\n{VALUE}"),
+    );
+    let late = step("v1", "v12", &[&ten[..], &["--name", "late"]].concat());
+    place.ends(&late).assert_code(0);
+    assert_eq!(place.study("late")["measured"], 3 * 12);
+    // Without leave to end early the rest is measured.
+    let all = step("v1", "v12", &["--repeat", "4", "--name", "all"]);
+    place.ends(&all).assert_code(0);
+    assert_eq!(place.study("all")["measured"], 12);
+}
+
+#[test]
 fn what_is_killed_in_the_middle_goes_on_and_measures_nothing_twice() {
     let place = place();
     commits(&place, &[10, 20, 30]);

@@ -5,7 +5,11 @@ use backsight_conductor::{BootFault, Conductor, ConnectError, Events, Kernel, Me
 use backsight_model::{
     Arrangement, Benchmark, Document, Ending, HostKind, HostName, Lab, Missing, Plan,
 };
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
 use tokio::sync::watch;
 
 use crate::{LIMIT, reach, uml};
@@ -334,6 +338,48 @@ async fn a_guest_that_cannot_be_what_the_lab_says_says_why() {
         assert!(error.fault.to_string().contains(words), "{error}");
         conductor.finish().await;
     }
+}
+
+/// A root with a shell of this machine and nothing else of it.
+fn least_root(root: &Path) {
+    for folder in ["bin", "dev", "proc", "run", "sys", "tmp", "var/tmp"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::fs::copy("/bin/sh", root.join("bin/sh")).unwrap();
+    let libraries = Command::new("ldd").arg("/bin/sh").output().unwrap();
+    let libraries = String::from_utf8(libraries.stdout).unwrap();
+    for library in libraries.split_whitespace().filter(|w| w.starts_with('/')) {
+        let place = root.join(library.trim_start_matches('/'));
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::copy(library, place).unwrap();
+    }
+    std::fs::write(root.join("marker"), "of its own\n").unwrap();
+}
+
+#[tokio::test]
+async fn a_guest_with_a_root_of_its_own_sees_nothing_of_this_machines() {
+    let root = tempfile::tempdir().unwrap();
+    least_root(root.path());
+    let text = format!(
+        "name = \"root-{}\"\n[host.one]\nkind = \"uml\"\nmemory = \"64MiB\"\nroot = \"{}\"\n\
+         [testbed.pair]\nclient = \"one\"\nserver = \"one\"\n",
+        std::process::id(),
+        root.path().display()
+    );
+    let lab = Lab::read(&Document::new("lab.toml", text)).unwrap();
+    let mut conductor = conductor(&lab, PING).await;
+    conductor.boot(&marked("root")).await.unwrap();
+    let commands = "read -r word < /marker; echo \"$word\"; echo /etc/*; \
+        : > /tmp/made && echo /tmp/made; : > /made";
+    let said = conductor.ask(&host("one"), commands, LIMIT).await.unwrap();
+    let (out, err) = (
+        String::from_utf8(said.stdout.bytes).unwrap(),
+        String::from_utf8(said.stderr.bytes).unwrap(),
+    );
+    assert_eq!(out, "of its own\n/etc/*\n/tmp/made\n", "{err}");
+    assert!(err.contains("Read-only file system"), "{err}");
+    assert!(!root.path().join("tmp/made").exists());
+    conductor.finish().await;
 }
 
 /// A kernel of Debian's for emulated machines: what drives a disk or a network card is a module, what is needed here

@@ -18,6 +18,8 @@ pub struct Progress {
     done_before: u64,
     round: String,
     cell: String,
+    /// The version that is built ahead, if one is.
+    ahead: Option<String>,
 }
 
 impl Progress {
@@ -35,6 +37,7 @@ impl Progress {
             done_before: 0,
             round: String::new(),
             cell: String::new(),
+            ahead: None,
         }
     }
 
@@ -54,8 +57,12 @@ impl Progress {
     }
 
     fn say(&self, doing: &str) {
+        let ahead = self.ahead.as_ref();
+        let ahead = ahead.map_or(String::new(), |version| {
+            format!(" · building {version} ahead")
+        });
         self.bar.set_message(format!(
-            "{}{} · {}{doing}",
+            "{}{}{ahead} · {}{doing}",
             self.round,
             self.left(),
             self.cell
@@ -112,17 +119,30 @@ impl Listener for Progress {
             }
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
-            Event::BuildStarted { version, layout } => {
+            Event::BuildStarted {
+                version,
+                layout,
+                ahead: false,
+            } => {
+                self.ahead = None;
                 self.say(&format!(" · building {version}, layout {layout}"));
             }
+            Event::BuildStarted { version, .. } => self.ahead = Some(version.clone()),
             Event::BootStarted { version, .. } => self.say(&format!(" · booting {version}")),
             Event::BuildFinished {
                 version,
-                failure: Some(failure),
+                failure,
+                ahead,
                 ..
-            } => self
-                .bar
-                .suspend(|| say(&format!("no build of {version}: {failure}"))),
+            } => {
+                if *ahead {
+                    self.ahead = None;
+                }
+                if let Some(failure) = failure {
+                    self.bar
+                        .suspend(|| say(&format!("no build of {version}: {failure}")));
+                }
+            }
             Event::BootFinished {
                 version,
                 failure: Some(failure),
@@ -130,9 +150,7 @@ impl Listener for Progress {
             } => self
                 .bar
                 .suspend(|| say(&format!("{version} didn't boot: {failure}"))),
-            Event::StepFinished { .. }
-            | Event::BuildFinished { .. }
-            | Event::BootFinished { .. } => {}
+            Event::StepFinished { .. } | Event::BootFinished { .. } => {}
         }
     }
 }

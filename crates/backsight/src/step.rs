@@ -57,6 +57,16 @@ enum Order {
     Backward,
 }
 
+impl From<Order> for StepOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Halving => Self::Halving,
+            Order::Forward => Self::Forward,
+            Order::Backward => Self::Backward,
+        }
+    }
+}
+
 /// Arguments of `step`.
 #[derive(Debug, clap::Args)]
 pub struct Step {
@@ -103,6 +113,9 @@ pub struct Step {
     /// Try again what didn't build or boot in an earlier study
     #[arg(long)]
     retry: bool,
+    /// Build nothing while other machines measure
+    #[arg(long)]
+    no_builds_ahead: bool,
     /// Name of the study; else step-1, step-2, …
     #[arg(long)]
     name: Option<StudyName>,
@@ -129,10 +142,11 @@ impl Step {
                 folder: opened.folder.clone(),
                 wanted,
                 modes,
-                order: format!("{:?}", self.order).to_lowercase(),
+                order: self.order.into(),
                 skip_broken: self.skip_broken,
                 until_stable: self.until == Some(Until::Stable),
                 retry: self.retry,
+                builds_ahead: !self.no_builds_ahead,
             };
             question.choices.step = Some(choices);
             let store = files::open_store(shared).await?;
@@ -333,11 +347,7 @@ impl Asking {
             boots: choices.modes.reboot,
             rounds: choices.modes.again,
             cells,
-            order: match choices.order.as_str() {
-                "forward" => StepOrder::Forward,
-                "backward" => StepOrder::Backward,
-                _ => StepOrder::Halving,
-            },
+            order: choices.order,
             revisits: site.workshop.target().activate.boot.can_be_revisited(),
             skip_broken: choices.skip_broken,
             until_stable: choices.until_stable,
@@ -482,6 +492,7 @@ impl Asking {
             (cells, choices.modes.layouts.clone()),
             events.clone(),
             stop,
+            choices.builds_ahead,
         );
         let pursued = pursue(&policy, study, evidence, store, &mut along, &events).await;
         along.finish().await;
@@ -496,6 +507,11 @@ impl Asking {
                     files::say(&format!(
                         "{name}: {} of the versions don't build or boot",
                         verdict.broken.len()
+                    ));
+                }
+                if pursuit.verdict.as_ref().is_some_and(|v| v.stable) {
+                    files::say(&format!(
+                        "{name}: ended early: two passes one after the other saw the same change points"
                     ));
                 }
                 Ok(conclude(&name, &pursuit))

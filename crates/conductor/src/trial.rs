@@ -244,6 +244,18 @@ impl Conductor {
         self.machines.get(role).copied()
     }
 
+    /// Whether nothing that is measured runs on this machine: each host of the testbed is one of another machine, which
+    /// its agent says. A guest is none: its kernel runs here.
+    pub fn is_elsewhere(&self) -> bool {
+        let here = this_boot();
+        let is_other = |id: &str| !id.is_empty() && !here.is_empty() && id != here;
+        let elsewhere = |host: &HostName| {
+            let agent = self.hosts.get(host);
+            !self.is_guest(host) && agent.is_some_and(|agent| is_other(agent.boot_id()))
+        };
+        self.used().iter().all(elsewhere)
+    }
+
     /// Says which build is measured from now on: its version's name, and the folder that it is in.
     pub fn measure_build(&mut self, version: String, folder: PathBuf) {
         self.arrangement.build = Some((version, folder));
@@ -688,9 +700,15 @@ fn own_cpu_seconds() -> f64 {
     used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
 }
 
+/// What tells the kernel that runs here from every other one.
+fn this_boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
 /// The processors' use by machine: hosts with one running kernel are one machine.
 fn loads(accounts: &[(&Connected, Account)], conductor: f64) -> Vec<MachineLoad> {
-    let here = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let here = this_boot();
     let mut machines: IndexMap<&str, (Vec<HostName>, Account, f64)> = IndexMap::new();
     for (host, account) in accounts {
         let machine = machines
@@ -702,7 +720,7 @@ fn loads(accounts: &[(&Connected, Account)], conductor: f64) -> Vec<MachineLoad>
     machines
         .into_iter()
         .map(|(boot_id, (hosts, account, own))| {
-            let ours = if boot_id == here.trim() {
+            let ours = if boot_id == here {
                 own + conductor
             } else {
                 own

@@ -4,7 +4,7 @@
 //! ended when it is done, and what it printed is kept up to a limit. One agent serves them all; one that dies is
 //! replaced by the next command.
 //!
-//! Refuses: to run two commands at once, and to run one without a time limit.
+//! Refuses: to run two commands of one workbench at once, and to run one without a time limit.
 
 use backsight_agent::{BeginTrial, Step};
 use backsight_model::{Ending, HostName, Lab, Machine, Output, Usage};
@@ -79,6 +79,16 @@ impl Workbench {
         Ok(bench)
     }
 
+    /// Another workbench of this machine, which runs its commands beside this one's; its agent starts with its first.
+    pub fn another(&self) -> Self {
+        Self {
+            reach: self.reach.clone(),
+            lab: self.lab.clone(),
+            here: self.here.clone(),
+            agent: Mutex::default(),
+        }
+    }
+
     /// The agent in its place, a new one if it was lost. It is back there before anything is asked of it: whoever drops
     /// that question's future must not drop the agent.
     async fn agent_in<'p>(
@@ -131,9 +141,9 @@ impl Workbench {
         Ok((agent.machine(), agent.facts.clone()))
     }
 
-    /// Ends the agent in order.
-    pub async fn finish(self) {
-        if let Some(agent) = self.agent.into_inner() {
+    /// Ends the agent in order; another command would get a new one.
+    pub async fn finish(&self) {
+        if let Some(agent) = self.agent.lock().await.take() {
             agent.dismiss().await;
         }
     }

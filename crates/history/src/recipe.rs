@@ -19,6 +19,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+use tokio::sync::Mutex;
 
 use crate::{
     History, HistoryError,
@@ -105,7 +106,8 @@ pub struct Place {
     pub folder: PathBuf,
 }
 
-/// The tree, the recipe and the builds of one target.
+/// The tree, the recipe and the builds of one target. One build is made at a time; whoever asks for another one
+/// meanwhile waits, but for what is in the cache.
 pub struct Workshop {
     target: Target,
     history: Arc<dyn History>,
@@ -114,9 +116,13 @@ pub struct Workshop {
     exceptions: Vec<Exception>,
     toolchain: String,
     machine: Machine,
+    /// For what isn't a build: it needn't wait for one.
     bench: Workbench,
+    builds: Workbench,
     cache: Cache,
-    tree: Tree,
+    /// Where the tree is.
+    folder: PathBuf,
+    tree: Mutex<Tree>,
 }
 
 impl Workshop {
@@ -169,9 +175,11 @@ impl Workshop {
             exceptions,
             toolchain: String::new(),
             machine,
+            builds: bench.another(),
             bench,
             cache: Cache::open(place)?,
-            tree,
+            folder: tree.folder.clone(),
+            tree: Mutex::new(tree),
         };
         workshop.toolchain = workshop.ask_toolchain().await?;
         Ok(workshop)
@@ -181,7 +189,7 @@ impl Workshop {
     async fn ask_toolchain(&self) -> Result<String, WorkshopError> {
         let mut said = String::new();
         for template in &self.target.toolchain {
-            let command = self.fill(template, None, Layout::default(), &self.tree.folder)?;
+            let command = self.fill(template, None, Layout::default(), &self.folder)?;
             let done = self.run(&command, TOOL_LIMIT, BTreeMap::new()).await?;
             if !done.well() {
                 return Err(WorkshopError::Recipe(format!(
@@ -261,18 +269,17 @@ impl Workshop {
     /// Makes the build of a version in a layout, or finds it. Other layouts of the same version that will be wanted are
     /// made along with it, while the tree is there.
     ///
-    /// A version that doesn't build is no error: the record says why.
+    /// A version that doesn't build is no error: the record says why. Dropping the future ends what it does; the tree
+    /// is then known to be half built.
     ///
     /// # Errors
     /// Nothing can be built for now.
     pub async fn build(
-        &mut self,
+        &self,
         version: usize,
         layout: Layout,
         wanted: &[Layout],
     ) -> Result<BuildRecord, WorkshopError> {
-        let began = Timestamp::now();
-        let clock = Instant::now();
         let key = self.key(version, layout);
         let mut record = BuildRecord {
             version,
@@ -280,7 +287,7 @@ impl Workshop {
             quirks: self.quirks(version).map(|e| e.quirk.why.clone()).collect(),
             failure: None,
             cached: false,
-            began,
+            began: Timestamp::now(),
             took: Duration::ZERO,
             log: Vec::new(),
             key,
@@ -295,8 +302,14 @@ impl Workshop {
             record.log = entry.log;
             return Ok(record);
         }
+        let mut tree = self.tree.lock().await;
+        // The wait for another build isn't this one's time.
+        record.began = Timestamp::now();
+        let clock = Instant::now();
         let mut log = Log::default();
-        let made = self.make(version, layout, wanted, &mut log).await;
+        let made = self
+            .make(&mut tree, version, layout, wanted, &mut log)
+            .await;
         record.took = clock.elapsed();
         match made {
             Ok(()) => {}
@@ -308,15 +321,16 @@ impl Workshop {
     }
 
     async fn make(
-        &mut self,
+        &self,
+        tree: &mut Tree,
         version: usize,
         layout: Layout,
         wanted: &[Layout],
         log: &mut Log,
     ) -> Result<(), Stop> {
         let base = self.key(version, Layout::default());
-        if !self.tree.holds(&base) {
-            self.make_tree(version, &base, log).await?;
+        if !tree.holds(&base) {
+            self.make_tree(tree, version, &base, log).await?;
         }
         if self.cache.find(&base)?.is_none() {
             self.keep(version, Layout::default(), &base, log)?;
@@ -345,20 +359,28 @@ impl Workshop {
     }
 
     /// Brings the tree to the built state of a version.
-    async fn make_tree(&mut self, version: usize, base: &str, log: &mut Log) -> Result<(), Stop> {
+    async fn make_tree(
+        &self,
+        tree: &mut Tree,
+        version: usize,
+        base: &str,
+        log: &mut Log,
+    ) -> Result<(), Stop> {
         let incremental = self.target.build.as_ref().is_some_and(|b| b.incremental);
         let clean = self.quirks(version).any(|exception| exception.quirk.clean);
-        if !incremental || clean || !self.tree.can_be_built_in() {
-            self.tree.clear()?;
+        if !incremental || clean || !tree.can_be_built_in() {
+            tree.clear()?;
         }
-        let mut configured = self.tree.state() == TreeState::Built;
-        self.tree.set(TreeState::Building)?;
-        let made = self.build_in_tree(version, &mut configured, log).await;
+        let mut configured = tree.state() == TreeState::Built;
+        tree.set(TreeState::Building)?;
+        let made = self
+            .build_in_tree(tree, version, &mut configured, log)
+            .await;
         match &made {
-            Ok(()) => self.tree.set_built(base)?,
+            Ok(()) => tree.set_built(base)?,
             // Half of it is built, and `make` knows which half: another version may be built in it.
-            Err(Stop::Broken(_)) if configured => self.tree.set(TreeState::Built)?,
-            Err(Stop::Broken(_)) => self.tree.set(TreeState::Empty)?,
+            Err(Stop::Broken(_)) if configured => tree.set(TreeState::Built)?,
+            Err(Stop::Broken(_)) => tree.set(TreeState::Empty)?,
             Err(Stop::Hindered(_)) => {}
         }
         made
@@ -366,6 +388,7 @@ impl Workshop {
 
     async fn build_in_tree(
         &self,
+        tree: &Tree,
         version: usize,
         configured: &mut bool,
         log: &mut Log,
@@ -376,8 +399,7 @@ impl Workshop {
             .quirks(version)
             .flat_map(|exception| &exception.patches);
         let patches: Vec<&Patch> = self.patches.iter().chain(of_quirks).collect();
-        self.tree
-            .expect_files(patches.iter().flat_map(|patch| patch.makes()))?;
+        tree.expect_files(patches.iter().flat_map(|patch| patch.makes()))?;
         for patch in patches {
             self.apply(version, patch, log).await?;
         }
@@ -408,7 +430,7 @@ impl Workshop {
     }
 
     async fn check_out(&self, version: usize) -> Result<(), WorkshopError> {
-        let (history, folder) = (Arc::clone(&self.history), self.tree.folder.clone());
+        let (history, folder) = (Arc::clone(&self.history), self.folder.clone());
         let version = self.versions[version].clone();
         // Reads and writes many files, or waits for a network.
         let done = tokio::task::spawn_blocking(move || history.check_out(&version, &folder)).await;
@@ -488,7 +510,7 @@ impl Workshop {
             .as_ref()
             .map_or(&[][..], |build| &build.keep);
         for kept in keep {
-            if !self.tree.folder.join(kept).exists() {
+            if !self.folder.join(kept).exists() {
                 return Err(Stop::Broken(format!(
                     "the build ended well, but there is no `{kept}`, which is to be kept"
                 )));
@@ -499,7 +521,7 @@ impl Workshop {
             layout,
             log: log.0.clone(),
         };
-        match self.cache.keep(key, &self.tree.folder, keep, &entry) {
+        match self.cache.keep(key, &self.folder, keep, &entry) {
             Ok(()) => Ok(()),
             Err(_) if self.has_no_room() => Err(Stop::Hindered(self.no_room(version))),
             Err(error) => Err(Stop::Hindered(error)),
@@ -562,13 +584,13 @@ impl Workshop {
     }
 
     fn has_no_room(&self) -> bool {
-        rustix::fs::statvfs(&self.tree.folder)
+        rustix::fs::statvfs(&self.folder)
             .is_ok_and(|fs| fs.f_bavail.saturating_mul(fs.f_frsize) < NO_ROOM)
     }
 
     fn no_room(&self, version: usize) -> WorkshopError {
         WorkshopError::NoRoom {
-            place: self.tree.folder.clone(),
+            place: self.folder.clone(),
             version: self.versions[version].name.clone(),
         }
     }
@@ -581,11 +603,11 @@ impl Workshop {
     ) -> Result<Done, ConnectError> {
         let command = Command {
             text: text.to_owned(),
-            folder: self.tree.folder.clone(),
+            folder: self.folder.clone(),
             env,
             limit,
         };
-        self.bench.run(command).await
+        self.builds.run(command).await
     }
 
     /// Fills the placeholders of a command of the target.
@@ -612,7 +634,7 @@ impl Workshop {
         let text = |path: &Path| Value::Text(path.to_string_lossy().into_owned());
         let lookup = |name: &str| {
             Some(match name {
-                "tree" => text(&self.tree.folder),
+                "tree" => text(&self.folder),
                 "build" => text(build),
                 "version" => Value::Text(self.versions[version?].name.clone()),
                 "stamp" => Value::Text(self.key(version?, layout)[..12].to_owned()),
@@ -627,8 +649,17 @@ impl Workshop {
             .map_err(|error| WorkshopError::Recipe(format!("`{}`: {error}", template.source())))
     }
 
-    /// Ends the agent that ran the commands.
-    pub async fn finish(self) {
+    /// Removes what is in the tree, so that there is room for other things. The next build begins afresh.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub async fn clear(&self) -> Result<(), WorkshopError> {
+        self.tree.lock().await.clear()
+    }
+
+    /// Ends the agents that ran the commands.
+    pub async fn finish(&self) {
+        self.builds.finish().await;
         self.bench.finish().await;
     }
 }

@@ -49,6 +49,9 @@ pub enum Event {
         version: String,
         /// The layout.
         layout: Layout,
+        /// Whether it is made while another version is measured on other machines.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        ahead: bool,
     },
     /// A build is there, or it is clear that there is none; that is on disk.
     BuildFinished {
@@ -62,6 +65,9 @@ pub enum Event {
         failure: Option<String>,
         /// Seconds that it took.
         seconds: f64,
+        /// Whether it was made while another version was measured on other machines.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        ahead: bool,
     },
     /// A build is being booted or installed.
     BootStarted {

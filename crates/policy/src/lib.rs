@@ -118,4 +118,11 @@ pub trait Policy {
 
     /// How many more trials it will ask for, as far as it can tell now.
     fn left(&self, evidence: &Evidence) -> usize;
+
+    /// The first request on each of the builds that it will ask for next, as far as it can tell now: in that order,
+    /// beginning with the one of now, at most so many. Builds that were asked for before may be among them. None of a
+    /// policy that needs no builds.
+    fn coming(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
+        Vec::new()
+    }
 }

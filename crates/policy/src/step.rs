@@ -11,6 +11,7 @@
 use backsight_stats::changes::{Change, Search, detect};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::{Decision, Evidence, Observation, Outcome, Policy, Request};
@@ -21,7 +22,8 @@ const FAILED_BOOTS: usize = 2;
 const FARTHEST_NEIGHBOUR: usize = 16;
 
 /// In which order the first pass goes through the versions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum StepOrder {
     /// Both ends, then the middle of the widest gap, and so on: the outline is there early.
     #[default]
@@ -251,6 +253,20 @@ impl StepPolicy {
         })
     }
 
+    /// What is asked next of each version in a pass, in the pass's order; nothing of those where all is settled.
+    fn open_in<'a>(
+        &'a self,
+        (n, pass): (usize, &'a Pass),
+        versions: &[usize],
+        seen: &'a Seen,
+    ) -> impl Iterator<Item = Request> + use<'a> {
+        let versions = self.ordered(n, versions.to_vec()).into_iter();
+        versions.filter_map(move |version| {
+            let mut requests = self.requests_of(version, pass);
+            requests.find(|request| !seen.is_settled(request))
+        })
+    }
+
     /// The change points of each cell's metrics, by the first passes alone.
     fn changes(&self, evidence: &Evidence, passes: &[Pass]) -> Vec<Vec<Change>> {
         let mut values: BTreeMap<(usize, &str), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
@@ -303,26 +319,35 @@ fn same_changes(before: &[Change], now: &[Change]) -> bool {
     before.len() == now.len() && before.iter().zip(now).all(same)
 }
 
-/// Both ends, then the middle of the widest gap, the earlier one of two as wide.
+/// Both ends, then the middles of the gaps, level by level: all of a level are about as wide. A level begins at the end
+/// that is nearer to where the one before ended, so that a tree in which one version is built after the other goes to
+/// and fro, not back to the beginning each time.
 fn halving(versions: &[usize]) -> Vec<usize> {
     let Some(last) = versions.len().checked_sub(1) else {
         return Vec::new();
     };
-    let mut order = vec![versions[0]];
+    let mut order = vec![0];
     if last > 0 {
-        order.push(versions[last]);
+        order.push(last);
     }
-    // A queue of gaps, level by level: all of a level are about as wide.
-    let mut gaps = std::collections::VecDeque::from([(0, last)]);
-    while let Some((from, to)) = gaps.pop_front() {
-        if to - from < 2 {
-            continue;
+    let mut gaps = vec![(0, last)];
+    while let Some(here) = order.last().copied() {
+        gaps.retain(|(from, to)| to - from > 1);
+        let mut middles: Vec<usize> = gaps.iter().map(|(from, to)| from.midpoint(*to)).collect();
+        let (Some(first), Some(last)) = (middles.first(), middles.last()) else {
+            break;
+        };
+        if last.abs_diff(here) < first.abs_diff(here) {
+            middles.reverse();
         }
-        let middle = from.midpoint(to);
-        order.push(versions[middle]);
-        gaps.extend([(from, middle), (middle, to)]);
+        order.extend(middles);
+        gaps = gaps
+            .iter()
+            .map(|(from, to)| (*from, from.midpoint(*to), *to))
+            .flat_map(|(from, middle, to)| [(from, middle), (middle, to)])
+            .collect();
     }
-    order
+    order.into_iter().map(|at| versions[at]).collect()
 }
 
 impl Policy for StepPolicy {
@@ -338,13 +363,8 @@ impl Policy for StepPolicy {
                 stable = true;
                 break;
             }
-            for version in self.ordered(n, versions.clone()) {
-                let next = self
-                    .requests_of(version, pass)
-                    .find(|request| !seen.is_settled(request));
-                if let Some(request) = next {
-                    return Decision::Measure(request);
-                }
+            if let Some(request) = self.open_in((n, pass), &versions, &seen).next() {
+                return Decision::Measure(request);
             }
         }
         let count = |outcome| {
@@ -370,6 +390,19 @@ impl Policy for StepPolicy {
             versions.iter().map(requests).sum()
         };
         self.passes().iter().map(of_pass).sum()
+    }
+
+    fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
+        let seen = Seen::of(evidence);
+        let versions = self.measured_versions(&seen);
+        let mut builds = HashSet::new();
+        let passes = self.passes();
+        let requests = passes
+            .iter()
+            .enumerate()
+            .flat_map(|pass| self.open_in(pass, &versions, &seen))
+            .filter(|request| builds.insert((request.version, request.layout)));
+        requests.take(most).collect()
     }
 }
 
@@ -429,6 +462,8 @@ mod tests {
     #[test]
     fn both_ends_come_first_and_then_the_middles() {
         assert_eq!(halving(&[10, 11, 12, 13, 14]), [10, 14, 12, 11, 13]);
+        let nine: Vec<usize> = (0..9).collect();
+        assert_eq!(halving(&nine), [0, 8, 4, 2, 6, 7, 5, 3, 1]);
         assert_eq!(halving(&[7]), [7]);
         assert_eq!(halving(&[]), [0; 0]);
     }
@@ -558,6 +593,42 @@ mod tests {
         let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
         assert!(verdict.stable);
         assert_eq!(evidence.observations.len(), 40);
+    }
+
+    #[test]
+    fn what_is_coming_begins_with_what_is_asked_now_and_is_asked_in_that_order() {
+        let policy = StepPolicy {
+            wanted: vec![0, 2, 4, 6, 8],
+            layouts: 2,
+            skip_broken: true,
+            ..policy(9)
+        };
+        let world = |request: Request| match request.version {
+            4 => (Outcome::NoBuild, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let mut evidence = Evidence::default();
+        let mut asked: Vec<(usize, usize)> = Vec::new();
+        let mut foreseen: Vec<Vec<(usize, usize)>> = Vec::new();
+        while let Decision::Measure(request) = policy.decide(&evidence) {
+            let coming = policy.coming(&evidence, 3);
+            assert_eq!(coming.first(), Some(&request));
+            assert!(coming.len() <= 3);
+            let build = (request.version, request.layout);
+            if !asked.contains(&build) {
+                asked.push(build);
+                foreseen.push(coming.iter().map(|r| (r.version, r.layout)).collect());
+            }
+            let (outcome, value) = world(request);
+            evidence.observations.push(seen(request, outcome, value));
+        }
+        assert!(policy.coming(&evidence, 3).is_empty());
+        // 4 doesn't build: what stands in for it wasn't foreseen before that was known.
+        let builds: Vec<(usize, usize)> = asked.iter().copied().filter(|b| b.0 != 5).collect();
+        for (at, foreseen) in foreseen.iter().enumerate().take(3) {
+            assert_eq!(foreseen[..], builds[at..at + 3]);
+        }
+        assert!(asked.contains(&(5, 0)) && asked.contains(&(5, 1)));
     }
 
     proptest! {

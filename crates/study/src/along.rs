@@ -7,17 +7,21 @@ use backsight_conductor::{
     BootError, BootFault, Command, Conductor, Events, Kernel, Measured as Conducted,
 };
 use backsight_history::{Place, Workshop};
-use backsight_model::{BootKind, BootRecord, Cell, Event, HostKind, HostName, Layout};
+use backsight_model::{BootKind, BootRecord, BuildRecord, Cell, Event, HostKind, HostName, Layout};
 use backsight_policy::Request;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use std::{
     collections::{BTreeMap, HashSet},
+    sync::Arc,
     time::{Duration, Instant},
 };
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
-use crate::{Measured, Measurer, Unmeasurable};
+use crate::{
+    Measured, Measurer, Unmeasurable,
+    ahead::{Build, Builder, build_of},
+};
 
 /// How long a build may take until it runs, unless its target says otherwise.
 const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
@@ -27,7 +31,7 @@ pub struct AlongHistory<'a> {
     /// Its conductor.
     pub conductor: Conductor,
     /// What builds the versions.
-    pub workshop: Workshop,
+    pub workshop: Arc<Workshop>,
     /// The definitions, which know how output becomes samples.
     pub catalog: &'a Catalog,
     /// The cells, by number.
@@ -38,14 +42,21 @@ pub struct AlongHistory<'a> {
     pub events: Events,
     /// Becomes true when the user wants to stop.
     pub stop: watch::Receiver<bool>,
-    /// Builds that were made or found: version, layout.
-    built: HashSet<(usize, usize)>,
+    /// Builds that were made or found.
+    built: HashSet<Build>,
+    /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
+    /// somebody listens.
+    builder: Option<Builder>,
+    told: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
+    /// What will be asked for next.
+    coming: Vec<Request>,
     /// What runs now: version, layout, ordinal.
     booted: Option<(usize, usize, u32)>,
 }
 
 impl<'a> AlongHistory<'a> {
-    /// A testbed on which nothing has been built or booted yet.
+    /// A testbed on which nothing has been built or booted yet. With `builds_ahead` versions are built while others are
+    /// measured, if nothing of the testbed runs on this machine.
     pub fn new(
         conductor: Conductor,
         workshop: Workshop,
@@ -53,7 +64,12 @@ impl<'a> AlongHistory<'a> {
         (cells, layouts): (Vec<Cell>, Vec<Layout>),
         events: Events,
         stop: watch::Receiver<bool>,
+        builds_ahead: bool,
     ) -> Self {
+        let workshop = Arc::new(workshop);
+        let begun = (builds_ahead && conductor.is_elsewhere())
+            .then(|| Builder::start(Arc::clone(&workshop), layouts.clone(), events.clone()));
+        let (builder, told) = begun.unzip();
         Self {
             conductor,
             workshop,
@@ -63,12 +79,18 @@ impl<'a> AlongHistory<'a> {
             events,
             stop,
             built: HashSet::new(),
+            builder,
+            told,
+            coming: Vec::new(),
             booted: None,
         }
     }
 
     /// Ends the agents, in order.
     pub async fn finish(self) {
+        if let Some(builder) = self.builder {
+            builder.end().await;
+        }
         self.conductor.finish().await;
         self.workshop.finish().await;
     }
@@ -82,6 +104,7 @@ impl<'a> AlongHistory<'a> {
         self.events.tell(&Event::BuildStarted {
             version: self.name(request.version),
             layout,
+            ahead: false,
         });
         let mut stop = self.stop.clone();
         let built = tokio::select! {
@@ -90,9 +113,24 @@ impl<'a> AlongHistory<'a> {
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
         if record.failure.is_none() {
-            self.built.insert((request.version, request.layout));
+            self.is_built(build_of(&request));
         }
         Ok(Measured::Built(Box::new(record)))
+    }
+
+    fn is_built(&mut self, build: Build) {
+        self.built.insert(build);
+        if let Some(builder) = &self.builder {
+            builder.is_there(build);
+        }
+    }
+
+    /// What came of a build that was made ahead, or is being made; nothing where it wasn't.
+    async fn built_ahead(&self, build: Build) -> Option<Result<(), String>> {
+        let builder = self.builder.as_ref()?;
+        // What is asked for now comes before what will be.
+        builder.want(&[]);
+        builder.outcome(build).await
     }
 
     async fn boot(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
@@ -304,8 +342,20 @@ impl Measurer for AlongHistory<'_> {
         if *self.stop.borrow() {
             return Ok(Measured::Interrupted);
         }
-        if !self.built.contains(&(request.version, request.layout)) {
-            return self.build(request).await;
+        if !self.built.contains(&build_of(&request)) {
+            let mut stop = self.stop.clone();
+            let made = tokio::select! {
+                made = self.built_ahead(build_of(&request)) => made,
+                _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+            };
+            match made {
+                None => return self.build(request).await,
+                Some(Err(why)) => return Ok(Measured::NoBuild(why)),
+                Some(Ok(())) => self.is_built(build_of(&request)),
+            }
+        }
+        if let Some(builder) = &self.builder {
+            builder.want(&self.coming);
         }
         if self.booted != Some((request.version, request.layout, request.boot)) {
             return self.boot(request).await;
@@ -327,5 +377,13 @@ impl Measurer for AlongHistory<'_> {
             Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
             Err(error) => Err(Unmeasurable(error.to_string())),
         }
+    }
+
+    fn ahead(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
+        self.told.take()
+    }
+
+    fn foresee(&mut self, coming: Vec<Request>) {
+        self.coming = coming;
     }
 }

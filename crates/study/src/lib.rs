@@ -7,6 +7,7 @@
 //!
 //! Refuses: to measure anything twice, and to go on when a result can't be kept.
 
+mod ahead;
 mod along;
 mod evidence;
 mod pursuit;

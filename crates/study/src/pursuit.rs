@@ -10,6 +10,10 @@ use backsight_model::{
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
 use std::collections::{BTreeMap, HashMap};
+use tokio::sync::mpsc;
+
+/// How many builds may be made ahead of the one that is measured.
+const AHEAD: usize = 2;
 
 /// What came of asking a measurer.
 #[derive(Debug)]
@@ -18,6 +22,8 @@ pub enum Measured {
     Trial(Box<TrialRecord>),
     /// First there had to be a build; here it is, or why there is none. Ask again.
     Built(Box<BuildRecord>),
+    /// There is no such build: it was made ahead, and told then. Why there is none.
+    NoBuild(String),
     /// First it had to be booted; here is what came of it. Ask again.
     Booted(Box<BootRecord>),
     /// The user wants to stop; nothing was measured.
@@ -37,6 +43,16 @@ pub trait Measurer {
     /// Nothing can be measured until somebody has mended something.
     fn measure(&mut self, request: Request)
     -> impl Future<Output = Result<Measured, Unmeasurable>>;
+
+    /// Where builds are told that are made while something is measured; asked for once. None of a measurer that makes
+    /// none.
+    fn ahead(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
+        None
+    }
+
+    /// Says on which builds the requests after the next one will be, if all goes well. Said only where some may be made
+    /// ahead.
+    fn foresee(&mut self, _coming: Vec<Request>) {}
 }
 
 /// The study that a pursuit belongs to.
@@ -129,6 +145,7 @@ pub async fn pursue<P: Policy>(
         round: 0,
         announced: None,
         boot: 0,
+        ahead: measurer.ahead(),
     };
     let (verdict, stop) = loop {
         let request = match policy.decide(&chase.evidence) {
@@ -136,17 +153,19 @@ pub async fn pursue<P: Policy>(
             Decision::Measure(request) => request,
         };
         chase.announce(request);
-        let measured = match measurer.measure(request).await {
+        let (measured, kept_ahead) = chase.measure(measurer, request).await;
+        let measured = match measured {
             Ok(measured) => measured,
             Err(Unmeasurable(why)) => break (None, Some((why, false))),
         };
         let kept = match measured {
             Measured::Interrupted => break (None, Some(("stopped by the user".to_owned(), true))),
             Measured::Built(build) => chase.built(request, &build).await,
+            Measured::NoBuild(why) => Ok(Some(chase.has_no_build(request, &why))),
             Measured::Booted(boot) => chase.booted(request, &boot).await,
             Measured::Trial(record) => chase.tried(request, *record).await,
         };
-        match kept {
+        match kept_ahead.and(kept) {
             Ok(None) => {}
             Ok(Some(failure)) if chase.study.on_failure == OnFailure::Stop => {
                 let why = format!("{failure}; the plan says to stop then");
@@ -166,6 +185,7 @@ pub async fn pursue<P: Policy>(
         None => StudyState::Stopped,
     };
     store.set_state(chase.study.id, state).await?;
+    chase.keep_ahead().await?;
     Ok(chase.finished(verdict, stop))
 }
 
@@ -182,6 +202,8 @@ struct Chase<'a, P> {
     announced: Option<Request>,
     /// Number of the boot that trials run on; 0 where nothing is booted.
     boot: u32,
+    /// Where builds are told that are made ahead.
+    ahead: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
 }
 
 /// Why the last request failed, if it did.
@@ -223,20 +245,63 @@ impl<P: Policy> Chase<'_, P> {
         version.map_or_else(String::new, |version| version.name.clone())
     }
 
-    async fn built(&mut self, request: Request, build: &BuildRecord) -> Kept {
+    /// Has it measured, and keeps what is built meanwhile; whether that could be kept.
+    async fn measure(
+        &mut self,
+        measurer: &mut impl Measurer,
+        request: Request,
+    ) -> (Result<Measured, Unmeasurable>, Result<(), StoreError>) {
+        let Some(mut ahead) = self.ahead.take() else {
+            return (measurer.measure(request).await, Ok(()));
+        };
+        // The first of them is the one that is asked for now.
+        let mut coming = self.policy.coming(&self.evidence, AHEAD + 1);
+        coming.drain(..1.min(coming.len()));
+        measurer.foresee(coming);
+        let mut kept = Ok(());
+        let measured = {
+            let mut measuring = std::pin::pin!(measurer.measure(request));
+            loop {
+                tokio::select! {
+                    Some(build) = ahead.recv() => kept = kept.and(self.keep(&build, true).await),
+                    measured = &mut measuring => break measured,
+                }
+            }
+        };
+        self.ahead = Some(ahead);
+        (measured, kept.and(self.keep_ahead().await))
+    }
+
+    /// Keeps the builds that were made ahead and not kept yet.
+    async fn keep_ahead(&mut self) -> Result<(), StoreError> {
+        while let Some(Ok(build)) = self.ahead.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            self.keep(&build, true).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep(&self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
         self.store.record_build(self.study.id, build).await?;
-        let failure = build.failure.as_ref().map(ToString::to_string);
         self.events.tell(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
             cached: build.cached,
-            failure: failure.clone(),
+            failure: build.failure.as_ref().map(ToString::to_string),
             seconds: build.took.as_secs_f64(),
+            ahead,
         });
-        if failure.is_some() {
-            self.observe(request, Outcome::NoBuild, BTreeMap::new());
-        }
-        Ok(failure.map(|why| format!("{} has no build: {why}", self.version(build.version))))
+        Ok(())
+    }
+
+    async fn built(&mut self, request: Request, build: &BuildRecord) -> Kept {
+        self.keep(build, false).await?;
+        let failure = build.failure.as_ref().map(ToString::to_string);
+        Ok(failure.map(|why| self.has_no_build(request, &why)))
+    }
+
+    fn has_no_build(&mut self, request: Request, why: &str) -> String {
+        self.observe(request, Outcome::NoBuild, BTreeMap::new());
+        format!("{} has no build: {why}", self.version(request.version))
     }
 
     async fn booted(&mut self, request: Request, boot: &BootRecord) -> Kept {

@@ -8,6 +8,7 @@ use backsight_model::{
     Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Plan, PlanParam,
     Problem, did_you_mean,
 };
+use backsight_policy::StepOrder;
 use serde::{Deserialize, Serialize};
 use std::{num::NonZeroU32, path::PathBuf};
 
@@ -48,14 +49,21 @@ pub struct StepChoices {
     pub wanted: Vec<usize>,
     /// How often.
     pub modes: Modes,
-    /// The order of the first pass: `halving`, `forward` or `backward`.
-    pub order: String,
+    /// The order of the first pass.
+    pub order: StepOrder,
     /// Whether a neighbour stands in for a broken version.
     pub skip_broken: bool,
     /// Whether it ends when the change points are stable.
     pub until_stable: bool,
     /// Whether versions that didn't build or boot before are tried again.
     pub retry: bool,
+    /// Whether versions are built while other machines measure.
+    #[serde(default = "yes")]
+    pub builds_ahead: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A question with everything that it refers to.

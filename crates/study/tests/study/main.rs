@@ -1,0 +1,5 @@
+//! Studies with real agents.
+
+#![allow(clippy::unwrap_used)]
+
+mod ahead;

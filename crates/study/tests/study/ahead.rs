@@ -9,7 +9,7 @@ use backsight_model::{
     Target,
 };
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
-use backsight_store::{NewStudy, NewTarget, Store, StudyId};
+use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
 use backsight_study::{AlongHistory, Pursuit, Study, pursue};
 use jiff::Timestamp;
 use std::{
@@ -108,6 +108,13 @@ impl World {
             .unwrap();
         let store = Store::open(at("store")).await.unwrap();
         let history = backsight_history::open(&target, folder.path(), &at("work")).unwrap();
+        let metric = &definition.metrics["value"];
+        let shape = MetricShape {
+            name: "value".parse().unwrap(),
+            unit: metric.unit,
+            better: metric.better,
+            about: metric.about.clone(),
+        };
         let study = NewStudy {
             name: "s".parse().unwrap(),
             verb: "step".into(),
@@ -115,7 +122,7 @@ impl World {
             arguments: String::new(),
             seed: 1,
             cells: arrangement.cells(|_| None).unwrap(),
-            metrics: [("tool".parse().unwrap(), Vec::new())].into(),
+            metrics: [("tool".parse().unwrap(), vec![shape])].into(),
             target: Some(NewTarget {
                 name: (*target.name).clone(),
                 versions: ["v1", "v2", "v3"]

@@ -297,12 +297,14 @@ impl Workshop {
             record.failure = Some(BuildFailure::Skipped(exception.quirk.why.clone()));
             return Ok(record);
         }
-        if let Some(entry) = self.cache.find(&record.key)? {
-            record.cached = true;
-            record.log = entry.log;
+        if self.find(&mut record)? {
             return Ok(record);
         }
         let mut tree = self.tree.lock().await;
+        // Made meanwhile, along with another layout of its version.
+        if self.find(&mut record)? {
+            return Ok(record);
+        }
         // The wait for another build isn't this one's time.
         record.began = Timestamp::now();
         let clock = Instant::now();
@@ -318,6 +320,16 @@ impl Workshop {
         }
         record.log = log.0;
         Ok(record)
+    }
+
+    /// Whether the build that a record is of is in the cache; then it says so.
+    fn find(&self, record: &mut BuildRecord) -> Result<bool, WorkshopError> {
+        let Some(entry) = self.cache.find(&record.key)? else {
+            return Ok(false);
+        };
+        record.cached = true;
+        record.log = entry.log;
+        Ok(true)
     }
 
     async fn make(

@@ -26,6 +26,7 @@ mod life;
 mod mark;
 mod namespace;
 mod procs;
+mod put;
 mod ready;
 mod reap;
 mod shell;

@@ -9,6 +9,7 @@
 
 mod along;
 mod evidence;
+mod far;
 mod pursuit;
 mod question;
 mod simulated;

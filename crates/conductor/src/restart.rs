@@ -137,13 +137,17 @@ impl Conductor {
     }
 
     /// Whether every host that was restarted still runs what it was restarted into. Hosts that went away are reached
-    /// anew to tell.
-    pub async fn stands(&mut self) -> bool {
-        if self.recover().await.is_err() {
-            return false;
-        }
+    /// anew to tell, for which they have this long.
+    ///
+    /// # Errors
+    /// A host can't be reached.
+    pub async fn stands(&mut self, limit: Duration) -> Result<bool, ConnectError> {
+        self.reach(limit).await?;
         let mut restarted = self.restarted.iter();
-        restarted.all(|(host, boot)| self.hosts.get(host).is_some_and(|h| h.boot_id() == boot))
+        Ok(restarted.all(|(host, boot)| {
+            let connected = self.hosts.get(host);
+            connected.is_some_and(|connected| connected.boot_id() == boot)
+        }))
     }
 
     /// Reaches every host that isn't a guest, and waits this long for those that `ssh` doesn't find there: they may be

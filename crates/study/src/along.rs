@@ -336,9 +336,12 @@ impl Measurer for AlongHistory<'_> {
         if self.booted != Some((request.version, request.layout, request.boot)) {
             return self.boot(request).await;
         }
-        // A host that has rebooted by itself may run anything.
-        if self.workshop.target().activate.boot.restarts_hosts() && !self.conductor.stands().await {
-            return self.boot(request).await;
+        if self.workshop.target().activate.boot.restarts_hosts() {
+            // A host that has rebooted by itself may run anything.
+            let stands = self.conductor.stands(self.limit()).await;
+            if !stands.map_err(|fault| Unmeasurable(fault.to_string()))? {
+                return self.boot(request).await;
+            }
         }
         let cell = &self.cells[request.cell];
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());

@@ -212,3 +212,22 @@ fn a_lab_in_which_somebody_measures_is_not_taken_down() {
     place.ends(&["lab", "down"]).assert_code(0);
     assert_eq!(place.namespaces(), Vec::<String>::new());
 }
+
+#[test]
+fn a_lab_is_taken_down_as_soon_as_a_killed_studys_agents_have_gone() {
+    if !is_root() {
+        return;
+    }
+    let place = logged();
+    place.write(
+        "lab.toml",
+        format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name),
+    );
+    place.ends(&["lab", "up"]).assert_code(0);
+    place.hold("run", 1);
+    let run = place.begins(&["run", "plan.toml", "--name", "s"]);
+    place.until_held("run");
+    run.after_sigkill();
+    place.ends(&["lab", "down"]).assert_code(0);
+    assert_eq!(place.namespaces(), Vec::<String>::new());
+}

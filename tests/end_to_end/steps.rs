@@ -387,3 +387,29 @@ fn a_full_disk_under_a_step_fails_its_trial() {
     place.prints("bad", "seq 100000 > /dev/full");
     fails_beside_a_good_one(&place, &["No space left on device"]);
 }
+
+#[test]
+fn a_program_that_disturbs_a_trial_is_named() {
+    let place = Place::new();
+    place.script("disturber", "#!/bin/sh\nwhile :; do :; done");
+    place.benchmark(
+        "half-a-second",
+        &format!("[tester]\nrun = \"sleep 0.5; echo 42\"\n{VALUE}"),
+    );
+    place.plan("use = [\"half-a-second\"]\nrounds = 1\n");
+    let mut disturber = std::process::Command::new(place.path("disturber"))
+        .spawn()
+        .unwrap();
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    disturber.kill().unwrap();
+    disturber.wait().unwrap();
+    ended.assert_code(0);
+    let shown = place.prints_of(&["show", "s", "--trial", "1"]);
+    let said = shown
+        .lines()
+        .find(|line| line.contains("other programs used the processors"));
+    assert!(
+        said.is_some_and(|said| said.contains("disturber")),
+        "{shown}"
+    );
+}

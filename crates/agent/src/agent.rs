@@ -300,6 +300,7 @@ impl proto::agent_server::Agent for Agent {
             trial: name,
             env,
             undo,
+            neighbours,
         } = request.into_inner();
         let undo = undo.into_iter().map(wire::step).collect::<Result<_, _>>();
         let undo = undo.map_err(Status::invalid_argument)?;
@@ -314,9 +315,12 @@ impl proto::agent_server::Agent for Agent {
         }
         open.begun += 1;
         let trial = Trial::begin(Arc::clone(&self.ground), open.begun, &name, env);
-        let trial = trial.map_err(|error| {
+        let mut trial = trial.map_err(|error| {
             Status::resource_exhausted(format!("no folder for the trial: {error}"))
         })?;
+        if neighbours {
+            trial.watch_neighbours();
+        }
         let reply = proto::BeginTrialReply {
             scratch: trial.scratch().display().to_string(),
             spool: trial.spool().display().to_string(),

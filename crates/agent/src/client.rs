@@ -250,6 +250,7 @@ impl Client {
             trial: trial.trial,
             env: trial.env,
             undo: trial.undo.into_iter().map(wire::run_request).collect(),
+            neighbours: trial.neighbours,
         };
         let reply = self
             .call("begin the trial", END_LIMIT, |mut calls| async move {

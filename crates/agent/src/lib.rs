@@ -25,6 +25,7 @@ mod launch;
 mod life;
 mod mark;
 mod namespace;
+mod neighbours;
 mod procs;
 mod put;
 mod ready;
@@ -41,6 +42,7 @@ pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, asked_by_kernel, serve_guest};
 pub use mark::{AgentMark, Swept, sweep};
+pub use neighbours::{Neighbours, UsedBy};
 pub use shell::shell_needed;
 pub use step::{
     Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,

@@ -18,6 +18,8 @@ pub(crate) struct Process {
     pub(crate) zombie: bool,
     /// When it began, in ticks since the boot.
     pub(crate) start_ticks: u64,
+    /// Processor time that it and the children that it waited for have used, in ticks.
+    pub(crate) ticks: u64,
     /// The kernel's short name for it.
     pub(crate) name: String,
 }
@@ -52,6 +54,9 @@ fn parse(line: &str) -> Option<Process> {
         parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         start_ticks: fields.get(19)?.parse().ok()?,
+        ticks: (11..=14)
+            .filter_map(|n| fields.get(n)?.parse::<u64>().ok())
+            .sum(),
     })
 }
 
@@ -129,6 +134,7 @@ mod tests {
             parent,
             group: 1,
             zombie: false,
+            ticks: 0,
             start_ticks: 0,
             name: String::new(),
         };

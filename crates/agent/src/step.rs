@@ -55,6 +55,8 @@ pub struct BeginTrial {
     /// What puts the host back: done by the agent itself, in order, if the conductor goes away before it has ended
     /// the trial. A step that fails doesn't keep the next one from being done.
     pub undo: Vec<Step>,
+    /// Whether the agent says at the end who else used the processors.
+    pub neighbours: bool,
 }
 
 /// Where an open trial keeps its files, on the agent's machine.
@@ -78,6 +80,8 @@ pub struct TrialEnded {
     pub left: Option<String>,
     /// CPU time between the trial's beginning and its end.
     pub account: Account,
+    /// Programs that are not of the trial, with the CPU seconds that they used, the busiest first; if that was asked.
+    pub neighbours: Vec<(String, f64)>,
 }
 
 /// A process that was left when its trial ended.

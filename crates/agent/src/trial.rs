@@ -15,6 +15,7 @@ use crate::MARK_VARIABLE;
 use crate::account::{self, Reading};
 use crate::cgroup::Cgroup;
 use crate::life::{self, Order, Place, Tell};
+use crate::neighbours::Neighbours;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
 use crate::step::{Step, StepId, Survivor, TrialEnded};
@@ -44,6 +45,8 @@ pub(crate) struct Trial {
     env: BTreeMap<String, String>,
     steps: HashMap<StepId, Running>,
     begun: Reading,
+    /// Who used the processors before, if it is to be said who did meanwhile.
+    neighbours: Option<Neighbours>,
     /// Each step's task holds a sender until its process is gone.
     alive: (mpsc::Sender<()>, mpsc::Receiver<()>),
 }
@@ -81,8 +84,14 @@ impl Trial {
             env,
             steps: HashMap::new(),
             begun,
+            neighbours: None,
             alive: mpsc::channel(1),
         })
+    }
+
+    /// Looks around now, to say at the end who else used the processors.
+    pub(crate) fn watch_neighbours(&mut self) {
+        self.neighbours = Some(Neighbours::now());
     }
 
     pub(crate) fn scratch(&self) -> PathBuf {
@@ -147,6 +156,7 @@ impl Trial {
             folder,
             steps,
             begun,
+            neighbours,
             alive: (alive, mut last),
             ..
         } = self;
@@ -168,6 +178,7 @@ impl Trial {
         // Their tasks have to have seen it too: they may still be writing to the folders.
         let _stuck_with_the_unkillable = timeout_at(until, last.recv()).await;
         let account = begun.until(&account::read(ground.cgroup.as_ref()));
+        let neighbours = neighbours.map(|begun| begun.since().others);
         let left = tokio::task::spawn_blocking(move || remove(&folder))
             .await
             .ok()
@@ -177,6 +188,7 @@ impl Trial {
             unkillable,
             left,
             account,
+            neighbours: neighbours.unwrap_or_default(),
         }
     }
 }

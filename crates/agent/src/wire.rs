@@ -81,6 +81,11 @@ pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Err
         unkillable: reply.unkillable,
         left: some(reply.left),
         account: account.into(),
+        neighbours: reply
+            .neighbours
+            .into_iter()
+            .map(|neighbour| (neighbour.name, neighbour.cpu))
+            .collect(),
     })
 }
 
@@ -96,6 +101,11 @@ pub(crate) fn end_trial_reply(ended: TrialEnded) -> proto::EndTrialReply {
         account: Some(ended.account.into()),
         unkillable: ended.unkillable,
         left: ended.left.unwrap_or_default(),
+        neighbours: ended
+            .neighbours
+            .into_iter()
+            .map(|(name, cpu)| proto::Neighbour { name, cpu })
+            .collect(),
     }
 }
 

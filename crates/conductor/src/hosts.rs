@@ -199,6 +199,11 @@ impl Connected {
         }
     }
 
+    /// Whether it is a kernel that was booted here.
+    pub(crate) fn is_guest(&self) -> bool {
+        matches!(self.holder, Holder::Guest(_))
+    }
+
     /// What placeholders may ask of this machine.
     pub(crate) fn machine(&self) -> Machine {
         let hello = self.client.hello();

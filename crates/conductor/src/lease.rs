@@ -18,6 +18,8 @@ use std::{
 
 /// How long somebody else may take to make or remove a lab.
 const OTHERS_LIMIT: Duration = Duration::from_secs(30);
+/// How long the agents of a conductor that was killed may take to put their hosts back.
+const AGENTS_LIMIT: Duration = Duration::from_secs(3);
 
 /// Why hosts can't be had.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +73,26 @@ impl Lease {
                 // Locks have no event to await; the poll is for people, who wait minutes.
                 Err(LeaseError::Taken { .. }) if tokio::time::Instant::now() < until => {
                     tokio::time::sleep(Duration::from_millis(200)).await;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Takes these hosts as soon as the agents of a study that was just killed have gone.
+    ///
+    /// # Errors
+    /// As [`Lease::take`].
+    pub(crate) fn take_soon(
+        lab: &Lab,
+        hosts: &[HostName],
+        holder: &str,
+    ) -> Result<Self, LeaseError> {
+        let until = std::time::Instant::now() + AGENTS_LIMIT;
+        loop {
+            match Self::try_take(lab, hosts, holder) {
+                Err(LeaseError::Taken { .. }) if std::time::Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(20));
                 }
                 result => return result,
             }

@@ -164,7 +164,7 @@ pub fn down(lab: &Lab) -> Result<Vec<String>, NetnsError> {
     let _alone = crate::lease::alone_in(lab)?;
     let found = found();
     let leased: Vec<HostName> = hosts(lab).map(|(host, _)| host.clone()).collect();
-    let _lease = crate::Lease::try_take(lab, &leased, "`backsight lab down`")?;
+    let _lease = crate::Lease::take_soon(lab, &leased, "`backsight lab down`")?;
     for name in &found {
         end_processes(name)?;
         ip(&["netns", "del", name])?;

@@ -3,14 +3,14 @@
 //! Refuses: to leave anything behind. Whatever happens, `reset` and `teardown` are done, spawned programs
 //! are stopped, and every process of a trial is gone before the next one begins.
 
-use backsight_agent::{Account, BeginTrial};
+use backsight_agent::{Account, BeginTrial, Neighbours};
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Cell, Event, Failure, HostName, Machine, MachineLoad, MetricSamples, Phase,
+    Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples, Phase,
     RoleName, RoleTrial, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, map::Entry};
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
@@ -458,7 +458,7 @@ impl Conductor {
                 return false;
             }
         };
-        let own_before = own_cpu_seconds();
+        let here = Here::now(&self.hosts);
         let spools = match self.begin(&roles).await {
             Ok(spools) => spools,
             Err(failure) => {
@@ -478,7 +478,7 @@ impl Conductor {
                 .values()
                 .map(|host| async move { (host, host.client.end_trial().await) }),
         );
-        let mut accounts = Vec::new();
+        let mut used = Vec::new();
         // An agent that doesn't know of its trial any more is on its way out, and won't put anything back for us.
         let mut lost = Vec::new();
         let mut failure = outcome.err();
@@ -503,7 +503,12 @@ impl Conductor {
                             host.name, ended.unkillable
                         ));
                     }
-                    accounts.push((host, ended.account));
+                    used.push(Used {
+                        host: host.name.clone(),
+                        boot_id: host.boot_id(),
+                        account: ended.account,
+                        neighbours: ended.neighbours,
+                    });
                 }
                 Err(error) => {
                     lost.push(host.name.clone());
@@ -515,7 +520,9 @@ impl Conductor {
                 }
             }
         }
-        record.load = loads(&accounts, own_cpu_seconds() - own_before);
+        let used = here.until_now(used);
+        record.load = loads(&used);
+        record.warnings.extend(disturbers(&used, &record.load));
         record.outcome = match failure {
             Some(failure) => Err(failure),
             None => samples(catalog, cell, &record.steps),
@@ -544,6 +551,7 @@ impl Conductor {
                 // What programs print is read by other programs: no decimal commas.
                 env: BTreeMap::from([("LC_ALL".to_owned(), "C".to_owned())]),
                 undo: undo(roles, &host.name),
+                neighbours: self.speaks_for_its_machine(host),
             };
             async move { (&host.name, host.client.begin_trial(trial).await) }
         }));
@@ -557,6 +565,15 @@ impl Conductor {
             spools.insert(name.clone(), begun.spool);
         }
         Ok(spools)
+    }
+
+    /// Whether a host is the first of those that are one machine.
+    fn speaks_for_its_machine(&self, host: &Connected) -> bool {
+        let mut same = self
+            .hosts
+            .values()
+            .filter(|other| other.boot_id() == host.boot_id());
+        same.next().is_some_and(|first| first.name == host.name)
     }
 
     /// The hosts that were lost when this happened.
@@ -723,33 +740,111 @@ fn own_cpu_seconds() -> f64 {
     used.tv_sec as f64 + used.tv_nsec as f64 * 1e-9
 }
 
-/// The processors' use by machine: hosts with one running kernel are one machine.
-fn loads(accounts: &[(&Connected, Account)], conductor: f64) -> Vec<MachineLoad> {
-    let here = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let mut machines: IndexMap<&str, (Vec<HostName>, Account, f64)> = IndexMap::new();
-    for (host, account) in accounts {
-        let machine = machines
-            .entry(host.boot_id())
-            .or_insert_with(|| (Vec::new(), *account, 0.0));
-        machine.0.push(host.name.clone());
-        machine.2 += account.own;
+/// Names of neighbours that a warning has at most.
+const NEIGHBOURS_NAMED: usize = 8;
+/// The least share of a machine's processors for which a neighbour is named.
+const NAMED_SHARE: f64 = 0.01;
+
+/// What was said of a machine at the end of a trial.
+struct Used<'a> {
+    host: HostName,
+    boot_id: &'a str,
+    account: Account,
+    neighbours: Vec<(String, f64)>,
+}
+
+/// This machine when a trial begins.
+struct Here {
+    boot_id: String,
+    own: f64,
+    /// Where guests run on it, which see themselves alone.
+    around: Option<Neighbours>,
+}
+
+impl Here {
+    fn now(hosts: &IndexMap<HostName, Connected>) -> Self {
+        let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        Self {
+            boot_id: boot_id.unwrap_or_default().trim().to_owned(),
+            own: own_cpu_seconds(),
+            around: hosts
+                .values()
+                .any(Connected::is_guest)
+                .then(Neighbours::now),
+        }
     }
-    machines
-        .into_iter()
-        .map(|(boot_id, (hosts, account, own))| {
-            let ours = if boot_id == here.trim() {
-                own + conductor
-            } else {
-                own
-            };
-            MachineLoad {
-                hosts,
-                available: account.wall * f64::from(account.cpus),
-                ours,
-                others: (account.user + account.system - ours).max(0.0),
-                interrupts: account.interrupts,
-                stolen: account.steal,
+
+    /// What the agents said, and what is to be said of this machine besides.
+    fn until_now<'a>(&'a self, mut used: Vec<Used<'a>>) -> Vec<Used<'a>> {
+        let on_it = |used: &Used<'_>| used.boot_id == self.boot_id;
+        let Some(around) = &self.around else {
+            if let Some(first) = used.iter_mut().find(|used| on_it(used)) {
+                first.account.own += own_cpu_seconds() - self.own;
             }
+            return used;
+        };
+        let seen = around.since();
+        // Its agents are counted there already.
+        for agent in used.iter_mut().filter(|used| on_it(used)) {
+            agent.account.own = 0.0;
+            agent.neighbours.clear();
+        }
+        used.push(Used {
+            host: Lab::this_machine_name(),
+            boot_id: &self.boot_id,
+            account: seen.account,
+            neighbours: seen.others,
+        });
+        used
+    }
+}
+
+/// The processors' use by machine: hosts with one running kernel are one machine.
+fn loads(used: &[Used<'_>]) -> Vec<MachineLoad> {
+    let mut machines: IndexMap<&str, (Vec<HostName>, Account)> = IndexMap::new();
+    for used in used {
+        match machines.entry(used.boot_id) {
+            Entry::Vacant(place) => {
+                place.insert((vec![used.host.clone()], used.account));
+            }
+            Entry::Occupied(mut place) => {
+                let (hosts, account) = place.get_mut();
+                hosts.push(used.host.clone());
+                account.own += used.account.own;
+            }
+        }
+    }
+    let load = |(hosts, account): (Vec<HostName>, Account)| MachineLoad {
+        hosts,
+        available: account.wall * f64::from(account.cpus),
+        ours: account.own,
+        others: (account.user + account.system - account.own).max(0.0),
+        interrupts: account.interrupts,
+        stolen: account.steal,
+    };
+    machines.into_values().map(load).collect()
+}
+
+/// Who disturbed, by name, where it was more than a trial can be believed with.
+fn disturbers(used: &[Used<'_>], load: &[MachineLoad]) -> Vec<String> {
+    let disturbed = load.iter().filter(|load| load.is_disturbed());
+    disturbed
+        .filter_map(|load| {
+            let of_machine = used.iter().filter(|used| load.hosts.contains(&used.host));
+            let mut names: Vec<&str> = of_machine
+                .flat_map(|used| &used.neighbours)
+                .filter(|(_, cpu)| *cpu >= NAMED_SHARE * load.available)
+                .map(|(name, _)| name.as_str())
+                .collect();
+            names.truncate(NEIGHBOURS_NAMED);
+            let on: Vec<&str> = load.hosts.iter().map(|host| host.as_str()).collect();
+            (!names.is_empty()).then(|| {
+                format!(
+                    "{}: other programs used the processors: {}",
+                    on.join(", "),
+                    names.join(", ")
+                )
+            })
         })
         .collect()
 }

@@ -101,10 +101,11 @@ pub struct PackageSource {
     pub kind: PackageKind,
     /// Its name.
     pub name: String,
-    /// The versions, oldest first; those that the registry has unless said.
+    /// The versions, oldest first; those that the registry has unless said. One of another package names it:
+    /// `linux-source-6.12=6.12.107-1~deb12u1`.
     #[serde(default)]
     pub versions: Vec<String>,
-    /// An archive inside the package that is the source, as `usr/src/linux-source-6.1.tar.xz`.
+    /// An archive inside the package that is the source, as `usr/src/{package}.tar.xz`.
     #[serde(default)]
     pub inside: Option<String>,
 }

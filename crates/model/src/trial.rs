@@ -484,6 +484,14 @@ pub struct MachineLoad {
 }
 
 impl MachineLoad {
+    /// The share of the processors above which others disturb.
+    pub const DISTURBED: f64 = 0.05;
+
+    /// Whether others took so much that what is slow may be their doing.
+    pub fn is_disturbed(&self) -> bool {
+        self.neighbours() > Self::DISTURBED
+    }
+
     /// The share of the processors that others took, from 0 to 1: the noisy neighbour.
     pub fn neighbours(&self) -> f64 {
         if self.available > 0.0 {

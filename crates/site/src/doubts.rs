@@ -3,7 +3,7 @@
 //!
 //! Refuses: to judge. A warning says what was seen, where, and what it may mean.
 
-use backsight_model::Series;
+use backsight_model::{MachineLoad, Series};
 use backsight_stats::Summary;
 
 use crate::{
@@ -20,8 +20,6 @@ const MOST: usize = 50;
 const MOST_OF_TRIALS: usize = 10 * MOST;
 /// Places that one warning names.
 const MOST_PLACES: usize = 4;
-/// The share of the processors above which others disturb.
-const NOISY: f64 = 0.05;
 /// Fewest trials of which one can be called an outlier: with normal noise (20,000 simulated series) one of 10 trials
 /// is beyond the fences in 4.4 % of series, one of 5 in 13 %.
 const ENOUGH: usize = 10;
@@ -54,7 +52,7 @@ fn neighbours(study: &Study) -> Option<String> {
     };
     let mean = shares().map(|row| row.neighbours).sum::<f64>() / shares().count().max(1) as f64;
     let worst = shares().max_by(|a, b| a.neighbours.total_cmp(&b.neighbours))?;
-    (mean > NOISY).then(|| {
+    (mean > MachineLoad::DISTURBED).then(|| {
         format!(
             "noisy neighbours: other programs had {} of the processors while `{}` was measured, at worst {} in trial \
              {}: what is slow here may be their doing",

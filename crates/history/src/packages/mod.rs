@@ -2,8 +2,9 @@
 //!
 //! A registry is asked by its own tool (`apt-get`, `cargo`, `npm`, `pip`, `go`). What was fetched stays under the
 //! work folder, in `packages/NAME=VERSION`, and is never fetched twice; a package that a registry no longer has may
-//! be put there by hand. Tape archives are read straight into the tree; others are unpacked first. Every version is a release. When it was made is known where the registry says so, and of
-//! Debian's packages once a change log has been seen.
+//! be put there by hand. Tape archives are read straight into the tree; others are unpacked first. Every version is a
+//! release. When it was made is known where the registry says so, and of Debian's packages once a change log has been
+//! seen. Where each series has a package of its own, a version names its package: `PACKAGE=VERSION`.
 //!
 //! Refuses: names that a tool would take for an option; a package of several archives without a word which it is.
 
@@ -29,11 +30,15 @@ use taking::Wants;
 
 /// What marks a file as a change log that was kept.
 const LOG: &str = ".changelog";
+/// Stands for the name of a version's package.
+const PACKAGE: &str = "{package}";
 
 /// A package with its versions.
 pub(crate) struct Packages {
     line: Line,
     source: PackageSource,
+    /// The packages of the versions that are of another than the source's own.
+    others: HashMap<String, String>,
     /// Where fetched packages are kept.
     kept: PathBuf,
     work: PathBuf,
@@ -52,7 +57,7 @@ impl Packages {
     ) -> Result<Self, HistoryError> {
         check_name(target, &source.name)?;
         if let Some(inside) = &source.inside {
-            check_inside(target, inside)?;
+            check_inside(target, &inside.replace(PACKAGE, &source.name))?;
         }
         let mut packages = Self {
             line: Line {
@@ -61,6 +66,7 @@ impl Packages {
                 now,
             },
             source: source.clone(),
+            others: HashMap::new(),
             kept: work.join("packages"),
             work: work.to_owned(),
         };
@@ -85,9 +91,17 @@ impl Packages {
     }
 
     fn take(&mut self, listed: Vec<Listed>) -> Result<(), HistoryError> {
-        let dates = self.dates();
+        let dates = self.dates(&listed);
         let mut seen = HashSet::new();
-        for (version, at) in listed {
+        for (named, at) in listed {
+            let version = match named.split_once('=') {
+                Some((package, version)) => {
+                    check_name(&self.line.target, package)?;
+                    self.others.insert(version.into(), package.into());
+                    version.to_owned()
+                }
+                None => named,
+            };
             check_name(&self.line.target, &version)?;
             if !seen.insert(version.clone()) {
                 let target = &self.line.target;
@@ -106,11 +120,19 @@ impl Packages {
         Ok(())
     }
 
-    /// Dates of versions, out of all change logs that were kept.
-    fn dates(&self) -> HashMap<String, Timestamp> {
+    /// Dates of versions, out of all change logs that were kept of these packages.
+    fn dates(&self, listed: &[Listed]) -> HashMap<String, Timestamp> {
         let files = fs::read_dir(&self.kept).into_iter().flatten().flatten();
-        let own = format!("{}=", encoded(&self.source.name));
-        let named = |name: &str| name.starts_with(&own) && name.ends_with(LOG);
+        let others = listed.iter().filter_map(|(named, _)| named.split_once('='));
+        let packages: HashSet<String> = others
+            .map(|(package, _)| package)
+            .chain([self.source.name.as_str()])
+            .map(encoded)
+            .collect();
+        let named = |file: &str| {
+            let package = file.split_once('=').map(|(package, _)| package);
+            file.ends_with(LOG) && package.is_some_and(|package| packages.contains(package))
+        };
         files
             .filter(|file| file.file_name().to_str().is_some_and(named))
             .filter_map(|file| fs::read(file.path()).ok())
@@ -119,8 +141,19 @@ impl Packages {
             .collect()
     }
 
+    /// The package that a version is of.
+    fn package(&self, version: &str) -> &str {
+        self.others.get(version).unwrap_or(&self.source.name)
+    }
+
+    /// What is meant inside a version's package, if that isn't all of it.
+    fn inside(&self, version: &str) -> Option<String> {
+        let inside = self.source.inside.as_ref()?;
+        Some(inside.replace(PACKAGE, self.package(version)))
+    }
+
     fn place(&self, version: &str, ending: &str) -> PathBuf {
-        let (name, version) = (encoded(&self.source.name), encoded(version));
+        let (name, version) = (encoded(self.package(version)), encoded(version));
         self.kept.join(format!("{name}={version}{ending}"))
     }
 
@@ -132,7 +165,12 @@ impl Packages {
         }
         fs::create_dir_all(&self.kept).map_err(|error| at(&self.kept, &error))?;
         let room = fresh::folder(&self.work)?;
-        match registry::fetch(self.source.kind, &self.source.name, version, room.path())? {
+        match registry::fetch(
+            self.source.kind,
+            self.package(version),
+            version,
+            room.path(),
+        )? {
             Given::Folder(folder) => Ok((folder, false)),
             Given::Files => {
                 // Under its name only once it is whole.
@@ -147,7 +185,7 @@ impl Packages {
         let (given, packed) = self.fetched(version)?;
         let room = fresh::folder(&self.work)?;
         if !packed {
-            return self.sync(&given, false, tree, room.path());
+            return self.sync(&given, false, version, tree, room.path());
         }
         let archive = only_archive(&given)?;
         let unpacker = match Form::of(&archive)? {
@@ -155,13 +193,14 @@ impl Packages {
             form => {
                 let whole = taking::unpacked(&archive, form, &room.path().join("whole"))?;
                 self.keep_log(version, taking::source_log(&whole))?;
-                return self.sync(&whole, true, tree, room.path());
+                return self.sync(&whole, true, version, tree, room.path());
             }
         };
+        let inside = self.inside(version);
         let wants = Wants {
             tree,
-            inside: self.source.inside.as_deref(),
-            documents: Some(&self.source.name),
+            inside: inside.as_deref(),
+            documents: Some(self.package(version)),
             room: room.path(),
         };
         // The top of a binary package is the top of a system.
@@ -170,7 +209,7 @@ impl Packages {
         self.keep_log(version, taken.log)?;
         match (tree, taken.inner) {
             (Some(tree), Some(inner)) => taking::take_archive(&inner, tree, room.path()),
-            _ if taken.lacking => Err(self.nothing_inside()),
+            _ if taken.lacking => Err(self.nothing_inside(version)),
             _ => Ok(()),
         }
     }
@@ -180,28 +219,29 @@ impl Packages {
         &self,
         folder: &Path,
         spare: bool,
+        version: &str,
         tree: Option<&Path>,
         room: &Path,
     ) -> Result<(), HistoryError> {
         let Some(tree) = tree else {
             return Ok(());
         };
-        let Some(inside) = &self.source.inside else {
+        let Some(inside) = self.inside(version) else {
             return taking::sync_folder(folder, spare, tree);
         };
         let place = folder.join(inside);
         match fs::symlink_metadata(&place) {
             Ok(found) if found.is_dir() => taking::sync_folder(&place, spare, tree),
             Ok(found) if found.is_file() => taking::take_archive(&place, tree, room),
-            _ => Err(self.nothing_inside()),
+            _ => Err(self.nothing_inside(version)),
         }
     }
 
-    fn nothing_inside(&self) -> HistoryError {
+    fn nothing_inside(&self, version: &str) -> HistoryError {
         HistoryError::Other(format!(
             "{}: no `{}` in the package that is a folder or an archive",
             self.line.target,
-            self.source.inside.as_deref().unwrap_or_default()
+            self.inside(version).unwrap_or_default()
         ))
     }
 

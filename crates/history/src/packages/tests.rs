@@ -31,9 +31,13 @@ fn shell(folder: &Path, line: &str) {
 
 /// A Debian package with an archive inside and a change log of every version up to it.
 fn put_debian(room: &Path, version: &str, older: &[&str]) {
+    put_debian_of(room, "app", version, older);
+}
+
+fn put_debian_of(room: &Path, name: &str, version: &str, older: &[&str]) {
     let kept = room
         .join("work/packages")
-        .join(format!("app={}", encoded(version)));
+        .join(format!("{name}={}", encoded(version)));
     fs::create_dir_all(&kept).unwrap();
     let mut log = String::new();
     for (day, version) in [version].iter().chain(older).enumerate() {
@@ -45,16 +49,19 @@ fn put_debian(room: &Path, version: &str, older: &[&str]) {
     let build = room.join("build");
     let _ = fs::remove_dir_all(&build);
     fs::create_dir_all(build.join("p/DEBIAN")).unwrap();
-    fs::create_dir_all(build.join("p/usr/share/doc/app")).unwrap();
+    let documents = build.join("p/usr/share/doc").join(name);
+    fs::create_dir_all(&documents).unwrap();
     fs::create_dir_all(build.join("p/usr/src")).unwrap();
     fs::create_dir_all(build.join("app-source/sub")).unwrap();
-    fs::write(build.join("p/DEBIAN/control"), format!("Package: app\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n")).unwrap();
-    fs::write(build.join("p/usr/share/doc/app/changelog.Debian"), log).unwrap();
+    fs::write(build.join("p/DEBIAN/control"), format!("Package: {name}\nVersion: {version}\nArchitecture: all\nMaintainer: a <a@b>\nDescription: x\n")).unwrap();
+    fs::write(documents.join("changelog.Debian"), log).unwrap();
     fs::write(build.join("app-source/version"), version).unwrap();
     fs::write(build.join("app-source/sub/same"), "same").unwrap();
     shell(
         &build,
-        "gzip p/usr/share/doc/app/changelog.Debian; tar -cJf p/usr/src/app.tar.xz app-source",
+        &format!(
+            "gzip p/usr/share/doc/{name}/changelog.Debian; tar -cJf p/usr/src/{name}.tar.xz app-source"
+        ),
     );
     shell(
         &build,
@@ -63,6 +70,48 @@ fn put_debian(room: &Path, version: &str, older: &[&str]) {
             kept.join("app.deb").display()
         ),
     );
+}
+
+#[test]
+fn a_history_goes_from_one_package_to_the_next() {
+    let room = tempfile::tempdir().unwrap();
+    put_debian(room.path(), "1.9-1", &[]);
+    put_debian_of(room.path(), "app-2", "2.0-1", &["1.9-1"]);
+    let source = PackageSource {
+        inside: Some("usr/src/{package}.tar.xz".into()),
+        ..source(PackageKind::Debian, &["1.9-1", "app-2=2.0-1"])
+    };
+    let tree = room.path().join("tree");
+    for version in ["1.9-1", "2.0-1"] {
+        let packages = open(room.path(), &source).unwrap();
+        let found = packages.resolve(version).unwrap();
+        packages.check_out(&found, &tree).unwrap();
+        assert_eq!(fs::read_to_string(tree.join("version")).unwrap(), version);
+    }
+    // Dated, now that the change logs of both are known.
+    let packages = open(room.path(), &source).unwrap();
+    let versions = packages
+        .versions(
+            &Range::Between {
+                from: "1.9-1".into(),
+                to: "2.0-1".into(),
+            },
+            &Every::All,
+        )
+        .unwrap();
+    let dated = |version: &Version| (version.id.clone(), version.at.is_some());
+    let dated: Vec<(String, bool)> = versions.iter().map(dated).collect();
+    assert_eq!(dated, [("1.9-1".into(), true), ("2.0-1".into(), true)]);
+    let changes = packages.between(&versions[0], &versions[1]).unwrap();
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].message, "* Made 2.0-1");
+    // No package is called that.
+    let bad = PackageSource {
+        versions: vec!["-app=1.0".into()],
+        ..source
+    };
+    let refused = open(room.path(), &bad).err().unwrap().to_string();
+    assert!(refused.contains("\"-app\" is no name"), "{refused}");
 }
 
 #[test]

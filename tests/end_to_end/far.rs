@@ -193,7 +193,8 @@ fn a_machine_is_rebooted_into_every_version_and_nothing_of_ours_stays_there() {
 fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
     let Some(place) = place() else { return };
     place.prints("where", "cat /proc/sys/kernel/random/boot_id");
-    let arguments = ["run", "--use", "where", "--rounds", "2", "--name", "r"];
+    place.write("where.toml", "use = [\"where\"]\nrounds = 2\n");
+    let arguments = ["run", "where.toml", "--name", "r"];
     ends(&place, &arguments).assert_code(0);
     let raw = place.raw("r", 1);
     assert!(raw.contains("boot-0"), "{raw}");

@@ -12,10 +12,9 @@ use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, Stu
 use backsight_study::{
     Along, AlongHistory, Modes, Question, StepChoices, Study, evidence_along, pursue, questions,
 };
-use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     process::ExitCode,
 };
 
@@ -308,7 +307,7 @@ impl Site {
 /// What makes measurements comparable: another processor, another way to bring it to run, or another clock is another
 /// history.
 fn measures_as(
-    facts: &IndexMap<String, String>,
+    facts: &BTreeMap<String, String>,
     activate: &Activate,
 ) -> miette::Result<Vec<(String, String)>> {
     let mut machine: Vec<(String, String)> = ["architecture", "cpu.model", "cpus"]

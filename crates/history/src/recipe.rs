@@ -349,7 +349,7 @@ impl Workshop {
         let incremental = self.target.build.as_ref().is_some_and(|b| b.incremental);
         let clean = self.quirks(version).any(|exception| exception.quirk.clean);
         if !incremental || clean || !self.tree.can_be_built_in() {
-            self.tree.clear()?;
+            self.tree.clear().await?;
         }
         let mut configured = self.tree.state() == TreeState::Built;
         self.tree.set(TreeState::Building)?;

@@ -76,7 +76,7 @@ impl<'a> SeriesWords<'a> {
             return "no value".to_owned();
         };
         if point.alike {
-            return shown::value(self.scale.of(mean), ALIKE_DIGITS);
+            return self.exactly(mean);
         }
         let interval = point.interval.map(|interval| (interval.low, interval.high));
         let estimate = Estimate {
@@ -91,6 +91,11 @@ impl<'a> SeriesWords<'a> {
     /// A number of the series with this many digits, without its unit.
     pub fn number(&self, value: f64, digits: usize) -> String {
         significant(self.scale.of(value), digits)
+    }
+
+    /// A number that nothing makes doubtful, without its unit.
+    fn exactly(&self, value: f64) -> String {
+        shown::value(self.scale.of(value), ALIKE_DIGITS)
     }
 
     /// `±0.12`, or a dash where nothing was repeated.
@@ -126,7 +131,7 @@ impl<'a> SeriesWords<'a> {
             }
             Some((percent, _)) if point.alike => shown::percent(percent),
             None if point.alike => {
-                let size = self.number(point.change.size, ALIKE_DIGITS);
+                let size = self.exactly(point.change.size);
                 format!("{}{}", shown::signed(&size), self.scale.unit_after())
             }
             Some((percent, interval)) => format!(
@@ -182,19 +187,20 @@ impl<'a> SeriesWords<'a> {
     /// A change as a sentence.
     pub fn change(&self, point: &ChangePoint) -> String {
         let change = &point.change;
-        let (digits, sure) = match point.alike {
-            true => (ALIKE_DIGITS, "all alike on either side".to_owned()),
-            false => (
-                4,
-                format!("probability {}", probability(change.probability)),
-            ),
+        let level = |value| match point.alike {
+            true => self.exactly(value),
+            false => self.number(value, 4),
+        };
+        let sure = match point.alike {
+            true => "all alike on either side".to_owned(),
+            false => format!("probability {}", probability(change.probability)),
         };
         let mut text = format!(
             "{}: {}, from {} to {}{}, {}, {sure}",
             self.place(point.after, point.at, point.until),
             self.size(point),
-            self.number(change.before, digits),
-            self.number(change.after, digits),
+            level(change.before),
+            level(change.after),
             self.scale.unit_after(),
             point.direction.as_str(),
         );

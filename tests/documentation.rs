@@ -161,7 +161,8 @@ fn the_examples_are_right() {
             if begins("source") {
                 let target = Target::read(&document);
                 let target = target.unwrap_or_else(|e| panic!("{file:?}: {e}"));
-                for patch in &target.patches {
+                let of_quirks = target.quirk.iter().flat_map(|quirk| &quirk.patch);
+                for patch in target.patches.iter().chain(of_quirks) {
                     assert!(folder.join(&**patch).exists(), "{file:?}: {}", **patch);
                 }
             } else if begins("[testbed.") || begins("[host.") {
@@ -180,6 +181,26 @@ fn the_examples_are_right() {
         }
     }
     assert!(seen >= 10, "{seen}");
+}
+
+#[test]
+fn the_target_with_fifty_instructions_more_is_otherwise_the_one_without() {
+    let folder = project().join("examples/linux-icount");
+    let read = |name: &str| {
+        let document = Document::open(&folder.join(name)).unwrap();
+        document
+            .read::<serde_json::Map<String, serde_json::Value>>()
+            .unwrap()
+    };
+    let mut more = read("fifty-more.toml");
+    assert_eq!(more["quirk"].as_array().unwrap().len(), 1);
+    let plain = read("target.toml");
+    more.remove("quirk");
+    assert_ne!(more["name"], plain["name"]);
+    for own in ["name", "about"] {
+        more[own] = plain[own].clone();
+    }
+    assert_eq!(more, plain);
 }
 
 #[test]

@@ -636,3 +636,41 @@ fn a_name_that_is_a_file_and_a_study_is_asked_about() {
     assert!(files.contains("2.000"), "{files}");
     assert!(place.prints_of(&["compare", "1", "2"]).contains("study 1"));
 }
+
+#[test]
+fn counts_of_a_simulator_are_believed_after_two_trials_and_the_notes_say_why() {
+    let place = Place::new();
+    place.benchmark(
+        "count",
+        "[tester]\nrun = \"cat @/count\"\n[metric.count]\nunit = \"instructions\"\nbetter = \"lower\"\n\
+         simulated = true\nregex = '(?<value>\\d+)'\n",
+    );
+    place.plan("use = [\"count\"]\nrounds = 2\n");
+    for (study, count) in [
+        ("base", "2000000"),
+        ("same", "2000000"),
+        ("more", "2000050"),
+    ] {
+        place.write("count", count);
+        place
+            .ends(&["run", "plan.toml", "--name", study, "--quiet"])
+            .assert_code(0);
+    }
+    let same = place.prints_of(&["compare", "base", "same"]);
+    assert!(same.contains("no change: all alike"), "{same}");
+    let more = place.prints_of(&["compare", "base", "more"]);
+    let words = more.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("(all alike) worse"), "{more}");
+    assert!(
+        words.contains("warning: 1 row: counted by a simulator: repeats agree by construction"),
+        "{more}"
+    );
+    let json = place.prints_of(&["compare", "base", "more", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["rows"][0]["simulator"], "program");
+    let page = place.prints_of(&["compare", "base", "more", "--format", "html"]);
+    assert!(
+        page.contains("counted by a simulator") && !page.contains("NaN"),
+        "{page}"
+    );
+}

@@ -294,3 +294,89 @@ fn what_step_has_measured_is_a_history_and_its_pages_have_the_commits() {
 fn step_of_two() -> Vec<&'static str> {
     stepping::step("v1", "v6", &["--every", "5 commits"])
 }
+
+/// A place whose tool prints these counts of instructions, version by version, and the version's number behind the point.
+fn counted(counts: &[i32]) -> Place {
+    let place = stepping::place();
+    place.benchmark(
+        "tool",
+        "[tester]\nrun = \"sh {build}/tool\"\n[metric.count]\nunit = \"instructions\"\nbetter = \"lower\"\n\
+         simulated = true\nregex = '^(?<value>\\d+)'\n",
+    );
+    stepping::commits(&place, counts);
+    place
+        .ends(&stepping::step("v1", "v5", &["--name", "s"]))
+        .assert_code(0);
+    place
+}
+
+#[test]
+fn counts_of_a_simulator_change_exactly_where_they_differ_and_every_page_says_what_they_are() {
+    let place = counted(&[828, 828, 1028, 828, 828]);
+    let text = place.prints_of(&["history"]);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "instructions, lower is better, counted by a simulator; 5 of 5 versions measured",
+        "after v2, at v3: +24.2 %, from 828 to 1028 instructions, worse, all alike on either side",
+        "after v3, at v4: −19.5 %, from 1028 to 828 instructions, better, all alike on either side",
+        "Counted by a simulator: repeats agree by construction, and say nothing of another layout",
+        "by the noise of the repeats of all of them together",
+    ] {
+        assert!(words.contains(said), "no `{said}` in {text}");
+    }
+    assert!(
+        !text.contains("NaN") && !text.contains("probability"),
+        "{text}"
+    );
+
+    let json: Value = serde_json::from_str(&place.prints_of(&["history", "--json"])).unwrap();
+    let series = &json["series"][0];
+    assert_eq!(series["simulator"], "program");
+    let changes = series["changes"].as_array().unwrap();
+    let places: Vec<&Value> = changes.iter().map(|change| &change["at"]["id"]).collect();
+    assert_eq!(places, [2, 3].map(|at| &json["versions"][at]["id"]));
+    for change in changes {
+        assert_eq!(change["alike"], true);
+        assert_eq!(change["believed"], true);
+        for unknown in ["size_interval", "percent_interval", "p", "probability"] {
+            assert!(change[unknown].is_null(), "{change:#}");
+        }
+    }
+    for point in series["points"].as_array().unwrap() {
+        assert_eq!(point["alike"], true);
+        assert!(point["interval"].is_null(), "{point:#}");
+        assert_eq!(point["again"]["deviation"], 0.0);
+    }
+    let csv = place.prints_of(&["history", "--csv"]);
+    let lines = csv
+        .lines()
+        .skip(1)
+        .filter(|line| line.ends_with(",program"));
+    assert_eq!(lines.count(), 5, "{csv}");
+
+    place.prints_of(&["publish", "site"]);
+    let pages = pages(&place.path("site"));
+    let pages: Vec<String> = pages
+        .iter()
+        .map(|page| fs::read_to_string(page).unwrap())
+        .collect();
+    // The target's page and that of each version.
+    let saying = pages
+        .iter()
+        .filter(|page| page.contains("counted by a simulator"));
+    assert_eq!(saying.count(), 6);
+    assert!(pages.iter().all(|page| !page.contains("NaN")));
+}
+
+#[test]
+fn counts_of_a_simulator_that_are_all_alike_hold_no_change() {
+    let place = counted(&[828; 5]);
+    let text = place.prints_of(&["history"]);
+    assert!(text.contains("No change of level was found."), "{text}");
+    for wrong in ["▲", "NaN", "inf", "wasn't believed"] {
+        assert!(!text.contains(wrong), "`{wrong}` in {text}");
+    }
+    let json: Value = serde_json::from_str(&place.prints_of(&["history", "--json"])).unwrap();
+    assert_eq!(json["series"][0]["changes"].as_array().unwrap().len(), 0);
+    assert!(json["series"][0]["doubted"].is_null());
+}

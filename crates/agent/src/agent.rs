@@ -81,15 +81,20 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
         entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
     }
     let claimed = stream::claim().map_err(ServeError::Stream)?;
-    serve_on(claimed, mark)
+    serve_on(claimed, mark, Some(ALIVE_INTERVAL))
 }
 
-/// Serves on what was claimed, until its end.
+/// Serves on what was claimed, until its end. So often it asks whether a silent conductor is still there; never, where its
+/// clock isn't the conductor's.
 ///
 /// # Errors
 ///
 /// As [`serve_stdio`].
-pub(crate) fn serve_on(claimed: stream::Claimed, mark: String) -> Result<(), ServeError> {
+pub(crate) fn serve_on(
+    claimed: stream::Claimed,
+    mark: String,
+    asks: Option<Duration>,
+) -> Result<(), ServeError> {
     keep_to_ourselves();
     obey_all_signals();
     nix::sys::prctl::set_child_subreaper(true).map_err(io::Error::from)?;
@@ -97,7 +102,7 @@ pub(crate) fn serve_on(claimed: stream::Claimed, mark: String) -> Result<(), Ser
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let served = runtime.block_on(serve(claimed, Arc::clone(&ground)));
+    let served = runtime.block_on(serve(claimed, Arc::clone(&ground), asks));
     if let Some(cgroup) = &ground.cgroup {
         cgroup.leave();
     }
@@ -154,7 +159,11 @@ fn ground(mark: String) -> Result<Ground, ServeError> {
     })
 }
 
-async fn serve(claimed: stream::Claimed, ground: Arc<Ground>) -> Result<(), ServeError> {
+async fn serve(
+    claimed: stream::Claimed,
+    ground: Arc<Ground>,
+    asks: Option<Duration>,
+) -> Result<(), ServeError> {
     let (stream, closed) = Stream::new(claimed).map_err(ServeError::Stream)?;
     let mut children = signal(SignalKind::child())?;
     let reaper = Arc::clone(&ground.reaper);
@@ -168,7 +177,7 @@ async fn serve(claimed: stream::Claimed, ground: Arc<Ground>) -> Result<(), Serv
         open: Mutex::default(),
     });
     let server = tonic::transport::Server::builder()
-        .http2_keepalive_interval(Some(ALIVE_INTERVAL))
+        .http2_keepalive_interval(asks)
         .http2_keepalive_timeout(Some(ALIVE_LIMIT))
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)

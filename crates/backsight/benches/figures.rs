@@ -365,6 +365,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
             unit: Unit::parse("ops/s").expect("a unit"),
             better: Better::Higher,
             about: String::new(),
+            simulator: None,
         };
         let study = store
             .create_study(&NewStudy {

@@ -175,6 +175,7 @@ fn study(
                 unit: metric.unit,
                 better: metric.better,
                 about: metric.about,
+                simulator: None,
             });
             (benchmark, shapes.collect())
         })

@@ -3,8 +3,8 @@
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
-    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, StudyName,
-    Time, did_you_mean,
+    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, Simulator,
+    StudyName, Time, did_you_mean,
 };
 use backsight_policy::RunPolicy;
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
@@ -145,7 +145,14 @@ impl Run {
             let session = Session::open(&arrangement, &name, &self.watching, false).await?;
             let cells = session.cells()?;
             let id = loop {
-                let new = new_study(&question, &catalog, &arrangement, &name, &cells, seed);
+                let new = new_study(
+                    &question,
+                    &catalog,
+                    (&arrangement, None),
+                    &name,
+                    &cells,
+                    seed,
+                );
                 match store.create_study(&new).await {
                     // Somebody else took the name that was free a moment ago.
                     Err(StoreError::NameTaken { .. }) if !chosen => {
@@ -177,10 +184,11 @@ pub async fn free_name(store: &Store, verb: &str) -> miette::Result<StudyName> {
         .ok_or_else(|| miette::miette!("no name is free"))
 }
 
+/// A study of this question. `clock` is what counts time where its systems haven't a real machine's clock.
 pub fn new_study(
     question: &Question,
     catalog: &Catalog,
-    arrangement: &Arrangement,
+    (arrangement, clock): (&Arrangement, Option<Simulator>),
     name: &StudyName,
     cells: &[Cell],
     seed: u32,
@@ -203,6 +211,10 @@ pub fn new_study(
             unit: metric.unit,
             better: metric.better,
             about: metric.about.clone(),
+            simulator: match metric.simulated {
+                true => Some(Simulator::Program),
+                false => clock,
+            },
         };
         benchmark.metrics.iter().map(shape).collect()
     };

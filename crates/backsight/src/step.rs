@@ -4,8 +4,8 @@ use backsight_catalog::Catalog;
 use backsight_conductor::{Reach, Workbench};
 use backsight_history::Workshop;
 use backsight_model::{
-    Arrangement, Back, BenchmarkName, BootKind, Cell, Change, Document, Every, Layout, LayoutKind,
-    Range, StudyName, Version,
+    Activate, Arrangement, Back, BenchmarkName, BootKind, Cell, Change, Document, Every, Layout,
+    LayoutKind, Range, StudyName, Version,
 };
 use backsight_policy::{Decision, Evidence, Policy as _, StepOrder, StepPolicy};
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId, StudyRow};
@@ -14,7 +14,7 @@ use backsight_study::{
 };
 use miette::IntoDiagnostic as _;
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     process::ExitCode,
 };
 
@@ -309,19 +309,28 @@ impl Site {
             machine,
         );
         let workshop = workshop.await.into_diagnostic()?;
-        // Another processor, another way to bring it to run: another history.
-        let mut machine: Vec<(String, String)> = ["architecture", "cpu.model", "cpus"]
-            .iter()
-            .filter_map(|fact| Some(((*fact).to_owned(), facts.get(*fact)?.clone())))
-            .collect();
-        let activate = serde_json::to_string(&*workshop.target().activate).into_diagnostic()?;
-        machine.push(("activate".to_owned(), activate));
+        let machine = measures_as(&facts, &workshop.target().activate)?;
         Ok(Self {
             document: opened.document,
             workshop,
             machine,
         })
     }
+}
+
+/// What makes measurements comparable: another processor, another way to bring it to run, or another clock is another
+/// history.
+fn measures_as(
+    facts: &BTreeMap<String, String>,
+    activate: &Activate,
+) -> miette::Result<Vec<(String, String)>> {
+    let mut machine: Vec<(String, String)> = ["architecture", "cpu.model", "cpus"]
+        .iter()
+        .filter_map(|fact| Some(((*fact).to_owned(), facts.get(*fact)?.clone())))
+        .collect();
+    let activate = serde_json::to_string(activate).into_diagnostic()?;
+    machine.push(("activate".to_owned(), activate));
+    Ok(machine)
 }
 
 /// A question along a history, with all that it is asked with.
@@ -429,7 +438,10 @@ impl Asking {
             let plain = new_study(
                 &self.question,
                 &self.catalog,
-                &self.arrangement,
+                (
+                    &self.arrangement,
+                    site.workshop.target().activate.simulator(),
+                ),
                 &name,
                 &cells,
                 self.seed,
@@ -697,6 +709,26 @@ fn story(changes: &[Change]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_and_instructions_make_histories_of_their_own() {
+        let facts = [("cpus".to_owned(), "2".to_owned())].into_iter().collect();
+        let clock = |icount| {
+            let activate = Activate {
+                boot: BootKind::Qemu,
+                icount,
+                ..Activate::default()
+            };
+            let machine = measures_as(&facts, &activate).unwrap();
+            (machine, activate.simulator())
+        };
+        let clocks = [clock(None), clock(Some(2)), clock(Some(3))];
+        for (at, one) in clocks.iter().enumerate() {
+            for other in &clocks[at + 1..] {
+                assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
+            }
+        }
+    }
 
     #[test]
     fn repeats_are_for_all_modes_or_each_its_own() {

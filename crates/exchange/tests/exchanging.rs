@@ -759,6 +759,7 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
         unit: Unit::parse("ms").unwrap(),
         better: Better::Lower,
         about: String::new(),
+        simulator: None,
         trials: trials
             .into_iter()
             .map(|(round, values)| TrialSamples {

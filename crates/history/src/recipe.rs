@@ -381,7 +381,7 @@ impl Workshop {
         let incremental = self.target.build.as_ref().is_some_and(|b| b.incremental);
         let clean = self.quirks(version).any(|exception| exception.quirk.clean);
         if !incremental || clean || !tree.can_be_built_in() {
-            tree.clear()?;
+            tree.clear().await?;
         }
         let mut configured = tree.state() == TreeState::Built;
         tree.set(TreeState::Building)?;
@@ -680,7 +680,7 @@ impl Workshop {
     /// # Errors
     /// It can't be removed.
     pub async fn clear(&self) -> Result<(), WorkshopError> {
-        self.tree.lock().await.clear()
+        self.tree.lock().await.clear().await
     }
 
     /// Ends the agents that ran the commands.

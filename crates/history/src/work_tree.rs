@@ -125,10 +125,22 @@ impl Tree {
     }
 
     /// Removes everything in it.
-    pub(crate) fn clear(&mut self) -> Result<(), WorkshopError> {
+    pub(crate) async fn clear(&mut self) -> Result<(), WorkshopError> {
         self.set(TreeState::Building)?;
-        fs::remove_dir_all(&self.folder).map_err(file("remove", &self.folder))?;
-        fs::create_dir_all(&self.folder).map_err(file("make", &self.folder))?;
+        let folder = self.folder.clone();
+        // Many files take long on a busy disk, and an agent that hears nothing meanwhile would give us up.
+        let cleared = tokio::task::spawn_blocking(move || {
+            fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
+            fs::create_dir_all(&folder).map_err(file("make", &folder))
+        });
+        match cleared.await {
+            Ok(cleared) => cleared?,
+            Err(panic) => {
+                return Err(WorkshopError::Recipe(format!(
+                    "clearing the tree broke off: {panic}"
+                )));
+            }
+        }
         self.set(TreeState::Empty)
     }
 
@@ -157,8 +169,8 @@ impl Tree {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_tree_knows_what_it_holds_and_what_was_killed_in_it() {
+    #[tokio::test]
+    async fn a_tree_knows_what_it_holds_and_what_was_killed_in_it() {
         let dir = tempfile::tempdir().unwrap();
         let mut tree = Tree::open(dir.path()).unwrap();
         assert_eq!(tree.state(), TreeState::Empty);
@@ -171,7 +183,7 @@ mod tests {
         let mut tree = Tree::open(dir.path()).unwrap();
         assert!(!tree.can_be_built_in());
         fs::write(tree.folder.join("x"), "").unwrap();
-        tree.clear().unwrap();
+        tree.clear().await.unwrap();
         assert!(tree.can_be_built_in());
         assert_eq!(fs::read_dir(&tree.folder).unwrap().count(), 0);
     }

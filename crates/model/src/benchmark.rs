@@ -252,6 +252,8 @@ pub struct Metric {
     pub from: Source,
     /// Whether an output without it is fine.
     pub optional: bool,
+    /// Whether a simulator counts it: repeats agree by construction.
+    pub simulated: bool,
     /// Which match counts.
     pub pick: Pick,
     /// How it is found.
@@ -277,6 +279,10 @@ struct MetricTable {
     /// Whether an output without it is fine.
     #[serde(default)]
     optional: bool,
+    /// Whether a simulator counts it, as callgrind does instructions: repeats then agree by construction, and verdicts
+    /// and pages say so.
+    #[serde(default)]
+    simulated: bool,
     /// Which one of several matches is the sample; the last unless said.
     #[serde(default)]
     pick: Pick,
@@ -615,6 +621,7 @@ impl Benchmark {
             about: table.about,
             from,
             optional: table.optional,
+            simulated: table.simulated,
             pick: table.pick,
             parser,
         })

@@ -9,7 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use crate::{Better, Cell, Failure, Layout, MetricName, StudyName, StudyState, Unit, Version};
+use crate::{
+    Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, Unit, Version,
+};
 
 /// Why there is no build of a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -124,6 +126,8 @@ pub struct CellMetric {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// What counted it, where it wasn't a real machine's clock.
+    pub simulator: Option<Simulator>,
 }
 
 /// A cell of a study along a history.

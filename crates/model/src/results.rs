@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{Better, Cell, Failure, HostName, MetricName, StudyName, Unit};
+use crate::{Better, Cell, Failure, HostName, MetricName, Simulator, StudyName, Unit};
 
 /// Where a study stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,8 @@ pub struct Series {
     pub better: Better,
     /// One line about the metric.
     pub about: String,
+    /// What counted it, where it wasn't a real machine's clock.
+    pub simulator: Option<Simulator>,
     /// The samples, by trial.
     pub trials: Vec<TrialSamples>,
 }

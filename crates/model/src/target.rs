@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{At, Document, Problem, RoleName, TargetName, Template, Time};
+use crate::{At, Document, Problem, RoleName, Simulator, TargetName, Template, Time};
 
 /// Placeholders that commands of a target know.
 pub const TARGET_PLACEHOLDERS: &[&str] = &[
@@ -201,9 +201,20 @@ pub struct Activate {
     /// `ssh-reboot` and `kexec`.
     #[serde(default)]
     pub timeout: Option<Time>,
-    /// For `qemu`: a virtual instruction takes 2^N ns, and time is counted in instructions alone.
+    /// For `qemu`: a virtual instruction takes 2^N ns, and time is counted in instructions alone. What is measured so
+    /// is never compared with what a real clock, or another N, has measured.
     #[serde(default)]
     pub icount: Option<u8>,
+}
+
+impl Activate {
+    /// What counts whatever is measured on such a system, where it isn't a real machine's clock.
+    pub fn simulator(&self) -> Option<Simulator> {
+        match self.boot {
+            BootKind::Qemu => self.icount.map(Simulator::Icount),
+            _ => None,
+        }
+    }
 }
 
 /// What starts a build.

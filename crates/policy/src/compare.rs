@@ -20,7 +20,9 @@ pub use remark::Remark;
 pub use split::{By, NothingToSplit, compare_by, split};
 pub use warning::Warning;
 
-use backsight_model::{Better, Cell, MetricName, ResultSet, Series, StudyName, StudyState, Unit};
+use backsight_model::{
+    Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, Unit,
+};
 use backsight_stats::{
     Confidence, Interval, Level, Mean, Placed, Question, Samples, Summary, Undefined,
     gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
@@ -196,6 +198,8 @@ pub struct Row {
     pub better: Better,
     /// One line about the metric.
     pub about: String,
+    /// What counted it on the first side that has it, where it wasn't a real machine's clock.
+    pub simulator: Option<Simulator>,
     /// The mean that is shown: harmonic where higher is better, unless a sample is zero or negative.
     pub mean: Mean,
     /// One for each side.
@@ -533,6 +537,7 @@ impl Asked<'_> {
             unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
             better: shape.better,
             about: shape.about.clone(),
+            simulator: shape.simulator,
             mean,
             entries: entries.collect(),
         })
@@ -586,6 +591,7 @@ impl Asked<'_> {
             failed: self.tried[side].failed(question),
             unit,
             better: own.better,
+            simulator: own.simulator,
         })
     }
 
@@ -602,6 +608,13 @@ impl Asked<'_> {
                 new: new.better,
             });
         }
+        let time_base = |side: &Gathered| side.simulator.and_then(Simulator::time_base);
+        if time_base(base) != time_base(new) {
+            return Against::NotComparable(NotComparable::Clocks {
+                base: base.simulator,
+                new: new.simulator,
+            });
+        }
         if let Some(machine) = &self.machines[number]
             && !self.options.other_machines
         {
@@ -612,6 +625,11 @@ impl Asked<'_> {
             mean,
             margin_percent: self.options.margin_percent,
             confidence: self.options.confidence,
+            // What a simulator counts agrees by construction: a second trial that does has shown it.
+            alike_enough: match (base.simulator, new.simulator) {
+                (Some(_), Some(_)) => 2,
+                _ => Question::usual(base.better).alike_enough,
+            },
         };
         let found = verdict(&base.samples, &new.samples, &question);
         let mut difference = Difference::new(found, self.options.confidence.share());
@@ -678,6 +696,7 @@ struct Gathered {
     failed: usize,
     unit: Unit,
     better: Better,
+    simulator: Option<Simulator>,
 }
 
 impl Gathered {

@@ -1,9 +1,8 @@
 //! The verdict of `step`: what all studies of a target say together of its history.
 //!
 //! Versions of all studies become one order, their samples one series for each question and metric, nested as they were
-//! measured (build › boot › trial › sample); then it is searched where each series changed. Metrics that a simulator
-//! counts (instructions under `icount` or callgrind) vary by their own rules: should
-//! [`CellMetric`] come to say so, the place to heed it is [`Found`], where changes are looked for.
+//! measured (build › boot › trial › sample); then it is searched where each series changed. What a simulator counts
+//! ([`CellMetric::simulator`]) is judged by the noise of all versions together.
 //!
 //! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
 //! measured, and to read a clock: same studies, in whatever order, same history.
@@ -349,7 +348,11 @@ impl Drafts {
             let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
             mark_unstable(&mut points);
             VersionSeries {
-                found: Found::in_points(&points, draft.metric.better),
+                found: Found::in_points(
+                    &points,
+                    draft.metric.better,
+                    draft.metric.simulator.is_some(),
+                ),
                 cell: draft.cell,
                 key: draft.key,
                 since: (asked.unwrap_or(1) > 1).then_some(draft.first),

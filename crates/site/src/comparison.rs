@@ -270,7 +270,11 @@ impl OtherView {
             Ok(change) => {
                 self.difference = percent(change);
                 self.key = change.to_string();
-                self.interval = difference.percent_interval.map_or_else(unknown, percents);
+                self.interval = match difference.percent_interval {
+                    // An interval without a width would claim more than equal numbers can say.
+                    Ok(interval) if interval.width() == 0.0 => "all alike".to_owned(),
+                    interval => interval.map_or_else(unknown, percents),
+                };
                 let ends = difference.percent_interval.ok();
                 self.mark = chart::mark(change, ends.map(|ends| (ends.low, ends.high)), reach);
             }

@@ -167,6 +167,7 @@ mod tests {
             unit: Unit::parse("s").unwrap(),
             better: Better::Lower,
             about: String::new(),
+            simulator: None,
             trials: values.iter().enumerate().map(trial).collect(),
         }
     }

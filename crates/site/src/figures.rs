@@ -2,7 +2,7 @@
 //!
 //! Refuses: to leave a cell out because nothing was measured in it.
 
-use backsight_model::{Better, ResultSet, Series};
+use backsight_model::{Better, ResultSet, Series, Simulator};
 use backsight_policy::{self as policy, Comparison};
 use backsight_stats::Samples;
 
@@ -166,6 +166,9 @@ impl Draft<'_> {
         self.first.cell.benchmark == series.cell.benchmark
             && self.first.metric == series.metric
             && self.first.unit == series.unit
+            // Durations of different clocks have no common axis.
+            && self.first.simulator.and_then(Simulator::time_base)
+                == series.simulator.and_then(Simulator::time_base)
     }
 
     fn figure(&self, sides: usize, variants: &[&str]) -> Figure {
@@ -199,6 +202,10 @@ impl Draft<'_> {
         let about = match self.first.about.trim() {
             "" => String::new(),
             about => format!("{} · ", clipped(about, 120)),
+        };
+        let about = match self.first.simulator {
+            Some(simulator) => format!("{about}{} · ", simulator.phrase()),
+            None => about,
         };
         Figure::new(heading, about, self.first.better, &scale, groups)
     }

@@ -12,6 +12,10 @@ use crate::shown::{self, Estimate, Scale, counted};
 
 /// Measured versions of a series that is long enough to tell a trend from levels.
 const LONG: usize = 60;
+/// Digits of what is all alike: no spread limits them.
+const ALIKE_DIGITS: usize = 6;
+/// A smaller percentage would be shown as none.
+const SMALL_PERCENT: f64 = 0.01;
 
 /// A series of a history, with the unit that suits it.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +48,7 @@ impl<'a> SeriesWords<'a> {
             .map_or(String::new(), |unit| unit.to_string())
     }
 
-    /// `Gbit/s, higher is better`.
+    /// `Gbit/s, higher is better`; and what counted it, if it wasn't a real machine's clock.
     pub fn axis(&self) -> String {
         let better = match self.series.metric.better {
             Better::Higher => "higher is better",
@@ -54,7 +58,9 @@ impl<'a> SeriesWords<'a> {
             .scale
             .unit
             .map_or(String::new(), |unit| format!("{unit}, "));
-        format!("{unit}{better}")
+        let simulator = self.series.metric.simulator;
+        let counted = simulator.map_or(String::new(), |by| format!(", {}", by.phrase()));
+        format!("{unit}{better}{counted}")
     }
 
     /// What a version is called.
@@ -63,11 +69,15 @@ impl<'a> SeriesWords<'a> {
         version.map_or("", |version| version.version.name.as_str())
     }
 
-    /// `37.52 ±0.31`, without the unit; `no value` where every trial failed.
+    /// `37.52 ±0.31`, without the unit; `no value` where every trial failed. What is all alike has no interval, and the
+    /// digits that it was printed with.
     pub fn value(&self, point: &VersionPoint) -> String {
         let Some(mean) = point.value else {
             return "no value".to_owned();
         };
+        if point.alike {
+            return self.exactly(mean);
+        }
         let interval = point.interval.map(|interval| (interval.low, interval.high));
         let estimate = Estimate {
             kind: "Amean",
@@ -81,6 +91,11 @@ impl<'a> SeriesWords<'a> {
     /// A number of the series with this many digits, without its unit.
     pub fn number(&self, value: f64, digits: usize) -> String {
         significant(self.scale.of(value), digits)
+    }
+
+    /// A number that nothing makes doubtful, without its unit.
+    fn exactly(&self, value: f64) -> String {
+        shown::value(self.scale.of(value), ALIKE_DIGITS)
     }
 
     /// `±0.12`, or a dash where nothing was repeated.
@@ -107,9 +122,18 @@ impl<'a> SeriesWords<'a> {
         parts.join(", ")
     }
 
-    /// `−10.0 % [−10.6, −9.4]`, in the unit where the level before was zero.
+    /// `−10.0 % [−10.6, −9.4]`, in the unit where the level before was zero; without the interval where both sides are all
+    /// alike.
     pub fn size(&self, point: &ChangePoint) -> String {
         match percent_of(&point.change) {
+            Some((percent, _)) if point.alike && percent.abs() < SMALL_PERCENT => {
+                format!("{} %", shown::signed(&significant(percent, 2)))
+            }
+            Some((percent, _)) if point.alike => shown::percent(percent),
+            None if point.alike => {
+                let size = self.exactly(point.change.size);
+                format!("{}{}", shown::signed(&size), self.scale.unit_after())
+            }
             Some((percent, interval)) => format!(
                 "{} [{}, {}]",
                 shown::percent(percent),
@@ -163,15 +187,22 @@ impl<'a> SeriesWords<'a> {
     /// A change as a sentence.
     pub fn change(&self, point: &ChangePoint) -> String {
         let change = &point.change;
+        let level = |value| match point.alike {
+            true => self.exactly(value),
+            false => self.number(value, 4),
+        };
+        let sure = match point.alike {
+            true => "all alike on either side".to_owned(),
+            false => format!("probability {}", probability(change.probability)),
+        };
         let mut text = format!(
-            "{}: {}, from {} to {}{}, {}, probability {}",
+            "{}: {}, from {} to {}{}, {}, {sure}",
             self.place(point.after, point.at, point.until),
             self.size(point),
-            self.number(change.before, 4),
-            self.number(change.after, 4),
+            level(change.before),
+            level(change.after),
             self.scale.unit_after(),
             point.direction.as_str(),
-            probability(change.probability),
         );
         // In a short series a step looks like a trend that breaks.
         if change.kind == Kind::Trend && self.measured() >= LONG {
@@ -188,12 +219,23 @@ impl<'a> SeriesWords<'a> {
         let found = &self.series.found;
         let mut notes = Vec::new();
         let measured = self.measured();
+        if let Some(simulator) = self.series.metric.simulator {
+            let meaning = simulator.meaning();
+            let (first, rest) = meaning.split_at(1);
+            notes.push(format!("{}{rest}.", first.to_uppercase()));
+        }
         match found.how {
             How::Searched => {}
-            How::Compared => notes.push(format!(
-                "{} are few: they were also compared, each with the one before it and all before with all after.",
-                counted(measured, "version")
-            )),
+            How::Compared => {
+                let noise = match self.series.metric.simulator {
+                    Some(_) => ", by the noise of the repeats of all of them together",
+                    None => "",
+                };
+                notes.push(format!(
+                    "{} are few: they were also compared, each with the one before it and all before with all after{noise}.",
+                    counted(measured, "version")
+                ));
+            }
             How::TooLittle => notes.push(format!(
                 "{} without repeats can't show a change.",
                 counted(measured, "version")

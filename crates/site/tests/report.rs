@@ -450,6 +450,7 @@ mod from_a_store {
             unit: Unit::parse("bit/s").unwrap(),
             better: Better::Higher,
             about: String::new(),
+            simulator: None,
         };
         let id = store
             .create_study(&NewStudy {

@@ -66,4 +66,4 @@ pub use side::{Level, Placed, Side, Units, intraclass_correlation};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
 pub use verdict::{Modes, Order, Outcome, Question, Settled, Verdict, verdict};
-pub use welch::{Welch, welch};
+pub use welch::{Shared, Welch, shared_deviation, welch};

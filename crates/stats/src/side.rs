@@ -214,18 +214,17 @@ struct Group {
 fn group(groups: &[Group], outer: impl Fn([u64; 3]) -> [u64; 3]) -> Vec<Group> {
     let keys: Vec<[u64; 3]> = groups.iter().map(|group| outer(group.key)).collect();
     let (places, count) = first_seen(&keys);
-    let mut sums = vec![(crate::sums::Sum::default(), 0.0); count];
+    let mut sums = vec![crate::sums::Mean::default(); count];
     let mut names = vec![[0; 3]; count];
     for ((inner, place), key) in groups.iter().zip(places).zip(keys) {
-        sums[place].0.add(inner.mean);
-        sums[place].1 += 1.0;
+        sums[place].add(inner.mean);
         names[place] = key;
     }
     sums.into_iter()
         .zip(names)
-        .map(|((sum, count), key)| Group {
+        .map(|(sum, key)| Group {
             key,
-            mean: sum.value() / count,
+            mean: sum.value(),
         })
         .collect()
 }

@@ -40,8 +40,40 @@ pub(crate) fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
     values.into_iter().collect::<Sum>().value()
 }
 
-/// The arithmetic mean of at least one finite value: finite, within their range.
+/// A running mean: of equal values that value, which a division may miss by a rounding.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mean {
+    sum: Sum,
+    count: f64,
+    first: f64,
+    differs: bool,
+}
+
+impl Mean {
+    pub(crate) fn add(&mut self, x: f64) {
+        if self.count == 0.0 {
+            self.first = x;
+        }
+        self.differs |= x != self.first;
+        self.sum.add(x);
+        self.count += 1.0;
+    }
+
+    /// Of at least one value.
+    pub(crate) fn value(self) -> f64 {
+        if self.differs {
+            self.sum.value() / self.count
+        } else {
+            self.first
+        }
+    }
+}
+
+/// The arithmetic mean of at least one finite value: finite, within their range, and of equal values that value.
 pub(crate) fn mean(values: &[f64]) -> f64 {
+    if values.iter().all(|value| *value == values[0]) {
+        return values[0];
+    }
     let n = values.len() as f64;
     let direct = sum(values.iter().copied()) / n;
     // Near the largest float the sum overflows although the mean doesn't.
@@ -70,6 +102,19 @@ pub(crate) fn root_of_squares(values: &[f64], centre: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_mean_of_equal_values_is_that_value() {
+        for value in [0.1, 828.813, 1e300, -1.0 / 3.0, 5e-324] {
+            for count in 1..200 {
+                let values = vec![value; count];
+                assert_eq!(mean(&values), value);
+                let mut running = Mean::default();
+                values.iter().for_each(|x| running.add(*x));
+                assert_eq!(running.value(), value);
+            }
+        }
+    }
 
     #[test]
     fn small_addends_beside_large_ones_are_kept() {

@@ -26,6 +26,8 @@ pub struct Question {
     pub margin_percent: f64,
     /// Of the interval.
     pub confidence: Confidence,
+    /// So many equal units a side are believed where neither side varies: three unless asked otherwise.
+    pub alike_enough: usize,
 }
 
 impl Question {
@@ -37,6 +39,7 @@ impl Question {
             mean: Mean::Arithmetic,
             margin_percent: 1.0,
             confidence: Confidence::USUAL,
+            alike_enough: 3,
         }
     }
 }
@@ -409,7 +412,7 @@ fn more(
     Some(high - units)
 }
 
-/// Sides that are each all equal, such as counts of instructions: three a side are believed.
+/// Sides that are each all equal, such as counts of instructions: a few a side are believed.
 fn without_spread(
     base: &[f64],
     new: &[f64],
@@ -425,9 +428,9 @@ fn without_spread(
         high: ratio,
     });
     let fewest = base.len().min(new.len());
-    let outcome = if fewest < 3 {
+    let outcome = if fewest < question.alike_enough {
         Outcome::CannotTell {
-            more: Some(3 - fewest),
+            more: Some(question.alike_enough - fewest),
         }
     } else if base[0] == new[0] {
         Outcome::NoChange {

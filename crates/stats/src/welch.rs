@@ -65,6 +65,44 @@ pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result
     })
 }
 
+/// A difference of two means, by a spread that both share with others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Shared {
+    /// mean(new) − mean(base), in the samples' unit.
+    pub difference: f64,
+    /// The interval of the difference.
+    pub difference_interval: Interval,
+    /// The two-sided p-value of "the means are equal".
+    pub p: f64,
+}
+
+/// Compares the means of two sides of independent samples whose standard deviation is known from more than these two:
+/// Student's test with that deviation and its degrees of freedom.
+///
+/// # Errors
+/// [`Undefined::NoSpread`] if that deviation is zero or has no degree of freedom.
+pub fn shared_deviation(
+    base: &Samples,
+    new: &Samples,
+    (deviation, freedom): (f64, usize),
+    confidence: Confidence,
+) -> Result<Shared, Undefined> {
+    let error = deviation * (1.0 / base.n() as f64 + 1.0 / new.n() as f64).sqrt();
+    if error == 0.0 || freedom == 0 {
+        return Err(Undefined::NoSpread);
+    }
+    let difference = finite(new.amean() - base.amean())?;
+    let reach = t_quantile(confidence, freedom as f64) * error;
+    Ok(Shared {
+        difference,
+        difference_interval: Interval {
+            low: finite(difference - reach)?,
+            high: finite(difference + reach)?,
+        },
+        p: two_sided_p(difference / error, freedom as f64),
+    })
+}
+
 /// A mean with its standard error.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mean {
@@ -131,6 +169,29 @@ mod tests {
 
     fn samples(values: &[f64]) -> Samples {
         Samples::new(values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_spread_that_both_sides_share_makes_students_test() {
+        // R: t.test(extra ~ group, var.equal = TRUE) gives p = 0.07919, interval -3.363874 to 0.203874 of base − new.
+        let (base, new) = sleep();
+        let variance = (base.stddev().unwrap().powi(2) + new.stddev().unwrap().powi(2)) / 2.0;
+        let known = (variance.sqrt(), 18);
+        let found = shared_deviation(&base, &new, known, Confidence::USUAL).unwrap();
+        assert!((found.difference - 1.58).abs() < 1e-9);
+        assert!(
+            (found.difference_interval.low + 0.203_874).abs() < 1e-5,
+            "{found:?}"
+        );
+        assert!(
+            (found.difference_interval.high - 3.363_874).abs() < 1e-5,
+            "{found:?}"
+        );
+        assert!((found.p - 0.079_19).abs() < 1e-5, "{found:?}");
+        for nothing in [(0.0, 18), (1.0, 0)] {
+            let found = shared_deviation(&base, &new, nothing, Confidence::USUAL);
+            assert_eq!(found, Err(Undefined::NoSpread));
+        }
     }
 
     /// Student's sleep data (Biometrika 1908), R's data set `sleep`.

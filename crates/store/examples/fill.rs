@@ -66,6 +66,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
         unit: Unit::parse("us")?,
         better: Better::Lower,
         about: String::new(),
+        simulator: None,
     };
     Ok(NewStudy {
         target: None,

@@ -27,8 +27,14 @@ use tokio_stream::StreamExt as _;
 use crate::{StoreError, holder, raw::RawFolder};
 
 /// Schema changes, oldest first. A published one is never edited: add the next.
-const MIGRATIONS: &[(i64, &str, &str)] =
-    &[(1, "studies", include_str!("../migrations/0001_studies.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "studies", include_str!("../migrations/0001_studies.sql")),
+    (
+        2,
+        "simulators",
+        include_str!("../migrations/0002_simulators.sql"),
+    ),
+];
 
 /// Rows that the database's thread may be ahead of us.
 const ROWS_AHEAD: usize = 4096;

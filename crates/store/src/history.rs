@@ -353,6 +353,7 @@ impl Store {
                 unit: shape.unit,
                 better: shape.better,
                 about: shape.about.clone(),
+                simulator: shape.simulator,
             });
             HistoryCell {
                 metrics: metrics.collect(),

@@ -3,8 +3,8 @@
 //! Refuses: two studies of one name, and to delete or claim a study that another process measures.
 
 use backsight_model::{
-    BenchmarkName, Better, Cell, HostName, MetricName, StudyName, StudyState, TargetName, Unit,
-    Version, nearest,
+    BenchmarkName, Better, Cell, HostName, MetricName, Simulator, StudyName, StudyState,
+    TargetName, Unit, Version, nearest,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -52,6 +52,8 @@ pub struct MetricShape {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// What counted it, where it wasn't a real machine's clock.
+    pub simulator: Option<Simulator>,
 }
 
 /// A study that is about to begin.
@@ -264,7 +266,7 @@ impl Store {
             .collect();
         for (chunk, _) in chunks(&rows) {
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO metric (study, benchmark, position, name, unit, better, about) ",
+                "INSERT INTO metric (study, benchmark, position, name, unit, better, about, simulator) ",
             );
             insert.push_values(chunk, |mut row, (benchmark, position, metric)| {
                 row.push_bind(study)
@@ -273,7 +275,8 @@ impl Store {
                     .push_bind(metric.name.as_str())
                     .push_bind(metric.unit.to_string())
                     .push_bind(metric.better.as_str())
-                    .push_bind(&metric.about);
+                    .push_bind(&metric.about)
+                    .push_bind(metric.simulator.map(|simulator| simulator.to_string()));
             });
             self.execute(tx, insert).await?;
         }
@@ -493,7 +496,7 @@ impl Store {
         study: StudyId,
     ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
         let rows = sqlx::query(
-            "SELECT benchmark, name, unit, better, about FROM metric WHERE study = $1 ORDER BY benchmark, position",
+            "SELECT benchmark, name, unit, better, about, simulator FROM metric WHERE study = $1 ORDER BY benchmark, position",
         )
         .bind(study.0)
         .fetch_all(self.database.pool())
@@ -503,11 +506,15 @@ impl Store {
         let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
         for row in &rows {
             let unit: &str = db.column(row, 2)?;
+            let simulator: Option<&str> = db.column(row, 5)?;
             let shape = MetricShape {
                 name: db.parsed(row, 1, "a metric's name")?,
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
                 better: db.parsed(row, 3, "`higher` or `lower`")?,
                 about: db.column(row, 4)?,
+                simulator: simulator
+                    .map(|text| text.parse().map_err(|_| db.strange("a simulator", text)))
+                    .transpose()?,
             };
             let benchmark = db.parsed(row, 0, "a benchmark's name")?;
             metrics.entry(benchmark).or_default().push(shape);

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{
-    Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, Output, Phase, StepRecord,
-    StudyState, TrialRecord, Unit, Usage, Value,
+    Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, Output, Phase, Simulator,
+    StepRecord, StudyState, TrialRecord, Unit, Usage, Value,
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, RawRef, Runner,
@@ -50,6 +50,7 @@ fn metric(name: &str, unit: &str, better: Better) -> MetricShape {
         unit: Unit::parse(unit).unwrap(),
         better,
         about: format!("what {name} is"),
+        simulator: None,
     }
 }
 
@@ -84,7 +85,10 @@ fn new_study(name: &str) -> NewStudy {
             ),
             (
                 "ping-rtt".parse().unwrap(),
-                vec![metric("rtt", "us", Better::Lower)],
+                vec![MetricShape {
+                    simulator: Some(Simulator::Icount(2)),
+                    ..metric("rtt", "us", Better::Lower)
+                }],
             ),
         ]
         .into_iter()
@@ -717,12 +721,32 @@ async fn a_store_of_a_newer_backsight_is_left_alone() {
             error,
             StoreError::Newer {
                 found: 99,
-                known: 1,
+                known: 2,
                 ..
             }
         ),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_store_from_before_simulators_were_told_is_brought_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    store.close().await;
+    for before in [
+        "ALTER TABLE metric DROP COLUMN simulator",
+        "DELETE FROM _sqlx_migrations WHERE version > 1",
+    ] {
+        change(dir.path(), before.into()).await;
+    }
+    let store = Store::open(dir.path()).await.unwrap();
+    let metrics = store.metrics(study).await.unwrap();
+    assert_eq!(metrics["ping-rtt"][0].simulator, None);
+    store.create_study(&new_study("later")).await.unwrap();
+    let later = store.study("later").await.unwrap().id;
+    let metrics = store.metrics(later).await.unwrap();
+    assert_eq!(metrics["ping-rtt"][0].simulator, Some(Simulator::Icount(2)));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 
 use backsight_catalog::Catalog;
 use backsight_conductor::{
-    BootError, BootFault, Command, Conductor, Events, Kernel, Measured as Conducted,
+    BootError, BootFault, Command, Conductor, ConnectError, Events, Kernel, Measured as Conducted,
 };
 use backsight_history::{Place, Workshop};
 use backsight_model::{BootKind, BootRecord, BuildRecord, Cell, Event, HostKind, HostName, Layout};
@@ -25,6 +25,9 @@ use crate::{
 
 /// How long a build may take until it runs, unless its target says otherwise.
 pub(crate) const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
+
+/// How often in a row a guest may die between two trials.
+const REVIVALS: u32 = 3;
 
 /// A testbed on which any version of a target is measured.
 pub struct AlongHistory<'a> {
@@ -52,6 +55,8 @@ pub struct AlongHistory<'a> {
     coming: Vec<Request>,
     /// What runs now: version, layout, ordinal.
     booted: Option<(usize, usize, u32)>,
+    /// How often since the last trial what ran had to be booted again.
+    revived: u32,
 }
 
 impl<'a> AlongHistory<'a> {
@@ -83,6 +88,7 @@ impl<'a> AlongHistory<'a> {
             told,
             coming: Vec::new(),
             booted: None,
+            revived: 0,
         }
     }
 
@@ -397,6 +403,7 @@ impl Measurer for AlongHistory<'_> {
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());
         match trial.await {
             Ok(Conducted::Trial(record)) => {
+                self.revived = 0;
                 // A guest that died takes its boot with it: what is left to do there needs another one.
                 if record
                     .outcome
@@ -408,6 +415,11 @@ impl Measurer for AlongHistory<'_> {
                 Ok(Measured::Trial(record))
             }
             Ok(Conducted::Interrupted) => Ok(Measured::Interrupted),
+            // One that died after its last trial failed none, so that nobody else counts how often it does.
+            Err(ConnectError::NotBooted { .. }) if self.revived < REVIVALS => {
+                self.revived += 1;
+                self.boot(request).await
+            }
             Err(error) => Err(Unmeasurable(error.to_string())),
         }
     }

@@ -102,6 +102,9 @@ struct RowShape {
     unit: String,
     /// `higher` or `lower`.
     better: Better,
+    /// `program` or `icount=N`; not there where a real machine's clock counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulator: Option<String>,
     /// `arithmetic` or `harmonic`: of every `mean` in this row.
     mean: &'static str,
     /// One for each side, in the same order.
@@ -313,6 +316,7 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
         about: row.about.clone(),
         unit: unit_of(row, None),
         better: row.better,
+        simulator: row.simulator.map(|simulator| simulator.to_string()),
         mean: match row.mean {
             Mean::Arithmetic => "arithmetic",
             Mean::Harmonic => "harmonic",

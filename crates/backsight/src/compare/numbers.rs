@@ -165,6 +165,10 @@ fn decimals(uncertainty: f64) -> usize {
 /// `-3.12% (-4.00 to -2.25)`, in the row's unit where there is no percentage; or why there is none.
 pub fn difference(difference: &Difference, scale: &Scale) -> String {
     match (difference.percent, difference.percent_interval) {
+        // An interval without a width would claim more than equal numbers can say.
+        (Ok(value), Ok(interval)) if interval.width() == 0.0 => {
+            format!("{} (all alike)", percent(value, scale.decimals(2)))
+        }
         (Ok(value), Ok(interval)) => {
             let digits = scale.decimals(decimals(interval.width() / 2.0));
             let Interval { low, high } = interval;

@@ -83,6 +83,7 @@ fn series(history: &History, series: &VersionSeries) -> Value {
         "metric": series.metric.name.as_str(),
         "unit": series.metric.unit.to_string(),
         "better": series.metric.better.as_str(),
+        "simulator": series.metric.simulator.map(|simulator| simulator.to_string()),
         "question": series.key,
         "since": series.since.as_ref().map(|study| study.as_str()),
         "points": points,
@@ -126,6 +127,7 @@ fn point(history: &History, point: &VersionPoint) -> Value {
         "version": named(history, point.version),
         "value": point.value,
         "interval": point.interval.map(interval),
+        "alike": point.alike,
         "again": spread(point.again),
         "reboot": spread(point.reboot),
         "relink": spread(point.relink),
@@ -142,6 +144,8 @@ fn point(history: &History, point: &VersionPoint) -> Value {
 fn change(history: &History, point: &ChangePoint) -> Value {
     let change = &point.change;
     let percent = percent_of(change);
+    // Where both sides are all alike an interval has no width and chance no say.
+    let by_chance = |value: Value| if point.alike { Value::Null } else { value };
     json!({
         "kind": match change.kind { Kind::Level => "level", Kind::Trend => "trend" },
         "after": point.after.map(|at| named(history, at)),
@@ -150,13 +154,14 @@ fn change(history: &History, point: &ChangePoint) -> Value {
         "from": change.before,
         "to": change.after,
         "size": change.size,
-        "size_interval": interval(change.size_interval),
+        "size_interval": by_chance(interval(change.size_interval)),
         "percent": percent.map(|(percent, _)| percent),
-        "percent_interval": percent.map(|(_, i)| interval(i)),
+        "percent_interval": by_chance(percent.map_or(Value::Null, |(_, i)| interval(i))),
         "direction": point.direction.as_str(),
-        "p": change.p,
-        "adjusted_p": point.adjusted,
-        "probability": change.probability,
+        "p": by_chance(change.p.into()),
+        "adjusted_p": by_chance(point.adjusted.into()),
+        "probability": by_chance(change.probability.into()),
+        "alike": point.alike,
         "believed": point.believed,
     })
 }
@@ -173,7 +178,7 @@ fn epoch(history: &History, epoch: &NoiseEpoch) -> Value {
 }
 
 /// Columns of the CSV.
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 29] = [
     "target",
     "benchmark",
     "params",
@@ -202,6 +207,7 @@ const COLUMNS: [&str; 28] = [
     "failed",
     "unstable",
     "change_percent",
+    "simulator",
 ];
 
 pub fn csv(along: &Along<'_>) -> String {
@@ -254,8 +260,13 @@ fn line(
         version.quirks.join("; "),
     ];
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let simulator = series
+        .metric
+        .simulator
+        .map_or(String::new(), |simulator| simulator.to_string());
     let Some(point) = point else {
-        line.resize(COLUMNS.len(), String::new());
+        line.resize(COLUMNS.len() - 1, String::new());
+        line.push(simulator);
         return line;
     };
     let spreads = [point.again, point.reboot, point.relink];
@@ -280,5 +291,6 @@ fn line(
     let change = series.believed().find(|change| change.at == at);
     let percent = change.and_then(|change| percent_of(&change.change));
     line.push(number(percent.map(|(percent, _)| percent)));
+    line.push(simulator);
     line
 }

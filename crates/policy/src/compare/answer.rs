@@ -4,7 +4,7 @@
 //! Refuses: to call a cell changed that chance makes in a table of that size, and a verdict without the interval that
 //! made it be said. The statistics are those of `backsight_stats`.
 
-use backsight_model::Unit;
+use backsight_model::{Simulator, Unit};
 use backsight_stats::{Better, Interval, Level, Outcome, Undefined, Verdict, benjamini_hochberg};
 use std::fmt;
 
@@ -231,6 +231,13 @@ pub enum NotComparable {
         /// This side's.
         new: Better,
     },
+    /// They were timed by clocks that don't tell the same time: seconds here, instructions there.
+    Clocks {
+        /// What counted the baseline, if it wasn't a real machine's clock.
+        base: Option<Simulator>,
+        /// What counted this side.
+        new: Option<Simulator>,
+    },
     /// They were measured on processors that differ, and nobody asked how processors compare.
     Machine {
         /// The fact that differs.
@@ -248,6 +255,13 @@ impl fmt::Display for NotComparable {
             Self::Units { base, new } => write!(f, "units differ: {base} and {new}"),
             Self::Directions { base, new } => {
                 write!(f, "directions differ: {base} and {new} is better")
+            }
+            Self::Clocks { base, new } => {
+                let clock = |simulator: &Option<Simulator>| {
+                    let shift = simulator.and_then(Simulator::time_base);
+                    shift.map_or("a real clock".to_owned(), |n| format!("icount = {n}"))
+                };
+                write!(f, "clocks differ: {} and {}", clock(base), clock(new))
             }
             Self::Machine { fact, base, new } => {
                 write!(f, "{fact} differs: `{base}` and `{new}`")

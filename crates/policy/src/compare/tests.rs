@@ -24,6 +24,7 @@ fn series(
         unit: Unit::parse(unit).unwrap(),
         better,
         about: String::new(),
+        simulator: None,
         trials: trials
             .iter()
             .zip(1..)
@@ -158,6 +159,86 @@ fn counts_that_never_vary_are_believed_from_three_trials_on() {
         })
     );
     assert_eq!((of(3).call, of(3).adjusted_p), (Call::Worse, None));
+}
+
+/// Two sides with one row, each counted by something and with a value a trial.
+fn simulated(base: (Option<Simulator>, &[f64]), new: (Option<Simulator>, &[f64])) -> Comparison {
+    let side = |name: &str, study, (simulator, values): (_, &[f64])| {
+        let one = series("b", 1, "default", TIME, &one_a_trial(values));
+        set(name, study, vec![Series { simulator, ..one }])
+    };
+    let options = CompareOptions {
+        other_machines: true,
+        ..CompareOptions::default()
+    };
+    compare(&[side("base", 1, base), side("new", 2, new)], options)
+}
+
+#[test]
+fn what_a_simulator_counts_is_believed_from_two_trials_on_and_the_notes_say_what_it_is() {
+    let counted = |base: &[f64], new: &[f64]| {
+        let program = Some(Simulator::Program);
+        simulated((program, base), (program, new))
+    };
+    let changed = counted(&[1000.0; 2], &[1001.0; 2]);
+    let difference = difference_of(&changed);
+    assert_eq!(
+        (difference.call, difference.p),
+        (Call::Worse, Err(Undefined::NoSpread))
+    );
+    let same = counted(&[1000.1; 2], &[1000.1; 3]);
+    assert_eq!(
+        difference_of(&same).call.to_string(),
+        "no change: all alike"
+    );
+    let once = counted(&[1000.0], &[1001.0]);
+    assert!(matches!(difference_of(&once).call, Call::CannotTell(_)));
+    let notes: Vec<String> = changed.warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        notes.iter().any(|note| note.starts_with(
+            "1 row: counted by a simulator: repeats agree by construction, and say nothing of another layout"
+        )),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn durations_of_instructions_are_never_compared_with_those_of_seconds() {
+    let values: &[f64] = &[10.0, 11.0, 12.0];
+    let icount = |shift| Some(Simulator::Icount(shift));
+    for (base, new, why) in [
+        (
+            icount(2),
+            None,
+            "clocks differ: icount = 2 and a real clock",
+        ),
+        (
+            None,
+            icount(2),
+            "clocks differ: a real clock and icount = 2",
+        ),
+        (
+            icount(2),
+            icount(3),
+            "clocks differ: icount = 2 and icount = 3",
+        ),
+        (
+            Some(Simulator::Program),
+            icount(0),
+            "clocks differ: a real clock and icount = 0",
+        ),
+    ] {
+        let comparison = simulated((base, values), (new, values));
+        match &measured(&comparison, 1).against {
+            Some(Against::NotComparable(found)) => assert_eq!(found.to_string(), why),
+            other => panic!("{base:?}, {new:?}: {other:?}"),
+        }
+    }
+    let alike = simulated((icount(2), values), (icount(2), values));
+    difference_of(&alike);
+    // A definition that says of the same counts that a simulator makes them asks for the same thing.
+    let since = simulated((None, values), (Some(Simulator::Program), values));
+    difference_of(&since);
 }
 
 #[test]

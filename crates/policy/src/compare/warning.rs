@@ -2,7 +2,7 @@
 //!
 //! Refuses: to say the same thing once a row; a warning names what it is about and how often.
 
-use backsight_model::{HostName, ResultSet, StudyName, StudyState};
+use backsight_model::{HostName, ResultSet, Simulator, StudyName, StudyState};
 use indexmap::IndexMap;
 use std::fmt;
 
@@ -94,6 +94,13 @@ pub enum Warning {
     },
     /// Rates that are zero or negative have no harmonic mean.
     NoHarmonicMean {
+        /// In how many rows.
+        rows: usize,
+    },
+    /// A simulator counted, on any side.
+    Simulated {
+        /// Which.
+        simulator: Simulator,
         /// In how many rows.
         rows: usize,
     },
@@ -201,6 +208,9 @@ impl fmt::Display for Warning {
                 "{}: a rate of zero has no harmonic mean; the arithmetic mean is shown",
                 counted(*rows, "row")
             ),
+            Self::Simulated { simulator, rows } => {
+                write!(f, "{}: {}", counted(*rows, "row"), simulator.meaning())
+            }
             Self::Unfinished { study, rows } => write!(
                 f,
                 "study `{study}` isn't finished: {} nothing yet; `backsight resume {study}` goes on",
@@ -296,6 +306,12 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
     if no_harmonic > 0 {
         warnings.push(Warning::NoHarmonicMean { rows: no_harmonic });
     }
+    let mut simulated: IndexMap<Simulator, usize> = IndexMap::new();
+    for simulator in comparison.rows.iter().filter_map(|row| row.simulator) {
+        *simulated.entry(simulator).or_default() += 1;
+    }
+    let simulated = simulated.into_iter();
+    warnings.extend(simulated.map(|(simulator, rows)| Warning::Simulated { simulator, rows }));
     warnings
 }
 

@@ -1,15 +1,20 @@
 //! Changes among few versions: each version compared with the one before it, as far as it was measured repeatedly, and all
 //! before with all after, version by version. The clearest split is taken and what is on either side split again.
 //!
-//! Every comparison of a series counts as a test (Bonferroni). Refuses: a split that only one version stands for, unless
-//! that version was measured repeatedly.
+//! Every comparison of a series counts as a test (Bonferroni). What a simulator counts varies by the simulator and the
+//! benchmark, not by the version, so that all versions say together how much: two repeats that happen to agree are then no
+//! certainty, and where no repeat of any version differs, any difference of two versions is one.
+//!
+//! Refuses: a split that only one version stands for, unless that version was measured repeatedly.
 
 use backsight_stats::{
-    Confidence, Interval, Samples, Side, Undefined,
+    Confidence, Interval, Level, Samples, Side, Undefined,
     changes::{Change, Kind},
-    welch,
+    shared_deviation, welch,
 };
 use std::ops::Range;
+
+use super::nesting::mean;
 
 /// Half of the 95 % point of chi-squared with one degree of freedom: how much less likely than the likeliest place a place
 /// within the interval may be, as a logarithm.
@@ -18,15 +23,26 @@ const WITHIN: f64 = 1.92;
 /// What was found among few versions.
 pub(super) struct Few {
     /// In the order of versions; `p` is adjusted for all comparisons of the series.
-    pub changes: Vec<Change>,
+    pub changes: Vec<Split>,
     /// The clearest split that isn't believed, and its p.
     pub doubted: Option<(usize, f64)>,
 }
 
-/// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
-pub(super) fn few(versions: &[(f64, Side)]) -> Option<Few> {
+/// A change between two parts of the versions.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Split {
+    /// The change.
+    pub change: Change,
+    /// Whether what stands for either part is all alike: then chance has no say, and the interval no width.
+    pub alike: bool,
+}
+
+/// Splits these versions, each with its value and samples; nothing if there is nothing to compare. `simulated` where a
+/// simulator counted.
+pub(super) fn few(versions: &[(f64, Side)], simulated: bool) -> Option<Few> {
     let mut splits = Splits {
         versions,
+        simulated,
         tests: 0.0,
         found: Few {
             changes: Vec::new(),
@@ -45,13 +61,14 @@ pub(super) fn few(versions: &[(f64, Side)]) -> Option<Few> {
 
 struct Splits<'a> {
     versions: &'a [(f64, Side)],
+    simulated: bool,
     tests: f64,
     found: Few,
 }
 
 impl Splits<'_> {
     /// All comparisons at the places within this range.
-    fn of(&self, range: &Range<usize>) -> Vec<Change> {
+    fn of(&self, range: &Range<usize>) -> Vec<Split> {
         let places = range.start + 1..range.end.max(range.start + 1);
         let at_place = |at| [self.neighbours(at), self.halves(range, at)];
         places.flat_map(at_place).flatten().collect()
@@ -60,25 +77,24 @@ impl Splits<'_> {
     fn within(&mut self, range: Range<usize>) {
         let mut splits = self.of(&range);
         splits.sort_by(|a, b| {
+            let (a, b) = (&a.change, &b.change);
             a.p.total_cmp(&b.p)
                 .then(b.size.abs().total_cmp(&a.size.abs()))
         });
         let Some(mut clearest) = splits.into_iter().next() else {
             return;
         };
-        clearest.p = (clearest.p * self.tests).min(1.0);
-        if clearest.p > 1.0 - Confidence::USUAL.share() {
-            if self
-                .found
-                .doubted
-                .is_none_or(|(_, least)| clearest.p < least)
-            {
-                self.found.doubted = Some((clearest.at, clearest.p));
+        let change = &mut clearest.change;
+        change.p = (change.p * self.tests).min(1.0);
+        if change.p > 1.0 - Confidence::USUAL.share() {
+            // Versions that are all alike have no clearest change.
+            if change.size != 0.0 && self.found.doubted.is_none_or(|(_, least)| change.p < least) {
+                self.found.doubted = Some((change.at, change.p));
             }
             return;
         }
-        clearest.probability = probability(clearest.p);
-        let at = clearest.at;
+        change.probability = probability(change.p);
+        let at = change.at;
         self.found.changes.push(clearest);
         self.within(range.start..at);
         self.within(at..range.end);
@@ -87,33 +103,52 @@ impl Splits<'_> {
     /// Says sizes and places by what lies between each change and the ones next to it: when the clearest was found, the
     /// others weren't known.
     fn between_neighbours(&mut self) {
-        self.found.changes.sort_by_key(|change| change.at);
+        self.found.changes.sort_by_key(|split| split.change.at);
         let mut ends = vec![0];
-        ends.extend(self.found.changes.iter().map(|change| change.at));
+        ends.extend(self.found.changes.iter().map(|split| split.change.at));
         ends.push(self.versions.len());
         for number in 0..self.found.changes.len() {
             let range = ends[number]..ends[number + 2];
-            let known = &self.found.changes[number];
-            if let Some(change) = self.halves(&range, known.at) {
-                self.found.changes[number] = Change {
-                    p: known.p,
-                    probability: known.probability,
-                    ..change
-                };
+            let known = &self.found.changes[number].change;
+            if let Some(mut split) = self.halves(&range, known.at) {
+                split.change.p = known.p;
+                split.change.probability = known.probability;
+                self.found.changes[number] = split;
             }
         }
     }
 
     /// A version with the one before it, by what was repeated of both.
-    fn neighbours(&self, at: usize) -> Option<Change> {
+    fn neighbours(&self, at: usize) -> Option<Split> {
         let ((before, old), (after, new)) = (&self.versions[at - 1], &self.versions[at]);
         let level = old.replicated().min(new.replicated());
+        let noise = match self.simulated {
+            true => Noise::OfAll(self.of_all(level)),
+            false => Noise::Own,
+        };
         let units = |side: &Side| side.units_at(level).means;
-        change(at, at..=at, (*before, units(old)), (*after, units(new)))
+        let values = [(*before, units(old)), (*after, units(new))];
+        split(at, at..=at, values, noise)
+    }
+
+    /// The standard deviation of this level's repeats of one version, of all versions together, and its degrees of
+    /// freedom.
+    fn of_all(&self, level: Level) -> (f64, usize) {
+        let (mut squares, mut freedom) = (0.0, 0);
+        for (_, side) in self.versions {
+            let Ok(units) = Samples::new(side.units_at(level).means) else {
+                continue;
+            };
+            let further = units.n() - 1;
+            let variance = units.stddev().map_or(0.0, |deviation| deviation.powi(2));
+            squares += variance * further as f64;
+            freedom += further;
+        }
+        ((squares / freedom.max(1) as f64).sqrt(), freedom)
     }
 
     /// The versions before a place with those from it on.
-    fn halves(&self, range: &Range<usize>, at: usize) -> Option<Change> {
+    fn halves(&self, range: &Range<usize>, at: usize) -> Option<Split> {
         let values = |part: Range<usize>| -> Vec<f64> {
             self.versions[part]
                 .iter()
@@ -121,9 +156,12 @@ impl Splits<'_> {
                 .collect()
         };
         let (old, new) = (values(range.start..at), values(at..range.end));
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-        let (before, after) = (mean(&old), mean(&new));
-        change(at, self.places(range, at), (before, old), (after, new))
+        let (before, after) = (mean(&old)?, mean(&new)?);
+        let values = [(before, old), (after, new)];
+        let split = split(at, self.places(range, at), values, Noise::Own)?;
+        // Values of versions may happen to agree where their repeats don't: that is no certainty.
+        let by_luck = self.simulated && split.alike && self.of_all(Level::Sample).0 > 0.0;
+        (!by_luck).then_some(split)
     }
 
     /// Where the split may be, by the profile of the likelihood of two levels with the same normal noise.
@@ -143,20 +181,34 @@ impl Splits<'_> {
     }
 }
 
+/// Whose spread a difference is judged by.
+enum Noise {
+    /// That of its own two sides.
+    Own,
+    /// A standard deviation that all versions share, and its degrees of freedom.
+    OfAll((f64, usize)),
+}
+
 /// The difference of two levels, each with what stands for it.
-fn change(
+fn split(
     at: usize,
     places: std::ops::RangeInclusive<usize>,
-    (before, old): (f64, Vec<f64>),
-    (after, new): (f64, Vec<f64>),
-) -> Option<Change> {
+    [(before, old), (after, new)]: [(f64, Vec<f64>); 2],
+    noise: Noise,
+) -> Option<Split> {
     if old.len() < 2 || new.len() < 2 {
         return None;
     }
     let (old, new) = (Samples::new(old).ok()?, Samples::new(new).ok()?);
     let size = after - before;
-    let (size_interval, p) = match welch(&old, &new, Confidence::USUAL) {
-        Ok(welch) => (welch.difference_interval, welch.p),
+    let judged = match noise {
+        Noise::Own => welch(&old, &new, Confidence::USUAL).map(|w| (w.difference_interval, w.p)),
+        Noise::OfAll(deviation) => shared_deviation(&old, &new, deviation, Confidence::USUAL)
+            .map(|shared| (shared.difference_interval, shared.p)),
+    };
+    let alike = judged == Err(Undefined::NoSpread);
+    let (size_interval, p) = match judged {
+        Ok(judged) => judged,
         // Both repeat exactly, as counted instructions do: any difference is one.
         Err(Undefined::NoSpread) => {
             let exactly = Interval {
@@ -167,17 +219,20 @@ fn change(
         }
         Err(_) => return None,
     };
-    Some(Change {
-        at,
-        earliest: *places.start(),
-        latest: *places.end(),
-        kind: Kind::Level,
-        before,
-        after,
-        size,
-        size_interval,
-        p,
-        probability: 0.5,
+    Some(Split {
+        change: Change {
+            at,
+            earliest: *places.start(),
+            latest: *places.end(),
+            kind: Kind::Level,
+            before,
+            after,
+            size,
+            size_interval,
+            p,
+            probability: 0.5,
+        },
+        alike,
     })
 }
 
@@ -199,22 +254,98 @@ mod tests {
     use backsight_stats::Placed;
 
     fn versions(values: &[f64]) -> Vec<(f64, Side)> {
-        let once = |value: &f64| {
-            let placed = Placed {
+        let boots: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
+        booted(&boots)
+    }
+
+    /// Versions, each with the values of its boots.
+    fn booted(versions: &[Vec<f64>]) -> Vec<(f64, Side)> {
+        let version = |boots: &Vec<f64>| {
+            let placed = boots.iter().zip(0..).map(|(value, boot)| Placed {
                 layout: 0,
-                boot: 0,
-                trial: 0,
+                boot,
+                trial: boot,
                 value: *value,
-            };
-            (*value, Side::new(vec![placed]).unwrap())
+            });
+            let side = Side::new(placed.collect()).unwrap();
+            (mean(boots).unwrap(), side)
         };
-        values.iter().map(once).collect()
+        versions.iter().map(version).collect()
+    }
+
+    fn places(found: &Few) -> Vec<usize> {
+        found.changes.iter().map(|split| split.change.at).collect()
+    }
+
+    #[test]
+    fn one_version_with_fifty_instructions_more_is_two_certain_changes() {
+        let counts = [828.813, 828.813, 1028.813, 828.813, 828.813];
+        let versions = booted(&counts.map(|count| vec![count; 2]));
+        let found = few(&versions, true).unwrap();
+        assert_eq!(places(&found), [2, 3]);
+        for (split, size) in found.changes.iter().zip([200.0, -200.0]) {
+            assert!(split.alike, "{split:?}");
+            assert!((split.change.size - size).abs() < 1e-9, "{split:?}");
+            assert_eq!(
+                (split.change.earliest, split.change.latest),
+                (split.change.at, split.change.at)
+            );
+        }
+        assert_eq!(found.doubted, None);
+    }
+
+    #[test]
+    fn counts_that_are_all_alike_hold_no_change_however_they_are_averaged() {
+        // A third of it, taken three times, is another number.
+        for value in [828.813, 0.1, 1e300, 0.0] {
+            for repeats in [(2, 3), (3, 7), (1, 3)] {
+                let versions: Vec<Vec<f64>> = (0..7)
+                    .map(|at| vec![value; if at % 2 == 0 { repeats.0 } else { repeats.1 }])
+                    .collect();
+                for simulated in [true, false] {
+                    let found = few(&booted(&versions), simulated).unwrap();
+                    assert_eq!(
+                        (&found.changes[..], found.doubted),
+                        (&[][..], None),
+                        "{value}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn boots_that_agree_by_luck_are_no_certainty_where_others_of_the_simulator_do_not() {
+        let jitter = [
+            vec![5000.0, 5000.0],
+            vec![5000.4, 5000.4],
+            vec![5000.1, 5000.9],
+            vec![5000.2, 5000.7],
+            vec![5000.6, 5000.3],
+        ];
+        let found = few(&booted(&jitter), true).unwrap();
+        assert_eq!(found.changes, []);
+        // By themselves the first two would be told apart.
+        assert_eq!(places(&few(&booted(&jitter), false).unwrap()), [1]);
+        let mut stepped = jitter;
+        for value in stepped[3..].iter_mut().flatten() {
+            *value += 200.0;
+        }
+        let found = few(&booted(&stepped), true).unwrap();
+        assert_eq!(places(&found), [3]);
+        let split = &found.changes[0];
+        assert!(!split.alike && split.change.size_interval.width() > 0.0);
+        assert!(split.change.size_interval.contains(200.0), "{split:?}");
     }
 
     #[test]
     fn versions_that_were_measured_once_show_a_step_that_several_stand_for() {
-        let found = few(&versions(&[49.0, 53.0, 51.0, 94.0, 79.0, 103.0, 102.0])).unwrap();
-        let [change] = &found.changes[..] else {
+        let found = few(
+            &versions(&[49.0, 53.0, 51.0, 94.0, 79.0, 103.0, 102.0]),
+            false,
+        )
+        .unwrap();
+        let [Split { change, .. }] = &found.changes[..] else {
             panic!("{:?}", found.changes)
         };
         assert_eq!((change.at, change.earliest, change.latest), (3, 3, 3));
@@ -223,22 +354,18 @@ mod tests {
 
     #[test]
     fn one_version_that_was_measured_once_stands_for_nothing() {
-        let found = few(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0])).unwrap();
+        let found = few(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0]), false).unwrap();
         assert_eq!(found.changes, []);
-        assert!(few(&versions(&[49.0, 94.0])).is_none());
-        assert!(few(&[]).is_none());
+        assert!(few(&versions(&[49.0, 94.0]), false).is_none());
+        assert!(few(&[], false).is_none());
     }
 
     #[test]
     fn two_steps_are_both_found() {
-        let found = few(&versions(&[
-            1.0, 1.01, 0.99, 3.0, 3.01, 2.99, 7.0, 7.01, 6.99,
-        ]))
-        .unwrap();
-        let mut places: Vec<usize> = found.changes.iter().map(|change| change.at).collect();
-        places.sort_unstable();
-        assert_eq!(places, [3, 6]);
-        let sizes = found.changes.iter().map(|change| change.size);
+        let levels = [1.0, 1.01, 0.99, 3.0, 3.01, 2.99, 7.0, 7.01, 6.99];
+        let found = few(&versions(&levels), false).unwrap();
+        assert_eq!(places(&found), [3, 6]);
+        let sizes = found.changes.iter().map(|split| split.change.size);
         for (size, expected) in sizes.zip([2.0, 4.0]) {
             assert!((size - expected).abs() < 1e-9, "{size}");
         }
@@ -250,7 +377,7 @@ mod tests {
         let mut random = Random::seeded(7);
         let told = (0..400).filter(|_| {
             let values: Vec<f64> = (0..9).map(|_| 100.0 + random.normal()).collect();
-            !few(&versions(&values)).unwrap().changes.is_empty()
+            !few(&versions(&values), false).unwrap().changes.is_empty()
         });
         assert!(
             told.count() <= 24,

@@ -11,7 +11,7 @@ use backsight_stats::{
 
 use super::{
     VersionPoint,
-    few::{Few, few},
+    few::{Few, Split, few},
 };
 use crate::discovery::{Direction, tests_of};
 
@@ -47,6 +47,8 @@ pub struct ChangePoint {
     pub adjusted: Option<f64>,
     /// Whether it is believed among so many.
     pub believed: bool,
+    /// Whether what stands for either side is all alike: an interval would have no width, and chance has no say.
+    pub alike: bool,
 }
 
 /// A place from which on a series is noisier or quieter.
@@ -82,7 +84,8 @@ pub struct Found {
 }
 
 impl Found {
-    pub(super) fn in_points(points: &[VersionPoint], better: Better) -> Self {
+    /// `simulated` where a simulator counted.
+    pub(super) fn in_points(points: &[VersionPoint], better: Better, simulated: bool) -> Self {
         let (versions, values): (Vec<usize>, Vec<f64>) = points
             .iter()
             .filter_map(|point| Some((point.version, point.value?)))
@@ -99,7 +102,7 @@ impl Found {
             .iter()
             .filter_map(|point| Some((point.value?, point.side()?)))
             .collect();
-        match few(&sides) {
+        match few(&sides, simulated) {
             Some(compared) => searched.and_compared(compared, &versions, better),
             None => searched,
         }
@@ -146,14 +149,16 @@ impl Found {
     /// comparison says.
     fn and_compared(mut self, compared: Few, versions: &[usize], better: Better) -> Self {
         let compared_there = |known: &ChangePoint| {
-            compared.changes.iter().any(|change| {
+            compared.changes.iter().any(|Split { change, .. }| {
                 known.change.earliest <= change.latest && change.earliest <= known.change.latest
             })
         };
         self.changes.retain(|known| !compared_there(known));
         let changes = compared.changes.into_iter();
-        self.changes
-            .extend(changes.map(|change| ChangePoint::of(change, versions, better)));
+        self.changes.extend(changes.map(|split| ChangePoint {
+            alike: split.alike,
+            ..ChangePoint::of(split.change, versions, better)
+        }));
         self.changes.sort_by_key(|point| point.change.at);
         if let Some((at, p)) = compared.doubted
             && self.doubted.is_none_or(|(_, least)| p < least)
@@ -189,6 +194,7 @@ impl ChangePoint {
             direction: Direction::of(&change, Some(better)),
             adjusted: None,
             believed: true,
+            alike: false,
             change,
         }
     }

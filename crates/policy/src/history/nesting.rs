@@ -18,8 +18,11 @@ pub struct VersionPoint {
     /// The mean of the means of the highest level that was repeated, without the tenth furthest out on either side
     /// where there are ten or more; none if no trial gave a sample.
     pub value: Option<f64>,
-    /// The 95 % interval of the value, from the spread of the highest level that was repeated; none if nothing was.
+    /// The 95 % interval of the value, from the spread of the highest level that was repeated; none if nothing was, or if
+    /// there is no spread.
     pub interval: Option<Interval>,
+    /// Whether what was repeated at that level is all alike.
+    pub alike: bool,
     /// The spread of trials of one boot.
     pub again: Option<Spread>,
     /// The spread of boots of one build.
@@ -144,6 +147,7 @@ impl VersionPoint {
             builds,
             value: None,
             interval: None,
+            alike: false,
             again: None,
             reboot: None,
             relink: None,
@@ -155,16 +159,18 @@ impl VersionPoint {
             point.value = Samples::new(side.units().means)
                 .ok()
                 .map(|units| version_value(&units));
-            point.interval = point
-                .value
-                .zip(components(&side, Confidence::USUAL).ok())
-                .map(|(value, parts)| {
-                    let reach = parts.mean_interval.width() / 2.0;
-                    Interval {
+            let reach = components(&side, Confidence::USUAL)
+                .ok()
+                .map(|parts| parts.mean_interval.width() / 2.0);
+            point.alike = reach == Some(0.0);
+            point.interval =
+                point
+                    .value
+                    .zip(reach.filter(|reach| *reach > 0.0))
+                    .map(|(value, reach)| Interval {
                         low: value - reach,
                         high: value + reach,
-                    }
-                });
+                    });
         }
         let boots = || point.builds.iter().flat_map(|build| &build.boots);
         point.again = Spread::within(boots().map(BootSamples::means));
@@ -261,8 +267,13 @@ impl Spread {
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
+/// None of none; of equal values that value, which a sum of parts may miss by a rounding.
+pub(super) fn mean(values: &[f64]) -> Option<f64> {
+    let first = *values.first()?;
+    if values.iter().all(|value| *value == first) {
+        return Some(first);
+    }
     // Dividing first keeps the sum of large numbers finite.
     let n = values.len() as f64;
-    (!values.is_empty()).then(|| values.iter().map(|x| x / n).sum())
+    Some(values.iter().map(|x| x / n).sum())
 }

@@ -1,5 +1,6 @@
 use super::*;
-use backsight_model::{Better, Failure, Layout, LayoutKind, StudyState, Unit, Value};
+use backsight_model::{Better, Failure, Layout, LayoutKind, Simulator, StudyState, Unit, Value};
+use backsight_stats::changes::Change;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ fn cell(key: &str) -> HistoryCell {
             unit: Unit::parse("bit/s").unwrap(),
             better: Better::Higher,
             about: String::new(),
+            simulator: None,
         }],
     }
 }
@@ -184,6 +186,73 @@ fn what_repeats_exactly_differs_by_any_difference() {
     assert_eq!(changes.len(), 1);
     assert_eq!((changes[0].at, changes[0].change.size), (2, 50.0));
     assert_eq!(changes[0].change.probability, 1.0);
+}
+
+/// A study whose only metric a simulator counts: these values, two trials on each of two boots of each version.
+fn counted(values: &[f64]) -> StudyHistory {
+    let versions: Vec<usize> = all(values.len());
+    let mut study = measured(1, &versions, &[1, 2], usize::MAX);
+    study.cells[0].metrics[0].simulator = Some(Simulator::Icount(2));
+    for trial in &mut study.trials {
+        // Two boots of each version, in order.
+        let version = (trial.boot as usize - 1) / 2;
+        trial.samples = vec![vec![values[version]]];
+    }
+    study
+}
+
+#[test]
+fn a_version_that_a_simulator_counts_alike_has_a_value_and_no_interval() {
+    let history = history(&[counted(&[828.813; 5])]);
+    let series = &history.series[0];
+    assert_eq!(
+        (&series.found.changes[..], series.found.doubted),
+        (&[][..], None)
+    );
+    for point in &series.points {
+        assert_eq!(
+            (point.value, point.interval, point.alike),
+            (Some(828.813), None, true)
+        );
+        let spreads = [point.again, point.reboot].map(|spread| spread.unwrap().deviation);
+        assert_eq!((spreads, point.unstable), ([0.0; 2], false));
+    }
+}
+
+#[test]
+fn fifty_instructions_more_in_one_of_five_versions_are_a_change_up_and_one_down() {
+    let history = history(&[counted(&[828.813, 828.813, 1028.813, 828.813, 828.813])]);
+    let changes: Vec<&ChangePoint> = history.series[0].believed().collect();
+    let places: Vec<_> = changes.iter().map(|c| (c.after, c.at, c.until)).collect();
+    assert_eq!(places, [(Some(1), 2, 2), (Some(2), 3, 3)]);
+    assert!(changes.iter().all(|change| change.alike));
+}
+
+#[test]
+fn long_series_without_any_spread_are_searched_as_others_are() {
+    for (step, expected) in [(99, 0), (20, 1)] {
+        let values: Vec<f64> = (0..40)
+            .map(|at| if at < step { 100.1 } else { 100.2 })
+            .collect();
+        let history = history(&[counted(&values)]);
+        let found = &history.series[0].found;
+        assert_eq!(found.changes.len(), expected, "{found:?}");
+        assert_eq!(found.epochs, []);
+        for point in &found.changes {
+            let Change {
+                at,
+                size,
+                p,
+                probability,
+                ..
+            } = point.change;
+            assert_eq!(at, step);
+            assert!(
+                (size - 0.1).abs() < 1e-9 && p < 0.05 && probability > 0.9,
+                "{found:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -211,6 +211,7 @@ impl Draft {
                     unit: measure.unit,
                     better: measure.better,
                     about: measure.about.clone(),
+                    simulator: None,
                     trials: Vec::new(),
                 });
             }

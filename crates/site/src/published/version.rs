@@ -160,7 +160,10 @@ impl ValueView {
         Some(Self {
             series: series.name(),
             value: words.value(point),
-            unit: words.unit(),
+            unit: match series.metric.simulator {
+                Some(simulator) => format!("{}, {}", words.unit(), simulator.phrase()),
+                None => words.unit(),
+            },
             counts: SeriesWords::counts(point),
             again: words.spread(point.again),
             reboot: words.spread(point.reboot),

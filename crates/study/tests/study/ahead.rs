@@ -114,6 +114,7 @@ impl World {
             unit: metric.unit,
             better: metric.better,
             about: metric.about.clone(),
+            simulator: None,
         };
         let study = NewStudy {
             name: "s".parse().unwrap(),

@@ -137,11 +137,12 @@ fn files_in_the_documentation_are_right() {
 fn files_on_the_page_about_stepping_are_right() {
     let page = "docs/how-to/step-through-a-history.md";
     let files = blocks(page, "toml");
-    let [target, benchmark, plan, quirk] = &files[..] else {
+    let [target, benchmark, plan, rebooted, quirk] = &files[..] else {
         panic!("{page} has {} files", files.len());
     };
     let document = |text: &str| Document::new(page, text);
     Target::read(&document(target)).unwrap();
+    Target::read(&document(rebooted)).unwrap();
     Target::read(&document(&format!("{target}{quirk}"))).unwrap();
     Benchmark::read(&document(benchmark)).unwrap();
     Plan::read(&document(plan)).unwrap();

@@ -14,7 +14,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError, channel},
     },
     thread,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use crate::processes::{self, LIMIT};
@@ -158,11 +158,16 @@ impl Running {
     }
 
     /// Waits for its end.
-    pub fn ends(mut self) -> Ended {
-        let status = self.status.recv_timeout(LIMIT).unwrap_or_else(|_| {
+    pub fn ends(self) -> Ended {
+        self.ends_within(LIMIT)
+    }
+
+    /// Waits for its end, this long.
+    pub fn ends_within(mut self, limit: Duration) -> Ended {
+        let status = self.status.recv_timeout(limit).unwrap_or_else(|_| {
             let below = processes::below(self.pid.as_raw());
             panic!(
-                "hang: no end within {LIMIT:?}; below it: {below:#?}; {}",
+                "hang: no end within {limit:?}; below it: {below:#?}; {}",
                 self.told()
             )
         });

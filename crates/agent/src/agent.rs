@@ -24,7 +24,7 @@ use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, Step, StepId};
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
-use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, wire};
+use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, put, wire};
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
@@ -378,5 +378,22 @@ impl proto::agent_server::Agent for Agent {
             .order(StepId(step), order)
             .map_err(Status::not_found)?;
         Ok(Response::new(proto::StopReply {}))
+    }
+
+    async fn find(&self, request: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
+        let found = put::found(&request.into_inner().name)?;
+        Ok(Response::new(proto::FindReply {
+            folder: found.map_or_else(String::new, |folder| folder.display().to_string()),
+        }))
+    }
+
+    async fn put(
+        &self,
+        request: Request<tonic::Streaming<proto::PutRequest>>,
+    ) -> Reply<proto::PutReply> {
+        let folder = put::receive(request.into_inner()).await?;
+        Ok(Response::new(proto::PutReply {
+            folder: folder.display().to_string(),
+        }))
     }
 }

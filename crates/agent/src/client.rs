@@ -7,6 +7,7 @@ use std::error::Error as _;
 use std::fs::File;
 use std::future::Future;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -14,15 +15,16 @@ use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status, Streaming};
 
 use crate::clocks;
 use crate::proto::{self, agent_client::AgentClient};
 use crate::step::{BeginTrial, Finished, Hello, Step, StepEvent, StepId, TrialBegun, TrialEnded};
-use crate::{PROTOCOL, mark, wire};
+use crate::{PROTOCOL, mark, put, wire};
 
 /// How often an agent is asked whether it is still there.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -32,6 +34,10 @@ const ALIVE_LIMIT: Duration = Duration::from_secs(10);
 const CALL_LIMIT: Duration = Duration::from_secs(20);
 /// How long ending a trial may take: the agent itself gives up before.
 const END_LIMIT: Duration = Duration::from_secs(40);
+/// How long a build may take on its way to a host.
+const PUT_LIMIT: Duration = Duration::from_secs(1800);
+/// Pieces of it that are read ahead.
+const PIECES_AHEAD: usize = 4;
 /// What a step's stream may take beyond the step's own limits: to kill it and to carry its output.
 const RUN_MARGIN: Duration = Duration::from_secs(60);
 
@@ -87,6 +93,9 @@ pub enum Error {
         /// How long it had.
         after: Duration,
     },
+    /// What is to be put on the agent's host can't be read here.
+    #[error("can't read what is to be put there: {0}")]
+    Unreadable(io::Error),
     /// The agent's answer makes no sense.
     #[error("the agent's answer to {call} makes no sense: {why}")]
     Protocol {
@@ -340,6 +349,40 @@ impl Client {
         })
         .await?;
         Ok(())
+    }
+
+    /// Puts the files below a folder on the agent's host, under a name (letters, digits, `-`, `_`, `.`) by which they
+    /// are found again; they are on its disk when this returns. What is there under that name already isn't sent again.
+    /// Returns their folder there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unreadable`] if they can't be read here, [`Error::Refused`] if they can't be written there;
+    /// [`Error::Lost`], [`Error::Deadline`].
+    pub async fn put(&self, name: &str, folder: &Path) -> Result<PathBuf, Error> {
+        let asked = proto::FindRequest { name: name.into() };
+        let found = self
+            .call("find the build", CALL_LIMIT, |mut calls| async move {
+                calls.find(asked).await
+            })
+            .await?;
+        if !found.folder.is_empty() {
+            return Ok(found.folder.into());
+        }
+        let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
+        let (name, folder) = (name.to_owned(), folder.to_owned());
+        let sent = tokio::task::spawn_blocking(move || put::send(name, &folder, &sender));
+        let pieces = ReceiverStream::new(pieces);
+        let reply = self
+            .call("put the build there", PUT_LIMIT, |mut calls| async move {
+                calls.put(pieces).await
+            })
+            .await;
+        // The pieces are all sent, or nobody takes them any more.
+        if let Ok(Err(unread)) = sent.await {
+            return Err(Error::Unreadable(unread));
+        }
+        Ok(reply?.folder.into())
     }
 
     async fn call<T, F>(
@@ -622,6 +665,12 @@ mod tests {
             unknown()
         }
         async fn stop(&self, _: Request<proto::StopRequest>) -> Reply<proto::StopReply> {
+            unknown()
+        }
+        async fn find(&self, _: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
+            unknown()
+        }
+        async fn put(&self, _: Request<Streaming<proto::PutRequest>>) -> Reply<proto::PutReply> {
             unknown()
         }
     }

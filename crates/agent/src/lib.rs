@@ -27,6 +27,7 @@ mod mark;
 mod namespace;
 mod neighbours;
 mod procs;
+mod put;
 mod ready;
 mod reap;
 mod shell;

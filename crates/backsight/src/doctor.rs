@@ -1,6 +1,7 @@
 //! `backsight doctor`: what is missing for a plan, and the exact command that installs it.
 //!
-//! Looks at this machine, where every host of a lab lives so far, guests' roots included. Refuses: to install anything.
+//! Looks at this machine, where every host of a lab lives but those that `ssh` reaches; guests' roots included. Refuses:
+//! to install anything.
 
 use backsight_conductor::netns;
 use backsight_model::{BenchmarkName, HostKind};
@@ -34,10 +35,11 @@ impl Doctor {
             let mut missing: Vec<&str> = benchmark
                 .roles
                 .iter()
-                // An emulated machine has programs of its own.
+                // An emulated machine has programs of its own, and so has another machine.
                 .filter(|role| {
                     let seat = arrangement.seats.get(role.as_str());
-                    seat.and_then(|seat| kind_of(seat.host.as_str())) != Some(HostKind::Qemu)
+                    let kind = seat.and_then(|seat| kind_of(seat.host.as_str()));
+                    !matches!(kind, Some(HostKind::Qemu | HostKind::Ssh))
                 })
                 .flat_map(|role| benchmark.programs_of(role))
                 .filter(|program| find_program(program).is_none())
@@ -66,14 +68,15 @@ impl Doctor {
             }
         }
         let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
-        let emulates = arrangement
-            .seats
-            .values()
-            .any(|seat| kind_of(seat.host.as_str()) == Some(HostKind::Qemu));
+        let has = |kind: HostKind| {
+            let mut seats = arrangement.seats.values();
+            seats.any(|seat| kind_of(seat.host.as_str()) == Some(kind))
+        };
         for (program, package, needed) in [
             ("ip", "iproute2", needs_ip),
             ("nft", "nftables", question.plan.text.contains("nft ")),
-            ("qemu-system-x86_64", "qemu-system-x86", emulates),
+            ("qemu-system-x86_64", "qemu-system-x86", has(HostKind::Qemu)),
+            ("ssh", "openssh-client", has(HostKind::Ssh)),
         ] {
             if needed && find_program(program).is_none() {
                 faults += 1;

@@ -62,6 +62,8 @@ fn show(lab: &Lab) -> miette::Result<()> {
     for (name, host) in &lab.host {
         let state = if !netns::is_namespace(lab, name) && host.kind.is_guest() {
             "booted by step"
+        } else if host.kind == HostKind::Ssh {
+            "reached with ssh"
         } else if host.kind == HostKind::Local || netns::is_up(&lab.name, name) {
             "up"
         } else {

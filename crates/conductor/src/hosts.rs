@@ -7,16 +7,17 @@ use backsight_model::{HostKind, HostName, Lab, LabName, Machine};
 use std::{
     collections::{BTreeMap, VecDeque},
     path::PathBuf,
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 use tokio::{
     io::{AsyncBufReadExt as _, BufReader},
     process::{Child, Command},
+    task::JoinHandle,
 };
 
-use crate::{guests::Guest, netns};
+use crate::{guests::Guest, netns, ssh};
 
 /// How long an agent may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(15);
@@ -67,6 +68,36 @@ pub enum ConnectError {
         /// The host.
         host: HostName,
     },
+    /// It isn't there, or nobody listens there.
+    #[error("host `{host}` can't be reached: `ssh {login}` says: {said}")]
+    Unreachable {
+        /// The host.
+        host: HostName,
+        /// Who logs in and where.
+        login: String,
+        /// What `ssh` said.
+        said: String,
+    },
+    /// It is there and doesn't let us in.
+    #[error(
+        "host `{host}` answers and refuses the login: `ssh {login}` says: {said}: `ssh -o BatchMode=yes {login} true` has to work without asking for anything"
+    )]
+    LoginRefused {
+        /// The host.
+        host: HostName,
+        /// Who logs in and where.
+        login: String,
+        /// What `ssh` said.
+        said: String,
+    },
+    /// The agent can't be put there.
+    #[error("host `{host}`: the agent can't be put there: {said}")]
+    NotPut {
+        /// The host.
+        host: HostName,
+        /// Why.
+        said: String,
+    },
     /// The agent's program can't be started.
     #[error("host `{host}`: can't start the agent: {cause}")]
     Start {
@@ -107,7 +138,7 @@ pub(crate) struct Connected {
 
 /// What ends when the agent is done with.
 pub(crate) enum Holder {
-    /// The agent's process.
+    /// The agent's process, or `ssh`'s.
     Process(Box<Process>),
     /// The kernel that it is the first process of.
     Guest(Box<Guest>),
@@ -124,8 +155,13 @@ impl Connected {
         if kind.is_guest() {
             return Err(ConnectError::NotBooted { host: host.clone() });
         }
-        let namespace = (kind == HostKind::Netns).then_some(&lab.name);
-        let (client, process) = Process::start(reach, host, namespace).await?;
+        let (client, process) = match lab.host.get(host) {
+            Some(settings) if kind == HostKind::Ssh => ssh::start(reach, settings, host).await?,
+            _ => {
+                let namespace = (kind == HostKind::Netns).then_some(&lab.name);
+                Process::start(reach, host, namespace).await?
+            }
+        };
         match known(&client).await {
             Ok((facts, clock)) => Ok(Self {
                 name: host.clone(),
@@ -187,9 +223,14 @@ impl Connected {
         ours.saturating_add_signed(self.clock.offset_ns)
     }
 
+    /// What its monotonic clock is ahead of ours, in nanoseconds.
+    pub(crate) fn clock_offset(&self) -> i64 {
+        self.clock.offset_ns
+    }
+
     /// Whether its files are ours to read.
     pub(crate) fn is_here(&self) -> bool {
-        matches!(self.holder, Holder::Process(_))
+        matches!(&self.holder, Holder::Process(process) if process.mark.is_some())
     }
 
     /// What the kernel of a guest has said so far; none of a host that isn't one.
@@ -228,11 +269,22 @@ async fn known(
     Ok((facts, clock))
 }
 
-/// An agent that is a process of this machine.
+/// A process of this machine that is an agent, or that carries the stream of one on another machine.
 pub(crate) struct Process {
-    mark: AgentMark,
+    /// What the agent leaves is ours to sweep; none where it is on another machine.
+    mark: Option<AgentMark>,
     child: Child,
     complaints: Arc<Mutex<VecDeque<String>>>,
+    /// Takes in the complaints.
+    reader: Option<JoinHandle<()>>,
+}
+
+/// Why no agent was greeted.
+pub(crate) enum Ungreeted {
+    /// There is no process.
+    NotStarted(std::io::Error),
+    /// There is one, and no agent answers.
+    Silent(backsight_agent::Error, Box<Process>),
 }
 
 impl Process {
@@ -242,39 +294,70 @@ impl Process {
         host: &HostName,
         namespace: Option<&LabName>,
     ) -> Result<(Client, Self), ConnectError> {
-        let mut child =
-            command(reach, host, namespace)?
-                .spawn()
-                .map_err(|cause| ConnectError::Start {
-                    host: host.clone(),
-                    cause,
-                })?;
-        let missing = || ConnectError::Start {
-            host: host.clone(),
-            cause: std::io::Error::other("no pipe to its standard streams"),
-        };
-        let stream = tokio::io::join(
-            child.stdout.take().ok_or_else(missing)?,
-            child.stdin.take().ok_or_else(missing)?,
-        );
-        let complaints = Arc::default();
-        if let Some(stderr) = child.stderr.take() {
-            tokio::spawn(keep_last_lines(stderr, Arc::clone(&complaints)));
-        }
-        let client = Client::connect(stream, HELLO_LIMIT)
-            .await
-            .map_err(|cause| ConnectError::Agent {
+        let command = command(reach, host, namespace)?;
+        match Self::greet(command, HELLO_LIMIT).await {
+            Ok((client, mut process)) => {
+                process.mark = Some(client.hello().mark.clone());
+                Ok((client, process))
+            }
+            Err(Ungreeted::NotStarted(cause)) => Err(ConnectError::Start {
                 host: host.clone(),
                 cause,
-                said: last_words(&complaints),
-            })?;
-        let mark = client.hello().mark.clone();
+            }),
+            Err(Ungreeted::Silent(cause, process)) => Err(ConnectError::Agent {
+                host: host.clone(),
+                cause,
+                said: last_words(&process.complaints),
+            }),
+        }
+    }
+
+    /// Starts a program whose standard input and output are the stream of an agent, and greets that.
+    pub(crate) async fn greet(
+        mut command: Command,
+        limit: Duration,
+    ) -> Result<(Client, Self), Ungreeted> {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // ^C at the terminal is for the conductor, which ends its agents in order.
+            .process_group(0)
+            .kill_on_drop(true);
+        let mut child = command.spawn().map_err(Ungreeted::NotStarted)?;
+        let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
+            let missing = std::io::Error::other("no pipe to its standard streams");
+            return Err(Ungreeted::NotStarted(missing));
+        };
+        let complaints = Arc::default();
+        let reader = child
+            .stderr
+            .take()
+            .map(|stderr| tokio::spawn(keep_last_lines(stderr, Arc::clone(&complaints))));
         let process = Self {
-            mark,
+            mark: None,
             child,
             complaints,
+            reader,
         };
-        Ok((client, process))
+        match Client::connect(tokio::io::join(stdout, stdin), limit).await {
+            Ok(client) => Ok((client, process)),
+            Err(cause) => Err(Ungreeted::Silent(cause, Box::new(process))),
+        }
+    }
+
+    /// Waits for its end, at most this long each for it and for its last words, and says how it was. Nothing of it is
+    /// left.
+    pub(crate) async fn explain(mut self, limit: Duration) -> (Option<ExitStatus>, String) {
+        let status = tokio::time::timeout(limit, self.child.wait()).await;
+        let _ = self.child.start_kill();
+        if let Some(reader) = self.reader.take() {
+            let _ = tokio::time::timeout(limit, reader).await;
+        }
+        (
+            status.ok().and_then(Result::ok),
+            last_words(&self.complaints),
+        )
     }
 
     /// Kills whatever it leaves, itself included; says what it printed last.
@@ -282,8 +365,7 @@ impl Process {
         // Dead or stopped, it can't end itself; killing it is ours.
         let _ = self.child.start_kill();
         let _ = tokio::time::timeout(Duration::from_secs(5), self.child.wait()).await;
-        // A sweep walks /proc, which blocks.
-        let _ = tokio::task::spawn_blocking(move || sweep(&self.mark)).await;
+        self.sweep().await;
         last_words(&self.complaints)
     }
 
@@ -294,7 +376,15 @@ impl Process {
             .is_err()
         {
             let _ = self.child.start_kill();
-            let _ = tokio::task::spawn_blocking(move || sweep(&self.mark)).await;
+            self.sweep().await;
+        }
+    }
+
+    /// Sweeps after an agent of this machine. One on another machine ends with its stream.
+    async fn sweep(&mut self) {
+        if let Some(mark) = self.mark.take() {
+            // It walks /proc, which blocks.
+            let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
         }
     }
 }
@@ -312,13 +402,6 @@ fn command(
         }
         command.arg("--netns").arg(netns::file(lab, host));
     }
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // ^C at the terminal is for the conductor, which ends its agents in order.
-        .process_group(0)
-        .kill_on_drop(true);
     Ok(command)
 }
 

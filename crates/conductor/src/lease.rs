@@ -129,8 +129,36 @@ fn folder() -> PathBuf {
         .join("backsight")
 }
 
+/// The longest name of a lock's file before its ending, in characters.
+const LOCK_NAME: usize = 200;
+
 fn lock_name(lab: &Lab, host: &HostName) -> String {
-    match lab.host.get(host).map(|h| h.kind) {
+    let settings = lab.host.get(host);
+    match settings.map(|h| h.kind) {
+        Some(HostKind::Ssh) => {
+            // The same machine, whatever labs call it.
+            let words = settings.map(|s| {
+                let options = s.options.iter().map(|option| option.as_str());
+                std::iter::once(s.login(host))
+                    .chain(options)
+                    .collect::<Vec<_>>()
+                    .join("-")
+            });
+            let plain = |c: char| {
+                if c.is_ascii_alphanumeric() || c == '.' {
+                    c
+                } else {
+                    '-'
+                }
+            };
+            let name: String = words
+                .unwrap_or_default()
+                .chars()
+                .map(plain)
+                .take(LOCK_NAME)
+                .collect();
+            format!("ssh-{name}.lock")
+        }
         Some(HostKind::Netns) => format!("netns-{}-{host}.lock", lab.name),
         Some(HostKind::Uml | HostKind::Qemu) => format!("guest-{}-{host}.lock", lab.name),
         // Every local host is this machine, but several may be wanted at once by one study.

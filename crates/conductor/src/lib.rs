@@ -4,7 +4,7 @@
 //! steps of one role in order, those of different roles side by side, started together where it matters,
 //! put back whatever happened. A [`Lease`] keeps two studies off the same hosts. [`netns`] makes the
 //! namespaces of a lab and removes them. Hosts that are guests are there from one
-//! [boot](Conductor::boot) to the next. A [`Workbench`] runs what is done to a version before.
+//! [boot](Conductor::boot) to the next; other machines, which `ssh` reaches, are [restarted](Conductor::restart). A [`Workbench`] runs what is done to a version before.
 //!
 //! Refuses: to choose what is measured, to keep results, to know who listens to its events.
 
@@ -15,6 +15,8 @@ mod lease;
 mod machine;
 pub mod netns;
 mod phase;
+mod restart;
+mod ssh;
 mod start_line;
 mod trial;
 mod workbench;
@@ -24,6 +26,7 @@ pub use hosts::{ConnectError, Reach};
 pub use initramfs::InitramfsError;
 pub use lease::{Lease, LeaseError};
 pub use machine::PartsError;
+pub use restart::{RestartError, RestartFault, Restarted};
 pub use trial::{Conductor, Measured};
 pub use workbench::{Command, Done, Workbench};
 

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use indexmap::{IndexMap, map::Entry};
 use std::{
     collections::{BTreeMap, HashMap},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 use tokio::sync::watch;
@@ -40,10 +40,12 @@ pub enum Measured {
 
 /// Agents on every host of an arrangement.
 pub struct Conductor {
-    reach: Reach,
-    arrangement: Arrangement,
+    pub(crate) reach: Reach,
+    pub(crate) arrangement: Arrangement,
     events: Events,
-    hosts: IndexMap<HostName, Connected>,
+    pub(crate) hosts: IndexMap<HostName, Connected>,
+    /// The boots that hosts were restarted into, by their ids.
+    pub(crate) restarted: IndexMap<HostName, String>,
     machines: HashMap<RoleName, Machine>,
     trials: u64,
 }
@@ -83,15 +85,19 @@ impl Conductor {
             arrangement,
             events,
             hosts: IndexMap::new(),
+            restarted: IndexMap::new(),
             machines: HashMap::new(),
             trials: 0,
         };
-        conductor.connect().await?;
+        if let Err(fault) = conductor.connect().await {
+            conductor.finish().await;
+            return Err(fault);
+        }
         conductor.look_at_machines();
         Ok(conductor)
     }
 
-    fn look_at_machines(&mut self) {
+    pub(crate) fn look_at_machines(&mut self) {
         for (role, seat) in &self.arrangement.seats {
             let machine = match self.hosts.get(&*seat.host) {
                 Some(host) => host.machine(),
@@ -106,7 +112,7 @@ impl Conductor {
     }
 
     /// Hosts that the arrangement uses.
-    fn used(&self) -> Vec<HostName> {
+    pub(crate) fn used(&self) -> Vec<HostName> {
         let seats = self.arrangement.seats.values();
         let mut used: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
         used.sort();
@@ -217,6 +223,20 @@ impl Conductor {
         command: &str,
         limit: Duration,
     ) -> Result<Done, ConnectError> {
+        self.ask_in(host, command, None, limit).await
+    }
+
+    /// The same in a folder of that host.
+    ///
+    /// # Errors
+    /// As [`Conductor::ask`].
+    pub async fn ask_in(
+        &self,
+        host: &HostName,
+        command: &str,
+        folder: Option<&Path>,
+        limit: Duration,
+    ) -> Result<Done, ConnectError> {
         let host = host.clone();
         let Some(connected) = self.hosts.get(&host) else {
             return Err(if self.is_guest(&host) {
@@ -225,7 +245,8 @@ impl Conductor {
                 ConnectError::NotUsed { host }
             });
         };
-        let step = backsight_agent::Step::text(1, command, limit);
+        let mut step = backsight_agent::Step::text(1, command, limit);
+        step.cwd = folder.map(|folder| folder.to_string_lossy().into_owned());
         let done = alone(connected, "question", step).await;
         done.map_err(|cause| ConnectError::Agent {
             host,
@@ -259,6 +280,7 @@ impl Conductor {
     /// Says which build is measured from now on: its version's name, and the folder that it is in.
     pub fn measure_build(&mut self, version: String, folder: PathBuf) {
         self.arrangement.build = Some((version, folder));
+        self.arrangement.build_on.clear();
     }
 
     /// What each host is.
@@ -278,12 +300,30 @@ impl Conductor {
                 .iter()
                 .map(|host| Connected::start(&self.reach, &self.arrangement.lab, host)),
         );
+        let mut first_fault = Ok(());
         for host in started.await {
-            let host = host?;
-            self.hosts.insert(host.name.clone(), host);
+            match host {
+                Ok(host) => {
+                    self.hosts.insert(host.name.clone(), host);
+                }
+                Err(fault) => first_fault = first_fault.and(Err(fault)),
+            }
         }
         self.hosts.sort_keys();
-        Ok(())
+        first_fault
+    }
+
+    /// Reaches lost hosts anew, guests left out. Whether there were any.
+    ///
+    /// # Errors
+    /// A host can't be reached.
+    pub(crate) async fn recover(&mut self) -> Result<bool, ConnectError> {
+        let gone = self.gone().await;
+        self.bury_all(&gone, "its agent went away since the last trial")
+            .await;
+        let left = self.hosts.len();
+        self.connect().await?;
+        Ok(self.hosts.len() > left)
     }
 
     /// Programs that are missing, each with its host and the way to install it; and the versions of those
@@ -387,13 +427,8 @@ impl Conductor {
         cell: &Cell,
         stop: watch::Receiver<bool>,
     ) -> Result<Measured, ConnectError> {
-        let gone = self.gone().await;
-        self.bury_all(&gone, "its agent went away since the last trial")
-            .await;
-        let left = self.hosts.len();
-        self.connect().await?;
+        let recovered = self.recover().await?;
         self.require_guests()?;
-        let recovered = self.hosts.len() > left;
         let began = jiff::Timestamp::now();
         let clock = Instant::now();
         self.trials += 1;

@@ -633,7 +633,21 @@ impl Workshop {
         layout: Layout,
     ) -> Result<String, WorkshopError> {
         let place = self.place(version, layout);
-        self.fill(template, Some(version), layout, &place.folder)
+        self.command_at(template, version, layout, &place.folder)
+    }
+
+    /// The same where the build is in this folder, as on another machine.
+    ///
+    /// # Errors
+    /// As [`Workshop::command`].
+    pub fn command_at(
+        &self,
+        template: &Template,
+        version: usize,
+        layout: Layout,
+        build: &Path,
+    ) -> Result<String, WorkshopError> {
+        self.fill(template, Some(version), layout, build)
     }
 
     fn fill(

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeMap, fmt, net::IpAddr};
 
 use crate::{
-    At, Document, HostName, LabName, LinkName, Problem, RoleName, Size, TestbedName,
+    At, Document, HostName, LabName, LinkName, Problem, RoleName, Size, Template, TestbedName,
     document::did_you_mean,
 };
 
@@ -48,6 +48,8 @@ pub enum HostKind {
     Uml,
     /// A Linux kernel in an emulated machine (QEMU), booted with each build of a target.
     Qemu,
+    /// Another machine, which `ssh` reaches without asking for anything.
+    Ssh,
 }
 
 impl HostKind {
@@ -64,8 +66,21 @@ impl fmt::Display for HostKind {
             Self::Netns => "netns",
             Self::Uml => "uml",
             Self::Qemu => "qemu",
+            Self::Ssh => "ssh",
         })
     }
+}
+
+/// What a host does in its own way when it is rebooted with a build of a target.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostCommands {
+    /// In place of the target's `run`.
+    #[serde(default)]
+    pub run: Option<Template>,
+    /// In place of the target's `reboot`.
+    #[serde(default)]
+    pub reboot: Option<Template>,
 }
 
 /// A host.
@@ -102,6 +117,19 @@ pub struct Host {
     /// or names that this machine's `PATH` finds.
     #[serde(default)]
     pub programs: Vec<At<String>>,
+    /// For a host of kind "ssh", who logs in and where, as `ssh` takes it: `root@dut.example.org`; the host's own name
+    /// unless said, which `~/.ssh/config` may explain.
+    #[serde(default)]
+    pub login: Option<At<String>>,
+    /// What `ssh` is told besides, word by word: `["-p", "2222"]`.
+    #[serde(default)]
+    pub options: Vec<At<String>>,
+    /// What a host of kind "ssh" does in its own way for targets with `boot = "ssh-reboot"`.
+    #[serde(default, rename = "ssh-reboot")]
+    pub ssh_reboot: Option<At<HostCommands>>,
+    /// The same for targets with `boot = "kexec"`.
+    #[serde(default)]
+    pub kexec: Option<At<HostCommands>>,
 }
 
 impl Host {
@@ -110,7 +138,13 @@ impl Host {
     /// The most processors that an emulated machine may have.
     const CPUS: std::ops::RangeInclusive<u32> = 1..=64;
 
-    fn check(&self, document: &Document) -> Result<(), Problem> {
+    fn check(&self, name: &At<HostName>, document: &Document) -> Result<(), Problem> {
+        self.check_guest(document)?;
+        self.check_far(name, document)
+    }
+
+    /// What only a guest has.
+    fn check_guest(&self, document: &Document) -> Result<(), Problem> {
         let kind = self.kind;
         let fault = |span, message: String, help: &str| {
             Err(document.problem(span, message, "here", Some(help.to_owned())))
@@ -185,6 +219,65 @@ impl Host {
         }
     }
 
+    /// What only another machine has, and what it can't be given.
+    fn check_far(&self, name: &At<HostName>, document: &Document) -> Result<(), Problem> {
+        let fault = |span, message: String, help: &str| {
+            Err(document.problem(span, message, "here", Some(help.to_owned())))
+        };
+        let commands = [&self.ssh_reboot, &self.kexec];
+        if self.kind == HostKind::Ssh {
+            if self.forward || !self.routes.is_empty() || !self.sysctl.is_empty() {
+                return fault(
+                    name.span(),
+                    format!(
+                        "host `{name}` is a machine of its own: its routes and settings aren't made here"
+                    ),
+                    "take `forward`, `routes` and `sysctl` off it; a variant's `setup` can run what it needs",
+                );
+            }
+            if let Some(login) = &self.login
+                && (login.is_empty()
+                    || login.starts_with('-')
+                    || login.contains(char::is_whitespace))
+            {
+                return fault(
+                    login.span(),
+                    format!("`{}` is nobody who could log in", **login),
+                    "expected what `ssh` takes, for example login = \"root@dut.example.org\"",
+                );
+            }
+            for commands in commands.into_iter().flatten() {
+                for template in commands.run.iter().chain(&commands.reboot) {
+                    crate::target::check_placeholders(document, commands.span(), template)?;
+                }
+            }
+            return Ok(());
+        }
+        let only_far = [
+            ("login", self.login.as_ref().map(At::span)),
+            ("options", self.options.first().map(At::span)),
+            ("ssh-reboot", self.ssh_reboot.as_ref().map(At::span)),
+            ("kexec", self.kexec.as_ref().map(At::span)),
+        ];
+        for (key, span) in only_far {
+            if let Some(span) = span {
+                return fault(
+                    span,
+                    format!("a host of kind \"{}\" isn't reached with `ssh`", self.kind),
+                    &format!("`{key}` is for hosts of kind \"ssh\""),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Who logs in and where, as `ssh` takes it.
+    pub fn login<'a>(&'a self, name: &'a HostName) -> &'a str {
+        self.login
+            .as_ref()
+            .map_or(name.as_str(), |login| login.as_str())
+    }
+
     /// A host of this kind and nothing else.
     pub fn of(kind: HostKind) -> Self {
         Self {
@@ -198,6 +291,10 @@ impl Host {
             kvm: None,
             root: None,
             programs: Vec::new(),
+            login: None,
+            options: Vec::new(),
+            ssh_reboot: None,
+            kexec: None,
         }
     }
 }
@@ -427,8 +524,8 @@ impl Lab {
                 }),
             )),
         };
-        for host in self.host.values() {
-            host.check(document)?;
+        for (name, host) in &self.host {
+            host.check(name, document)?;
         }
         let mut owners: BTreeMap<IpAddr, &HostName> = BTreeMap::new();
         for link in &self.link {
@@ -442,14 +539,15 @@ impl Lab {
             }
             for (host, address) in link.ends.iter() {
                 known(host)?;
-                if self
-                    .host
-                    .get(&**host)
-                    .is_some_and(|h| h.kind == HostKind::Local)
-                {
+                let itself = match self.host.get(&**host).map(|host| host.kind) {
+                    Some(HostKind::Local) => Some("this machine itself"),
+                    Some(HostKind::Ssh) => Some("a machine of its own"),
+                    _ => None,
+                };
+                if let Some(itself) = itself {
                     return Err(document.problem(
                         host.span(),
-                        format!("host `{host}` is this machine itself: no link can be made to it"),
+                        format!("host `{host}` is {itself}: no link can be made to it"),
                         "here",
                         Some("links join hosts of kind \"netns\", \"uml\" and \"qemu\"; other hosts say their address as data = \"…\"".into()),
                     ));
@@ -511,6 +609,11 @@ impl Lab {
         }
         if let Some(own) = self.host.get(host).and_then(|h| h.data) {
             return Ok((own, None));
+        }
+        if self.host.get(host).is_some_and(|h| h.kind == HostKind::Ssh) {
+            return Err(format!(
+                "host `{host}` has no address for what is measured: give it data = \"…\""
+            ));
         }
         Ok(self
             .addresses(host)
@@ -685,6 +788,47 @@ server = { host = "sink", data = "10.77.2.2" }
             let problem = guest(kind, line).unwrap_err();
             assert!(problem.to_string().contains(message), "{line}: {problem}");
             assert!(problem.place().0 >= 5, "{line}: {:?}", problem.place());
+        }
+    }
+
+    #[test]
+    fn machines_that_ssh_reaches_are_described_and_not_made() {
+        let far = |line: &str| {
+            lab(&format!(
+                "[host.here]\nkind = \"local\"\n[host.dut]\nkind = \"ssh\"\n{line}\n"
+            ))
+        };
+        let read = far("login = \"root@10.0.0.5\"\noptions = [\"-p\", \"2222\"]\n\
+             [host.dut.ssh-reboot]\nreboot = \"cycle {target}\"")
+        .unwrap();
+        let dut = &read.host["dut"];
+        assert!(!dut.kind.is_guest());
+        assert_eq!(dut.login(&HostName::new("dut").unwrap()), "root@10.0.0.5");
+        assert_eq!(dut.options.len(), 2);
+        assert!(dut.ssh_reboot.as_ref().unwrap().reboot.is_some());
+        let plain = far("").unwrap();
+        let name = HostName::new("dut").unwrap();
+        assert_eq!(plain.host["dut"].login(&name), "dut");
+        for (line, message) in [
+            ("forward = true", "a machine of its own"),
+            ("memory = \"64MiB\"", "memory that it has"),
+            ("login = \"-oProxyCommand=x\"", "nobody who could log in"),
+            (
+                "[host.dut.kexec]\nreboot = \"{bild}\"",
+                "`{bild}` has no value",
+            ),
+            (
+                "[host.other]\nkind = \"netns\"\nlogin = \"root@x\"",
+                "isn't reached with `ssh`",
+            ),
+            (
+                "[host.o]\nkind = \"netns\"\n[[link]]\nends = { o = \"10.0.0.1/24\", dut = \"10.0.0.2/24\" }",
+                "a machine of its own: no link",
+            ),
+        ] {
+            let problem = far(line).unwrap_err();
+            assert!(problem.to_string().contains(message), "{line}: {problem}");
+            assert!(problem.place().0 >= 3, "{line}: {:?}", problem.place());
         }
     }
 

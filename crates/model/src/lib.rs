@@ -35,7 +35,7 @@ pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTrial,
     StudyHistory,
 };
-pub use lab::{Address, Host, HostKind, Lab, Link, Seat, Testbed};
+pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Seat, Testbed};
 pub use name::{
     BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, ParamName, RoleName,
     StudyName, TargetName, TestbedName, VariantName, nearest,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
-    At, Benchmark, BenchmarkName, Cell, Document, Lab, ParamName, Phase, Problem, RoleName, Seat,
-    Steps, Testbed, TestbedName, Value, Values, VariantName,
+    At, Benchmark, BenchmarkName, Cell, Document, HostName, Lab, ParamName, Phase, Problem,
+    RoleName, Seat, Steps, Testbed, TestbedName, Value, Values, VariantName,
     benchmark::{BUILT_IN, ROLE_FACTS, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -288,6 +288,8 @@ pub struct Arrangement {
     pub folder: Option<PathBuf>,
     /// The build that is measured now: its version's name and its folder.
     pub build: Option<(String, PathBuf)>,
+    /// The folder where that build is on hosts that don't see this machine's files.
+    pub build_on: IndexMap<HostName, PathBuf>,
 }
 
 impl Plan {
@@ -370,6 +372,7 @@ impl Plan {
             on_failure: self.on_failure,
             folder: None,
             build: None,
+            build_on: IndexMap::new(),
         })
     }
 
@@ -777,7 +780,6 @@ fn crossed(set: &IndexMap<ParamName, Values>) -> Result<Vec<Vec<(&ParamName, &Va
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::HostName;
 
     const BENCHMARK: &str = r#"
 name = "bulk"

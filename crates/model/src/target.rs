@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{At, Document, Problem, TargetName, Template, Time};
+use crate::{At, Document, Problem, RoleName, TargetName, Template, Time};
 
 /// Placeholders that commands of a target know.
 pub const TARGET_PLACEHOLDERS: &[&str] = &[
@@ -182,13 +182,23 @@ pub struct Activate {
     /// What is added to the kernel's command line.
     #[serde(default)]
     pub args: String,
-    /// Run on the host for `install`, `ssh-reboot` and `kexec`.
+    /// For `install`, `ssh-reboot` and `kexec`: run on each host of kind `ssh`, or on this machine, it installs or loads
+    /// the build.
     #[serde(default)]
     pub run: Option<Template>,
+    /// For `ssh-reboot` and `kexec`: run on each host after `run`, it starts what is installed. Unless said `reboot`, or
+    /// `sync && kexec -e`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Template>,
+    /// For `install`, `ssh-reboot` and `kexec`: the roles whose hosts get the build; unless said, all hosts of the
+    /// testbed, for `ssh-reboot` and `kexec` all of kind `ssh`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<RoleName>,
     /// Asked of the running system: it must print `{stamp}`. `uname -v` unless said, where a kernel is booted.
     #[serde(default)]
     pub proof: Option<Template>,
-    /// How long it may take until the system answers; a minute unless said.
+    /// How long `run` may take, and how long it may take until the system answers; a minute unless said, ten for
+    /// `ssh-reboot` and `kexec`.
     #[serde(default)]
     pub timeout: Option<Time>,
     /// For `qemu`: a virtual instruction takes 2^N ns, and time is counted in instructions alone.
@@ -203,15 +213,15 @@ pub enum BootKind {
     /// Nothing: programs are run from the build's folder, `{build}`.
     #[default]
     None,
-    /// A command installs it on each host.
+    /// A command installs it.
     Install,
     /// It is a kernel, booted as a process of this machine.
     Uml,
     /// It is a kernel, booted in an emulated machine.
     Qemu,
-    /// A command installs and reboots the host, which comes back.
+    /// A command installs it on each host of kind `ssh`, another reboots the host, which comes back with it.
     SshReboot,
-    /// A command loads the kernel and jumps into it.
+    /// A command loads its kernel on each host of kind `ssh`, another jumps into it.
     Kexec,
 }
 
@@ -219,6 +229,11 @@ impl BootKind {
     /// Whether a boot can be gone back to after another one: nothing was started.
     pub fn can_be_revisited(self) -> bool {
         self == Self::None
+    }
+
+    /// Whether hosts that `ssh` reaches are started anew with it.
+    pub fn restarts_hosts(self) -> bool {
+        matches!(self, Self::SshReboot | Self::Kexec)
     }
 }
 
@@ -414,6 +429,20 @@ impl Target {
                 "say what brings the build to run: activate = { boot = \"install\", run = \"cp {build}/tool /usr/local/bin/\" }",
             );
         }
+        if self.activate.reboot.is_some() && !self.activate.boot.restarts_hosts() {
+            return fault(
+                activate,
+                format!("`{}` reboots no host", self.activate.boot),
+                "`reboot` is for boot = \"ssh-reboot\" and boot = \"kexec\"",
+            );
+        }
+        if !self.activate.on.is_empty() && !by_command {
+            return fault(
+                activate,
+                format!("`{}` asks nobody on which hosts", self.activate.boot),
+                "`on` is for boot = \"install\", \"ssh-reboot\" and \"kexec\"",
+            );
+        }
         for quirk in &self.quirk {
             let nothing = quirk.patch.is_empty()
                 && quirk.run.is_none()
@@ -447,12 +476,8 @@ impl Target {
                 .iter()
                 .map(|run| (self.activate.span(), run)),
         );
-        templates.extend(
-            self.activate
-                .proof
-                .iter()
-                .map(|run| (self.activate.span(), run)),
-        );
+        let others = self.activate.reboot.iter().chain(&self.activate.proof);
+        templates.extend(others.map(|run| (self.activate.span(), run)));
         if let Some(layout) = &self.layout {
             templates.push((layout.span(), &layout.relink));
         }
@@ -461,27 +486,38 @@ impl Target {
             templates.extend(stages.map(|stage| (quirk.span(), &stage.run)));
         }
         for (span, template) in templates {
-            for name in template.names() {
-                if !TARGET_PLACEHOLDERS.contains(&name) {
-                    return Err(document.problem(
-                        span,
-                        format!("`{{{name}}}` has no value in a target"),
-                        format!("in `{}`", template.source()),
-                        crate::did_you_mean(name, TARGET_PLACEHOLDERS.iter().copied()).or_else(
-                            || {
-                                let known: Vec<String> = TARGET_PLACEHOLDERS
-                                    .iter()
-                                    .map(|p| format!("{{{p}}}"))
-                                    .collect();
-                                Some(format!("known: {}", known.join(", ")))
-                            },
-                        ),
-                    ));
-                }
-            }
+            check_placeholders(document, span, template)?;
         }
         Ok(())
     }
+}
+
+/// Whether a command of a target asks only for what a target knows.
+///
+/// # Errors
+/// It doesn't; the problem points at `span`.
+pub(crate) fn check_placeholders(
+    document: &Document,
+    span: std::ops::Range<usize>,
+    template: &Template,
+) -> Result<(), Problem> {
+    for name in template.names() {
+        if !TARGET_PLACEHOLDERS.contains(&name) {
+            return Err(document.problem(
+                span,
+                format!("`{{{name}}}` has no value in a target"),
+                format!("in `{}`", template.source()),
+                crate::did_you_mean(name, TARGET_PLACEHOLDERS.iter().copied()).or_else(|| {
+                    let known: Vec<String> = TARGET_PLACEHOLDERS
+                        .iter()
+                        .map(|p| format!("{{{p}}}"))
+                        .collect();
+                    Some(format!("known: {}", known.join(", ")))
+                }),
+            ));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -532,6 +568,19 @@ rebuild = { run = "make -C tools install" }
                 "`none` needs no kernel",
             ),
             ("activate = { boot = \"install\" }", "runs no command"),
+            ("activate = { boot = \"kexec\" }", "runs no command"),
+            (
+                "activate = { boot = \"install\", run = \"true\", reboot = \"reboot\" }",
+                "`install` reboots no host",
+            ),
+            (
+                "activate = { boot = \"uml\", kernel = \"linux\", on = [\"dut\"] }",
+                "asks nobody on which hosts",
+            ),
+            (
+                "activate = { boot = \"kexec\", run = \"true\", reboot = \"{biuld}\" }",
+                "`{biuld}` has no value",
+            ),
             (
                 "activate = { boot = \"uml\", kernel = \"linux\", icount = 2 }",
                 "only an emulated machine",

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    Action, Arrangement, Cell, HostName, Machine, MetricName, ParamName, Phase, Ready, RoleName,
-    Step, Stop, Template, TemplateError, Value, When,
+    Action, Arrangement, Cell, HostKind, HostName, Machine, MetricName, ParamName, Phase, Ready,
+    RoleName, Step, Stop, Template, TemplateError, Value, When,
 };
 
 /// Time limit of a step that nobody limits otherwise.
@@ -126,6 +126,7 @@ impl Arrangement {
             let filler = Filler {
                 arrangement: self,
                 cell,
+                host: &seat.host,
                 machine: machine(role),
                 limit: benchmark.timeout.as_ref(),
             };
@@ -136,7 +137,9 @@ impl Arrangement {
                     .iter()
                     .chain(variant.steps_of(role, phase));
                 let of_variant = matches!(phase, Phase::Setup | Phase::Teardown);
-                let folder = self.folder.as_ref().filter(|_| of_variant);
+                // Another machine doesn't have the plan's folder.
+                let far = self.is_far(&seat.host);
+                let folder = self.folder.as_ref().filter(|_| of_variant && !far);
                 let filled = plain
                     .map(|step| {
                         let mut filled = filler.step(step).map_err(|(text, cause)| Unfillable {
@@ -162,6 +165,24 @@ impl Arrangement {
         Ok(trials)
     }
 
+    /// Whether a host is another machine, which doesn't see the files of this one.
+    pub fn is_far(&self, host: &HostName) -> bool {
+        let settings = self.lab.host.get(host);
+        settings.is_some_and(|settings| settings.kind == HostKind::Ssh)
+    }
+
+    /// Where a host is reached, on the control plane.
+    fn control(&self, host: &HostName) -> String {
+        match self.lab.host.get(host) {
+            Some(settings) if settings.kind == HostKind::Ssh => {
+                let login = settings.login(host);
+                let place = login.rsplit_once('@').map_or(login, |(_, place)| place);
+                place.to_owned()
+            }
+            _ => "127.0.0.1".to_owned(),
+        }
+    }
+
     /// The data-plane address of a role in a cell, and the interface that has it.
     pub fn data_address(&self, role: &str, cell: &Cell) -> Option<(IpAddr, Option<String>)> {
         let (role, seat) = self.seats.get_key_value(role)?;
@@ -184,6 +205,7 @@ impl std::borrow::Borrow<str> for crate::At<ParamName> {
 struct Filler<'a> {
     arrangement: &'a Arrangement,
     cell: &'a Cell,
+    host: &'a HostName,
     machine: Option<Machine>,
     limit: Option<&'a Template>,
 }
@@ -201,7 +223,11 @@ impl Filler<'_> {
         if let Some((version, folder)) = &self.arrangement.build {
             match name {
                 "version" => return Some(Value::Text(version.clone())),
-                "build" => return Some(Value::Text(folder.to_string_lossy().into_owned())),
+                "build" => {
+                    let there = self.arrangement.build_on.get(self.host);
+                    let folder = there.unwrap_or(folder);
+                    return Some(Value::Text(folder.to_string_lossy().into_owned()));
+                }
                 _ => {}
             }
         }
@@ -210,7 +236,7 @@ impl Filler<'_> {
         let data = || self.arrangement.data_address(role, self.cell);
         Some(Value::Text(match fact {
             "host" => seat.host.to_string(),
-            "control" => "127.0.0.1".to_owned(),
+            "control" => self.arrangement.control(&seat.host),
             "data" => data()?.0.to_string(),
             "interface" => data()?.1?,
             _ => return None,

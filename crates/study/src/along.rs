@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How long a build may take until it runs, unless its target says otherwise.
-const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
 
 /// A testbed on which any version of a target is measured.
 pub struct AlongHistory<'a> {
@@ -181,14 +181,13 @@ impl<'a> AlongHistory<'a> {
         let name = self.name(version);
         let folder = place.folder.clone();
         self.conductor.measure_build(name, folder);
+        self.put_build(&place).await?;
         match self.workshop.target().activate.boot {
             BootKind::None => Ok(()),
-            BootKind::Install => self.install(version, layout, record).await,
+            BootKind::Install => self.install(&place, record).await,
             BootKind::Uml => self.boot_guests(HostKind::Uml, &place, record).await,
             BootKind::Qemu => self.boot_guests(HostKind::Qemu, &place, record).await,
-            kind @ (BootKind::SshReboot | BootKind::Kexec) => Err(Activation::Hindered(format!(
-                "`{kind}` needs a host that is reached otherwise than this lab's"
-            ))),
+            BootKind::SshReboot | BootKind::Kexec => self.restart_hosts(&place, record).await,
         }
     }
 
@@ -200,7 +199,7 @@ impl<'a> AlongHistory<'a> {
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let activate = (*self.workshop.target().activate).clone();
-        let limit = activate.timeout.map_or(ACTIVATION_LIMIT, |time| time.0);
+        let limit = self.limit();
         let kernel = Kernel {
             kind,
             image: place.folder.join(activate.kernel.unwrap_or_default()),
@@ -246,15 +245,34 @@ impl<'a> AlongHistory<'a> {
         Ok(())
     }
 
-    /// Runs the command that installs a build, and asks what is installed for its proof.
-    async fn install(
+    /// Runs the command that installs a build, and asks what is installed for its proof: on every machine that the
+    /// target is on.
+    async fn install(&mut self, place: &Place, record: &mut BootRecord) -> Result<(), Activation> {
+        let hosts = self.carriers()?;
+        let arrangement = self.conductor.arrangement();
+        let (far, here): (Vec<HostName>, Vec<HostName>) =
+            hosts.into_iter().partition(|host| arrangement.is_far(host));
+        if !here.is_empty() {
+            self.install_here(record.version, record.layout, record)
+                .await?;
+        }
+        let run = self.workshop.target().activate.run.clone();
+        for host in &far {
+            self.run_there(host, run.as_ref(), place, record).await?;
+            self.prove_there(host, place, record).await?;
+        }
+        Ok(())
+    }
+
+    /// The same on this machine.
+    async fn install_here(
         &mut self,
         version: usize,
         layout: Layout,
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let activate = (*self.workshop.target().activate).clone();
-        let limit = activate.timeout.map_or(ACTIVATION_LIMIT, |time| time.0);
+        let limit = self.limit();
         for (template, proves) in [(&activate.run, false), (&activate.proof, true)] {
             let Some(template) = template else { continue };
             let text = self.workshop.command(template, version, layout);
@@ -290,7 +308,7 @@ impl<'a> AlongHistory<'a> {
 }
 
 /// Why a build doesn't run.
-enum Activation {
+pub(crate) enum Activation {
     /// It doesn't boot, or isn't that build.
     Failed(String),
     /// It isn't the build's fault.
@@ -298,6 +316,14 @@ enum Activation {
 }
 
 impl Activation {
+    /// The same, said of a host.
+    pub(crate) fn on(self, host: &HostName) -> Self {
+        match self {
+            Self::Failed(why) => Self::Failed(format!("host `{host}`: {why}")),
+            Self::Hindered(why) => Self::Hindered(format!("host `{host}`: {why}")),
+        }
+    }
+
     fn of(error: &BootError) -> Self {
         let why = error.to_string();
         match &*error.fault {
@@ -326,7 +352,7 @@ fn consoles(consoles: &IndexMap<HostName, Vec<u8>>) -> Vec<u8> {
 }
 
 /// The running system must show the stamp that was built into it.
-fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
+pub(crate) fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
     if said.contains(stamp) {
         Ok(())
     } else {
@@ -359,6 +385,13 @@ impl Measurer for AlongHistory<'_> {
         }
         if self.booted != Some((request.version, request.layout, request.boot)) {
             return self.boot(request).await;
+        }
+        if self.workshop.target().activate.boot.restarts_hosts() {
+            // A host that has rebooted by itself may run anything.
+            let stands = self.conductor.stands(self.limit()).await;
+            if !stands.map_err(|fault| Unmeasurable(fault.to_string()))? {
+                return self.boot(request).await;
+            }
         }
         let cell = &self.cells[request.cell];
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());

@@ -10,6 +10,7 @@
 mod ahead;
 mod along;
 mod evidence;
+mod far;
 mod pursuit;
 mod question;
 mod simulated;

@@ -1,0 +1,385 @@
+//! Starting other machines anew: each is asked to reboot, goes away, and is awaited until it answers from another boot.
+//!
+//! That a connection ends proves nothing, and that it doesn't proves nothing either: a kernel that jumps into another
+//! one says goodbye to nobody. What counts is the boot that answers.
+//!
+//! Refuses: to take a host for rebooted that only came back, and to wait longer than it was told.
+
+use backsight_agent::{BeginTrial, Exit, Finished, Reason, Run, Step, StepEvent};
+use backsight_model::{HostName, Lab};
+use futures_util::future::join_all;
+use indexmap::IndexMap;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use crate::{Conductor, ConnectError, Reach, hosts::Connected};
+
+/// How long a host may take to go away before it is looked whether it is back already.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The pause between two such looks.
+const PAUSE: Duration = Duration::from_millis(300);
+/// By how much a host's clock has to have gone back for it to be another boot's, where boots have no ids, in nanoseconds.
+const CLOCK_BACK: i64 = 1_000_000_000;
+/// How much of what the command prints is kept, in bytes.
+const OUTPUT_LIMIT: u64 = 1 << 20;
+
+/// What a restart was like.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Restarted {
+    /// What each host's command printed.
+    pub said: IndexMap<HostName, Vec<u8>>,
+    /// What each host is since.
+    pub facts: IndexMap<HostName, BTreeMap<String, String>>,
+}
+
+/// A restart that came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("host `{host}`: {fault}")]
+pub struct RestartError {
+    /// The host.
+    pub host: HostName,
+    /// What is wrong.
+    pub fault: RestartFault,
+    /// What each host's command printed.
+    pub said: IndexMap<HostName, Vec<u8>>,
+}
+
+/// Why a host hasn't been started anew.
+#[derive(Debug, thiserror::Error)]
+pub enum RestartFault {
+    /// It was lost before it could be asked.
+    #[error("it was lost before it was to reboot: {0}")]
+    Lost(backsight_agent::Error),
+    /// The command that reboots it failed.
+    #[error("`{command}` {how}: it hasn't been rebooted")]
+    Command {
+        /// The command.
+        command: String,
+        /// How it ended.
+        how: String,
+    },
+    /// It still answers from the boot before.
+    #[error(
+        "it still runs the boot from before, {limit:?} after `{command}`: does that reboot it, and is activate.timeout long enough?"
+    )]
+    NotAnew {
+        /// The command.
+        command: String,
+        /// How long it had.
+        limit: Duration,
+    },
+    /// It doesn't answer.
+    #[error(
+        "it hasn't come back within {limit:?} after `{command}`: {last}: look at its console; give it a longer activate.timeout if it needs one"
+    )]
+    Away {
+        /// The command.
+        command: String,
+        /// How long it had.
+        limit: Duration,
+        /// What the last attempt to reach it came to.
+        last: String,
+    },
+}
+
+impl Conductor {
+    /// Reboots hosts that `ssh` reaches, all at once, each by its command, and waits until their agents answer from
+    /// another boot. An agent that the reboot has taken with it is put there again.
+    ///
+    /// # Errors
+    /// The first host that fails; it is left as it is. Those that are back go on being ours.
+    pub async fn restart(
+        &mut self,
+        orders: &[(HostName, String)],
+        limit: Duration,
+    ) -> Result<Restarted, RestartError> {
+        let mut asked = Vec::new();
+        for (host, command) in orders {
+            self.restarted.shift_remove(host);
+            if let Some(connected) = self.hosts.shift_remove(host) {
+                let order = Order {
+                    reach: &self.reach,
+                    lab: &self.arrangement.lab,
+                    command,
+                    limit,
+                };
+                asked.push(order.carry_out(connected));
+            }
+        }
+        let mut restarted = Restarted::default();
+        let mut first_fault = None;
+        for (host, outcome, said) in join_all(asked).await {
+            restarted.said.insert(host.clone(), said);
+            match outcome {
+                Ok(connected) => {
+                    self.restarted
+                        .insert(host.clone(), connected.boot_id().to_owned());
+                    restarted
+                        .facts
+                        .insert(host.clone(), connected.facts.clone());
+                    self.hosts.insert(host, connected);
+                }
+                Err(fault) => {
+                    first_fault.get_or_insert((host, fault));
+                }
+            }
+        }
+        self.hosts.sort_keys();
+        self.look_at_machines();
+        match first_fault {
+            None => Ok(restarted),
+            Some((host, fault)) => Err(RestartError {
+                host,
+                fault,
+                said: restarted.said,
+            }),
+        }
+    }
+
+    /// Whether every host that was restarted still runs what it was restarted into. Hosts that went away are reached
+    /// anew to tell, for which they have this long.
+    ///
+    /// # Errors
+    /// A host can't be reached.
+    pub async fn stands(&mut self, limit: Duration) -> Result<bool, ConnectError> {
+        self.reach(limit).await?;
+        let mut restarted = self.restarted.iter();
+        Ok(restarted.all(|(host, boot)| {
+            let connected = self.hosts.get(host);
+            connected.is_some_and(|connected| connected.boot_id() == boot)
+        }))
+    }
+
+    /// Reaches every host that isn't a guest, and waits this long for those that `ssh` doesn't find there: they may be
+    /// booting.
+    ///
+    /// # Errors
+    /// A host can't be reached.
+    pub async fn reach(&mut self, limit: Duration) -> Result<(), ConnectError> {
+        let until = Instant::now() + limit;
+        loop {
+            match self.recover().await {
+                Ok(_) => return Ok(()),
+                Err(ConnectError::Unreachable { .. }) if Instant::now() < until => {
+                    sleep(PAUSE).await
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// The hosts of the arrangement that don't see this machine's files.
+    pub fn far_hosts(&self) -> Vec<HostName> {
+        let mut far = self.used();
+        far.retain(|host| self.arrangement.is_far(host));
+        far
+    }
+
+    /// Puts the files of the build that is measured on a host that doesn't see this machine's, unless they are there:
+    /// `name` is unlike that of any other build. Commands on that host find them from now on; returns their folder there.
+    ///
+    /// # Errors
+    /// The host isn't there, is lost, or has no room for them.
+    pub async fn put_build(
+        &mut self,
+        host: &HostName,
+        name: &str,
+    ) -> Result<PathBuf, ConnectError> {
+        let (Some((_, folder)), Some(connected)) = (&self.arrangement.build, self.hosts.get(host))
+        else {
+            return Err(ConnectError::NotUsed { host: host.clone() });
+        };
+        let put = connected.client.put(name, folder).await;
+        let there = put.map_err(|cause| ConnectError::Agent {
+            host: host.clone(),
+            cause,
+            said: String::new(),
+        })?;
+        self.arrangement
+            .build_on
+            .insert(host.clone(), there.clone());
+        Ok(there)
+    }
+}
+
+/// What a host is asked to do.
+struct Order<'a> {
+    reach: &'a Reach,
+    lab: &'a Lab,
+    command: &'a str,
+    limit: Duration,
+}
+
+/// A boot of a host: its id, and what its clock was ahead of ours, in nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Boot {
+    id: String,
+    clock: i64,
+}
+
+impl Boot {
+    /// Whether this other one is a later boot of the same host.
+    fn is_followed_by(&self, other: &Self) -> bool {
+        if self.id.is_empty() || other.id.is_empty() {
+            // The clock that is asked begins anew with a boot.
+            return self.clock.saturating_sub(other.clock) > CLOCK_BACK;
+        }
+        self.id != other.id
+    }
+}
+
+/// What the last look at a host that is awaited came to.
+enum Look {
+    SameBoot,
+    Nobody(String),
+}
+
+impl Order<'_> {
+    async fn carry_out(
+        self,
+        old: Connected,
+    ) -> (HostName, Result<Connected, RestartFault>, Vec<u8>) {
+        let mut said = Vec::new();
+        let outcome = self.see_through(&old, &mut said).await;
+        let host = old.name.clone();
+        // Also ends the command, should it still run.
+        old.bury().await;
+        (host, outcome, said)
+    }
+
+    async fn see_through(
+        &self,
+        old: &Connected,
+        said: &mut Vec<u8>,
+    ) -> Result<Connected, RestartFault> {
+        let until = Instant::now() + self.limit;
+        let clock = old
+            .client
+            .clock_offset(1)
+            .await
+            .map_err(RestartFault::Lost)?;
+        let before = Boot {
+            id: old.boot_id().to_owned(),
+            clock: clock.offset_ns,
+        };
+        let run = self.ask(old).await.map_err(RestartFault::Lost)?;
+        let mut last = Look::Nobody("nobody answered".to_owned());
+        let back = tokio::select! {
+            back = timeout_at(until, self.await_return(old, &before, &mut last)) => back,
+            fault = self.failure(run, said) => return Err(fault),
+        };
+        let (command, limit) = (self.command.to_owned(), self.limit);
+        match (back, last) {
+            (Ok(connected), _) => Ok(connected),
+            (Err(_), Look::Nobody(last)) if !still_answers(old).await => Err(RestartFault::Away {
+                command,
+                limit,
+                last,
+            }),
+            (Err(_), _) => Err(RestartFault::NotAnew { command, limit }),
+        }
+    }
+
+    async fn ask(&self, old: &Connected) -> Result<Run, backsight_agent::Error> {
+        let opening = BeginTrial {
+            trial: "reboot".into(),
+            ..BeginTrial::default()
+        };
+        old.client.begin_trial(opening).await?;
+        let mut step = Step::text(1, self.command, self.limit);
+        step.output_limit = OUTPUT_LIMIT;
+        old.client.run(step).await
+    }
+
+    /// Resolves when the command has failed; never if it does its work, whose end nobody may live to tell.
+    async fn failure(&self, mut run: Run, said: &mut Vec<u8>) -> RestartFault {
+        loop {
+            match run.next().await {
+                Ok(Some(StepEvent::Stdout(piece) | StepEvent::Stderr(piece))) => {
+                    said.extend_from_slice(&piece);
+                }
+                Ok(Some(StepEvent::Finished(finished))) => {
+                    if let Some(how) = failed(&finished, said) {
+                        let command = self.command.to_owned();
+                        return RestartFault::Command { command, how };
+                    }
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => std::future::pending().await,
+            }
+        }
+    }
+
+    /// Looks for the host until it answers from another boot.
+    async fn await_return(&self, old: &Connected, before: &Boot, last: &mut Look) -> Connected {
+        let _it_may_go_without_a_word = timeout(PATIENCE, old.client.gone()).await;
+        loop {
+            match Connected::start(self.reach, self.lab, &old.name).await {
+                Ok(new) if before.is_followed_by(&boot_of(&new)) => return new,
+                Ok(same) => {
+                    *last = Look::SameBoot;
+                    same.bury().await;
+                }
+                Err(fault) => *last = Look::Nobody(fault.to_string()),
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Whether a host never went away.
+async fn still_answers(old: &Connected) -> bool {
+    let asked = timeout(PATIENCE, old.client.clock_offset(1)).await;
+    asked.is_ok_and(|answer| answer.is_ok())
+}
+
+fn boot_of(connected: &Connected) -> Boot {
+    Boot {
+        id: connected.boot_id().to_owned(),
+        clock: connected.clock_offset(),
+    }
+}
+
+/// How a command that was to reboot its host failed, if it did. One that is killed was in the way of what it asked for.
+fn failed(finished: &Finished, said: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(said);
+    let last: String = text
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(200)
+        .collect();
+    match (&finished.reason, finished.exit) {
+        (Reason::Exited, Some(Exit::Code(code @ 1..=128))) if last.is_empty() => {
+            Some(format!("ended with status {code}"))
+        }
+        (Reason::Exited, Some(Exit::Code(code @ 1..=128))) => {
+            Some(format!("ended with status {code} (`{last}`)"))
+        }
+        (Reason::NotFound { program }, _) => {
+            Some(format!("can't be run: `{program}` is not there"))
+        }
+        (Reason::CannotStart { why }, _) => Some(format!("can't be run: {why}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_boot_has_another_id_or_a_clock_that_began_anew() {
+        let boot = |id: &str, clock| Boot {
+            id: id.into(),
+            clock,
+        };
+        assert!(boot("a", 0).is_followed_by(&boot("b", 0)));
+        assert!(!boot("a", 0).is_followed_by(&boot("a", -9_000_000_000)));
+        assert!(boot("", 5_000_000_000).is_followed_by(&boot("", 1_000_000_000)));
+        assert!(!boot("", 5_000_000_000).is_followed_by(&boot("", 4_900_000_000)));
+        assert!(!boot("", 0).is_followed_by(&boot("", 9_000_000_000)));
+    }
+}

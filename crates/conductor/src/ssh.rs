@@ -1,0 +1,247 @@
+//! Hosts that `ssh` reaches: an agent is started there by it, after it was put there if it isn't there yet.
+//!
+//! The system's own `ssh` does it, so that `~/.ssh/config`, agents for keys and known hosts are what they are for
+//! everybody else on this machine. Each agent has a connection of its own: one that is shared would outlive the host's
+//! reboot.
+//!
+//! Refuses: to ask for a password or a host's key, and to put an agent on a system that it isn't made for.
+
+use backsight_agent::Client;
+use backsight_model::{Host, HostName};
+use std::{fs::File, io, path::PathBuf, process::Stdio, time::Duration};
+use tokio::process::Command;
+
+use crate::{
+    ConnectError, Reach,
+    hosts::{Process, Ungreeted},
+};
+
+/// How long it may take from `ssh`'s start to the agent's hello.
+const HELLO_LIMIT: Duration = Duration::from_secs(40);
+/// How long after its stream `ssh` may end, for the one to explain the other.
+const EXPLANATION_LIMIT: Duration = Duration::from_secs(5);
+/// How long the agent may take on its way to a host.
+const PUT_LIMIT: Duration = Duration::from_secs(300);
+/// What the far shell ends with if there is no agent; no program of a system ends so.
+const MISSING: i32 = 79;
+/// What `ssh` ends with for reasons of its own.
+const SSH_FAILED: i32 = 255;
+/// Connections of our own that ask for nothing, and end when the host is gone.
+const SETTINGS: &[&str] = &[
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=4",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "ClearAllForwardings=yes",
+    "LogLevel=ERROR",
+];
+/// Where our files are on a host.
+const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
+
+/// Starts an agent on a host and greets it.
+///
+/// # Errors
+/// The host can't be reached, refuses the login, or can't have or run an agent.
+pub(crate) async fn start(
+    reach: &Reach,
+    settings: &Host,
+    host: &HostName,
+) -> Result<(Client, Process), ConnectError> {
+    let far = Far {
+        settings,
+        host,
+        program: reach.program.clone(),
+    };
+    if let Some(greeted) = far.greet().await? {
+        return Ok(greeted);
+    }
+    far.put_agent().await?;
+    let greeted = far.greet().await?;
+    greeted.ok_or_else(|| far.not_put("it was put there and is gone"))
+}
+
+/// A host, and the program that is its agent.
+struct Far<'a> {
+    settings: &'a Host,
+    host: &'a HostName,
+    program: PathBuf,
+}
+
+impl Far<'_> {
+    fn login(&self) -> &str {
+        self.settings.login(self.host)
+    }
+
+    /// `ssh`, with this for the far shell to do.
+    fn ssh(&self, script: &str) -> Command {
+        let mut command = Command::new("ssh");
+        command.args(["-T", "-x", "-a"]);
+        for setting in SETTINGS {
+            command.args(["-o", setting]);
+        }
+        command.args(self.settings.options.iter().map(|option| option.as_str()));
+        // Whatever shell it is that reads this, it hands it on to one that we know.
+        command.args(["--", self.login(), &format!("exec /bin/sh -c '{script}'")]);
+        command
+    }
+
+    /// The name of the agent's file there: another program, another name.
+    fn agent(&self) -> io::Result<(String, u64)> {
+        let meta = self.program.metadata()?;
+        let changed = meta.modified()?.duration_since(std::time::UNIX_EPOCH);
+        let changed = changed.unwrap_or_default().as_nanos();
+        let (version, size) = (env!("CARGO_PKG_VERSION"), meta.len());
+        Ok((format!("agent-{version}-{size}-{changed}"), size))
+    }
+
+    fn unstartable(&self, cause: io::Error) -> ConnectError {
+        let cause = match cause.kind() {
+            io::ErrorKind::NotFound => io::Error::other(
+                "this machine has no program `ssh`: apt-get install openssh-client",
+            ),
+            _ => cause,
+        };
+        ConnectError::Start {
+            host: self.host.clone(),
+            cause,
+        }
+    }
+
+    fn not_put(&self, said: &str) -> ConnectError {
+        ConnectError::NotPut {
+            host: self.host.clone(),
+            said: said.to_owned(),
+        }
+    }
+
+    /// What `ssh` itself says.
+    fn said(&self, said: String) -> ConnectError {
+        let (host, login) = (self.host.clone(), self.login().to_owned());
+        if refuses(&said) {
+            ConnectError::LoginRefused { host, login, said }
+        } else {
+            ConnectError::Unreachable { host, login, said }
+        }
+    }
+
+    /// Greets the agent there; none if there is none.
+    async fn greet(&self) -> Result<Option<(Client, Process)>, ConnectError> {
+        let (agent, _) = self.agent().map_err(|cause| self.unstartable(cause))?;
+        let script =
+            format!("a=\"{FOLDER}/{agent}\"; test -x \"$a\" || exit {MISSING}; exec \"$a\" agent");
+        let greeted = Process::greet(self.ssh(&script), HELLO_LIMIT).await;
+        let (cause, process) = match greeted {
+            Ok(greeted) => return Ok(Some(greeted)),
+            Err(Ungreeted::NotStarted(cause)) => return Err(self.unstartable(cause)),
+            Err(Ungreeted::Silent(cause, process)) => (cause, process),
+        };
+        let (status, said) = process.explain(EXPLANATION_LIMIT).await;
+        match status.and_then(|status| status.code()) {
+            Some(MISSING) => Ok(None),
+            Some(SSH_FAILED) => Err(self.said(said)),
+            _ => Err(ConnectError::Agent {
+                host: self.host.clone(),
+                cause,
+                said,
+            }),
+        }
+    }
+
+    /// Puts this program there, in the place of earlier ones.
+    async fn put_agent(&self) -> Result<(), ConnectError> {
+        let unreadable =
+            |cause: io::Error| self.not_put(&format!("{}: {cause}", self.program.display()));
+        let (agent, size) = self.agent().map_err(unreadable)?;
+        let program = File::open(&self.program).map_err(unreadable)?;
+        let child = self
+            .ssh(&put_script(&agent, size))
+            .stdin(Stdio::from(program))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|cause| self.unstartable(cause))?;
+        let output = tokio::time::timeout(PUT_LIMIT, child.wait_with_output())
+            .await
+            .map_err(|_| self.not_put(&format!("it takes longer than {PUT_LIMIT:?}")))?
+            .map_err(|cause| self.unstartable(cause))?;
+        let said: String = String::from_utf8_lossy(&output.stderr)
+            .trim()
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .take(300)
+            .collect();
+        match output.status.code() {
+            Some(0) => Ok(()),
+            Some(SSH_FAILED) => Err(self.said(said)),
+            _ if said.is_empty() => Err(self.not_put(&output.status.to_string())),
+            _ => Err(self.not_put(&said)),
+        }
+    }
+}
+
+/// Takes the agent from standard input. Half of one never gets its name, and it is on the disk before it is used: what
+/// comes next may be a reboot.
+fn put_script(agent: &str, size: u64) -> String {
+    let ours = format!("Linux {}", std::env::consts::ARCH);
+    format!(
+        "umask 077; s=\"$(uname -s) $(uname -m)\"; \
+         test \"$s\" = \"{ours}\" || {{ echo \"it runs $s, and this agent is for {ours}\" >&2; exit 78; }}; \
+         d=\"{FOLDER}\"; n=\"$d/.agent.$$\"; \
+         mkdir -p \"$d\" && rm -f \"$d\"/.agent.* \"$d\"/agent-* && cat > \"$n\" && \
+         test $(wc -c < \"$n\") -eq {size} && chmod 700 \"$n\" && sync \"$n\" && mv \"$n\" \"$d/{agent}\""
+    )
+}
+
+/// Whether these words of `ssh` mean that somebody is there and doesn't let us in.
+fn refuses(said: &str) -> bool {
+    [
+        "Permission denied",
+        "Host key verification failed",
+        "HOST IDENTIFICATION HAS CHANGED",
+        "Too many authentication failures",
+        "No supported authentication methods",
+    ]
+    .iter()
+    .any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::HostKind;
+
+    #[test]
+    fn a_login_is_no_option_and_a_script_has_no_quote_of_its_own() {
+        let host = HostName::new("dut").unwrap();
+        let settings = Host::of(HostKind::Ssh);
+        let far = Far {
+            settings: &settings,
+            host: &host,
+            program: "/bin/sh".into(),
+        };
+        let command = far.ssh(&put_script("agent-1", 5));
+        let words: Vec<_> = command
+            .as_std()
+            .get_args()
+            .map(|w| w.to_str().unwrap())
+            .collect();
+        assert_eq!(words[words.len() - 3..words.len() - 1], ["--", "dut"]);
+        assert_eq!(words[words.len() - 1].matches('\'').count(), 2);
+    }
+
+    #[test]
+    fn who_is_there_and_refuses_is_told_from_who_is_not_there() {
+        assert!(refuses("root@10.0.0.5: Permission denied (publickey)."));
+        assert!(refuses("Host key verification failed."));
+        assert!(!refuses(
+            "ssh: connect to host 10.0.0.5 port 22: Connection refused"
+        ));
+        assert!(!refuses(
+            "kex_exchange_identification: read: Connection reset by peer"
+        ));
+    }
+}

@@ -1,0 +1,365 @@
+//! Other machines, which `ssh` reaches: agents and builds are put there, and every version is rebooted into.
+//!
+//! The machine is this one seen through a real `sshd`, in a mount namespace with a home and a boot id of its own. A script
+//! switches it off, on, and over; what a real kernel does in its place is in `rebooting`.
+
+use nix::sys::signal::Signal;
+use std::{
+    fs,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    place::{Place, VALUE, is_root},
+    running::{Ended, Running},
+    stepping::{self, commit, step},
+};
+
+/// What `ssh` speaks through: a server for one connection.
+const DIAL: &str = r#"#!/bin/sh
+[ -e @/off ] && { echo "the machine is off" >&2; exit 1; }
+echo > "@/sessions/$$"
+exec unshare -m --propagation private sh -c '
+    mount --bind @/home /root && mount --bind @/boot_id /proc/sys/kernel/random/boot_id &&
+    mount -t tmpfs none /run && mkdir /run/sshd && exec /usr/sbin/sshd -i -e -f @/sshd_config'
+"#;
+/// What happens to the machine. All that it does before its sessions end, it does at once.
+const POWER: &str = r#"#!/bin/sh
+echo "$1" >> @/power-log
+case $1 in
+    cycle | warm) cp @/installed @/running ;;
+    crash) echo fallback > @/running ;;
+    off) : > @/off ;;
+    lock) : > @/home/.ssh/authorized_keys ;;
+esac
+case $1 in
+    cycle) rm -rf @/home/.cache ;;
+esac
+case $1 in
+    cycle | warm | crash | lock) echo "boot-$(wc -l < @/power-log)" > @/boot_id ;;
+esac
+pids=
+for pid in $(ls @/sessions); do
+    case $(cat /proc/$pid/comm 2>/dev/null) in sshd*) pids="$pids $pid" ;; esac
+done
+rm -f @/sessions/*
+kill -9 $pids
+"#;
+/// The lab's file: the machine plays every role.
+const LAB: &str = r#"
+name = "NAME"
+[host.NAME]
+kind = "ssh"
+login = "root@far"
+data = "127.0.0.1"
+options = ["-i", "HERE/key", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "ProxyCommand=HERE/dial"]
+"#;
+
+/// The program without what only a debugger reads: it is sent to the machine.
+pub fn slim() -> PathBuf {
+    let whole = Path::new(env!("CARGO_BIN_EXE_backsight"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let slim = folder.join("backsight-slim");
+    let changed = |path: &Path| path.metadata().and_then(|meta| meta.modified()).ok();
+    // Tests are processes that run at once: what one of them runs, no other may replace.
+    let alone = fs::File::create(folder.join("slim.lock")).unwrap();
+    alone.lock().unwrap();
+    if changed(&slim) < changed(whole) {
+        let own = folder.join("slim.new");
+        let mut strip = Command::new("strip");
+        let made = strip.arg("-o").args([own.as_path(), whole]).status();
+        assert!(made.unwrap().success());
+        fs::rename(own, &slim).unwrap();
+    }
+    slim
+}
+
+/// Runs the program to its end.
+pub fn ends(place: &Place, arguments: &[&str]) -> Ended {
+    Running::start(place.put(Command::new(slim()), arguments)).ends()
+}
+
+fn begins(place: &Place, arguments: &[&str]) -> Running {
+    let with_events = [arguments, &["--json"]].concat();
+    Running::start(place.put(Command::new(slim()), &with_events))
+}
+
+/// Makes a key without a password.
+pub fn key(place: &Place, file: &str) {
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-f", &place.at(file)])
+        .status();
+    assert!(made.unwrap().success());
+}
+
+/// A place with a repository and the machine, on which its target is rebooted; none where that can't be.
+fn place() -> Option<Place> {
+    if !is_root() {
+        return None;
+    }
+    let place = stepping::place();
+    let mut private = fs::DirBuilder::new();
+    private.mode(0o700).recursive(true);
+    private.create(place.path("home/.ssh")).unwrap();
+    private.create(place.path("sessions")).unwrap();
+    key(&place, "key");
+    key(&place, "host");
+    unlock(&place);
+    let here = place.at("").trim_end_matches('/').to_owned();
+    let lab = LAB.replace("NAME", &place.name).replace("HERE", &here);
+    place.write("lab.toml", lab);
+    for (file, text) in [("dial", DIAL), ("power", POWER)] {
+        place.write(file, text.replace('@', &here));
+        fs::set_permissions(place.path(file), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let settings = format!(
+        "HostKey {}\nUsePAM no\nStrictModes no\nPrintMotd no\nPermitRootLogin prohibit-password\n\
+         PidFile none\nLogLevel ERROR\nSetEnv TMPDIR={} {}={}\n",
+        place.at("host"),
+        place.at("tmp"),
+        crate::place::MARK,
+        place.name,
+    );
+    place.write("sshd_config", settings);
+    for (file, text) in [
+        ("boot_id", "boot-0\n"),
+        ("running", "nothing\n"),
+        ("power-log", ""),
+    ] {
+        place.write(file, text);
+    }
+    target(&place, "sh {build}/reboot", "60s");
+    Some(place)
+}
+
+/// Lets us in.
+fn unlock(place: &Place) {
+    let public = place.read("key.pub");
+    place.write("home/.ssh/authorized_keys", public);
+}
+
+/// The target, whose versions bring the scripts `install` and `reboot`.
+fn target(place: &Place, reboot: &str, timeout: &str) {
+    let text = format!(
+        "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+         build = {{ run = \"cp speed tool && echo {{stamp}} > stamp\", keep = [\"tool\", \"stamp\", \"install\", \"reboot\"] }}\n\
+         activate = {{ boot = \"ssh-reboot\", run = \"sh {{build}}/install\", reboot = \"{reboot}\", proof = \"cat @running\", timeout = \"{timeout}\" }}\n"
+    );
+    place.write("app.toml", text.replace('@', &place.at("")));
+}
+
+/// The next version: what installs it, and what reboots the machine; `@` is the place's folder.
+fn version(place: &Place, number: usize, install: &str, reboot: &str) {
+    for (file, text) in [("repo/install", install), ("repo/reboot", reboot)] {
+        place.write(file, text.replace('@', &place.at("")) + "\n");
+    }
+    commit(place, number, i32::try_from(number * 10).unwrap());
+}
+
+const INSTALL: &str = "echo installing; cp stamp @installed";
+const REBOOT: &str = "@power cycle";
+
+fn log_of_boot(place: &Place, study: &str, boot: &str) -> String {
+    place.prints_of(&["show", study, "--boot", boot])
+}
+
+#[test]
+fn a_machine_is_rebooted_into_every_version_and_nothing_of_ours_stays_there() {
+    let Some(place) = place() else { return };
+    version(&place, 1, INSTALL, REBOOT);
+    version(&place, 2, INSTALL, REBOOT);
+    let modes = ["--modes", "again,reboot", "--repeat", "2", "--name", "s"];
+    let ended = ends(&place, &step("v1", "v2", &modes));
+    ended.assert_code(0);
+    assert_eq!(place.study("s")["measured"], 8, "{}", ended.stderr);
+    assert_eq!(place.read("power-log").lines().count(), 4);
+    assert!(place.raw("s", 1).contains("10.1"), "{}", place.raw("s", 1));
+    let log = log_of_boot(&place, "s", "1");
+    for words in ["install", "installing", "reboot", "running"] {
+        assert!(log.contains(words), "{words}: {log}");
+    }
+    place.assert_nothing_left();
+    let again = ends(&place, &step("v1", "v2", &modes[..4]));
+    assert!(
+        again.stderr.contains("nothing is missing"),
+        "{}",
+        again.stderr
+    );
+}
+
+#[test]
+fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
+    let Some(place) = place() else { return };
+    place.prints("where", "cat /proc/sys/kernel/random/boot_id");
+    place.write("where.toml", "use = [\"where\"]\nrounds = 2\n");
+    let arguments = ["run", "where.toml", "--name", "r"];
+    ends(&place, &arguments).assert_code(0);
+    let raw = place.raw("r", 1);
+    assert!(raw.contains("boot-0"), "{raw}");
+    version(&place, 1, INSTALL, "");
+    let installs = |on: &str| {
+        target(&place, "", "60s");
+        let text = place.read("app.toml");
+        let text = text.replace("ssh-reboot", "install");
+        place.write(
+            "app.toml",
+            text.replace("reboot = \"\"", &format!("on = [\"{on}\"]")),
+        );
+    };
+    installs("nobody");
+    let ended = ends(&place, &step("v1", "v1", &["--name", "nobody"]));
+    ended.assert_code(1);
+    ended.assert_says(&["`nobody`, which nobody plays here: the roles are tester"]);
+    installs("tester");
+    place.write("power", "exit 9\n");
+    let text = place.read("app.toml").replace("running", "installed");
+    place.write("app.toml", text);
+    ends(&place, &step("v1", "v1", &["--name", "s"])).assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2);
+    assert!(place.raw("s", 1).contains("10.1"), "{}", place.raw("s", 1));
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_version_that_does_not_come_to_run_is_a_fact_and_the_study_goes_on() {
+    let Some(place) = place() else { return };
+    version(&place, 1, INSTALL, REBOOT);
+    version(&place, 2, "echo something else > @installed", REBOOT);
+    version(&place, 3, INSTALL, "echo out of order; exit 3");
+    version(&place, 4, "echo no room >&2; exit 1", REBOOT);
+    version(&place, 5, INSTALL, REBOOT);
+    let forward = ["--order", "forward", "--repeat", "1", "--name", "s"];
+    let ended = ends(&place, &step("v1", "v5", &forward));
+    ended.assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2, "{}", ended.stderr);
+    for words in [
+        "what runs isn't that build: asked for its proof it says `something else`",
+        "ended with status 3 (`out of order`): it hasn't been rebooted",
+        "/install` ended with Exit(1)",
+    ] {
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_that_answers_and_has_not_booted_anew_is_a_failed_boot() {
+    let Some(place) = place() else { return };
+    version(&place, 1, INSTALL, "true");
+    version(&place, 2, INSTALL, "@power drop");
+    target(&place, "sh {build}/reboot", "6s");
+    let ended = ends(&place, &step("v1", "v2", &["--name", "s"]));
+    ended.assert_code(0);
+    let words = "it still runs the boot from before, 6s after";
+    assert_eq!(ended.stderr.matches(words).count(), 2, "{}", ended.stderr);
+    assert_eq!(place.study("s")["measured"], 0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_that_does_not_come_back_or_lets_nobody_in_is_a_failed_boot() {
+    let Some(place) = place() else { return };
+    version(&place, 1, INSTALL, "@power lock");
+    version(&place, 2, INSTALL, "@power off");
+    version(&place, 3, INSTALL, "@power warm");
+    target(&place, "sh {build}/reboot", "8s");
+    let ended = ends(&place, &step("v1", "v1", &["--name", "locked"]));
+    ended.assert_code(0);
+    ended.assert_says(&[
+        "answers and refuses the login",
+        "has to work without asking",
+    ]);
+    assert_eq!(place.study("locked")["measured"], 0);
+    let ended = ends(&place, &step("v1", "v1", &["--retry"]));
+    ended.assert_code(2);
+    ended.assert_says(&["answers and refuses the login"]);
+    unlock(&place);
+    // That it isn't there is no fault of the next version's.
+    let forward = ["--order", "forward", "--name", "s"];
+    let ended = ends(&place, &step("v2", "v3", &forward));
+    ended.assert_code(1);
+    ended.assert_says(&[
+        "v2 didn't boot",
+        "it hasn't come back within 8s after",
+        "can't be reached",
+        "the machine is off",
+        "backsight resume s",
+    ]);
+    fs::remove_file(place.path("off")).unwrap();
+    ends(&place, &["resume", "s"]).assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_connection_that_is_lost_while_a_build_is_installed_stops_the_study_and_it_goes_on() {
+    let Some(place) = place() else { return };
+    version(
+        &place,
+        1,
+        "if [ -e @mended ]; then cp stamp @installed; else @power drop; sleep 60; fi",
+        "false",
+    );
+    // This machine has a way of its own.
+    let own = "\n[host.NAME.ssh-reboot]\nreboot = \"@power cycle\"\n";
+    let own = own.replace("NAME", &place.name).replace('@', &place.at(""));
+    place.write("lab.toml", place.read("lab.toml") + &own);
+    let ended = ends(&place, &step("v1", "v1", &["--name", "s"]));
+    ended.assert_code(1);
+    ended.assert_says(&["lost while it ran", "backsight resume s"]);
+    place.assert_nothing_left();
+    place.write("mended", "");
+    ends(&place, &["resume", "s"]).assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2);
+}
+
+#[test]
+fn a_machine_that_crashes_in_a_trial_is_rebooted_before_the_next_one() {
+    let Some(place) = place() else { return };
+    let run = "if [ -e @crash ]; then rm @crash; @power crash; sleep 60; fi; sh {build}/tool";
+    place.benchmark(
+        "tool",
+        &format!(
+            "[tester]\nrun = '''{}'''\n{VALUE}",
+            run.replace('@', &place.at(""))
+        ),
+    );
+    version(&place, 1, INSTALL, REBOOT);
+    place.write("crash", "");
+    let ended = ends(&place, &step("v1", "v1", &["--repeat", "3", "--name", "s"]));
+    ended.assert_code(1);
+    let row = place.study("s");
+    assert_eq!(
+        (row["measured"].as_u64(), row["failed"].as_u64()),
+        (Some(2), Some(1)),
+        "{row}"
+    );
+    assert_eq!(place.read("power-log"), "cycle\ncrash\ncycle\n");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn stopped_or_killed_while_a_machine_reboots_it_leaves_nothing_and_goes_on() {
+    let Some(place) = place() else { return };
+    let waits = "if [ -e @waits ]; then : > @asked; else @power cycle; fi";
+    version(&place, 1, INSTALL, waits);
+    place.write("waits", "");
+    let run = begins(&place, &step("v1", "v1", &["--name", "s"]));
+    place.until_there("asked");
+    run.signal(Signal::SIGINT);
+    run.ends().assert_code(130);
+    place.assert_nothing_left();
+
+    fs::remove_file(place.path("asked")).unwrap();
+    let run = begins(&place, &["resume", "s"]);
+    place.until_there("asked");
+    run.after_sigkill();
+    place.assert_nothing_left();
+
+    fs::remove_file(place.path("waits")).unwrap();
+    ends(&place, &["resume", "s"]).assert_code(0);
+    assert_eq!(place.study("s")["measured"], 2);
+    place.assert_nothing_left();
+}

@@ -51,6 +51,7 @@ const ARGS: &str = "console=ttyS0 panic=-1 quiet";
 /// The machine's firmware: starts what the disk says whenever it was switched off or on.
 const FIRMWARE: &str = r#"
 cd "HERE"
+PATH=$PATH:/usr/sbin:/sbin
 while [ -e on ]; do
     debugfs -R "dump /boot/entry HERE/entry" disk 2>>firmware.log
     echo "boot: $(cat entry)" >> boots

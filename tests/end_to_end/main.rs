@@ -13,6 +13,7 @@ mod processes;
 mod running;
 
 mod agents;
+mod ahead;
 mod comparing;
 mod describing;
 mod detecting;

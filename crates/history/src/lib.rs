@@ -5,6 +5,7 @@
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod beside;
 mod cache;
 mod cvs;
 mod diff;

@@ -23,6 +23,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     History, HistoryError,
+    beside::beside,
     cache::{Cache, Entry},
     work_tree::{Tree, TreeState},
 };
@@ -345,7 +346,7 @@ impl Workshop {
             self.make_tree(tree, version, &base, log).await?;
         }
         if self.cache.find(&base)?.is_none() {
-            self.keep(version, Layout::default(), &base, log)?;
+            self.keep(version, Layout::default(), &base, log).await?;
         }
         if layout.kind == LayoutKind::Kept && wanted.iter().all(|l| l.kind == LayoutKind::Kept) {
             return Ok(());
@@ -444,14 +445,10 @@ impl Workshop {
     async fn check_out(&self, version: usize) -> Result<(), WorkshopError> {
         let (history, folder) = (Arc::clone(&self.history), self.folder.clone());
         let version = self.versions[version].clone();
-        // Reads and writes many files, or waits for a network.
-        let done = tokio::task::spawn_blocking(move || history.check_out(&version, &folder)).await;
-        match done {
-            Ok(done) => Ok(done?),
-            Err(panic) => Err(WorkshopError::Recipe(format!(
-                "the check-out broke off: {panic}"
-            ))),
-        }
+        beside("the check-out", move || {
+            history.check_out(&version, &folder)
+        })
+        .await
     }
 
     async fn apply(&self, version: usize, patch: &Patch, log: &mut Log) -> Result<(), Stop> {
@@ -511,17 +508,17 @@ impl Workshop {
         let (run, timeout) = (&recipe.relink, recipe.timeout);
         self.stage(version, layout, "relink", run, timeout, log)
             .await?;
-        self.keep(version, layout, key, log)
+        self.keep(version, layout, key, log).await
     }
 
     /// Puts what is to be kept of the tree into the cache.
-    fn keep(&self, version: usize, layout: Layout, key: &str, log: &Log) -> Result<(), Stop> {
+    async fn keep(&self, version: usize, layout: Layout, key: &str, log: &Log) -> Result<(), Stop> {
         let keep = self
             .target
             .build
             .as_ref()
-            .map_or(&[][..], |build| &build.keep);
-        for kept in keep {
+            .map_or_else(Vec::new, |build| build.keep.clone());
+        for kept in &keep {
             if !self.folder.join(kept).exists() {
                 return Err(Stop::Broken(format!(
                     "the build ended well, but there is no `{kept}`, which is to be kept"
@@ -533,7 +530,11 @@ impl Workshop {
             layout,
             log: log.0.clone(),
         };
-        match self.cache.keep(key, &self.folder, keep, &entry) {
+        let (cache, key, tree) = (self.cache.clone(), key.to_owned(), self.folder.clone());
+        let kept = beside("keeping the build", move || {
+            cache.keep(&key, &tree, &keep, &entry)
+        });
+        match kept.await {
             Ok(()) => Ok(()),
             Err(_) if self.has_no_room() => Err(Stop::Hindered(self.no_room(version))),
             Err(error) => Err(Stop::Hindered(error)),

@@ -8,7 +8,10 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use crate::recipe::{WorkshopError, file};
+use crate::{
+    beside::beside,
+    recipe::{WorkshopError, file},
+};
 
 /// In which state a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,19 +131,11 @@ impl Tree {
     pub(crate) async fn clear(&mut self) -> Result<(), WorkshopError> {
         self.set(TreeState::Building)?;
         let folder = self.folder.clone();
-        // Many files take long on a busy disk, and an agent that hears nothing meanwhile would give us up.
-        let cleared = tokio::task::spawn_blocking(move || {
+        beside("clearing the tree", move || {
             fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
             fs::create_dir_all(&folder).map_err(file("make", &folder))
-        });
-        match cleared.await {
-            Ok(cleared) => cleared?,
-            Err(panic) => {
-                return Err(WorkshopError::Recipe(format!(
-                    "clearing the tree broke off: {panic}"
-                )));
-            }
-        }
+        })
+        .await?;
         self.set(TreeState::Empty)
     }
 

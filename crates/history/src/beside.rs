@@ -1,0 +1,25 @@
+//! Work on many files, beside what the runtime does meanwhile: an agent that hears nothing for long gives its
+//! conductor up.
+//!
+//! Refuses: to be called off. What was begun is finished, also when nobody waits for it any more.
+
+use crate::recipe::WorkshopError;
+
+/// Does it, and waits for it.
+///
+/// # Errors
+/// Its own, or that it broke off.
+pub(crate) async fn beside<T, E>(
+    what: &str,
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, WorkshopError>
+where
+    T: Send + 'static,
+    E: Send + 'static,
+    WorkshopError: From<E>,
+{
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => Ok(done?),
+        Err(panic) => Err(WorkshopError::Recipe(format!("{what} broke off: {panic}"))),
+    }
+}

@@ -405,9 +405,7 @@ fn a_program_that_disturbs_a_trial_is_named() {
     disturber.wait().unwrap();
     ended.assert_code(0);
     let shown = place.prints_of(&["show", "s", "--trial", "1"]);
-    let said = shown
-        .lines()
-        .find(|line| line.contains("other programs used the processors"));
+    let said = shown.lines().find(|line| line.starts_with("processors of"));
     assert!(
         said.is_some_and(|said| said.contains("disturber")),
         "{shown}"

@@ -374,11 +374,15 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
     for load in &trial.load {
         let hosts: Vec<String> = load.hosts.iter().map(ToString::to_string).collect();
         let line = format!(
-            "processors of {}: {:.2} s available, {:.2} s ours, {:.2} s others', {:.2} s interrupts, {:.2} s stolen\n",
+            "processors of {}: {:.2} s available, {:.2} s ours, {:.2} s others'{}, {:.2} s interrupts, {:.2} s stolen\n",
             hosts.join(", "),
             load.available,
             load.ours,
             load.others,
+            match load.busiest.join(", ") {
+                names if names.is_empty() => names,
+                names => format!(" ({})", names.escape_debug()),
+            },
             load.interrupts,
             load.stolen
         );

@@ -10,7 +10,7 @@ use backsight_model::{
     RoleName, RoleTrial, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
-use indexmap::{IndexMap, map::Entry};
+use indexmap::IndexMap;
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
@@ -534,7 +534,6 @@ impl Conductor {
         }
         let used = here.until_now(used);
         record.load = loads(&used);
-        record.warnings.extend(disturbers(&used, &record.load));
         record.outcome = match failure {
             Some(failure) => Err(failure),
             None => samples(catalog, cell, &record.steps),
@@ -758,7 +757,7 @@ fn this_boot() -> String {
     id.trim().to_owned()
 }
 
-/// Names of neighbours that a warning has at most.
+/// Most neighbours that are named.
 const NEIGHBOURS_NAMED: usize = 8;
 /// The least share of a machine's processors for which a neighbour is named.
 const NAMED_SHARE: f64 = 0.01;
@@ -818,50 +817,30 @@ impl Here {
 
 /// The processors' use by machine: hosts with one running kernel are one machine.
 fn loads(used: &[Used<'_>]) -> Vec<MachineLoad> {
-    let mut machines: IndexMap<&str, (Vec<HostName>, Account)> = IndexMap::new();
+    let mut machines: IndexMap<&str, Vec<&Used<'_>>> = IndexMap::new();
     for used in used {
-        match machines.entry(used.boot_id) {
-            Entry::Vacant(place) => {
-                place.insert((vec![used.host.clone()], used.account));
-            }
-            Entry::Occupied(mut place) => {
-                let (hosts, account) = place.get_mut();
-                hosts.push(used.host.clone());
-                account.own += used.account.own;
-            }
-        }
+        machines.entry(used.boot_id).or_default().push(used);
     }
-    let load = |(hosts, account): (Vec<HostName>, Account)| MachineLoad {
-        hosts,
-        available: account.wall * f64::from(account.cpus),
-        ours: account.own,
-        others: (account.user + account.system - account.own).max(0.0),
-        interrupts: account.interrupts,
-        stolen: account.steal,
-    };
-    machines.into_values().map(load).collect()
+    machines.into_values().map(|of_it| load(&of_it)).collect()
 }
 
-/// Who disturbed, by name, where it was more than a trial can be believed with.
-fn disturbers(used: &[Used<'_>], load: &[MachineLoad]) -> Vec<String> {
-    let disturbed = load.iter().filter(|load| load.is_disturbed());
-    disturbed
-        .filter_map(|load| {
-            let of_machine = used.iter().filter(|used| load.hosts.contains(&used.host));
-            let mut names: Vec<&str> = of_machine
-                .flat_map(|used| &used.neighbours)
-                .filter(|(_, cpu)| *cpu >= NAMED_SHARE * load.available)
-                .map(|(name, _)| name.as_str())
-                .collect();
-            names.truncate(NEIGHBOURS_NAMED);
-            let on: Vec<&str> = load.hosts.iter().map(|host| host.as_str()).collect();
-            (!names.is_empty()).then(|| {
-                format!(
-                    "{}: other programs used the processors: {}",
-                    on.join(", "),
-                    names.join(", ")
-                )
-            })
-        })
-        .collect()
+/// That of one machine, of which each of its hosts has said something.
+fn load(said: &[&Used<'_>]) -> MachineLoad {
+    let account = said[0].account;
+    let ours = said.iter().map(|used| used.account.own).sum();
+    let available = account.wall * f64::from(account.cpus);
+    let named = said.iter().flat_map(|used| &used.neighbours);
+    MachineLoad {
+        hosts: said.iter().map(|used| used.host.clone()).collect(),
+        available,
+        ours,
+        others: (account.user + account.system - ours).max(0.0),
+        busiest: named
+            .filter(|(_, cpu)| *cpu >= NAMED_SHARE * available)
+            .take(NEIGHBOURS_NAMED)
+            .map(|(name, _)| name.clone())
+            .collect(),
+        interrupts: account.interrupts,
+        stolen: account.steal,
+    }
 }

@@ -477,6 +477,9 @@ pub struct MachineLoad {
     pub ours: f64,
     /// Used by anybody else, the kernel's own interrupt work not counted.
     pub others: f64,
+    /// Names of the busiest of them, each with at least 1 % of what there was; the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub busiest: Vec<String>,
     /// Interrupt work of the kernel, which belongs to nobody.
     pub interrupts: f64,
     /// Taken by other guests of the same physical machine.
@@ -486,11 +489,6 @@ pub struct MachineLoad {
 impl MachineLoad {
     /// The share of the processors above which others disturb.
     pub const DISTURBED: f64 = 0.05;
-
-    /// Whether others took so much that what is slow may be their doing.
-    pub fn is_disturbed(&self) -> bool {
-        self.neighbours() > Self::DISTURBED
-    }
 
     /// The share of the processors that others took, from 0 to 1: the noisy neighbour.
     pub fn neighbours(&self) -> f64 {

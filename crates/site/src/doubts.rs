@@ -5,6 +5,7 @@
 
 use backsight_model::{MachineLoad, Series};
 use backsight_stats::Summary;
+use std::collections::BTreeMap;
 
 use crate::{
     comparison,
@@ -18,6 +19,8 @@ use crate::{
 const MOST: usize = 50;
 /// Most different warnings of trials that are looked at.
 const MOST_OF_TRIALS: usize = 10 * MOST;
+/// Programs that one warning names.
+const MOST_NAMES: usize = 3;
 /// Places that one warning names.
 const MOST_PLACES: usize = 4;
 /// Fewest trials of which one can be called an outlier: with normal noise (20,000 simulated series) one of 10 trials
@@ -54,14 +57,37 @@ fn neighbours(study: &Study) -> Option<String> {
     let worst = shares().max_by(|a, b| a.neighbours.total_cmp(&b.neighbours))?;
     (mean > MachineLoad::DISTURBED).then(|| {
         format!(
-            "noisy neighbours: other programs had {} of the processors while `{}` was measured, at worst {} in trial \
+            "noisy neighbours: other programs{} had {} of the processors while `{}` was measured, at worst {} in trial \
              {}: what is slow here may be their doing",
+            busiest(study),
             shown::share(mean),
             study.row.name,
             shown::share(worst.neighbours),
             worst.number
         )
     })
+}
+
+/// Those that were busy in most trials, by name.
+fn busiest(study: &Study) -> String {
+    let mut trials: BTreeMap<&str, usize> = BTreeMap::new();
+    for load in study.trials.iter().flat_map(|trial| &trial.row.load) {
+        for name in &load.busiest {
+            *trials.entry(name).or_default() += 1;
+        }
+    }
+    let mut names: Vec<(&str, usize)> = trials.into_iter().collect();
+    names.sort_by_key(|(_, trials)| std::cmp::Reverse(*trials));
+    let names: Vec<&str> = names
+        .iter()
+        .map(|(name, _)| *name)
+        .take(MOST_NAMES)
+        .collect();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
+    }
 }
 
 fn single(study: &Study) -> Option<String> {

@@ -213,11 +213,15 @@ fn load(load: &MachineLoad) -> String {
     let hosts: Vec<&str> = load.hosts.iter().map(HostName::as_str).collect();
     let of_all = |seconds: f64| shown::share(seconds / load.available);
     format!(
-        "{}: of {} CPU seconds {} by this trial, {} by others, {} by the kernel's interrupts, {} by other guests",
+        "{}: of {} CPU seconds {} by this trial, {} by others{}, {} by the kernel's interrupts, {} by other guests",
         hosts.join(", "),
         significant(load.available, 4),
         of_all(load.ours),
         of_all(load.others),
+        match load.busiest.join(", ") {
+            names if names.is_empty() => names,
+            names => format!(" ({names})"),
+        },
         of_all(load.interrupts),
         of_all(load.stolen),
     )

@@ -107,6 +107,7 @@ fn trial(
             available: 2.0,
             ours: 1.0,
             others: 0.02,
+            busiest: Vec::new(),
             interrupts: 0.0,
             stolen: 0.0,
         }],

@@ -291,12 +291,15 @@ impl Store {
             let rows = chunk
                 .iter()
                 .zip(from..)
-                .map(|(load, machine)| Ok((load, machine, self.to_json(&load.hosts)?)))
+                .map(|(load, machine)| {
+                    let (hosts, busiest) = (&load.hosts, &load.busiest);
+                    Ok((load, machine, self.to_json(hosts)?, self.to_json(busiest)?))
+                })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO machine_load (study, trial, machine, hosts, available, ours, others, interrupts, stolen) ",
+                "INSERT INTO machine_load (study, trial, machine, hosts, available, ours, others, interrupts, stolen, busiest) ",
             );
-            insert.push_values(rows, |mut row, (load, machine, hosts)| {
+            insert.push_values(rows, |mut row, (load, machine, hosts, busiest)| {
                 row.push_bind(trial.study.0)
                     .push_bind(i64::from(trial.number))
                     .push_bind(machine)
@@ -305,7 +308,8 @@ impl Store {
                     .push_bind(finite(load.ours))
                     .push_bind(finite(load.others))
                     .push_bind(finite(load.interrupts))
-                    .push_bind(finite(load.stolen));
+                    .push_bind(finite(load.stolen))
+                    .push_bind(busiest);
             });
             self.execute(tx, insert).await?;
         }
@@ -442,7 +446,7 @@ impl Store {
 
     async fn loads(&self, study: StudyId) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
         let rows = sqlx::query(
-            "SELECT trial, hosts, available, ours, others, interrupts, stolen \
+            "SELECT trial, hosts, available, ours, others, interrupts, stolen, busiest \
              FROM machine_load WHERE study = $1 ORDER BY trial, machine",
         )
         .bind(study.0)
@@ -459,6 +463,10 @@ impl Store {
                     others: self.float(row, 4)?,
                     interrupts: self.float(row, 5)?,
                     stolen: self.float(row, 6)?,
+                    busiest: match db.column::<Option<&str>>(row, 7)? {
+                        Some(_) => db.json(row, 7, "names of programs")?,
+                        None => Vec::new(),
+                    },
                 };
                 Ok((db.whole(row, 0)?, load))
             })

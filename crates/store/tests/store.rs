@@ -144,6 +144,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
             available: 20.0,
             ours: 5.0,
             others: 3.0,
+            busiest: vec!["cc1".into(), "make \"all\"".into()],
             interrupts: 0.5,
             stolen: 1.0,
         }],

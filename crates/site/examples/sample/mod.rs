@@ -253,6 +253,7 @@ impl Draft {
                     available: 6.9,
                     ours: 5.2,
                     others: neighbours * 6.9,
+                    busiest: vec!["cc1".into(), "make".into()],
                     interrupts: 0.61,
                     stolen: 0.0,
                 }],

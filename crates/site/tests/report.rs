@@ -326,7 +326,7 @@ fn what_makes_the_numbers_doubtful_stands_above_them() {
     let doubts =
         &page[place(&page, "Before believing these numbers")..place(&page, "class=\"charts\"")];
     for doubt in [
-        "noisy neighbours: other programs had 30.4 % of the processors while `through-dut` was measured, at worst 62.5 % in trial 5",
+        "noisy neighbours: other programs (cc1, make) had 30.4 % of the processors while `through-dut` was measured, at worst 62.5 % in trial 5",
         "three quartile ranges from the middle half of the trials: iperf3-tcp streams=1 direct throughput in trial",
         "1 of 27 series have a single trial",
         "the clock of `sink` was set during this trial",

@@ -1051,5 +1051,5 @@ const REAL: &[(&str, &str)] = &[
 
 fn broke(read: &Result<Imported, Refused>) -> bool {
     read.as_ref()
-        .is_err_and(|refused| refused.message.contains("broke"))
+        .is_err_and(|refused| refused.message.starts_with("the importer broke"))
 }

@@ -25,7 +25,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
 
 use crate::{
     Events,
@@ -35,6 +35,9 @@ use crate::{
 
 /// Longest piece of a program's own words that a failure quotes, in characters.
 const QUOTED: usize = 300;
+
+/// How much later than a failure the news of a killed program that explains it may come.
+const NEWS_LIMIT: Duration = Duration::from_millis(200);
 
 /// A program that was spawned and goes on.
 struct Spawned {
@@ -168,7 +171,7 @@ impl<'a> Stage<'a> {
                 cancel.send_replace(true);
                 drivers.await;
             }
-            died = self.first_to_die() => {
+            died = self.first_to_die(|_| true) => {
                 // Whoever needs it would wait for it until a time limit.
                 fail(died);
                 drivers.await;
@@ -181,9 +184,23 @@ impl<'a> Stage<'a> {
         }
         let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
         match first {
-            Some(failure) => Err(Some(failure)),
+            Some(failure) => Err(Some(self.explained(failure).await)),
             None => Ok(()),
         }
+    }
+
+    /// A program that was killed explains what failed where it was needed, also when the news of it comes second.
+    async fn explained(&self, failure: Failure) -> Failure {
+        let alone = self
+            .spawned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty();
+        if failure.host_lost || alone {
+            return failure;
+        }
+        let killed = self.first_to_die(|exit| matches!(exit, Some(Exit::Signal(_))));
+        timeout(NEWS_LIMIT, killed).await.unwrap_or(failure)
     }
 
     async fn stopped_by_user(&self, phase: Phase) {
@@ -213,14 +230,16 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The first spawned program to end by itself, and not well.
-    async fn first_to_die(&self) -> Failure {
+    /// The first spawned program to end by itself, not well, and in such a way.
+    async fn first_to_die(&self, such: impl Fn(Option<Exit>) -> bool) -> Failure {
         let mut ended = self.ended.subscribe();
         loop {
             ended.borrow_and_update();
             let died = {
                 let spawned = self.spawned.lock().unwrap_or_else(PoisonError::into_inner);
-                spawned.iter().find_map(|spawned| self.death(spawned))
+                spawned
+                    .iter()
+                    .find_map(|spawned| self.death(spawned, &such))
             };
             if let Some(died) = died {
                 return died;
@@ -233,7 +252,7 @@ impl<'a> Stage<'a> {
 
     /// Why a spawned program's end is a failure, if it has ended and it is one. That its host is gone is seen
     /// elsewhere.
-    fn death(&self, spawned: &Spawned) -> Option<Failure> {
+    fn death(&self, spawned: &Spawned, such: &impl Fn(Option<Exit>) -> bool) -> Option<Failure> {
         let Some(Ok(Outcome {
             finished,
             stdout,
@@ -242,6 +261,9 @@ impl<'a> Stage<'a> {
         else {
             return None;
         };
+        if !such(finished.exit) {
+            return None;
+        }
         let host = self.host(spawned.place.role).ok()?;
         self.judge(
             &spawned.place,

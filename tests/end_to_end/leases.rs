@@ -2,6 +2,7 @@
 
 use crate::place::{Place, is_root};
 use crate::processes;
+use crate::running::Running;
 
 fn logged() -> Place {
     let place = Place::new();
@@ -189,11 +190,8 @@ fn a_name_that_is_taken_is_refused_before_anything_is_measured() {
     place.assert_complete("first", 1, 2);
 }
 
-#[test]
-fn a_lab_in_which_somebody_measures_is_not_taken_down() {
-    if !is_root() {
-        return;
-    }
+/// A lab of one namespace, and a study `s` that measures in it until it is let go on.
+fn measuring_in_a_lab() -> (Place, Running) {
     let place = logged();
     place.write(
         "lab.toml",
@@ -203,6 +201,15 @@ fn a_lab_in_which_somebody_measures_is_not_taken_down() {
     place.hold("run", 1);
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     place.until_held("run");
+    (place, run)
+}
+
+#[test]
+fn a_lab_in_which_somebody_measures_is_not_taken_down() {
+    if !is_root() {
+        return;
+    }
+    let (place, run) = measuring_in_a_lab();
     let refused = place.ends(&["lab", "down"]);
     assert_ne!(refused.status.code(), Some(0));
     refused.assert_says(&["host `only` is leased to study `s`"]);
@@ -218,15 +225,7 @@ fn a_lab_is_taken_down_as_soon_as_a_killed_studys_agents_have_gone() {
     if !is_root() {
         return;
     }
-    let place = logged();
-    place.write(
-        "lab.toml",
-        format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", place.name),
-    );
-    place.ends(&["lab", "up"]).assert_code(0);
-    place.hold("run", 1);
-    let run = place.begins(&["run", "plan.toml", "--name", "s"]);
-    place.until_held("run");
+    let (place, run) = measuring_in_a_lab();
     run.after_sigkill();
     place.ends(&["lab", "down"]).assert_code(0);
     assert_eq!(place.namespaces(), Vec::<String>::new());

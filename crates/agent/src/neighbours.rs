@@ -5,7 +5,7 @@
 //!
 //! Refuses: to judge, and to name the kernel's own threads, which work for everybody.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nix::unistd::{SysconfVar, sysconf};
 
@@ -16,7 +16,7 @@ use crate::step::Account;
 /// The parent of all of the kernel's threads, where they are seen.
 const KERNEL_THREADS: i32 = 2;
 /// Most names that are told.
-const MOST: usize = 10;
+const MOST: usize = 8;
 
 /// The processes of this machine at an instant.
 pub struct Neighbours {
@@ -30,7 +30,7 @@ pub struct UsedBy {
     /// In all; its own part is that of this process, of those of its name that it descends from, and of all that
     /// they started.
     pub account: Account,
-    /// CPU seconds of others, the busiest first, at most ten; programs of one name are counted together.
+    /// CPU seconds of others, the busiest first, at most eight; programs of one name are counted together.
     pub others: Vec<(String, f64)>,
 }
 
@@ -92,23 +92,17 @@ fn used(
         }
     }
     let root = root(own, &there);
-    let is_ours = |process: &Process| {
-        let mut at = Some(process);
-        while let Some(process) = at {
-            if process.pid == root {
-                return true;
-            }
-            at = there.get(&process.parent).copied().filter(|parent| {
-                parent.start_ticks <= process.start_ticks && parent.pid != process.pid
-            });
-        }
-        false
-    };
+    let descendants = procs::descendants(root, ended.to_vec());
+    let of_ours: HashSet<i32> = descendants
+        .iter()
+        .map(|process| process.pid)
+        .chain([root])
+        .collect();
     let mut ours = 0.0;
     let mut others: BTreeMap<&str, f64> = BTreeMap::new();
     for process in ended {
         let seconds = spent[&process.pid].max(0) as f64 / ticks_a_second;
-        if is_ours(process) {
+        if of_ours.contains(&process.pid) {
             ours += seconds;
         } else if process.pid != KERNEL_THREADS && process.parent != KERNEL_THREADS && seconds > 0.0
         {

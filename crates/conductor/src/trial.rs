@@ -757,8 +757,6 @@ fn this_boot() -> String {
     id.trim().to_owned()
 }
 
-/// Most neighbours that are named.
-const NEIGHBOURS_NAMED: usize = 8;
 /// The least share of a machine's processors for which a neighbour is named.
 const NAMED_SHARE: f64 = 0.01;
 
@@ -837,7 +835,6 @@ fn load(said: &[&Used<'_>]) -> MachineLoad {
         others: (account.user + account.system - ours).max(0.0),
         busiest: named
             .filter(|(_, cpu)| *cpu >= NAMED_SHARE * available)
-            .take(NEIGHBOURS_NAMED)
             .map(|(name, _)| name.clone())
             .collect(),
         interrupts: account.interrupts,

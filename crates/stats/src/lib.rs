@@ -8,6 +8,7 @@
 //! | what are these samples like? | [`Summary`] |
 //! | is it different? | [`verdict`](fn@verdict) of two [`Side`]s, over a table with [`benjamini_hochberg`] |
 //! | where did it change? | [`changes::detect`], and [`changes::Watch`] for a series that grows |
+//! | which change did it? | [`culprits::Belief`], and [`culprits::waterfall`](fn@culprits::waterfall) |
 //! | how many repeats, of what? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | more than one state? | [`two_modes`] |
@@ -32,6 +33,7 @@ mod better;
 mod bootstrap;
 pub mod changes;
 mod components;
+pub mod culprits;
 mod difference;
 mod discoveries;
 mod distributions;

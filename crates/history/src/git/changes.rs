@@ -20,6 +20,9 @@ const DEEPEST: usize = 512;
 /// Longest file whose lines are compared, in bytes.
 const LONGEST: u64 = 16 << 20;
 
+/// What a diff says of a file whose lines mean nothing.
+const NOT_TEXT: &str = "Binary files differ\n";
+
 /// Lines shown around a change.
 const AROUND: u32 = 3;
 
@@ -210,13 +213,28 @@ pub(super) fn unified(
         head(&mut diff, difference);
         match texts(repository, difference)? {
             Some((old, new)) => hunks(&mut diff, &old, &new, most),
-            None => diff.push_str("Binary files differ\n"),
+            None => diff.push_str(NOT_TEXT),
         }
         if diff.len() > most {
             break;
         }
     }
     Ok(cut(diff, most))
+}
+
+/// The first file whose change a diff doesn't say, if there is one.
+pub(super) fn unsaid(diff: &str) -> Option<&str> {
+    let mut file = "a file";
+    for line in diff.lines() {
+        if let Some(named) = line.strip_prefix("diff --git a/") {
+            file = named.split(" b/").next().unwrap_or(named);
+        }
+        // Lines of a text are marked by their first character.
+        if line == NOT_TEXT.trim_end() {
+            return Some(file);
+        }
+    }
+    None
 }
 
 fn head(diff: &mut String, difference: &Difference) {

@@ -120,12 +120,20 @@ fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
     assert!(asked.len() < 200, "{}", asked.len());
 }
 
-/// How many of 400 studies of sides that are alike say that some side isn't.
+/// How many of 400 studies of sides that are alike say that some side isn't, at whatever moment: what is decided stays so,
+/// and all passes are replayed.
 fn false_decisions(policy: &AttemptPolicy, noise: Noise) -> usize {
     let times = vec![1.0; policy.sides + 1];
     (0..400)
         .filter(|seed| {
-            let (_, verdict) = pursue(policy, noisy(&times, 2.0, noise, *seed));
+            let mut world = noisy(&times, 2.0, noise, *seed);
+            let requests =
+                (1..=policy.most).flat_map(|number| policy.requests(policy.pass(number)));
+            let all = requests.map(|request| {
+                let (outcome, value) = world(request);
+                observation(request, outcome, value)
+            });
+            let verdict = policy.verdict(&Evidence::of(all.collect()));
             let false_one = |tried: &Tried| matches!(tried.call, Call::Better | Call::Worse);
             verdict.compared.iter().any(false_one)
         })

@@ -8,8 +8,8 @@
 
 use backsight_conductor::{Command, ConnectError, Done, Workbench};
 use backsight_model::{
-    BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target, Template, Time,
-    Value, Version,
+    Amendment, BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target,
+    Template, Time, Value, Version,
 };
 use jiff::Timestamp;
 use std::{
@@ -90,8 +90,9 @@ pub(crate) fn file(
 /// A patch as it is now: what its file holds is a part of the build.
 #[derive(Debug, Clone)]
 struct Patch {
-    /// What a message calls it.
     name: String,
+    /// What a message calls it: `the patch NAME`.
+    said: String,
     path: PathBuf,
     content: Vec<u8>,
 }
@@ -212,6 +213,10 @@ impl Workshop {
             fs::write(&path, text).map_err(file("write", &path))?;
             let patch = Patch {
                 name: amendment.to_string(),
+                said: match amendment {
+                    Amendment::Patch { .. } => format!("the patch {amendment}"),
+                    Amendment::Revert { .. } => format!("the {amendment}"),
+                },
                 path,
                 content: text.as_bytes().to_vec(),
             };
@@ -548,18 +553,17 @@ impl Workshop {
                 .run(&tried(2, " --dry-run"), PATCH_LIMIT, BTreeMap::new())
                 .await?;
             log.add(&format!("patch {}", patch.name), &strict);
-            let place = refused_in(&strict);
+            let (place, why) = refused_in(&strict);
             if !loose.well() {
                 return Err(Stop::Broken(format!(
-                    "the patch {} doesn't apply{place}: {}",
-                    patch.name,
-                    last_words(&strict)
+                    "{} doesn't apply{place}: {why}",
+                    patch.said
                 )));
             }
             if !self.target.fuzz {
                 return Err(Stop::Broken(format!(
-                    "the patch {} applies only with fuzz{place}: make it anew for this version, or allow it with fuzz = true",
-                    patch.name
+                    "{} applies only with fuzz{place}: make it anew for this version, or allow it with fuzz = true",
+                    patch.said
                 )));
             }
             2
@@ -780,6 +784,7 @@ impl Patch {
         let content = fs::read(&path).map_err(file("read the patch", &path))?;
         Ok(Self {
             name: name.to_owned(),
+            said: format!("the patch {name}"),
             path: std::path::absolute(&path).map_err(file("find", &path))?,
             content,
         })
@@ -791,8 +796,15 @@ impl Patch {
     fn makes(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.content);
         let mut lines = text.lines().peekable();
-        let mut made = Vec::new();
+        let (mut made, mut file) = (Vec::new(), "");
         while let Some(line) = lines.next() {
+            if let Some(named) = line.strip_prefix("diff --git a/") {
+                file = named.split(" b/").next().unwrap_or_default();
+            }
+            // An empty file has no lines that would name it.
+            if line.starts_with("new file mode ") {
+                made.push(file.to_owned());
+            }
             let named = lines.peek().and_then(|next| next.strip_prefix("+++ "));
             if let (true, Some(named)) = (line.starts_with("--- /dev/null"), named) {
                 let path = named.split('\t').next().unwrap_or_default().trim_end();
@@ -856,10 +868,10 @@ impl Log {
     }
 }
 
-/// The files in which `patch` couldn't place something, as far as it says: ` in a.c, b.c`.
-fn refused_in(done: &Done) -> String {
+/// The files in which `patch` couldn't place something, as far as it says: ` in a.c, b.c`; and what it says of the first.
+fn refused_in(done: &Done) -> (String, String) {
     let text = String::from_utf8_lossy(&done.stdout.bytes);
-    let (mut file, mut refused) = ("", Vec::new());
+    let (mut file, mut refused, mut why) = ("", Vec::new(), None);
     for line in text.lines() {
         if let Some(named) = line.strip_prefix("checking file ") {
             file = named;
@@ -869,13 +881,15 @@ fn refused_in(done: &Done) -> String {
             && !file.is_empty()
         {
             refused.push(file);
+            why.get_or_insert_with(|| short(line));
         }
     }
     refused.dedup();
-    match &refused[..] {
+    let place = match &refused[..] {
         [] => String::new(),
         files => format!(" in {}", short(&files.join(", "))),
-    }
+    };
+    (place, why.unwrap_or_else(|| last_words(done)))
 }
 
 fn how(done: &Done) -> String {

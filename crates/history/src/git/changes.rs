@@ -241,6 +241,24 @@ fn head(diff: &mut String, difference: &Difference) {
     let path = shown_path(&difference.path);
     let _ = writeln!(diff, "diff --git a/{path} b/{path}");
     let mode = |leaf: &Leaf| format!("{:06o}", leaf.mode.value());
+    let empty = ObjectId::empty_blob(gix::hash::Kind::Sha1);
+    let none = ObjectId::null(gix::hash::Kind::Sha1);
+    match (&difference.old, &difference.new) {
+        // Without lines `patch` goes by the identities.
+        (None, Some(new)) if new.id == empty => {
+            let _ = writeln!(diff, "new file mode {}\nindex {none}..{empty}", mode(new));
+            return;
+        }
+        (Some(old), None) if old.id == empty => {
+            let _ = writeln!(
+                diff,
+                "deleted file mode {}\nindex {empty}..{none}",
+                mode(old)
+            );
+            return;
+        }
+        _ => {}
+    }
     match (&difference.old, &difference.new) {
         (None, Some(new)) => {
             let _ = writeln!(

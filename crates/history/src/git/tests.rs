@@ -693,8 +693,11 @@ fn a_change_is_taken_back_by_a_diff_that_patch_understands() {
     let mut room = Room::new();
     room.write("src/a.c", "one\ntwo\nthree\n");
     room.write("gone.c", "was here\n");
+    room.write("empty", "");
     room.commit("begin");
     fs::remove_file(room.repository().join("gone.c")).unwrap();
+    fs::remove_file(room.repository().join("empty")).unwrap();
+    room.write("empty-too", "");
     room.write("src/a.c", "one\n2\nthree\n");
     room.write("come.c", "new\n");
     let change = room.commit("change");
@@ -719,6 +722,7 @@ fn a_change_is_taken_back_by_a_diff_that_patch_understands() {
     assert_eq!(read("src/a.c").unwrap(), "one\ntwo\nthree\n");
     assert_eq!(read("gone.c").unwrap(), "was here\n");
     assert!(read("come.c").is_err() && read("src/other.c").is_ok());
+    assert!(read("empty").is_ok() && read("empty-too").is_err());
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub trait AlongVerb {
     /// Its policy, out of what was chosen when the study began.
     fn policy(ground: &Ground<'_>) -> miette::Result<Self::Policy>;
 
-    /// Trials of each cell on a boot, for the display.
+    /// Trials of each cell on a boot, for the display; 0 where that shows only as it goes.
     fn rounds(choices: &Choices) -> u32;
 
     /// What is said, instead of making a study, where so many trials that are known already answer the question. Nothing

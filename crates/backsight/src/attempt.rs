@@ -340,8 +340,9 @@ impl AlongVerb for Attempting {
         Ok(policy(choices, ground.versions, ground.cells, ground.seed))
     }
 
-    fn rounds(choices: &Choices) -> u32 {
-        choices.attempt.as_ref().map_or(1, |attempt| attempt.trials)
+    fn rounds(_choices: &Choices) -> u32 {
+        // It goes on until it is decided.
+        0
     }
 
     async fn conclude(ended: Concluded<'_, AttemptVerdict>) -> miette::Result<ExitCode> {

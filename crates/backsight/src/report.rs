@@ -36,7 +36,7 @@ impl Report {
             {
                 let account = attempt::Account::of(&store, study.id).await?;
                 let page = account.words().page().into_diagnostic()?;
-                return self.write(&study.name.to_string(), &page);
+                return self.write(study.name.as_str(), &page);
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();

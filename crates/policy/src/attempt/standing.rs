@@ -4,7 +4,7 @@
 
 use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, Interval, Sequence};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::{AttemptEnd, AttemptPolicy, Call, FRUITLESS, Tried};
 use crate::{Observation, Request};
@@ -115,8 +115,8 @@ impl Standing {
         is_there: impl Fn(usize) -> bool,
     ) {
         self.of_pass = 0;
-        // By side and cell: the sum and the number of each metric's figures.
-        let mut sums: HashMap<(usize, usize), BTreeMap<&MetricName, (f64, u32)>> = HashMap::new();
+        // By side, cell and metric: the sum and the number of its figures.
+        let mut sums: HashMap<(usize, usize, &MetricName), (f64, u32)> = HashMap::new();
         for side in 0..self.pass.len() {
             self.pass[side] = (false, !is_there(side));
         }
@@ -127,14 +127,14 @@ impl Standing {
             self.of_pass += 1;
             let gave = &mut self.pass[request.version];
             *gave = (gave.0 || trial.measured(), true);
-            let figures = sums.entry((request.version, request.cell)).or_default();
             for (metric, value) in &trial.figures {
-                let sum = figures.entry(metric).or_default();
+                let place = (request.version, request.cell, metric);
+                let sum = sums.entry(place).or_default();
                 *sum = (sum.0 + value, sum.1 + 1);
             }
         }
         let mean = |side: usize, cell: usize, metric: &MetricName| {
-            let (sum, count) = sums.get(&(side, cell))?.get(metric)?;
+            let (sum, count) = sums.get(&(side, cell, metric))?;
             Some(sum / f64::from(*count)).filter(|mean| mean.is_finite())
         };
         for comparison in &mut self.comparisons {

@@ -115,6 +115,11 @@ fn the_page_about_stepping_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_trying_works_to_the_letter() {
+    follow("docs/how-to/try-a-patch.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/add-a-benchmark.md",

@@ -34,3 +34,4 @@ mod servers;
 mod stepping;
 mod steps;
 mod studies;
+mod trying;

@@ -17,10 +17,12 @@ mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, questions};
+pub use evidence::{Along, evidence_along, evidence_of, questions};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
-pub use question::{Choices, Modes, Question, QuestionError, StepChoices};
+pub use question::{
+    AlongChoices, AttemptChoices, Choices, Modes, Question, QuestionError, StepChoices,
+};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

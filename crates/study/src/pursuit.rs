@@ -9,7 +9,10 @@ use backsight_model::{
 };
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// How many builds may be made ahead of the one that is measured.
@@ -210,11 +213,18 @@ struct Chase<'a, P> {
 type Kept = Result<Option<String>, StoreError>;
 
 impl<P: Policy> Chase<'_, P> {
-    fn observe(&mut self, request: Request, outcome: Outcome, figures: BTreeMap<MetricName, f64>) {
+    fn observe(
+        &mut self,
+        request: Request,
+        outcome: Outcome,
+        figures: BTreeMap<MetricName, f64>,
+        took: Duration,
+    ) {
         self.evidence.observations.push(Observation {
             request,
             outcome,
             figures,
+            took,
         });
     }
 
@@ -236,13 +246,13 @@ impl<P: Policy> Chase<'_, P> {
             of: self.in_all(),
             round: request.round,
             cell: self.study.cells[request.cell].clone(),
-            version: version.map(|version| version.name.clone()),
+            version: version.map(Version::full_name),
         });
     }
 
     fn version(&self, position: usize) -> String {
         let version = self.study.versions.get(position);
-        version.map_or_else(String::new, |version| version.name.clone())
+        version.map_or_else(String::new, Version::full_name)
     }
 
     /// Has it measured, and keeps what is built meanwhile; whether that could be kept.
@@ -280,8 +290,11 @@ impl<P: Policy> Chase<'_, P> {
         Ok(())
     }
 
-    async fn keep(&self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
+    async fn keep(&mut self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
         self.store.record_build(self.study.id, build).await?;
+        if !build.cached {
+            self.evidence.builds.push(build.took);
+        }
         self.events.tell(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
@@ -300,7 +313,7 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     fn has_no_build(&mut self, request: Request, why: &str) -> String {
-        self.observe(request, Outcome::NoBuild, BTreeMap::new());
+        self.observe(request, Outcome::NoBuild, BTreeMap::new(), Duration::ZERO);
         format!("{} has no build: {why}", self.version(request.version))
     }
 
@@ -316,6 +329,7 @@ impl<P: Policy> Chase<'_, P> {
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
+        self.evidence.boots.push(boot.took);
         self.events.tell(&Event::BootFinished {
             version: self.version(boot.version),
             layout: boot.layout,
@@ -325,7 +339,7 @@ impl<P: Policy> Chase<'_, P> {
         });
         match &boot.failure {
             Some(why) => {
-                self.observe(request, Outcome::NoBoot, BTreeMap::new());
+                self.observe(request, Outcome::NoBoot, BTreeMap::new(), Duration::ZERO);
                 Ok(Some(format!(
                     "{} didn't boot: {why}",
                     self.version(boot.version)
@@ -362,7 +376,7 @@ impl<P: Policy> Chase<'_, P> {
             None => Outcome::Measured,
             Some(_) => Outcome::Failed,
         };
-        self.observe(request, outcome, figures(&samples));
+        self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
         self.events.tell(&Event::TrialFinished {
             trial,
@@ -439,7 +453,8 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
                 false => Outcome::Failed,
             },
             figures: BTreeMap::new(),
+            took: seen.took,
         })
         .collect();
-    Ok(Evidence { observations })
+    Ok(Evidence::of(observations))
 }

@@ -37,6 +37,8 @@ const ROUNDING: f64 = 1e-9;
 const TELLABLE: f64 = 0.65;
 const ALWAYS: f64 = 0.5;
 const NEVER: f64 = 0.1;
+/// The largest step is taken to be at least so many standard deviations.
+const LARGEST: f64 = 0.4;
 
 /// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -365,6 +367,6 @@ fn smallest(cuts: &[Cut], noise: f64) -> f64 {
     let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
     largest.sort_by(f64::total_cmp);
     let tellable = TELLABLE * noise.sqrt();
-    let largest = largest[largest.len() / 2].max(tellable);
+    let largest = largest[largest.len() / 2].max(LARGEST * noise.sqrt());
     tellable.clamp(NEVER * largest, ALWAYS * largest)
 }

@@ -31,7 +31,7 @@ pub use benchmark::{
 };
 pub use cell::Cell;
 pub use document::{At, Document, Problem, Unreadable, did_you_mean};
-pub use event::Event;
+pub use event::{Event, Suspect};
 pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTrial,
     StudyHistory,

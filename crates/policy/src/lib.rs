@@ -7,6 +7,7 @@
 //! Refuses: to know how anything is measured.
 
 mod attempt;
+mod bisect;
 mod compare;
 mod discovery;
 mod history;
@@ -16,6 +17,7 @@ mod step;
 pub use attempt::{
     AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, Tried,
 };
+pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
@@ -30,6 +32,7 @@ pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 
 use backsight_model::MetricName;
+pub use backsight_stats::culprits::Place;
 use std::{collections::BTreeMap, time::Duration};
 
 /// What is to be measured: one trial of a cell, on one boot of one build.
@@ -151,6 +154,12 @@ pub trait Policy {
     /// beginning with the one of now, at most so many. Builds that were asked for before may be among them. None of a
     /// policy that needs no builds.
     fn coming(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
+        Vec::new()
+    }
+
+    /// Where it suspects a change so far, and how probable that is, the most probable first: for who watches. None of a
+    /// policy that looks for none.
+    fn suspects(&self, _evidence: &Evidence) -> Vec<(Place, f64)> {
         Vec::new()
     }
 }

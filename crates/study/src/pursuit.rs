@@ -5,7 +5,7 @@
 use backsight_conductor::Events;
 use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
-    StudyState, TrialRecord, Version,
+    StudyState, Suspect, TrialRecord, Version,
 };
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
@@ -232,6 +232,17 @@ impl<P: Policy> Chase<'_, P> {
     fn announce(&mut self, request: Request) {
         if self.announced.replace(request) == Some(request) {
             return;
+        }
+        let suspects = self.policy.suspects(&self.evidence);
+        if !suspects.is_empty() {
+            let changes = suspects.into_iter().map(|(place, probability)| Suspect {
+                after: self.version(place.after),
+                until: self.version(place.until),
+                probability,
+            });
+            self.events.tell(&Event::Suspected {
+                changes: changes.collect(),
+            });
         }
         if request.round != self.round {
             self.round = request.round;

@@ -159,6 +159,19 @@ impl Belief {
         prior * (0..gaps).map(|gap| self.share_of_pairs(gap)).sum::<f64>()
     }
 
+    /// What isn't known, in nats: the entropy of the sets of steps, and of the places within their stretches.
+    #[must_use]
+    pub fn unknown(&self) -> f64 {
+        let of_sets = self.sets.iter().map(|(steps, probability)| {
+            let within = steps.iter().map(|gap| match self.is_resolved(*gap) {
+                true => 0.0,
+                false => (self.course.places(*gap) as f64).ln(),
+            });
+            probability * (within.sum::<f64>() - probability.ln())
+        });
+        of_sets.sum()
+    }
+
     /// Whether cancelling changes may still be hidden that must be looked for. Nobody asked for them where nothing seems
     /// to have changed.
     pub(super) fn must_explore(&self) -> bool {

@@ -10,6 +10,7 @@ mod attempt;
 mod compare;
 mod discovery;
 mod history;
+mod noise;
 mod run;
 mod step;
 
@@ -26,6 +27,7 @@ pub use history::{
     BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
+pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 

@@ -27,6 +27,7 @@ mod killed;
 mod labs;
 mod leases;
 mod locked;
+mod noise;
 mod order;
 mod questions;
 mod rebooting;

@@ -27,7 +27,7 @@ use std::{
 
 use crate::{
     files,
-    run::{Session, Watching, free_name, new_study},
+    run::{Session, Watching, broke_off, free_name, new_study},
     target::Opened,
 };
 
@@ -45,6 +45,12 @@ pub trait AlongVerb {
 
     /// Trials of each cell on a boot, for the display; 0 where that shows only as it goes.
     fn rounds(choices: &Choices) -> u32;
+
+    /// Whether all layouts of a version are made while its tree is there. Where each is made when it is asked for, it is
+    /// known what it costs.
+    fn lays_out_ahead() -> bool {
+        true
+    }
 
     /// What is said, instead of making a study, where so many trials that are known already answer the question. Nothing
     /// if a study is made all the same.
@@ -403,6 +409,7 @@ impl<V: AlongVerb> Asking<V> {
             stop,
             choices.builds_ahead,
         );
+        along.lays_out_ahead = V::lays_out_ahead();
         let evidence = begun.evidence;
         let pursued = pursue(&policy, study, evidence, store, &mut along, &events).await;
         along.finish().await;
@@ -419,12 +426,7 @@ impl<V: AlongVerb> Asking<V> {
                 })
                 .await
             }
-            Err(error) => {
-                let way_out =
-                    format!("what was measured before is kept; `backsight resume {name}` goes on");
-                files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-                Ok(ExitCode::from(crate::SOMETHING_FAILED))
-            }
+            Err(error) => Ok(broke_off(&name, &error)),
         }
     }
 

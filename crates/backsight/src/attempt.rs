@@ -275,7 +275,7 @@ fn short_name(path: &Path) -> String {
 }
 
 /// A version by name; `HEAD` is the newest where a history knows no such name.
-fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
+pub fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
     history.resolve(asked).or_else(|unknown| {
         if asked != "HEAD" {
             return Err(unknown);
@@ -286,7 +286,7 @@ fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError>
 }
 
 /// The ordinal behind those of all boots that any study of the target made.
-async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
+pub async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
     let asked = store.asked_along(target).await.into_diagnostic()?;
     let last = asked.iter().map(|asked| asked.ordinal).max();
     Ok(last.unwrap_or(0).saturating_add(1))

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     agent, attempt, compare, detect, doctor, export, history, import, init, lab, list, manual,
-    publish, report, resume, run, schema, step, studies,
+    noise, publish, report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -53,6 +53,8 @@ enum Verb {
     Step(Box<step::Step>),
     /// Measure patches side by side with what they change, until it is decided
     Try(Box<attempt::Attempt>),
+    /// Measure how much benchmarks vary, and how many repeats to buy
+    Noise(Box<noise::Noise>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -105,6 +107,7 @@ impl Arguments {
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
             Verb::Try(verb) => verb.execute(&shared),
+            Verb::Noise(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

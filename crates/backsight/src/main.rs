@@ -19,6 +19,7 @@ mod intervals;
 mod lab;
 mod list;
 mod manual;
+mod noise;
 mod progress;
 mod publish;
 mod report;

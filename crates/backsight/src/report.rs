@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{attempt, cli::Shared, files};
+use crate::{attempt, cli::Shared, files, noise};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,13 @@ impl Report {
                 && study.verb == attempt::VERB
             {
                 let account = attempt::Account::of(&store, study.id).await?;
+                let page = account.words().page().into_diagnostic()?;
+                return self.write(study.name.as_str(), &page);
+            }
+            if let [study] = &studies[..]
+                && study.verb == noise::VERB
+            {
+                let account = noise::Account::of(&store, study).await?;
                 let page = account.words().page().into_diagnostic()?;
                 return self.write(study.name.as_str(), &page);
             }

@@ -10,7 +10,7 @@ use crate::{
     along::Asking,
     attempt,
     cli::Shared,
-    files,
+    files, noise,
     run::{Session, Watching},
     step,
 };
@@ -73,6 +73,14 @@ impl Resume {
             if study.verb == attempt::VERB {
                 type Along = Asking<attempt::Attempting>;
                 return Along::resume(&store, study, &documents, question, catalog, watching).await;
+            }
+            if study.verb == noise::VERB {
+                if along_history {
+                    type Along = Asking<noise::Noising>;
+                    return Along::resume(&store, study, &documents, question, catalog, watching)
+                        .await;
+                }
+                return noise::AsFound::resume(&store, study, question, catalog, watching).await;
             }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();

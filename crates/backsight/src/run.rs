@@ -8,7 +8,9 @@ use backsight_model::{
 };
 use backsight_policy::RunPolicy;
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
-use backsight_study::{Choices, Pursuit, Question, Study, Testbed, evidence_as_found, pursue};
+use backsight_study::{
+    Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_as_found, pursue,
+};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     io::IsTerminal as _,
@@ -387,12 +389,7 @@ impl Session {
         testbed.conductor.finish().await;
         let pursuit = match pursued {
             Ok(pursuit) => pursuit,
-            Err(error) => {
-                let way_out =
-                    format!("what was measured before is kept; `backsight resume {name}` goes on");
-                files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-                return Ok(ExitCode::from(crate::SOMETHING_FAILED));
-            }
+            Err(error) => return Ok(broke_off(&name, &error)),
         };
         if !self.quiet {
             let results = store.result_set(id).await.into_diagnostic()?;
@@ -400,6 +397,13 @@ impl Session {
         }
         Ok(conclude(&name, &pursuit))
     }
+}
+
+/// Says why a study broke off, and how it goes on.
+pub fn broke_off(name: &StudyName, error: &PursuitError) -> ExitCode {
+    let way_out = format!("what was measured before is kept; `backsight resume {name}` goes on");
+    files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
+    ExitCode::from(crate::SOMETHING_FAILED)
 }
 
 /// Says how it ended, and with which status.

@@ -5,7 +5,7 @@ use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{attempt, cli::Shared, files, list::table};
+use crate::{attempt, cli::Shared, files, list::table, noise};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -206,11 +206,15 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         if study.verb == attempt::VERB {
             let account = attempt::Account::of(store, study.id).await?;
             text.push_str(&account.text());
+        } else if study.verb == noise::VERB {
+            text.push_str(&noise::Account::of(store, study).await?.text());
         } else {
             text.push_str(&format!(
                 "what was measured: backsight history --target {target}\n"
             ));
         }
+    } else if study.verb == noise::VERB {
+        text.push_str(&noise::Account::of(store, study).await?.text());
     } else {
         let results = store.result_set(study.id).await.into_diagnostic()?;
         text.push_str(&crate::compare::summary(&results));

@@ -11,6 +11,7 @@ mod bisect;
 mod compare;
 mod discovery;
 mod history;
+mod noise;
 mod run;
 mod step;
 
@@ -28,6 +29,7 @@ pub use history::{
     BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
+pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 

@@ -14,6 +14,7 @@ mod doubts;
 mod escape;
 mod figures;
 mod machine;
+mod noise;
 mod page;
 mod printed;
 mod published;
@@ -24,6 +25,7 @@ mod trials;
 mod words;
 
 pub use attempt::{SideCame, TryRow, TryWords};
+pub use noise::{NoiseRow, NoiseWords, level_name};
 pub use page::{PAGE_LIMIT, PageError, report};
 pub use printed::Printed;
 pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};

@@ -45,6 +45,8 @@ pub struct AlongHistory<'a> {
     pub events: Events,
     /// Becomes true when the user wants to stop.
     pub stop: watch::Receiver<bool>,
+    /// Whether all layouts of a version are made while its tree is there, and not each when it is asked for.
+    pub lays_out_ahead: bool,
     /// Builds that were made or found.
     built: HashSet<Build>,
     /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
@@ -83,6 +85,7 @@ impl<'a> AlongHistory<'a> {
             layouts,
             events,
             stop,
+            lays_out_ahead: true,
             built: HashSet::new(),
             builder,
             told,
@@ -112,9 +115,13 @@ impl<'a> AlongHistory<'a> {
             layout,
             ahead: false,
         });
+        let along: &[Layout] = match self.lays_out_ahead {
+            true => &self.layouts,
+            false => &[],
+        };
         let mut stop = self.stop.clone();
         let built = tokio::select! {
-            built = self.workshop.build(request.version, layout, &self.layouts) => built,
+            built = self.workshop.build(request.version, layout, along) => built,
             _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;

@@ -5,7 +5,7 @@
 
 use backsight_history::Workshop;
 use backsight_model::{
-    Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, StudyHistory,
+    Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
 };
 use backsight_policy::{Evidence, Observation, Outcome, Request};
 use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
@@ -146,6 +146,33 @@ pub async fn evidence_along(
         evidence.boots = own.boots.iter().map(|boot| boot.took).collect();
     }
     Ok(evidence)
+}
+
+/// What a study of the software as it is found has seen, with its figures.
+///
+/// # Errors
+/// The store's own.
+pub async fn evidence_as_measured(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
+    let results = store.result_set(study).await?;
+    let mut figures: HashMap<u32, BTreeMap<MetricName, f64>> = HashMap::new();
+    for series in &results.series {
+        for trial in series.trials.iter().filter(|t| !t.values.is_empty()) {
+            let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
+            let of_trial = figures.entry(trial.trial).or_default();
+            of_trial.insert(series.metric.clone(), mean);
+        }
+    }
+    let trials = store.trials(study).await?;
+    let seen = trials.into_iter().map(|trial| Observation {
+        request: Request::as_found(trial.cell, trial.round),
+        outcome: match trial.failure {
+            None => Outcome::Measured,
+            Some(_) => Outcome::Failed,
+        },
+        figures: figures.remove(&trial.number).unwrap_or_default(),
+        took: trial.took,
+    });
+    Ok(Evidence::of(seen.collect()))
 }
 
 /// What one study has seen itself, in order of time; `layouts` are its own, by number. For verbs that compare what was

@@ -17,12 +17,13 @@ mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, evidence_of, questions};
+pub use evidence::{Along, evidence_along, evidence_as_measured, evidence_of, questions};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
 pub use question::{
-    AlongChoices, AttemptChoices, Choices, Modes, Question, QuestionError, StepChoices,
+    AlongChoices, AttemptChoices, Choices, Modes, NoiseChoices, Question, QuestionError,
+    StepChoices,
 };
 pub use simulated::Simulated;
 pub use testbed::Testbed;

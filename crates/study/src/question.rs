@@ -30,13 +30,18 @@ pub struct Choices {
     /// What `try` asks for.
     #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptChoices>,
+    /// What `noise` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseChoices>,
 }
 
 impl Choices {
     /// What every verb along a history has chosen, if this is of one.
     pub fn along(&self) -> Option<AlongChoices> {
         let of_step = self.step.as_ref().map(StepChoices::along);
-        of_step.or_else(|| Some(self.attempt.as_ref()?.along.clone()))
+        of_step
+            .or_else(|| Some(self.attempt.as_ref()?.along.clone()))
+            .or_else(|| self.noise.as_ref()?.along.clone())
     }
 }
 
@@ -122,6 +127,24 @@ pub struct AttemptChoices {
     pub equal: Option<f64>,
     /// That no decision is false: 0.95.
     pub confidence: f64,
+}
+
+/// What `noise` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseChoices {
+    /// What every verb along a history has chosen; nothing where the software is measured as it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<AlongChoices>,
+    /// Boots of each layout at most.
+    pub boots: u32,
+    /// Trials of each cell on each boot at most.
+    pub trials: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// The difference between two versions that is to be seen, in percent.
+    pub precision: f64,
 }
 
 /// A question with everything that it refers to.

@@ -144,12 +144,8 @@ impl Attempt {
                 confidence: self.confidence.share(),
             });
             let site = Site::open(opened, versions, diffs).await?;
-            if let Err(refused) = try_amendments(&site).await {
-                site.workshop.finish().await;
-                return Err(refused);
-            }
-            let asking = Asking::<Attempting>::of(question, arrangement, catalog, seed);
-            asking.begin(&store, site, self.name, &self.watching).await
+            let asking = Asking::of(question, arrangement, catalog, seed);
+            side_by_side(asking, &store, site, self.name, &self.watching).await
         })
     }
 
@@ -293,7 +289,7 @@ pub async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32
 }
 
 /// Every metric that was named is one of these, which are benchmark and metric.
-fn known_metrics(asked: &[String], known: &[(String, String)]) -> miette::Result<()> {
+pub fn known_metrics(asked: &[String], known: &[(String, String)]) -> miette::Result<()> {
     let full: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
     for name in asked {
         let is_known = known.iter().any(|(_, metric)| metric == name) || full.contains(name);
@@ -308,6 +304,21 @@ fn known_metrics(asked: &[String], known: &[(String, String)]) -> miette::Result
         }
     }
     Ok(())
+}
+
+/// Measures the sides of a site, if all their amendments apply.
+pub async fn side_by_side(
+    asking: Asking<Attempting>,
+    store: &Store,
+    site: Site,
+    name: Option<StudyName>,
+    watching: &Watching,
+) -> miette::Result<ExitCode> {
+    if let Err(refused) = try_amendments(&site).await {
+        site.workshop.finish().await;
+        return Err(refused);
+    }
+    asking.begin(store, site, name, watching).await
 }
 
 /// Tries all amendments in the tree, so that one that doesn't apply is told before anything is measured.

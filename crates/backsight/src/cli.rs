@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, attempt, compare, detect, doctor, export, history, import, init, lab, list, manual,
-    noise, publish, report, resume, run, schema, step, studies,
+    agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab, list,
+    manual, noise, publish, report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -51,6 +51,8 @@ enum Verb {
     Run(run::Run),
     /// Measure versions of a target along its history
     Step(Box<step::Step>),
+    /// Find the changes that made a metric worse or better
+    Bisect(Box<bisect::Bisect>),
     /// Measure patches side by side with what they change, until it is decided
     Try(Box<attempt::Attempt>),
     /// Measure how much benchmarks vary, and how many repeats to buy
@@ -106,6 +108,7 @@ impl Arguments {
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
+            Verb::Bisect(verb) => verb.execute(&shared),
             Verb::Try(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),

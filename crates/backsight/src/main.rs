@@ -6,6 +6,7 @@
 mod agent;
 mod along;
 mod attempt;
+mod bisect;
 mod cli;
 mod compare;
 mod detect;

@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{attempt, cli::Shared, files, noise};
+use crate::{attempt, bisect, cli::Shared, files, noise};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub struct Report {
     /// Studies, by name or number; the first is the baseline of the others
     #[arg(required = true, value_name = "STUDY")]
     studies: Vec<String>,
-    /// The page's file; else NAME.html
+    /// The page's file; else NAME.html. A bisection is written as Markdown, for a mail, if it ends in .md
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// With one study: which of its parts the page compares, `variant` or a parameter; else its variants, if
@@ -36,6 +36,17 @@ impl Report {
             {
                 let account = attempt::Account::of(&store, study.id).await?;
                 let page = account.words().page().into_diagnostic()?;
+                return self.write(study.name.as_str(), &page);
+            }
+            if let [study] = &studies[..]
+                && study.verb == bisect::VERB
+            {
+                let account = bisect::Account::of(&store, study).await?;
+                let markdown = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
+                let page = match self.output.as_ref().is_some_and(markdown) {
+                    true => account.words().markdown(),
+                    false => account.words().page().into_diagnostic()?,
+                };
                 return self.write(study.name.as_str(), &page);
             }
             if let [study] = &studies[..]

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use crate::{
     along::Asking,
-    attempt,
+    attempt, bisect,
     cli::Shared,
     files, noise,
     run::{Session, Watching},
@@ -72,6 +72,10 @@ impl Resume {
             }
             if study.verb == attempt::VERB {
                 type Along = Asking<attempt::Attempting>;
+                return Along::resume(&store, study, &documents, question, catalog, watching).await;
+            }
+            if study.verb == bisect::VERB {
+                type Along = Asking<bisect::Bisecting>;
                 return Along::resume(&store, study, &documents, question, catalog, watching).await;
             }
             if study.verb == noise::VERB {

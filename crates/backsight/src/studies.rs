@@ -5,7 +5,7 @@ use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{attempt, cli::Shared, files, list::table, noise};
+use crate::{attempt, bisect, cli::Shared, files, list::table, noise};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -206,6 +206,8 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         if study.verb == attempt::VERB {
             let account = attempt::Account::of(store, study.id).await?;
             text.push_str(&account.text());
+        } else if study.verb == bisect::VERB {
+            text.push_str(&bisect::Account::of(store, study).await?.text());
         } else if study.verb == noise::VERB {
             text.push_str(&noise::Account::of(store, study).await?.text());
         } else {

@@ -52,6 +52,8 @@ pub struct BisectPolicy {
     pub revisits: bool,
     /// When it is enough.
     pub aim: Aim,
+    /// Smaller changes than this don't count, as a share of the first version; unless that is left to the aim.
+    pub smallest: Option<f64>,
     /// What builds, boots and trials may take together.
     pub budget: Option<Duration>,
     /// Measurements at most.
@@ -286,7 +288,13 @@ impl BisectPolicy {
 
     fn belief(&self, seen: &Seen) -> Option<Belief> {
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        Belief::of(&seen.course, &self.aim, seed)
+        let first = seen.course.point(0)?.mean.abs();
+        let share = self.smallest.map(|share| share * first);
+        let aim = Aim {
+            smallest: share.filter(|size| *size > 0.0).or(self.aim.smallest),
+            ..self.aim
+        };
+        Belief::of(&seen.course, &aim, seed)
     }
 
     /// An end that must be measured before anything is believed.

@@ -10,6 +10,7 @@
 mod attempt;
 pub mod chart;
 mod comparison;
+mod culprits;
 mod doubts;
 mod escape;
 mod figures;
@@ -25,6 +26,7 @@ mod trials;
 mod words;
 
 pub use attempt::{SideCame, TryRow, TryWords};
+pub use culprits::{BisectWords, ChangeRow, CulpritRow, Holds};
 pub use noise::{NoiseRow, NoiseWords, level_name};
 pub use page::{PAGE_LIMIT, PageError, report};
 pub use printed::Printed;

@@ -6,6 +6,7 @@
 use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
+    TargetName,
 };
 use backsight_policy::{Evidence, Observation, Outcome, Request};
 use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
@@ -129,12 +130,9 @@ pub async fn evidence_along(
                 round: seen.round,
             },
             outcome,
-            figures: seen
-                .figures
-                .iter()
-                .filter_map(|(metric, value)| Some((metric.parse().ok()?, *value)))
-                .collect(),
-            took: seen.took,
+            figures: figures(seen),
+            // What others took isn't this study's to pay.
+            took: if own { seen.took } else { Duration::ZERO },
         })
     };
     let observations = asked.iter().filter_map(&mut of).collect();
@@ -173,6 +171,77 @@ pub async fn evidence_as_measured(store: &Store, study: StudyId) -> Result<Evide
         took: trial.took,
     });
     Ok(Evidence::of(seen.collect()))
+}
+
+/// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
+/// builds and questions. `layouts` are its own, by number.
+///
+/// # Errors
+/// The store's own.
+pub async fn evidence_before(
+    store: &Store,
+    target: &TargetName,
+    history: &StudyHistory,
+    layouts: &[Layout],
+) -> Result<Evidence, StoreError> {
+    let own = evidence_of(history, layouts);
+    let versions: HashMap<&str, usize> = history
+        .versions
+        .iter()
+        .enumerate()
+        .filter(|(_, version)| version.amendments.is_empty())
+        .map(|(position, version)| (version.id.as_str(), position))
+        .collect();
+    let builds: HashMap<(usize, Layout), &str> = history
+        .builds
+        .iter()
+        .map(|build| ((build.version, build.layout), build.key.as_str()))
+        .collect();
+    let asked = store.asked_along(target).await?;
+    let mut observations = Vec::new();
+    for seen in asked.iter().filter(|seen| seen.study.0 < history.study) {
+        let Some(version) = versions.get(seen.version.as_str()) else {
+            continue;
+        };
+        // A build that the study didn't need itself can't be told from another of the same version.
+        let own_build = builds.get(&(*version, seen.layout));
+        if seen.standing != Standing::Measured || own_build.is_some_and(|key| *key != seen.content)
+        {
+            continue;
+        }
+        let layout = layouts.iter().position(|layout| *layout == seen.layout);
+        let cell = history
+            .cells
+            .iter()
+            .position(|cell| cell.key == seen.question);
+        let (Some(layout), Some(cell)) = (layout, cell) else {
+            continue;
+        };
+        observations.push(Observation {
+            request: Request {
+                version: *version,
+                layout,
+                boot: seen.ordinal,
+                cell,
+                round: seen.round,
+            },
+            outcome: Outcome::Measured,
+            figures: figures(seen),
+            took: Duration::ZERO,
+        });
+    }
+    observations.extend(own.observations);
+    Ok(Evidence {
+        observations,
+        ..own
+    })
+}
+
+fn figures(seen: &Asked) -> BTreeMap<MetricName, f64> {
+    let figures = seen.figures.iter();
+    figures
+        .filter_map(|(metric, value)| Some((metric.parse().ok()?, *value)))
+        .collect()
 }
 
 /// What one study has seen itself, in order of time; `layouts` are its own, by number. For verbs that compare what was

@@ -17,13 +17,15 @@ mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, evidence_as_measured, evidence_of, questions};
+pub use evidence::{
+    Along, evidence_along, evidence_as_measured, evidence_before, evidence_of, questions,
+};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
 pub use question::{
-    AlongChoices, AttemptChoices, Choices, Modes, NoiseChoices, Question, QuestionError,
-    StepChoices,
+    AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, Question,
+    QuestionError, StepChoices,
 };
 pub use simulated::Simulated;
 pub use testbed::Testbed;

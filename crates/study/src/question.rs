@@ -30,6 +30,9 @@ pub struct Choices {
     /// What `try` asks for.
     #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptChoices>,
+    /// What `bisect` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisect: Option<BisectChoices>,
     /// What `noise` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseChoices>,
@@ -41,6 +44,7 @@ impl Choices {
         let of_step = self.step.as_ref().map(StepChoices::along);
         of_step
             .or_else(|| Some(self.attempt.as_ref()?.along.clone()))
+            .or_else(|| Some(self.bisect.as_ref()?.along.clone()))
             .or_else(|| self.noise.as_ref()?.along.clone())
     }
 }
@@ -127,6 +131,31 @@ pub struct AttemptChoices {
     pub equal: Option<f64>,
     /// That no decision is false: 0.95.
     pub confidence: f64,
+}
+
+/// What `bisect` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectChoices {
+    /// What every verb along a history has chosen.
+    pub along: AlongChoices,
+    /// The metric, `time` or `work.time`.
+    pub metric: String,
+    /// The cell, where the plan has several with this metric.
+    pub cell: Option<String>,
+    /// Trials of a measurement.
+    pub trials: u32,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// How sure the answer is to be: 0.95.
+    pub confidence: f64,
+    /// A change is known closely enough when it is one of so many versions.
+    pub resolution: usize,
+    /// Smaller changes than this don't count, in percent of the first version.
+    pub smallest: Option<f64>,
+    /// Whether changes that cancel are looked for.
+    pub cancelling: bool,
+    /// The command line that asks the same again.
+    pub command: String,
 }
 
 /// What `noise` asks for.

@@ -58,6 +58,7 @@ fn policy(world: &World) -> BisectPolicy {
         trials: 1,
         revisits: true,
         aim: Aim::default(),
+        smallest: None,
         budget: None,
         most: 3000,
         seed: 5,

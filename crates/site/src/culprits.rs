@@ -154,12 +154,15 @@ impl<'a> BisectWords<'a> {
     }
 
     fn change_by(&self, estimate: &Estimate) -> String {
+        let scale = self.scale();
+        let shown = |value: f64| signed(&significant(scale.of(value), DIGITS));
         let interval = estimate.interval;
         format!(
-            "{} ({} … {})",
-            signed(&format!("{:+}", Shown(self.figure(estimate.value)))),
-            self.figure(interval.low),
-            self.figure(interval.high)
+            "{}{} ({} … {})",
+            shown(estimate.value),
+            scale.unit_after(),
+            shown(interval.low),
+            shown(interval.high)
         )
     }
 
@@ -556,18 +559,6 @@ impl<'a> BisectWords<'a> {
         }
         svg.push_str("</svg>");
         svg
-    }
-}
-
-/// A number that brings its sign: `+` if it has none.
-struct Shown(String);
-
-impl std::fmt::Display for Shown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match f.sign_plus() && !self.0.starts_with(['-', '−', '+']) {
-            true => write!(f, "+{}", self.0),
-            false => f.write_str(&self.0),
-        }
     }
 }
 

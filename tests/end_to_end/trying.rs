@@ -131,9 +131,16 @@ fn a_slower_patch_is_worse_and_one_that_does_nothing_is_equal() {
     place.prints_of(&["report", "t", "-o", "t.html"]);
     let html = place.read("t.html");
     assert!(
-        html.contains("nothing.diff makes no difference that matters") && html.contains("<svg"),
+        html.contains("nothing.diff makes no difference that matters")
+            && html.contains("<svg class=\"course\""),
         "{html}"
     );
+
+    for verb in ["detect", "compare", "export"] {
+        let ended = place.ends(&[verb, "t", "--format", "csv"]);
+        ended.assert_code(2);
+        ended.assert_says(&["study `t` is a try", "backsight show t"]);
+    }
 
     // The base is a point of the history, the sides are none; and it is built already.
     let history = place.prints_of(&["history", "--target", "app", "--csv"]);
@@ -274,5 +281,37 @@ fn interrupted_and_killed_it_goes_on_without_its_patch_and_measures_nothing_twic
     let again = place.ends(&["resume", "t", "--json"]);
     assert_eq!(verdict(&again), verdict(&ended));
     assert_eq!(place.study("t")["measured"], 8);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn each_pass_is_a_boot_of_each_side_or_a_layout_of_each() {
+    let place = place();
+    let text = "name = \"app\"\nsource = { git = { url = \"repo\" } }\n\
+        build = { run = \"gcc -O1 -o work work.c && echo {stamp} > stamp\", keep = [\"work\", \"stamp\"] }\n\
+        layout = { relink = \"echo {stamp} > stamp\" }\n\
+        activate = { boot = \"install\", run = \"cp {build}/work {build}/stamp @\", proof = \"cat @/stamp\" }\n";
+    place.write(
+        "app.toml",
+        text.replace('@', place.path("").to_str().unwrap()),
+    );
+    let patch = ["--patch", "slow.diff", "--rounds", "4"];
+    for name in ["one", "two"] {
+        let more = [&patch[..], &["--trials", "2", "--name", name]].concat();
+        let ended = place.ends(&attempt(&more));
+        assert!([3, 4].contains(&ended.status.code().unwrap()), "{ended:?}");
+        ended.assert_says(&["4 passes over all sides, 16 trials"]);
+        let boots = place.prints_of(&["show", name]).matches(" good").count();
+        assert_eq!(boots, 8);
+    }
+    // Boots of two studies are boots of their own: both are in the history of the base.
+    let history = place.prints_of(&["history", "--target", "app", "--json"]);
+    let history = history.replace(' ', "");
+    assert!(history.contains("\"boots\":8"), "{history}");
+    let more = [&patch[..2], &["--relink", "3", "--name", "laid"]].concat();
+    place.ends(&attempt(&more)).assert_code(3);
+    let page = place.prints_of(&["show", "laid"]);
+    let builds = page.lines().filter(|line| line.contains("random("));
+    assert!(builds.count() >= 6, "{page}");
     place.assert_nothing_left();
 }

@@ -380,6 +380,21 @@ impl AlongVerb for Attempting {
     }
 }
 
+/// Refuses a study whose trials are those of several sides, where trials of one thing are asked for.
+pub fn refuse_sides(study: &StudyRow) -> miette::Result<()> {
+    match study.verb == VERB {
+        false => Ok(()),
+        true => Err(miette::miette!(
+            help = format!(
+                "backsight show {0}, or backsight report {0}: they tell the sides apart",
+                study.name
+            ),
+            "study `{}` is a try: its trials are those of a base and of patched sides",
+            study.name
+        )),
+    }
+}
+
 fn policy(
     choices: &AttemptChoices,
     versions: usize,

@@ -56,6 +56,9 @@ impl Report {
                 let page = account.words().page().into_diagnostic()?;
                 return self.write(study.name.as_str(), &page);
             }
+            for study in &studies {
+                attempt::refuse_sides(study)?;
+            }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let comparison = self.comparison(&store, &ids).await?;

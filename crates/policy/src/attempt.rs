@@ -116,6 +116,8 @@ pub struct Tried {
     pub call: Call,
     /// How many differences it stands on: passes in which both gave a figure.
     pub pairs: usize,
+    /// The figures of base and side in each of those passes, in order of time.
+    pub course: Vec<(f64, f64)>,
     /// The mean figure of the base in those passes, in the metric's unit.
     pub base: Option<f64>,
     /// The mean figure of the side, likewise.

@@ -2,13 +2,16 @@
 //!
 //! Refuses: a difference without its interval and its number of differences, and to call undecided what is decided.
 
+// Writing to a String doesn't fail, so its result is dropped below.
+use std::fmt::Write;
+
 use askama::Template;
 use backsight_model::{HistoryCell, StudyHistory, Time};
 use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
 use std::time::Duration;
 
 use crate::{
-    PageError, chart,
+    PageError, chart, escape,
     shown::{Scale, clipped, counted, duration, percent},
 };
 
@@ -16,6 +19,10 @@ use crate::{
 const LONGEST_REASON: usize = 300;
 /// A difference is shown with so many digits.
 const DIGITS: usize = 5;
+/// Most pictures of a page.
+const MOST_PICTURES: usize = 60;
+/// Most passes of a picture.
+const MOST_PASSES: usize = 400;
 
 /// A try with everything that is said of it.
 #[derive(Debug, Clone, Copy)]
@@ -377,8 +384,30 @@ impl<'a> TryWords<'a> {
             sure: format!("{:.0} %", 100.0 * self.confidence),
             equal: self.equal,
             builds: self.builds(),
+            pictures: self.pictures(),
         };
         Ok(page.render()?)
+    }
+
+    /// Base and side pass by pass, of what decides.
+    fn pictures(&self) -> Vec<Picture> {
+        let compared = self.verdict.compared.iter();
+        let drawn = compared.filter(|tried| tried.decides && !tried.course.is_empty());
+        let of = |tried: &Tried| {
+            let row = self.row(tried);
+            Picture {
+                svg: course(
+                    &format!("{} {} {}", row.side, row.cell, row.metric),
+                    &tried.course,
+                ),
+                about: format!(
+                    "{} without, {} with: {} ({}), {}",
+                    row.base, row.new, row.difference, row.interval, row.word
+                ),
+                heading: format!("{}: {} {}", row.side, row.cell, row.metric),
+            }
+        };
+        drawn.take(MOST_PICTURES).map(of).collect()
     }
 
     fn builds(&self) -> Vec<BuildView> {
@@ -427,6 +456,55 @@ fn coarse(length: Duration) -> String {
     }
 }
 
+struct Picture {
+    heading: String,
+    about: String,
+    svg: String,
+}
+
+const WIDTH: f64 = 380.0;
+const HEIGHT: f64 = 120.0;
+
+/// The figures of base and side, pass by pass, as SVG: the base as rings, the side as dots, the means as lines.
+fn course(title: &str, pairs: &[(f64, f64)]) -> String {
+    let step = pairs.len().div_ceil(MOST_PASSES).max(1);
+    let shown: Vec<(f64, f64)> = pairs.iter().copied().step_by(step).collect();
+    let all = || shown.iter().flat_map(|(base, new)| [*base, *new]);
+    let low = all().fold(f64::INFINITY, f64::min);
+    let high = all().fold(f64::NEG_INFINITY, f64::max);
+    let span = (high - low).max(high.abs() * 1e-6).max(f64::MIN_POSITIVE);
+    let y = |value: f64| HEIGHT - 8.0 - (value - low) / span * (HEIGHT - 16.0);
+    let x = |at: usize| 6.0 + (at as f64 + 0.5) / shown.len() as f64 * (WIDTH - 12.0);
+    let mut svg = format!(
+        "<svg class=\"course\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">\
+         <title>{}</title>",
+        escape::text(&format!("{title}, pass by pass"))
+    );
+    type Which = fn(&(f64, f64)) -> f64;
+    let sides: [(Which, &str, &str); 2] = [
+        (|pair| pair.0, "#6b747d", "none"),
+        (|pair| pair.1, "#4477aa", "#4477aa"),
+    ];
+    for (which, colour, fill) in sides {
+        let mean = pairs.iter().map(which).sum::<f64>() / pairs.len() as f64;
+        let _ = write!(
+            svg,
+            "<path d=\"M0 {:.1}H{WIDTH}\" stroke=\"{colour}\" stroke-dasharray=\"3 3\"/>",
+            y(mean)
+        );
+        for (at, pair) in shown.iter().enumerate() {
+            let _ = write!(
+                svg,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\" stroke=\"{colour}\" fill=\"{fill}\"/>",
+                x(at),
+                y(which(pair))
+            );
+        }
+    }
+    svg.push_str("</svg>");
+    svg
+}
+
 struct BuildView {
     side: String,
     version: String,
@@ -448,4 +526,5 @@ struct Page<'a> {
     sure: String,
     equal: Option<f64>,
     builds: Vec<BuildView>,
+    pictures: Vec<Picture>,
 }

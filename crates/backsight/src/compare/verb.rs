@@ -283,7 +283,9 @@ impl Compare {
         let options = self.options();
         let mut studies = Vec::new();
         for asked in &self.sides {
-            studies.push(store.study(asked).await.into_diagnostic()?.id);
+            let study = store.study(asked).await.into_diagnostic()?;
+            crate::attempt::refuse_sides(&study)?;
+            studies.push(study.id);
         }
         let sets = load(store, &studies).await?;
         let comparison = match (&self.by, &sets[..]) {

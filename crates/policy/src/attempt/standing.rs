@@ -35,6 +35,7 @@ struct Comparison {
     /// Logarithms of ratios, as long as there are any.
     ratios: Option<Sequence>,
     differences: Sequence,
+    course: Vec<(f64, f64)>,
     base: Sequence,
     new: Sequence,
     call: Call,
@@ -60,6 +61,7 @@ impl Standing {
                     decides: metric.decides,
                     ratios: Some(Sequence::default()),
                     differences: Sequence::default(),
+                    course: Vec::new(),
                     base: Sequence::default(),
                     new: Sequence::default(),
                     call: Call::Missing,
@@ -174,6 +176,7 @@ impl Standing {
 
 impl Comparison {
     fn add(&mut self, base: f64, new: f64) {
+        self.course.push((base, new));
         self.base.add(base);
         self.new.add(new);
         self.differences.add(new - base);
@@ -318,6 +321,7 @@ impl Comparison {
                 call => call,
             },
             pairs,
+            course: self.course.clone(),
             base: mean(&self.base),
             new: mean(&self.new),
             percent: (pairs > 0).then(|| self.percent(sequence.mean())).flatten(),

@@ -19,7 +19,8 @@ mod testbed;
 pub use along::AlongHistory;
 pub use evidence::{Along, evidence_along, questions};
 pub use pursuit::{
-    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
+    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
+    evidence_with_figures, pursue,
 };
 pub use question::{Choices, Modes, Question, QuestionError, StepChoices};
 pub use simulated::Simulated;

@@ -10,6 +10,7 @@ mod compare;
 mod discovery;
 mod history;
 mod run;
+mod search;
 mod step;
 
 pub use compare::{
@@ -23,6 +24,11 @@ pub use history::{
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use run::{RunPolicy, RunVerdict};
+pub use search::{
+    Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder, LoadPoint,
+    LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy, SearchVerdict,
+    Subject, SubjectAnswer, Told,
+};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 
 use backsight_model::{Cell, MetricName};

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
-    report, resume, run, schema, step, studies,
+    report, resume, run, schema, search, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -51,6 +51,8 @@ enum Verb {
     Run(run::Run),
     /// Measure versions of a target along its history
     Step(Box<step::Step>),
+    /// Find the highest load that meets a goal: no loss, little loss, a latency
+    Search(Box<search::Search>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -102,6 +104,7 @@ impl Arguments {
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
+            Verb::Search(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

@@ -206,6 +206,9 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         text.push_str(&format!(
             "what was measured: backsight history --target {target}\n"
         ));
+    } else if study.verb == crate::search::VERB {
+        let kept = crate::search::Kept::read(store, study).await?;
+        text.push_str(&crate::search::text(&kept));
     } else {
         let results = store.result_set(study.id).await.into_diagnostic()?;
         text.push_str(&crate::compare::summary(&results));

@@ -17,13 +17,15 @@ mod page;
 mod printed;
 mod published;
 mod report;
+mod search;
 mod shown;
 mod statistics;
 mod trials;
 mod words;
 
-pub use page::{PAGE_LIMIT, PageError, report};
+pub use page::{PAGE_LIMIT, PageError, report, report_of_search};
 pub use printed::Printed;
 pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};
 pub use report::{Report, Step, Study, Trial, report_of};
+pub use search::{SearchRow, SearchWords};
 pub use words::SeriesWords;

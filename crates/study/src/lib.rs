@@ -22,6 +22,6 @@ pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
     evidence_with_figures, pursue,
 };
-pub use question::{Choices, Modes, Question, QuestionError, StepChoices};
+pub use question::{Choices, Modes, Question, QuestionError, SearchChoices, StepChoices};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

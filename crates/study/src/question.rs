@@ -8,12 +8,12 @@ use backsight_model::{
     Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Plan, PlanParam,
     Problem, did_you_mean,
 };
-use backsight_policy::StepOrder;
+use backsight_policy::{SearchPolicy, StepOrder};
 use serde::{Deserialize, Serialize};
 use std::{num::NonZeroU32, path::PathBuf};
 
 /// What the command line chose over the plan's file.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Choices {
     /// Rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,6 +27,22 @@ pub struct Choices {
     /// What `step` asks for along a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepChoices>,
+    /// What `search` looks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchChoices>,
+}
+
+/// What `search` looks for, with everything that decides what it asks for next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchChoices {
+    /// The policy.
+    pub policy: SearchPolicy,
+    /// The variant or the testbed that is without the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// How long it may measure at a stretch, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
 }
 
 /// How often a version is measured, at each level.

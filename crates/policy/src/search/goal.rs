@@ -74,6 +74,8 @@ pub struct Told {
     pub fell_short: bool,
     /// Whether each goal was met.
     pub good: Vec<bool>,
+    /// The value of each goal's metric, of those that are about one.
+    pub values: Vec<Option<f64>>,
 }
 
 impl Reading {
@@ -105,7 +107,12 @@ impl Reading {
                 Goal::Below { metric, value } => !fell_short && figures.get(metric)? < value,
             })
         });
+        let values = goals.iter().map(|goal| match goal {
+            Goal::Loss { .. } => None,
+            Goal::Below { metric, .. } => figures.get(metric).copied(),
+        });
         Some(Told {
+            values: values.collect(),
             loss,
             sent,
             fell_short,

@@ -45,6 +45,8 @@ pub(super) struct Sighting {
 pub(super) struct Hunt<'a> {
     policy: &'a SearchPolicy,
     rungs: &'a [f64],
+    /// How many times as far apart its bounds may be as those of the policy's phases.
+    coarse: usize,
     /// Its trials, in order of time.
     pub seen: Vec<Sighting>,
     /// Failed trials since the last that was measured.
@@ -56,10 +58,11 @@ pub(super) struct Hunt<'a> {
 }
 
 impl<'a> Hunt<'a> {
-    pub fn new(policy: &'a SearchPolicy, rungs: &'a [f64]) -> Self {
+    pub fn new(policy: &'a SearchPolicy, rungs: &'a [f64], coarse: usize) -> Self {
         Self {
             policy,
             rungs,
+            coarse,
             seen: Vec::new(),
             failed: HashMap::new(),
             stage: 0,
@@ -86,6 +89,7 @@ impl<'a> Hunt<'a> {
                     sent: None,
                     fell_short: false,
                     good: vec![false; self.policy.goals.len()],
+                    values: vec![None; self.policy.goals.len()],
                 }
             }
         };
@@ -139,10 +143,15 @@ impl<'a> Hunt<'a> {
         }
     }
 
+    /// How many rungs bounds are apart at most.
+    fn apart(&self, phase: usize) -> usize {
+        self.policy.phases[phase].apart * self.coarse
+    }
+
     /// Whether these bounds are an answer in this phase.
     pub fn is_settled(&self, phase: usize, bracket: Bracket) -> bool {
         match (bracket.lower, bracket.upper) {
-            (Some(lower), Some(upper)) => upper - lower <= self.policy.phases[phase].apart,
+            (Some(lower), Some(upper)) => upper - lower <= self.apart(phase),
             (None, Some(upper)) => upper == 0,
             (Some(lower), None) => lower + 1 == self.rungs.len(),
             (None, None) => false,
@@ -168,7 +177,7 @@ impl<'a> Hunt<'a> {
             return anchor;
         }
         let standings = self.standings(phase, goal);
-        let apart = self.policy.phases[phase].apart;
+        let apart = self.apart(phase);
         // Once from the anchor, then twice as far each time.
         let step = |rungs: std::ops::RangeInclusive<usize>, standing: Standing| {
             let gone = standings.range(rungs);

@@ -31,6 +31,10 @@ use std::collections::HashMap;
 use crate::{Decision, Evidence, Observation, Policy, Request};
 use hunt::{Ask, Hunt};
 
+/// How many times as far apart the bounds of a baseline may be: whether the generator is above the device is the question,
+/// and not by how much.
+const BASELINE_COARSER: usize = 10;
+
 /// Trials of one length, and how near to each other a goal's bounds come with them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
@@ -150,6 +154,15 @@ impl SearchPolicy {
         cell
     }
 
+    /// A search on a subject, not begun yet.
+    fn hunt<'a>(&'a self, rungs: &'a [f64], subject: usize) -> Hunt<'a> {
+        let coarse = match self.subjects[subject].is_baseline {
+            true => BASELINE_COARSER,
+            false => 1,
+        };
+        Hunt::new(self, rungs, coarse)
+    }
+
     fn replayed<'a>(&'a self, rungs: &'a [f64], evidence: &Evidence) -> Replay<'a> {
         let mut replay = Replay::new(self, rungs);
         for observation in &evidence.observations {
@@ -185,11 +198,15 @@ struct Replay<'a> {
 
 impl<'a> Replay<'a> {
     fn new(policy: &'a SearchPolicy, rungs: &'a [f64]) -> Self {
+        let order = policy.searches();
+        let first = order
+            .first()
+            .map(|(subject, _)| policy.hunt(rungs, *subject));
         Self {
             policy,
             rungs,
-            order: policy.searches(),
-            hunts: vec![Hunt::new(policy, rungs)],
+            order,
+            hunts: first.into_iter().collect(),
             numbers: HashMap::new(),
             cells: Vec::new(),
             rounds: Vec::new(),
@@ -199,7 +216,7 @@ impl<'a> Replay<'a> {
     /// What is asked next; nothing when all searches are over.
     fn next(&mut self) -> Option<Request> {
         loop {
-            let (subject, _) = *self.order.get(self.hunts.len() - 1)?;
+            let (subject, _) = *self.order.get(self.hunts.len().checked_sub(1)?)?;
             if let Some(ask) = self.hunts.last_mut()?.next() {
                 let place = (subject, ask);
                 let number = *self.numbers.entry(place).or_insert(self.cells.len());
@@ -209,10 +226,8 @@ impl<'a> Replay<'a> {
                 }
                 return Some(Request::as_found(number, self.rounds[number] + 1));
             }
-            if self.hunts.len() == self.order.len() {
-                return None;
-            }
-            self.hunts.push(Hunt::new(self.policy, self.rungs));
+            let (next, _) = *self.order.get(self.hunts.len())?;
+            self.hunts.push(self.policy.hunt(self.rungs, next));
         }
     }
 
@@ -242,7 +257,7 @@ impl<'a> Replay<'a> {
 
     fn left(&self) -> usize {
         let begun = self.hunts.last().map_or(0, Hunt::left);
-        let empty = Hunt::new(self.policy, self.rungs).left();
+        let empty = Hunt::new(self.policy, self.rungs, 1).left();
         begun + (self.order.len() - self.hunts.len()) * empty
     }
 }

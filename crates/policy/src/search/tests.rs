@@ -304,8 +304,8 @@ fn a_generator_below_the_device_is_named_as_the_limit_and_one_above_it_is_not() 
         let stands = answer.generator;
         let lower = answer.median().unwrap();
         match times {
-            // Within a width or two nobody can tell.
-            t if (t - 1.0).abs() < 0.02 => {}
+            // Nearer to each other than the baseline's own bounds are, nobody can tell.
+            t if (t - 1.0).abs() < 0.06 => {}
             t if t < 1.0 => {
                 assert!(
                     matches!(stands, GeneratorStands::Enough { .. }),

@@ -76,7 +76,7 @@ pub struct GoalAnswer {
 pub struct LoadPoint {
     /// The load.
     pub load: f64,
-    /// How many trials gave figures.
+    /// How many trials were made, those not counted that failed and were made again.
     pub trials: usize,
     /// How long they were together, in the duration's unit.
     pub seconds: f64,
@@ -84,6 +84,8 @@ pub struct LoadPoint {
     pub losses: Vec<f64>,
     /// For each goal, how many of the trials met it.
     pub good: Vec<usize>,
+    /// For each goal about a metric, its values, in order of time.
+    pub values: Vec<Vec<f64>>,
     /// In how many of them the generator fell short.
     pub short: usize,
 }
@@ -201,6 +203,7 @@ fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&Hunt<'_>]) -> Vec<Load
                 seconds: 0.0,
                 losses: Vec::new(),
                 good: vec![0; policy.goals.len()],
+                values: vec![Vec::new(); policy.goals.len()],
                 short: 0,
             };
             points.insert(at, point);
@@ -212,6 +215,9 @@ fn points(policy: &SearchPolicy, rungs: &[f64], hunts: &[&Hunt<'_>]) -> Vec<Load
         point.short += usize::from(sighting.told.fell_short);
         for (count, good) in point.good.iter_mut().zip(&sighting.told.good) {
             *count += usize::from(*good);
+        }
+        for (values, value) in point.values.iter_mut().zip(&sighting.told.values) {
+            values.extend(value);
         }
     }
     points

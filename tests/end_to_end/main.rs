@@ -30,6 +30,7 @@ mod locked;
 mod order;
 mod questions;
 mod rebooting;
+mod searching;
 mod servers;
 mod stepping;
 mod steps;

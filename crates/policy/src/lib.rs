@@ -25,9 +25,9 @@ pub use history::{
 };
 pub use run::{RunPolicy, RunVerdict};
 pub use search::{
-    Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder, LoadPoint,
-    LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy, SearchVerdict,
-    Subject, SubjectAnswer, Told,
+    BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,
+    LoadPoint, LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy,
+    SearchVerdict, Subject, SubjectAnswer, Told,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 

@@ -75,6 +75,10 @@ fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
         .map(|(number, study)| Trials::new(study, number, report.studies.len()))
         .collect();
     let mut page = Page::new(report);
+    if search.is_some() {
+        // Its own sentences say what it came to.
+        page.verdict.clear();
+    }
     page.search = search;
     // How much room the outputs have is known once everything else has been written.
     let chosen = page.choose_trials(report, &views)?;

@@ -117,8 +117,7 @@ impl Search {
     /// Searches.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         let (question, catalog, arrangement) = self.question(shared)?;
-        let benchmark = the_only(&arrangement)?;
-        let wanted = Wanted::new(&self, benchmark)?;
+        let wanted = Wanted::new(&self, &arrangement)?;
         let planned = backsight_model::Plan::read(&question.plan)?.seed;
         let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
         crate::block_on(async {
@@ -195,11 +194,6 @@ impl Search {
         add_baseline(&mut arrangement, self.baseline.as_deref())?;
         Ok((question, catalog, arrangement))
     }
-}
-
-fn the_only(arrangement: &Arrangement) -> miette::Result<&Benchmark> {
-    let first = arrangement.benchmarks.values().next();
-    first.ok_or_else(|| miette::miette!("this plan has no benchmark"))
 }
 
 fn choices_fit(choices: &SearchChoices) -> miette::Result<()> {

@@ -3,8 +3,8 @@
 //! Refuses: names that the benchmark hasn't, with the nearest; goals that its metrics can't tell of.
 
 use backsight_model::{
-    Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Searched, Unit, Value,
-    did_you_mean,
+    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Searched, Unit,
+    Value, did_you_mean,
 };
 use backsight_policy::{Goal, Ladder, LossReading, Reading, SearchPhase, SearchPolicy, Subject};
 
@@ -21,11 +21,15 @@ pub struct Wanted<'a> {
     ladder: Ladder,
     goals: Vec<Goal>,
     reading: Reading,
+    /// Parameters that variants set: in these a baseline may differ.
+    of_variants: Vec<ParamName>,
 }
 
 impl<'a> Wanted<'a> {
     /// What is wanted of this benchmark.
-    pub fn new(search: &Search, benchmark: &'a Benchmark) -> miette::Result<Self> {
+    pub fn new(search: &Search, arrangement: &'a Arrangement) -> miette::Result<Self> {
+        let first = arrangement.benchmarks.values().next();
+        let benchmark = first.ok_or_else(|| miette::miette!("this plan has no benchmark"))?;
         let declared = benchmark.search.as_ref();
         let load = match (&search.load, declared) {
             (Some(name), _) => param(benchmark, name, "--load")?,
@@ -78,6 +82,11 @@ impl<'a> Wanted<'a> {
             ladder,
             goals,
             reading,
+            of_variants: arrangement
+                .variants
+                .values()
+                .flat_map(|variant| variant.params.keys().map(|name| (**name).clone()))
+                .collect(),
         })
     }
 
@@ -120,6 +129,13 @@ impl<'a> Wanted<'a> {
             let mut params = a.params.iter().filter(|(name, _)| !searched(name));
             params.all(|(name, value)| b.params.get(name) == Some(value))
         };
+        let without_device = |a: &Cell, b: &Cell| {
+            let of_variant = |name: &ParamName| self.of_variants.contains(name);
+            let mut params = a.params.iter();
+            params.all(|(name, value)| {
+                searched(name) || of_variant(name) || b.params.get(name) == Some(value)
+            })
+        };
         for cell in cells {
             let mut cell = cell.clone();
             cell.chosen.retain(|name| !searched(name));
@@ -137,7 +153,7 @@ impl<'a> Wanted<'a> {
             let cell = &subjects[at].cell;
             let alone = subjects
                 .iter()
-                .position(|s| s.is_baseline && same(&s.cell, cell));
+                .position(|s| s.is_baseline && without_device(&s.cell, cell));
             subjects[at].baseline = alone.filter(|_| !subjects[at].is_baseline);
         }
         if subjects.iter().all(|subject| subject.is_baseline) {

@@ -98,7 +98,7 @@ impl Reading {
         };
         // What wasn't sent didn't arrive either: the load wasn't carried.
         let loss = lost.map(|lost| match fell_short {
-            true => lost.max(unsent),
+            true => 1.0 - (1.0 - unsent) * (1.0 - lost),
             false => lost,
         });
         let good = goals.iter().map(|goal| {

@@ -33,7 +33,7 @@ use hunt::{Ask, Hunt};
 
 /// How many times as far apart the bounds of a baseline may be: whether the generator is above the device is the question,
 /// and not by how much.
-const BASELINE_COARSER: usize = 10;
+pub const BASELINE_COARSER: usize = 10;
 
 /// Trials of one length, and how near to each other a goal's bounds come with them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

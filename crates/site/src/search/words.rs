@@ -2,8 +2,8 @@
 
 use backsight_model::{Benchmark, Param, Unit, significant};
 use backsight_policy::{
-    Bounds, GeneratorStands, Goal, GoalAnswer, LoadPoint, LossReading, SENDS_LESS, SearchFound,
-    SearchPolicy, SearchVerdict, SubjectAnswer,
+    BASELINE_COARSER, Bounds, GeneratorStands, Goal, GoalAnswer, LoadPoint, LossReading,
+    SENDS_LESS, SearchFound, SearchPolicy, SearchVerdict, SubjectAnswer,
 };
 
 /// What turns a search's numbers into words: its policy, and the units of its benchmark.
@@ -282,6 +282,11 @@ impl<'a> SearchWords<'a> {
             share(policy.exceed),
             share(policy.ladder.width),
         )];
+        if policy.subjects.iter().any(|subject| subject.is_baseline) {
+            notes.push(format!(
+                "those of a baseline at most {BASELINE_COARSER} times as far: whether it is above the device is the question"
+            ));
+        }
         match &policy.reading.loss {
             Some(LossReading::Received { metric, slack, .. }) => notes.push(format!(
                 "the loss is what `{metric}` is below what was offered; up to {} can't be told from the error of a clock and counts as none",

@@ -115,8 +115,14 @@ fn the_page_about_stepping_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_searching_works_to_the_letter() {
+    follow("docs/how-to/find-the-highest-load.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
+        "docs/how-to/find-the-highest-load.md",
         "docs/how-to/add-a-benchmark.md",
         "docs/how-to/describe-a-lab.md",
     ] {

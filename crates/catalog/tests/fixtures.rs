@@ -237,6 +237,28 @@ const GOOD: &[Case] = &[
         ],
     ),
     case(
+        "sockperf-load",
+        "plain.txt",
+        &[
+            ("rtt", 317.498, &[]),
+            ("rtt_p50", 51.646, &[]),
+            ("rtt_p99", 6122.906, &[]),
+            ("sent", 10003.0 / 2.000, &[]),
+            ("dropped", 0.0, &[]),
+        ],
+    ),
+    case(
+        "sockperf-load",
+        "dropped.txt",
+        &[
+            ("rtt", 779.419, &[]),
+            ("rtt_p50", 27.42, &[]),
+            ("rtt_p99", 9865.387, &[]),
+            ("sent", 40010.0 / 2.000, &[]),
+            ("dropped", 124.0, &[]),
+        ],
+    ),
+    case(
         "nuttcp",
         "one-stream.txt",
         &[

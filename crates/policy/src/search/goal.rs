@@ -66,7 +66,7 @@ pub struct Reading {
 /// What a trial said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
-    /// The share that was lost, with what wasn't sent at all; nothing if that isn't read.
+    /// The share that was lost, with what wasn't sent at all; nothing if that isn't read, or if only a count is known.
     pub loss: Option<f64>,
     /// What was sent, in the load's unit, where that is known.
     pub sent: Option<f64>,
@@ -97,13 +97,16 @@ impl Reading {
             Some(reading) => Some(reading.lost(load, sent, figures)?),
         };
         // What wasn't sent didn't arrive either: the load wasn't carried.
-        let loss = lost.map(|lost| match fell_short {
+        let loss = lost.flatten().map(|lost| match fell_short {
             true => 1.0 - (1.0 - unsent) * (1.0 - lost),
             false => lost,
         });
         let good = goals.iter().map(|goal| {
             Some(match goal {
-                Goal::Loss { ratio } => !fell_short && loss? <= ratio + 1e-12,
+                Goal::Loss { ratio } => {
+                    let lost = lost?;
+                    !fell_short && lost.is_some_and(|lost| lost <= ratio + 1e-12)
+                }
                 Goal::Below { metric, value } => !fell_short && figures.get(metric)? < value,
             })
         });
@@ -131,12 +134,13 @@ impl LossReading {
         }
     }
 
+    /// The share that was lost; nothing where something was and nobody knows of how much. `None` if it isn't said.
     fn lost(
         &self,
         load: f64,
         sent: Option<f64>,
         figures: &BTreeMap<MetricName, f64>,
-    ) -> Option<f64> {
+    ) -> Option<Option<f64>> {
         let value = *figures.get(self.metric())?;
         let lost = match self {
             Self::Received {
@@ -148,9 +152,10 @@ impl LossReading {
                 if lost <= *slack { 0.0 } else { lost }
             }
             Self::Share { per_unit, .. } => value * per_unit,
-            Self::Count { .. } => f64::from(value > 0.0),
+            Self::Count { .. } if value > 0.0 => return Some(None),
+            Self::Count { .. } => 0.0,
         };
-        lost.is_finite().then_some(lost.clamp(0.0, 1.0))
+        lost.is_finite().then_some(Some(lost.clamp(0.0, 1.0)))
     }
 }
 

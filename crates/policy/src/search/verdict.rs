@@ -80,7 +80,7 @@ pub struct LoadPoint {
     pub trials: usize,
     /// How long they were together, in the duration's unit.
     pub seconds: f64,
-    /// The shares that were lost, in order of time; none where no loss is read.
+    /// The shares that were lost, in order of time, of the trials of which they are known.
     pub losses: Vec<f64>,
     /// For each goal, how many of the trials met it.
     pub good: Vec<usize>,

@@ -8,7 +8,10 @@ use std::fmt::Write;
 use backsight_model::{Unit, significant};
 use backsight_policy::{LoadPoint, SubjectAnswer};
 
-use super::{SearchWords, words::mean};
+use super::{
+    SearchWords,
+    words::{loss, mean},
+};
 use crate::{chart::TONES, escape};
 
 const WIDTH: f64 = 640.0;
@@ -71,7 +74,7 @@ impl Axis {
 
 /// The picture of a subject, and what it shows in a sentence.
 pub(super) fn curve(words: &SearchWords<'_>, answer: &SubjectAnswer, id: &str) -> (String, String) {
-    let reads_loss = answer.loads.iter().any(|point| !point.losses.is_empty());
+    let reads_loss = answer.loads.iter().any(|point| loss(point).is_some());
     // Without a loss it is the metric of the first goal that is about one.
     let of = (0..words.policy.goals.len()).find(|goal| {
         answer
@@ -80,7 +83,7 @@ pub(super) fn curve(words: &SearchWords<'_>, answer: &SubjectAnswer, id: &str) -
             .any(|point| !point.values[*goal].is_empty())
     });
     let value = |point: &LoadPoint| match (reads_loss, of) {
-        (true, _) => mean(&point.losses).map(|loss| point.load * (1.0 - loss)),
+        (true, _) => loss(point).map(|loss| point.load * (1.0 - loss)),
         (false, Some(goal)) => mean(&point.values[goal]),
         (false, None) => None,
     };

@@ -274,12 +274,19 @@ impl<'a> SearchWords<'a> {
         let policy = self.policy;
         let lengths: Vec<String> = policy.phases.iter().map(|p| self.time(p.seconds)).collect();
         let trials: usize = verdict.subjects.iter().map(|answer| answer.trials).sum();
+        let lengths = match policy.duration {
+            Some(_) => format!("{trials} trials of {}", lengths.join(" and ")),
+            None => format!("{trials} trials"),
+        };
         let mut notes = vec![format!(
-            "MLRsearch: {trials} trials of {}; a load is a bound when trials of {} in all have at most {} against it; \
-             bounds are at most {} apart",
-            lengths.join(" and "),
+            "MLRsearch: {lengths}; a load is a bound when of {} at most {} {} against it; bounds are at most {} apart",
             self.time(policy.sum),
             share(policy.exceed),
+            if policy.duration.is_some() {
+                "is"
+            } else {
+                "are"
+            },
             share(policy.ladder.width),
         )];
         if policy.subjects.iter().any(|subject| subject.is_baseline) {
@@ -312,23 +319,30 @@ impl<'a> SearchWords<'a> {
         notes
     }
 
-    /// What arrived of a load.
+    /// What arrived of a load, where that is known of all of its trials.
     pub(super) fn arrived(&self, point: &LoadPoint) -> String {
-        match mean(&point.losses) {
+        match loss(point) {
             Some(loss) => self.load(point.load * (1.0 - loss)),
             None => "–".to_owned(),
         }
     }
 
-    /// The share of a load that was lost, with its spread.
+    /// The share of a load that was lost, with its spread; of a count, in how many trials something was.
     pub(super) fn lost(&self, point: &LoadPoint) -> String {
         let (least, most) = ends(&point.losses);
-        match mean(&point.losses) {
-            None => "–".to_owned(),
-            Some(loss) if point.losses.len() > 1 => {
+        match (loss(point), &self.policy.reading.loss) {
+            (None, Some(LossReading::Count { .. })) => {
+                format!(
+                    "in {} of {} trials",
+                    point.trials - point.losses.len(),
+                    point.trials
+                )
+            }
+            (None, _) => "–".to_owned(),
+            (Some(loss), _) if point.losses.len() > 1 => {
                 format!("{} ({} to {})", share(loss), share(least), share(most))
             }
-            Some(loss) => share(loss),
+            (Some(loss), _) => share(loss),
         }
     }
 
@@ -351,6 +365,11 @@ impl<'a> SearchWords<'a> {
             ),
         }
     }
+}
+
+/// The mean share that was lost at a load, where that is known of all of its trials.
+pub(super) fn loss(point: &LoadPoint) -> Option<f64> {
+    mean(&point.losses).filter(|_| point.losses.len() == point.trials)
 }
 
 pub(super) fn mean(values: &[f64]) -> Option<f64> {

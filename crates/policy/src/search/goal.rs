@@ -238,6 +238,7 @@ mod tests {
             None
         );
         let told = reading.told(&goals(), 1.0, &figures(&[("lost", 3.0), ("p99", 3.0)]));
-        assert_eq!(told.unwrap().good, [false; 3]);
+        let told = told.unwrap();
+        assert_eq!((told.good, told.loss), (vec![false; 3], None));
     }
 }

@@ -138,7 +138,7 @@ impl<'a> Hunt<'a> {
         let upper = of(Standing::Upper).next();
         let below = |rung: &usize| upper.is_none_or(|upper| *rung < upper);
         Bracket {
-            lower: of(Standing::Lower).filter(below).last(),
+            lower: of(Standing::Lower).rfind(below),
             upper,
         }
     }

@@ -120,6 +120,16 @@ fn the_page_about_searching_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_trying_works_to_the_letter() {
+    follow("docs/how-to/try-a-patch.md");
+}
+
+#[test]
+fn the_page_about_noise_works_to_the_letter() {
+    follow("docs/how-to/measure-noise.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/find-the-highest-load.md",

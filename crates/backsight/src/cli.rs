@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
-    report, resume, run, schema, search, step, studies,
+    agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab, list,
+    manual, noise, publish, report, resume, run, schema, search, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -51,6 +51,12 @@ enum Verb {
     Run(run::Run),
     /// Measure versions of a target along its history
     Step(Box<step::Step>),
+    /// Find the changes that made a metric worse or better
+    Bisect(Box<bisect::Bisect>),
+    /// Measure patches side by side with what they change, until it is decided
+    Try(Box<attempt::Attempt>),
+    /// Measure how much benchmarks vary, and how many repeats to buy
+    Noise(Box<noise::Noise>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
     Search(Box<search::Search>),
     /// The commits between two versions of a target: authors, messages, files
@@ -104,6 +110,9 @@ impl Arguments {
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
+            Verb::Bisect(verb) => verb.execute(&shared),
+            Verb::Try(verb) => verb.execute(&shared),
+            Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),

@@ -4,6 +4,9 @@
 //! something that the user can mend, and to exit with 0 when anything failed.
 
 mod agent;
+mod along;
+mod attempt;
+mod bisect;
 mod cli;
 mod compare;
 mod detect;
@@ -17,6 +20,7 @@ mod intervals;
 mod lab;
 mod list;
 mod manual;
+mod noise;
 mod progress;
 mod publish;
 mod report;

@@ -2,7 +2,7 @@
 //! listen.
 
 use backsight_conductor::Listener;
-use backsight_model::{Event, Time};
+use backsight_model::{Event, Suspect, Time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::Write as _,
@@ -79,6 +79,7 @@ impl Listener for Progress {
                 self.done_before = *done as u64;
                 self.began = Instant::now();
             }
+            Event::RoundStarted { round, of: 0 } => self.round = format!("round {round}"),
             Event::RoundStarted { round, of } => self.round = format!("round {round} of {of}"),
             Event::TrialStarted { cell, version, .. } => {
                 let version = version
@@ -117,6 +118,7 @@ impl Listener for Progress {
                 self.bar
                     .suspend(|| say(&format!("host {host} was lost: {why}")));
             }
+            Event::Suspected { changes } => self.round = suspected(changes),
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
             Event::BuildStarted {
@@ -153,6 +155,16 @@ impl Listener for Progress {
             Event::StepFinished { .. } | Event::BootFinished { .. } => {}
         }
     }
+}
+
+/// The likeliest changes in a few words.
+fn suspected(changes: &[Suspect]) -> String {
+    let words = changes.iter().take(2).map(|change| {
+        let percent = 100.0 * change.probability;
+        let until: String = change.until.chars().filter(|c| !c.is_control()).collect();
+        format!("{until} {percent:.0} %")
+    });
+    format!("suspected {}", words.collect::<Vec<_>>().join(", "))
 }
 
 /// Every event as a line of JSON on standard output.

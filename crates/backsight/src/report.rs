@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, files};
+use crate::{attempt, bisect, cli::Shared, files, noise};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub struct Report {
     /// Studies, by name or number; the first is the baseline of the others
     #[arg(required = true, value_name = "STUDY")]
     studies: Vec<String>,
-    /// The page's file; else NAME.html
+    /// The page's file; else NAME.html. A bisection is written as Markdown, for a mail, if it ends in .md
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// With one study: which of its parts the page compares, `variant` or a parameter; else its variants, if
@@ -30,6 +30,31 @@ impl Report {
             let mut studies = Vec::new();
             for asked in &self.studies {
                 studies.push(store.study(asked).await.into_diagnostic()?);
+            }
+            if let [study] = &studies[..]
+                && study.verb == attempt::VERB
+            {
+                let account = attempt::Account::of(&store, study.id).await?;
+                let page = account.words().page().into_diagnostic()?;
+                return self.write(study.name.as_str(), &page);
+            }
+            if let [study] = &studies[..]
+                && study.verb == bisect::VERB
+            {
+                let account = bisect::Account::of(&store, study).await?;
+                let markdown = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
+                let page = match self.output.as_ref().is_some_and(markdown) {
+                    true => account.words().markdown(),
+                    false => account.words().page().into_diagnostic()?,
+                };
+                return self.write(study.name.as_str(), &page);
+            }
+            if let [study] = &studies[..]
+                && study.verb == noise::VERB
+            {
+                let account = noise::Account::of(&store, study).await?;
+                let page = account.words().page().into_diagnostic()?;
+                return self.write(study.name.as_str(), &page);
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
@@ -52,14 +77,16 @@ impl Report {
                 }
                 None => backsight_site::report(&collected),
             };
-            let page = page.into_diagnostic()?;
-            let path = self
-                .output
-                .unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));
-            files::write_whole(&path, &page)?;
-            files::print(&format!("wrote {}\n", path.display()))?;
-            Ok(ExitCode::SUCCESS)
+            self.write(&names.join("-"), &page.into_diagnostic()?)
         })
+    }
+
+    fn write(&self, name: &str, page: &str) -> miette::Result<ExitCode> {
+        let otherwise = || PathBuf::from(format!("{name}.html"));
+        let path = self.output.clone().unwrap_or_else(otherwise);
+        files::write_whole(&path, page)?;
+        files::print(&format!("wrote {}\n", path.display()))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     async fn comparison(

@@ -3,12 +3,14 @@
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
-    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, Simulator,
-    StudyName, Time, did_you_mean,
+    Arrangement, Benchmark, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName,
+    Simulator, StudyName, Time, did_you_mean,
 };
 use backsight_policy::RunPolicy;
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
-use backsight_study::{Choices, Pursuit, Question, Study, Testbed, evidence_as_found, pursue};
+use backsight_study::{
+    Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_as_found, pursue,
+};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
     io::IsTerminal as _,
@@ -222,19 +224,6 @@ pub fn new_study(
             documents.push(document("benchmark", &definition.document));
         }
     }
-    let shapes = |benchmark: &backsight_model::Benchmark| {
-        let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
-            name: name.clone(),
-            unit: metric.unit,
-            better: metric.better,
-            about: metric.about.clone(),
-            simulator: match metric.simulated {
-                true => Some(Simulator::Program),
-                false => clock,
-            },
-        };
-        benchmark.metrics.iter().map(shape).collect()
-    };
     NewStudy {
         target: None,
         name: name.clone(),
@@ -246,9 +235,24 @@ pub fn new_study(
         metrics: arrangement
             .benchmarks
             .iter()
-            .map(|(name, b)| (name.clone(), shapes(b)))
+            .map(|(name, b)| (name.clone(), shapes(b, clock)))
             .collect(),
     }
+}
+
+/// The shapes of a benchmark's metrics.
+pub fn shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShape> {
+    let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
+        name: name.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        about: metric.about.clone(),
+        simulator: match metric.simulated {
+            true => Some(Simulator::Program),
+            false => clock,
+        },
+    };
+    benchmark.metrics.iter().map(shape).collect()
 }
 
 /// A testbed that is leased, with agents on its hosts and somebody watching.
@@ -256,7 +260,10 @@ pub struct Session {
     pub conductor: Conductor,
     pub events: Events,
     pub stop: watch::Receiver<bool>,
+    /// Whether tables are unwanted.
     pub quiet: bool,
+    /// Whether events are told as lines of JSON.
+    pub json: bool,
     _lease: Lease,
 }
 
@@ -305,6 +312,7 @@ impl Session {
             events,
             stop: stop_on_interrupt(),
             quiet,
+            json: watching.json,
             _lease: lease,
         })
     }
@@ -398,12 +406,7 @@ impl Session {
         testbed.conductor.finish().await;
         let pursuit = match pursued {
             Ok(pursuit) => pursuit,
-            Err(error) => {
-                let way_out =
-                    format!("what was measured before is kept; `backsight resume {name}` goes on");
-                files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-                return Ok(ExitCode::from(crate::SOMETHING_FAILED));
-            }
+            Err(error) => return Ok(broke_off(&name, &error)),
         };
         if !self.quiet {
             let results = store.result_set(id).await.into_diagnostic()?;
@@ -411,6 +414,13 @@ impl Session {
         }
         Ok(conclude(&name, &pursuit))
     }
+}
+
+/// Says why a study broke off, and how it goes on.
+pub fn broke_off(name: &StudyName, error: &PursuitError) -> ExitCode {
+    let way_out = format!("what was measured before is kept; `backsight resume {name}` goes on");
+    files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
+    ExitCode::from(crate::SOMETHING_FAILED)
 }
 
 /// Says how it ended, and with which status.

@@ -26,7 +26,7 @@ pub enum Event {
     RoundStarted {
         /// Its number, from 1.
         round: u32,
-        /// How many there are.
+        /// How many there are; 0 where that shows only as it goes.
         of: u32,
     },
     /// A trial begins.
@@ -142,6 +142,11 @@ pub enum Event {
         /// Seconds that it took.
         seconds: f64,
     },
+    /// Where changes are suspected so far, the most probable first.
+    Suspected {
+        /// The changes.
+        changes: Vec<Suspect>,
+    },
     /// Something that the reader of the results should know.
     Warning {
         /// What.
@@ -160,4 +165,15 @@ pub enum Event {
         /// Trials that are still to do.
         left: usize,
     },
+}
+
+/// A stretch of a history that may have a change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Suspect {
+    /// The last version that surely hasn't it.
+    pub after: String,
+    /// The first that surely has it.
+    pub until: String,
+    /// How probable it is.
+    pub probability: f64,
 }

@@ -32,7 +32,7 @@ pub use benchmark::{
 };
 pub use cell::Cell;
 pub use document::{At, Document, Problem, Unreadable, did_you_mean};
-pub use event::Event;
+pub use event::{Event, Suspect};
 pub use history::{
     Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTrial,
     StudyHistory,
@@ -65,5 +65,5 @@ pub use trial::{
 pub use unit::{Unit, UnknownUnit, significant};
 pub use value::{Value, Values};
 pub use version::{
-    Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
+    Amendment, Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
 };

@@ -6,13 +6,20 @@
 //!
 //! Refuses: to know how anything is measured.
 
+mod attempt;
+mod bisect;
 mod compare;
 mod discovery;
 mod history;
+mod noise;
 mod run;
 mod search;
 mod step;
 
+pub use attempt::{
+    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, Tried,
+};
+pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
@@ -23,6 +30,7 @@ pub use history::{
     BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
+pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use run::{RunPolicy, RunVerdict};
 pub use search::{
     BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,
@@ -32,7 +40,8 @@ pub use search::{
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 
 use backsight_model::{Cell, MetricName};
-use std::collections::BTreeMap;
+pub use backsight_stats::culprits::Place;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What is to be measured: one trial of a cell, on one boot of one build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,6 +93,8 @@ pub struct Observation {
     pub outcome: Outcome,
     /// The mean of each metric's samples in the trial.
     pub figures: BTreeMap<MetricName, f64>,
+    /// How long the trial took, without what had to be built and booted for it; nothing where none was begun.
+    pub took: Duration,
 }
 
 impl Observation {
@@ -103,6 +114,28 @@ impl Observation {
 pub struct Evidence {
     /// The observations.
     pub observations: Vec<Observation>,
+    /// What each build took that the study itself made, good or not.
+    pub builds: Vec<Duration>,
+    /// What each boot took that the study itself made, likewise.
+    pub boots: Vec<Duration>,
+}
+
+impl Evidence {
+    /// These observations, made on builds and boots that cost nothing.
+    pub fn of(observations: Vec<Observation>) -> Self {
+        Self {
+            observations,
+            ..Self::default()
+        }
+    }
+
+    /// What all of it took: builds, boots and trials. Budgets are kept by this, not by a clock, so that a study that was
+    /// stopped in between ends as it would have otherwise.
+    pub fn spent(&self) -> Duration {
+        let trials = self.observations.iter().map(|seen| seen.took);
+        let made = self.builds.iter().chain(&self.boots).copied();
+        trials.chain(made).sum()
+    }
 }
 
 /// What a policy says to its evidence.
@@ -135,6 +168,12 @@ pub trait Policy {
     /// beginning with the one of now, at most so many. Builds that were asked for before may be among them. None of a
     /// policy that needs no builds.
     fn coming(&self, _evidence: &Evidence, _most: usize) -> Vec<Request> {
+        Vec::new()
+    }
+
+    /// Where it suspects a change so far, and how probable that is, the most probable first: for who watches. None of a
+    /// policy that looks for none.
+    fn suspects(&self, _evidence: &Evidence) -> Vec<(Place, f64)> {
         Vec::new()
     }
 }

@@ -7,12 +7,15 @@
 //! Refuses: anything from the network, content that needs JavaScript, a page without bounds, a number without its
 //! spread and count.
 
+mod attempt;
 pub mod chart;
 mod comparison;
+mod culprits;
 mod doubts;
 mod escape;
 mod figures;
 mod machine;
+mod noise;
 mod page;
 mod printed;
 mod published;
@@ -23,6 +26,9 @@ mod statistics;
 mod trials;
 mod words;
 
+pub use attempt::{SideCame, TryRow, TryWords};
+pub use culprits::{BisectWords, ChangeRow, CulpritRow, Holds};
+pub use noise::{NoiseRow, NoiseWords, level_name};
 pub use page::{PAGE_LIMIT, PageError, report, report_of_search};
 pub use printed::Printed;
 pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};

@@ -34,6 +34,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "simulators",
         include_str!("../migrations/0002_simulators.sql"),
     ),
+    (
+        3,
+        "amendments",
+        include_str!("../migrations/0003_amendments.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

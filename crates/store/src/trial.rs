@@ -31,6 +31,8 @@ pub struct Observed {
     pub round: u32,
     /// Whether it gave samples.
     pub measured: bool,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// A trial as lists show it.
@@ -373,18 +375,20 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn evidence(&self, study: StudyId) -> Result<Vec<Observed>, StoreError> {
-        let rows =
-            sqlx::query("SELECT cell, round, failure FROM trial WHERE study = $1 ORDER BY number")
-                .bind(study.0)
-                .fetch_all(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+        let rows = sqlx::query(
+            "SELECT cell, round, failure, took FROM trial WHERE study = $1 ORDER BY number",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
         rows.iter()
             .map(|row| {
                 Ok(Observed {
                     cell: self.database.whole(row, 0)?,
                     round: self.database.whole(row, 1)?,
                     measured: self.database.column::<Option<&str>>(row, 2)?.is_none(),
+                    took: Duration::from_nanos(self.database.whole(row, 3)?),
                 })
             })
             .collect()

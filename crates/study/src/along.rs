@@ -45,6 +45,8 @@ pub struct AlongHistory<'a> {
     pub events: Events,
     /// Becomes true when the user wants to stop.
     pub stop: watch::Receiver<bool>,
+    /// Whether all layouts of a version are made while its tree is there, and not each when it is asked for.
+    pub lays_out_ahead: bool,
     /// Builds that were made or found.
     built: HashSet<Build>,
     /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
@@ -83,6 +85,7 @@ impl<'a> AlongHistory<'a> {
             layouts,
             events,
             stop,
+            lays_out_ahead: true,
             built: HashSet::new(),
             builder,
             told,
@@ -102,7 +105,7 @@ impl<'a> AlongHistory<'a> {
     }
 
     fn name(&self, version: usize) -> String {
-        self.workshop.versions()[version].name.clone()
+        self.workshop.versions()[version].full_name()
     }
 
     async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
@@ -112,9 +115,13 @@ impl<'a> AlongHistory<'a> {
             layout,
             ahead: false,
         });
+        let along: &[Layout] = match self.lays_out_ahead {
+            true => &self.layouts,
+            false => &[],
+        };
         let mut stop = self.stop.clone();
         let built = tokio::select! {
-            built = self.workshop.build(request.version, layout, &self.layouts) => built,
+            built = self.workshop.build(request.version, layout, along) => built,
             _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
@@ -184,7 +191,8 @@ impl<'a> AlongHistory<'a> {
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let place = self.workshop.place(version, layout);
-        let name = self.name(version);
+        // What commands get for `{version}`: its amendments are in the build.
+        let name = self.workshop.versions()[version].name.clone();
         let folder = place.folder.clone();
         self.conductor.measure_build(name, folder);
         self.put_build(&place).await?;

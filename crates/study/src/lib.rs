@@ -17,11 +17,16 @@ mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, questions};
+pub use evidence::{
+    Along, evidence_along, evidence_as_measured, evidence_before, evidence_of, questions,
+};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
     evidence_with_figures, pursue,
 };
-pub use question::{Choices, Modes, Question, QuestionError, SearchChoices, StepChoices};
+pub use question::{
+    AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, Question,
+    QuestionError, SearchChoices, StepChoices,
+};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

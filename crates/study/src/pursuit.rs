@@ -5,11 +5,14 @@
 use backsight_conductor::Events;
 use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
-    StudyState, TrialRecord, Version,
+    StudyState, Suspect, TrialRecord, Version,
 };
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// How many builds may be made ahead of the one that is measured.
@@ -211,11 +214,18 @@ struct Chase<'a, P> {
 type Kept = Result<Option<String>, StoreError>;
 
 impl<P: Policy> Chase<'_, P> {
-    fn observe(&mut self, request: Request, outcome: Outcome, figures: BTreeMap<MetricName, f64>) {
+    fn observe(
+        &mut self,
+        request: Request,
+        outcome: Outcome,
+        figures: BTreeMap<MetricName, f64>,
+        took: Duration,
+    ) {
         self.evidence.observations.push(Observation {
             request,
             outcome,
             figures,
+            took,
         });
     }
 
@@ -253,6 +263,17 @@ impl<P: Policy> Chase<'_, P> {
         if self.announced.replace(request) == Some(request) {
             return;
         }
+        let suspects = self.policy.suspects(&self.evidence);
+        if !suspects.is_empty() {
+            let changes = suspects.into_iter().map(|(place, probability)| Suspect {
+                after: self.version(place.after),
+                until: self.version(place.until),
+                probability,
+            });
+            self.events.tell(&Event::Suspected {
+                changes: changes.collect(),
+            });
+        }
         if request.round != self.round {
             self.round = request.round;
             self.events.tell(&Event::RoundStarted {
@@ -266,13 +287,13 @@ impl<P: Policy> Chase<'_, P> {
             of: self.in_all(),
             round: request.round,
             cell: self.study.cells[request.cell].clone(),
-            version: version.map(|version| version.name.clone()),
+            version: version.map(Version::full_name),
         });
     }
 
     fn version(&self, position: usize) -> String {
         let version = self.study.versions.get(position);
-        version.map_or_else(String::new, |version| version.name.clone())
+        version.map_or_else(String::new, Version::full_name)
     }
 
     /// Has it measured, and keeps what is built meanwhile; whether that could be kept.
@@ -310,8 +331,11 @@ impl<P: Policy> Chase<'_, P> {
         Ok(())
     }
 
-    async fn keep(&self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
+    async fn keep(&mut self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
         self.store.record_build(self.study.id, build).await?;
+        if !build.cached {
+            self.evidence.builds.push(build.took);
+        }
         self.events.tell(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
@@ -330,7 +354,7 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     fn has_no_build(&mut self, request: Request, why: &str) -> String {
-        self.observe(request, Outcome::NoBuild, BTreeMap::new());
+        self.observe(request, Outcome::NoBuild, BTreeMap::new(), Duration::ZERO);
         format!("{} has no build: {why}", self.version(request.version))
     }
 
@@ -346,6 +370,7 @@ impl<P: Policy> Chase<'_, P> {
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
+        self.evidence.boots.push(boot.took);
         self.events.tell(&Event::BootFinished {
             version: self.version(boot.version),
             layout: boot.layout,
@@ -355,7 +380,7 @@ impl<P: Policy> Chase<'_, P> {
         });
         match &boot.failure {
             Some(why) => {
-                self.observe(request, Outcome::NoBoot, BTreeMap::new());
+                self.observe(request, Outcome::NoBoot, BTreeMap::new(), Duration::ZERO);
                 Ok(Some(format!(
                     "{} didn't boot: {why}",
                     self.version(boot.version)
@@ -392,7 +417,7 @@ impl<P: Policy> Chase<'_, P> {
             None => Outcome::Measured,
             Some(_) => Outcome::Failed,
         };
-        self.observe(request, outcome, figures(&samples));
+        self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
         self.events.tell(&Event::TrialFinished {
             trial,
@@ -469,9 +494,10 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
                 false => Outcome::Failed,
             },
             figures: BTreeMap::new(),
+            took: seen.took,
         })
         .collect();
-    Ok(Evidence { observations })
+    Ok(Evidence::of(observations))
 }
 
 /// The same with the figures of every trial, for policies that look at them.

@@ -10,7 +10,7 @@ use backsight_model::{
 };
 use backsight_policy::{SearchPolicy, StepOrder};
 use serde::{Deserialize, Serialize};
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 /// What the command line chose over the plan's file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -27,9 +27,29 @@ pub struct Choices {
     /// What `step` asks for along a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepChoices>,
+    /// What `try` asks for.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<AttemptChoices>,
+    /// What `bisect` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisect: Option<BisectChoices>,
+    /// What `noise` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseChoices>,
     /// What `search` looks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchChoices>,
+}
+
+impl Choices {
+    /// What every verb along a history has chosen, if this is of one.
+    pub fn along(&self) -> Option<AlongChoices> {
+        let of_step = self.step.as_ref().map(StepChoices::along);
+        of_step
+            .or_else(|| Some(self.attempt.as_ref()?.along.clone()))
+            .or_else(|| Some(self.bisect.as_ref()?.along.clone()))
+            .or_else(|| self.noise.as_ref()?.along.clone())
+    }
 }
 
 /// What `search` looks for, with everything that decides what it asks for next.
@@ -43,6 +63,19 @@ pub struct SearchChoices {
     /// How long it may measure at a stretch, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
+}
+
+/// What every verb along a history has chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlongChoices {
+    /// Where the target's file is: its patches and its repository are beside it.
+    pub folder: PathBuf,
+    /// The layouts, by number.
+    pub layouts: Vec<Layout>,
+    /// Whether versions that didn't build or boot before are tried again.
+    pub retry: bool,
+    /// Whether versions are built while other machines measure.
+    pub builds_ahead: bool,
 }
 
 /// How often a version is measured, at each level.
@@ -78,8 +111,85 @@ pub struct StepChoices {
     pub builds_ahead: bool,
 }
 
+impl StepChoices {
+    fn along(&self) -> AlongChoices {
+        AlongChoices {
+            folder: self.folder.clone(),
+            layouts: self.modes.layouts.clone(),
+            retry: self.retry,
+            builds_ahead: self.builds_ahead,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
+}
+
+/// What `try` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptChoices {
+    /// What every verb along a history has chosen.
+    pub along: AlongChoices,
+    /// The metrics that decide, `time` or `work.time`; all if none is named.
+    pub metrics: Vec<String>,
+    /// Trials of each cell on each side in a pass.
+    pub trials: u32,
+    /// Passes at most.
+    pub most: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// Whether a boot can be gone back to after others.
+    pub revisits: bool,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// Up to how many percent a difference is no matter, if equality is asked for.
+    pub equal: Option<f64>,
+    /// That no decision is false: 0.95.
+    pub confidence: f64,
+}
+
+/// What `bisect` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectChoices {
+    /// What every verb along a history has chosen.
+    pub along: AlongChoices,
+    /// The metric, `time` or `work.time`.
+    pub metric: String,
+    /// The cell, where the plan has several with this metric.
+    pub cell: Option<String>,
+    /// Trials of a measurement.
+    pub trials: u32,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// How sure the answer is to be: 0.95.
+    pub confidence: f64,
+    /// A change is known closely enough when it is one of so many versions.
+    pub resolution: usize,
+    /// Smaller changes than this don't count, in percent of the first version.
+    pub smallest: Option<f64>,
+    /// Whether changes that cancel are looked for.
+    pub cancelling: bool,
+    /// The command line that asks the same again.
+    pub command: String,
+}
+
+/// What `noise` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseChoices {
+    /// What every verb along a history has chosen; nothing where the software is measured as it is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<AlongChoices>,
+    /// Boots of each layout at most.
+    pub boots: u32,
+    /// Trials of each cell on each boot at most.
+    pub trials: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// The difference between two versions that is to be seen, in percent.
+    pub precision: f64,
 }
 
 /// A question with everything that it refers to.

@@ -88,7 +88,7 @@ enum Written {
     Html,
 }
 
-fn confidence(percent: &str) -> Result<Confidence, String> {
+pub fn confidence(percent: &str) -> Result<Confidence, String> {
     let number: Option<f64> = percent.trim_end_matches('%').parse().ok();
     number
         .and_then(|number| Confidence::new(number / 100.0))
@@ -96,7 +96,7 @@ fn confidence(percent: &str) -> Result<Confidence, String> {
 }
 
 /// A percentage from nothing on.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').parse().ok();
     number
         .filter(|number| number.is_finite() && *number >= 0.0)

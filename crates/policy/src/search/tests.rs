@@ -130,6 +130,7 @@ fn searched(
             request,
             outcome: Outcome::Measured,
             figures,
+            took: std::time::Duration::ZERO,
         };
         replay.absorb(&observation);
         evidence.observations.push(observation);
@@ -332,6 +333,20 @@ fn a_generator_below_the_device_is_named_as_the_limit_and_one_above_it_is_not() 
 }
 
 #[test]
+fn a_baseline_below_what_went_through_the_device_was_disturbed() {
+    let of = |cell: &Cell| match cell.variant.as_str() {
+        "device" => Device::sharp(2e9),
+        _ => Device::sharp(1e9),
+    };
+    let (_, verdict) = searched(&with_baseline(), of, 1);
+    let stands = verdict.subjects[0].goals[0].generator;
+    assert!(
+        matches!(stands, GeneratorStands::Disturbed { .. }),
+        "{stands:?}"
+    );
+}
+
+#[test]
 fn without_a_baseline_nobody_knows_the_generator() {
     let (_, verdict) = searched(&policy(), |_| Device::sharp(2e9), 1);
     assert_eq!(
@@ -392,6 +407,7 @@ fn trials_that_fail_are_made_again_and_a_load_at_which_all_fail_is_not_carried()
             request,
             outcome,
             figures,
+            took: std::time::Duration::ZERO,
         };
         replay.absorb(&observation);
         evidence.observations.push(observation);
@@ -457,6 +473,7 @@ fn a_latency_goal_needs_no_loss() {
             request,
             outcome: Outcome::Measured,
             figures: BTreeMap::from([(metric("p99"), waits)]),
+            took: std::time::Duration::ZERO,
         });
         trials += 1;
         assert!(trials < 100);
@@ -497,7 +514,7 @@ proptest! {
         policy.repeat = 2;
         let (evidence, whole) = searched(&policy, |_| Device { bursts, ..Device::sharp(2e9) }, seed);
         let cut = cut.min(evidence.observations.len() - 1);
-        let prefix = Evidence { observations: evidence.observations[..cut].to_vec() };
+        let prefix = Evidence { observations: evidence.observations[..cut].to_vec(), ..Evidence::default() };
         let request = evidence.observations[cut].request;
         prop_assert_eq!(policy.decide(&prefix), Decision::Measure(request));
         prop_assert!(policy.left(&prefix) > 0);

@@ -53,6 +53,11 @@ pub enum GeneratorStands {
         /// The load up to which it did; nothing if it did at none.
         alone: Option<f64>,
     },
+    /// More went through the device than the baseline missed the goal at: something disturbed the baseline.
+    Disturbed {
+        /// The load at which the baseline missed the goal.
+        missed: f64,
+    },
     /// The generator sent less than it was asked to: it is the limit.
     FellShort {
         /// What it sent, at the load that was missed.
@@ -253,6 +258,13 @@ fn stands(
         .iter()
         .filter_map(|search| search.upper)
         .reduce(f64::max);
+    let alone_missed = baseline.searches.iter().filter_map(|search| search.upper);
+    let least_met = subjects[at].goals[goal].met().first().copied();
+    if let (Some(missed), Some(met)) = (alone_missed.reduce(f64::max), least_met)
+        && met >= missed
+    {
+        return GeneratorStands::Disturbed { missed };
+    }
     match (alone, missed) {
         (Some(alone), Some(missed)) if missed <= alone => GeneratorStands::Enough { alone },
         (Some(alone), None) => GeneratorStands::Enough { alone },

@@ -238,6 +238,11 @@ impl<'a> SearchWords<'a> {
             GeneratorStands::IsTheLimit { alone: None } => {
                 "The generator is the limit: alone it doesn't even do the least load".to_owned()
             }
+            GeneratorStands::Disturbed { missed } => format!(
+                "The generator's own limit isn't known: more went through the device than alone, where {} was too much; \
+                 something disturbed the baseline: search again on a quieter machine",
+                self.load(missed)
+            ),
             GeneratorStands::FellShort { sent } => format!(
                 "The generator is the limit: it sent only {} where it was missed",
                 self.load(sent)
@@ -256,7 +261,7 @@ impl<'a> SearchWords<'a> {
                 arrives: self.spread(answer, |s| s.throughput),
                 searches: answer.searches.len(),
                 limit: match answer.generator {
-                    GeneratorStands::Unknown => "not known",
+                    GeneratorStands::Unknown | GeneratorStands::Disturbed { .. } => "not known",
                     GeneratorStands::IsMeasured => "generator's own",
                     GeneratorStands::Enough { .. } => "device",
                     GeneratorStands::IsTheLimit { .. } | GeneratorStands::FellShort { .. } => {

@@ -1,0 +1,652 @@
+//! `backsight bisect`: the changes along a history that made a metric worse or better, each with its size and how sure it
+//! is; and whether taking them back undoes them.
+//!
+//! Refuses: a metric that several cells have, unless it is said which; and to go on when an end can't be measured.
+
+use backsight_history::Diff;
+use backsight_model::{
+    BootKind, Document, Every, HistoryCell, Layout, LayoutKind, Range, StudyHistory, StudyName,
+    TargetName, Time, Version, shell_quoted,
+};
+use backsight_policy::{BisectEnd, BisectPolicy, BisectVerdict, Place};
+use backsight_site::{BisectWords, Holds};
+use backsight_stats::{Confidence, culprits::Aim};
+use backsight_store::{Store, StudyRow};
+use backsight_study::{AlongChoices, AttemptChoices, BisectChoices, Choices, evidence_before};
+use miette::IntoDiagnostic as _;
+use std::{num::NonZeroU32, process::ExitCode};
+
+use crate::{
+    along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
+    attempt::{Attempting, known_metrics, next_boot, resolved, side_by_side},
+    cli::Shared,
+    compare::{confidence, percent},
+    files,
+    list::table,
+    run::{Asked, Watching, conclude, drawn_seed, free_name},
+    target::Opened,
+};
+
+/// The verb's name in the store.
+pub const VERB: &str = "bisect";
+
+/// Measurements at most: more would not be asked by anybody who waits for it.
+const MOST: usize = 5000;
+/// Exit status when it isn't decided.
+const UNDECIDED: u8 = 3;
+/// Most culprits that are measured against what is before them.
+const MOST_VERIFIED: usize = 10;
+
+/// Arguments of `bisect`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 the changes are named, or there is none; 3 it can't be told yet; 1 an end can't be measured \
+                  or the study stopped early, 2 the question was wrong, 130 after ^C."
+)]
+pub struct Bisect {
+    #[command(flatten)]
+    asked: Asked,
+    /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
+    #[arg(long, value_name = "NAME|FILE")]
+    target: String,
+    /// The oldest version: a version, a commit, a tag or a date
+    #[arg(long, value_name = "VERSION")]
+    good: String,
+    /// The newest version
+    #[arg(long, value_name = "VERSION", default_value = "HEAD")]
+    bad: String,
+    /// The metric: `time` or `work.time`. Needn't be said where there is only one
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// The cell, as `show` names it, where several have the metric
+    #[arg(long, value_name = "CELL")]
+    cell: Option<String>,
+    /// Which versions are looked at: all, release, day, "10 commits"
+    #[arg(long, value_name = "STEP", default_value = "all")]
+    every: Every,
+    /// How sure the answer is to be, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
+    confidence: Confidence,
+    /// What builds, boots and trials may take together
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Time>,
+    /// A change is known closely enough when it is one of so many versions
+    #[arg(long, value_name = "VERSIONS", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    resolution: u32,
+    /// Smaller changes than this don't count; unless said, as small ones as the noise lets see at a fair price
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    smallest: Option<f64>,
+    /// Look for changes that cancel each other as well
+    #[arg(long)]
+    cancelling: bool,
+    /// Trials of a measurement; a measurement is one boot where the target boots
+    #[arg(long, value_name = "N", default_value = "1")]
+    trials: NonZeroU32,
+    /// Sample so many layouts in memory of each version: the answer holds for the source, not for one layout
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    relink: Option<u32>,
+    /// Name the changes, and don't measure again whether taking them back undoes them
+    #[arg(long)]
+    no_verify: bool,
+    /// Try again what didn't build or boot in an earlier study
+    #[arg(long)]
+    retry: bool,
+    /// Build nothing while other machines measure
+    #[arg(long)]
+    no_builds_ahead: bool,
+    /// Name of the study; else bisect-1, bisect-2, …
+    #[arg(long)]
+    name: Option<StudyName>,
+    /// Seed of what is drawn; else the plan's, else drawn
+    #[arg(long)]
+    seed: Option<u32>,
+    #[command(flatten)]
+    watching: Watching,
+}
+
+impl Bisect {
+    /// Measures until the changes are known.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let (mut question, catalog) = self.asked.question(shared)?;
+        question.along_history = true;
+        let arrangement = question.arrange(&catalog)?;
+        let planned = backsight_model::Plan::read(&question.plan)?.seed;
+        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
+        let metrics = arrangement.benchmarks.iter().flat_map(|(name, benchmark)| {
+            let metrics = benchmark.metrics.keys();
+            metrics.map(move |metric| (name.to_string(), metric.to_string()))
+        });
+        let metrics: Vec<(String, String)> = metrics.collect();
+        let metric = self.metric(&metrics)?;
+        crate::block_on(async {
+            let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
+            let layouts = layouts(self.relink, &opened)?;
+            let versions = self.versions(&opened).await?;
+            question.choices.bisect = Some(BisectChoices {
+                along: AlongChoices {
+                    folder: opened.folder.clone(),
+                    layouts,
+                    retry: self.retry,
+                    builds_ahead: false,
+                },
+                metric,
+                cell: self.cell.clone(),
+                trials: self.trials.get(),
+                budget: self.budget.map(|budget| budget.0),
+                confidence: self.confidence.share(),
+                resolution: self.resolution as usize,
+                smallest: self.smallest.map(|percent| percent / 100.0),
+                cancelling: self.cancelling,
+                command: command_line(),
+            });
+            let store = files::open_store(shared).await?;
+            let name = match &self.name {
+                Some(name) => name.clone(),
+                None => free_name(&store, VERB).await?,
+            };
+            let site = Site::open(opened, versions, Vec::new()).await?;
+            let asking = Asking::<Bisecting>::of(question, arrangement, catalog, seed);
+            let status = asking
+                .begin(&store, site, Some(name.clone()), &self.watching)
+                .await?;
+            if !self.no_verify {
+                self.verify(shared, &store, &name, seed).await?;
+            }
+            Ok(status)
+        })
+    }
+
+    /// The metric's name; the only one if none was named.
+    fn metric(&self, known: &[(String, String)]) -> miette::Result<String> {
+        match (&self.metric, known) {
+            (Some(metric), _) => {
+                known_metrics(std::slice::from_ref(metric), known)?;
+                Ok(metric.clone())
+            }
+            (None, [(benchmark, metric)]) => Ok(format!("{benchmark}.{metric}")),
+            (None, _) => {
+                let names: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
+                Err(miette::miette!(
+                    help = format!("--metric is one of: {}", names.join(", ")),
+                    "say which metric became worse"
+                ))
+            }
+        }
+    }
+
+    async fn versions(&self, opened: &Opened) -> miette::Result<Vec<Version>> {
+        let (good, bad, every) = (self.good.clone(), self.bad.clone(), self.every.clone());
+        let versions = opened
+            .ask(move |history| {
+                let (from, to) = (resolved(history, &good)?, resolved(history, &bad)?);
+                let (from, to) = (from.id, to.id);
+                if from == to {
+                    return Ok(Vec::new());
+                }
+                history.versions(&Range::Between { from, to }, &every)
+            })
+            .await?;
+        if versions.len() < 2 {
+            return Err(miette::miette!(
+                help = "name two versions with others between them; `backsight log --target T A B` shows what there is",
+                "there is nothing between {} and {}: they are the same version",
+                self.good,
+                self.bad
+            ));
+        }
+        Ok(versions)
+    }
+
+    /// Measures each culprit against the version before it, and the newest version against itself without the culprit.
+    async fn verify(
+        &self,
+        shared: &Shared,
+        store: &Store,
+        bisected: &StudyName,
+        seed: u32,
+    ) -> miette::Result<()> {
+        let study = store.study(bisected.as_str()).await.into_diagnostic()?;
+        let account = Account::of(store, &study).await?;
+        if account.verdict.ended != Some(BisectEnd::Decided) {
+            return Ok(());
+        }
+        let versions = &account.history.versions;
+        let single = account.verdict.culprits.iter().map(|culprit| culprit.place);
+        let single: Vec<Place> = single.filter(|p| p.until - p.after == 1).collect();
+        for (n, place) in single.iter().take(MOST_VERIFIED).enumerate() {
+            let pair = vec![versions[place.after].clone(), versions[place.until].clone()];
+            files::say(&format!(
+                "{bisected}: {} beside the version before it",
+                versions[place.until].name
+            ));
+            let name = format!("{bisected}-pair-{}", n + 1);
+            self.beside(shared, store, &account, seed, (&name, pair, None))
+                .await?;
+            let (Some(newest), culprit) = (versions.last(), &versions[place.until]) else {
+                continue;
+            };
+            let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
+            let asked = culprit.id.clone();
+            let revert = opened
+                .ask(move |history| Diff::revert(history, &asked))
+                .await;
+            let by_hand = |why: String| {
+                files::say(&format!(
+                    "{bisected}: {} isn't taken back on top of {}: {why}; try a revert made by hand: backsight try … --at {} --patch FILE",
+                    culprit.name, newest.name, newest.name
+                ));
+            };
+            let revert = match revert {
+                Ok(revert) => revert,
+                Err(why) => {
+                    by_hand(why.to_string());
+                    continue;
+                }
+            };
+            let without = Version {
+                amendments: vec![revert.amendment.clone()],
+                ..newest.clone()
+            };
+            files::say(&format!(
+                "{bisected}: {} with {} taken back",
+                newest.name, culprit.name
+            ));
+            let name = format!("{bisected}-revert-{}", n + 1);
+            let sides = vec![newest.clone(), without];
+            let tried = self
+                .beside(shared, store, &account, seed, (&name, sides, Some(revert)))
+                .await;
+            if let Err(why) = tried {
+                by_hand(why.to_string());
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures sides as `try` does, by the metric that was bisected.
+    async fn beside(
+        &self,
+        shared: &Shared,
+        store: &Store,
+        account: &Account,
+        seed: u32,
+        (name, versions, diff): (&str, Vec<Version>, Option<Diff>),
+    ) -> miette::Result<ExitCode> {
+        let (mut question, catalog) = self.asked.question(shared)?;
+        question.along_history = true;
+        let arrangement = question.arrange(&catalog)?;
+        let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
+        let boot = opened.target.activate.boot;
+        let first_boot = match boot {
+            BootKind::None => 1,
+            _ => next_boot(store, &opened.target.name).await?,
+        };
+        question.choices.attempt = Some(AttemptChoices {
+            along: AlongChoices {
+                builds_ahead: !self.no_builds_ahead,
+                ..account.choices.along.clone()
+            },
+            metrics: vec![account.choices.metric.clone()],
+            trials: account.choices.trials,
+            most: 10_000,
+            first_boot,
+            revisits: boot.can_be_revisited(),
+            budget: Some(
+                self.budget
+                    .map_or(VERIFIED, |budget| budget.0.min(VERIFIED)),
+            ),
+            equal: None,
+            confidence: account.choices.confidence,
+        });
+        let site = Site::open(opened, versions, diff.into_iter().collect()).await?;
+        let asking = Asking::<Attempting>::of(question, arrangement, catalog, seed);
+        let name: StudyName = match name.parse() {
+            Ok(name) if store.study(name_of(&name)).await.is_err() => name,
+            _ => free_name(store, crate::attempt::VERB).await?,
+        };
+        side_by_side(asking, store, site, Some(name), &self.watching).await
+    }
+}
+
+/// What a verification may take.
+const VERIFIED: std::time::Duration = std::time::Duration::from_secs(30 * 60);
+
+fn name_of(name: &StudyName) -> &str {
+    name.as_str()
+}
+
+/// The command line as a shell would take it again.
+fn command_line() -> String {
+    let mut words = std::env::args().skip(1).map(|word| shell_quoted(&word));
+    words
+        .by_ref()
+        .fold("backsight".to_owned(), |line, word| line + " " + &word)
+}
+
+/// The layouts that are sampled; the version's own alone unless some are asked for.
+fn layouts(relink: Option<u32>, opened: &Opened) -> miette::Result<Vec<Layout>> {
+    let target = &opened.target;
+    let Some(number) = relink else {
+        return Ok(vec![Layout::default()]);
+    };
+    let random = target
+        .layout
+        .as_ref()
+        .is_some_and(|relayout| relayout.layouts.contains(&LayoutKind::Random));
+    if !random {
+        return Err(miette::miette!(
+            help = "give it one: layout = { relink = \"… {seed} …\" }, a command that is run in the built tree; or leave out --relink",
+            "target `{}` has no command that relinks it at random",
+            *target.name
+        ));
+    }
+    Ok((1..=number)
+        .map(|seed| Layout {
+            kind: LayoutKind::Random,
+            seed,
+        })
+        .collect())
+}
+
+/// `bisect` along a history.
+pub struct Bisecting;
+
+impl AlongVerb for Bisecting {
+    const VERB: &'static str = VERB;
+    const SHARES: bool = true;
+    type Policy = BisectPolicy;
+
+    fn policy(ground: &Ground<'_>) -> miette::Result<BisectPolicy> {
+        let choices = chosen(ground.choices.bisect.as_ref())?;
+        policy(
+            choices,
+            ground.versions,
+            ground.cells,
+            ground.revisits,
+            ground.seed,
+        )
+    }
+
+    fn rounds(_choices: &Choices) -> u32 {
+        // It goes on until the changes are known.
+        0
+    }
+
+    async fn conclude(ended: Concluded<'_, BisectVerdict>) -> miette::Result<ExitCode> {
+        let Concluded {
+            store,
+            id,
+            name,
+            quiet,
+            json,
+            pursuit,
+            ..
+        } = ended;
+        let study = store.study_of(id).await.into_diagnostic()?;
+        let account = Account::of(store, &study).await?;
+        if json {
+            files::print(&format!("{}\n", account.json()))?;
+        } else if !quiet {
+            files::print(&account.text())?;
+        }
+        let status = conclude(name, &pursuit);
+        Ok(match (&pursuit.stopped, account.verdict.ended) {
+            (Some(_), _) => status,
+            (None, Some(BisectEnd::Decided)) => ExitCode::SUCCESS,
+            (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => {
+                ExitCode::from(crate::SOMETHING_FAILED)
+            }
+            (None, _) => ExitCode::from(UNDECIDED),
+        })
+    }
+}
+
+/// The cells that have a metric, with their numbers.
+fn cells_with<'a>(
+    cells: &'a [HistoryCell],
+    metric: &'a str,
+) -> impl Iterator<Item = (usize, &'a HistoryCell, &'a backsight_model::CellMetric)> {
+    cells.iter().enumerate().filter_map(move |(number, cell)| {
+        let is_it =
+            |name: &str| name == metric || format!("{}.{name}", cell.cell.benchmark) == metric;
+        let found = cell.metrics.iter().find(|m| is_it(m.name.as_str()))?;
+        Some((number, cell, found))
+    })
+}
+
+fn policy(
+    choices: &BisectChoices,
+    versions: usize,
+    cells: &[HistoryCell],
+    revisits: bool,
+    seed: u32,
+) -> miette::Result<BisectPolicy> {
+    let having: Vec<_> = cells_with(cells, &choices.metric).collect();
+    let named = having.iter().filter(|(_, cell, _)| match &choices.cell {
+        Some(asked) => cell.cell.to_string() == *asked,
+        None => true,
+    });
+    let named: Vec<_> = named.collect();
+    let [(cell, _, metric)] = named[..] else {
+        let names: Vec<String> = having
+            .iter()
+            .map(|(_, cell, _)| format!("--cell {}", shell_quoted(&cell.cell.to_string())))
+            .collect();
+        return Err(miette::miette!(
+            help = format!("say which, with one of: {}", names.join(", ")),
+            "{} cells of the plan have the metric `{}`{}",
+            having.len(),
+            choices.metric,
+            choices
+                .cell
+                .as_ref()
+                .map_or_else(String::new, |cell| format!(", and none is `{cell}`"))
+        ));
+    };
+    Ok(BisectPolicy {
+        versions,
+        cell: *cell,
+        metric: metric.name.clone(),
+        better: metric.better,
+        layouts: choices.along.layouts.len(),
+        trials: choices.trials,
+        revisits,
+        aim: Aim {
+            confidence: choices.confidence,
+            resolution: choices.resolution,
+            smallest: None,
+            cancelling: choices.cancelling,
+        },
+        smallest: choices.smallest,
+        budget: choices.budget,
+        most: MOST,
+        seed,
+    })
+}
+
+/// A bisection as it stands: what `bisect`, `show` and `report` tell of it.
+pub struct Account {
+    history: StudyHistory,
+    choices: BisectChoices,
+    cell: usize,
+    metric: String,
+    verdict: BisectVerdict,
+    between: Vec<Holds>,
+}
+
+impl Account {
+    /// Reads it from the store, and what the culprits are from the target's history.
+    pub async fn of(store: &Store, study: &StudyRow) -> miette::Result<Self> {
+        let history = store.study_history(study.id).await.into_diagnostic()?;
+        let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+        let choices = chosen(choices.bisect.as_ref())?.clone();
+        let target: &TargetName = chosen(study.target.as_ref())?;
+        let documents = store.documents(study.id).await.into_diagnostic()?;
+        let document = documents.iter().find(|document| document.kind == "target");
+        let document = chosen(document)?;
+        let document = Document::new(document.name.clone(), document.text.as_str());
+        let revisits = backsight_model::Target::read(&document)?
+            .activate
+            .boot
+            .can_be_revisited();
+        let policy = policy(
+            &choices,
+            history.versions.len(),
+            &history.cells,
+            revisits,
+            study.seed,
+        )?;
+        let evidence = evidence_before(store, target, &history, &choices.along.layouts);
+        let verdict = policy.verdict(&evidence.await.into_diagnostic()?);
+        let places: Vec<Place> = verdict.culprits.iter().map(|c| c.place).collect();
+        let folder = choices.along.folder.clone();
+        let opened = Opened::of(document, folder, store.dir().to_owned()).await;
+        let mut between = Vec::with_capacity(places.len());
+        for place in places {
+            let ends = (
+                history.versions[place.after].clone(),
+                history.versions[place.until].clone(),
+            );
+            let asked = match &opened {
+                Ok(opened) => opened.ask(move |h| h.between(&ends.0, &ends.1)).await,
+                Err(why) => Err(miette::miette!("{why}")),
+            };
+            between.push(
+                asked.map_err(|why| format!("the history can't be asked what it was: {why}")),
+            );
+        }
+        Ok(Self {
+            cell: policy.cell,
+            metric: policy.metric.to_string(),
+            history,
+            choices,
+            verdict,
+            between,
+        })
+    }
+
+    /// It in words.
+    pub fn words(&self) -> BisectWords<'_> {
+        BisectWords {
+            history: &self.history,
+            verdict: &self.verdict,
+            cell: self.cell,
+            metric: &self.metric,
+            budget: self.choices.budget,
+            confidence: self.choices.confidence,
+            cancelling: self.choices.cancelling,
+            between: &self.between,
+            command: &self.choices.command,
+        }
+    }
+
+    /// It as the terminal shows it.
+    pub fn text(&self) -> String {
+        let words = self.words();
+        let mut text = format!("{}\n\n", words.question());
+        let rows = words.rows();
+        if !rows.is_empty() {
+            let mut shown = table(&[
+                "change",
+                "where",
+                "who",
+                "what",
+                "size",
+                "in all",
+                "probability",
+            ]);
+            for row in rows {
+                let (who, what) = match &row.changes[..] {
+                    [change] => (change.author.clone(), change.title.clone()),
+                    [] => (String::new(), row.note.clone()),
+                    some => (String::new(), format!("one of {} changes", some.len())),
+                };
+                shown.add_row([
+                    row.number.to_string(),
+                    row.place,
+                    who,
+                    what,
+                    row.size,
+                    row.absolute,
+                    row.probability,
+                ]);
+            }
+            text.push_str(&format!("{shown}\n\n"));
+        }
+        let sum = words.sum();
+        if !self.verdict.culprits.is_empty() {
+            let mut shown = table(&["how it adds up", "change"]);
+            for (what, size) in sum {
+                shown.add_row([what, size]);
+            }
+            text.push_str(&format!("{shown}\n\n"));
+        }
+        for sentence in words.sentences() {
+            text.push_str(&sentence);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// It as one line of JSON, after the events.
+    pub fn json(&self) -> serde_json::Value {
+        let words = self.words();
+        let verdict = &self.verdict;
+        let version = |at: usize| {
+            self.history
+                .versions
+                .get(at)
+                .map(|v| serde_json::json!({ "name": v.full_name(), "id": v.id }))
+        };
+        let sizes = verdict.waterfall.as_ref();
+        let culprits = verdict.culprits.iter().enumerate().map(|(n, culprit)| {
+            let changes = self.between.get(n).and_then(|held| held.as_ref().ok());
+            serde_json::json!({
+                "after": version(culprit.place.after),
+                "until": version(culprit.place.until),
+                "probability": culprit.probability,
+                "percent": culprit.percent,
+                "size": sizes.and_then(|sizes| sizes.steps.get(n)),
+                "changes": changes,
+            })
+        });
+        let suspects = verdict.places.iter().map(|(place, probability)| {
+            serde_json::json!({
+                "after": version(place.after),
+                "until": version(place.until),
+                "probability": probability,
+            })
+        });
+        let measured = verdict.measured.iter().map(|(at, n, mean)| {
+            serde_json::json!({ "version": version(*at), "measurements": n, "mean": mean })
+        });
+        serde_json::json!({
+            "event": "verdict",
+            "verb": VERB,
+            "study": self.history.study,
+            "name": self.history.name.as_str(),
+            "cell": self.history.cells.get(self.cell).map(|cell| cell.cell.to_string()),
+            "metric": self.metric,
+            "ended": verdict.ended.map(|ended| match ended {
+                BisectEnd::Decided => "decided",
+                BisectEnd::Budget => "budget",
+                BisectEnd::Most => "most",
+                BisectEnd::End(_) => "end",
+                BisectEnd::Short => "short",
+            }),
+            "probability": verdict.probability,
+            "confidence": self.choices.confidence,
+            "culprits": culprits.collect::<Vec<_>>(),
+            "waterfall": sizes,
+            "suspects": suspects.collect::<Vec<_>>(),
+            "hidden": verdict.hidden,
+            "smallest": verdict.smallest,
+            "noise": verdict.noise,
+            "measured": measured.collect::<Vec<_>>(),
+            "broken": verdict.broken.iter().map(|at| version(*at)).collect::<Vec<_>>(),
+            "trials": { "measured": verdict.trials.0, "failed": verdict.trials.1 },
+            "seconds": verdict.spent.as_secs_f64(),
+            "sentences": words.sentences(),
+        })
+    }
+}

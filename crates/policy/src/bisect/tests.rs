@@ -1,0 +1,228 @@
+use super::*;
+use backsight_stats::{Random, simulate::Noise};
+use proptest::prelude::*;
+
+/// A history with known steps, noise of one standard deviation, and versions that don't build.
+struct World {
+    versions: usize,
+    steps: Vec<(usize, f64)>,
+    noise: f64,
+    broken: HashSet<usize>,
+    seed: u64,
+}
+
+impl World {
+    fn level(&self, version: usize) -> f64 {
+        let before = self.steps.iter().filter(|(at, _)| *at <= version);
+        100.0 + before.map(|(_, size)| size).sum::<f64>()
+    }
+
+    /// The same request gives the same answer, whenever it is asked.
+    fn answer(&self, request: Request) -> Observation {
+        let place = (request.version as u64) << 40
+            | (request.layout as u64) << 30
+            | u64::from(request.boot) << 16
+            | u64::from(request.round);
+        let mut random = Random::seeded(self.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let value = self.level(request.version) + self.noise * Noise::Gauss.draw(1, &mut random)[0];
+        let outcome = match self.broken.contains(&request.version) {
+            true => Outcome::NoBuild,
+            false => Outcome::Measured,
+        };
+        Observation {
+            request,
+            outcome,
+            figures: BTreeMap::from([(MetricName::new("time").unwrap(), value)]),
+            took: Duration::from_secs(1),
+        }
+    }
+}
+
+fn world(versions: usize, steps: &[(usize, f64)]) -> World {
+    World {
+        versions,
+        steps: steps.to_vec(),
+        noise: 1.0,
+        broken: HashSet::new(),
+        seed: 11,
+    }
+}
+
+fn policy(world: &World) -> BisectPolicy {
+    BisectPolicy {
+        versions: world.versions,
+        cell: 0,
+        metric: MetricName::new("time").unwrap(),
+        better: Better::Lower,
+        layouts: 1,
+        trials: 1,
+        revisits: true,
+        aim: Aim::default(),
+        smallest: None,
+        budget: None,
+        most: 3000,
+        seed: 5,
+    }
+}
+
+fn pursue(
+    policy: &BisectPolicy,
+    world: &World,
+    mut evidence: Evidence,
+) -> (Evidence, BisectVerdict) {
+    loop {
+        match policy.decide(&evidence) {
+            Decision::Done(verdict) => {
+                assert_eq!(policy.left(&evidence), 0);
+                return (evidence, verdict);
+            }
+            Decision::Measure(request) => {
+                let known = evidence.observations.iter().any(|o| o.request == request);
+                assert!(!known, "asks twice for {request:?}");
+                evidence.observations.push(world.answer(request));
+            }
+        }
+        assert!(evidence.observations.len() < 5000, "asks for ever");
+    }
+}
+
+fn found(verdict: &BisectVerdict) -> Vec<usize> {
+    let culprits = verdict.culprits.iter();
+    culprits.map(|culprit| culprit.place.until).collect()
+}
+
+#[test]
+fn a_change_is_found_with_its_size() {
+    let world = world(100, &[(37, 4.0)]);
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert_eq!(
+        (verdict.ended, found(&verdict)),
+        (Some(BisectEnd::Decided), vec![37])
+    );
+    assert!(verdict.probability >= 0.95);
+    // Lower is better: four per cent more is worse.
+    let percent = verdict.culprits[0].percent.unwrap();
+    assert!((-6.0..-2.0).contains(&percent), "{percent}");
+    // Both ends were measured again towards the end.
+    let late = &evidence.observations[evidence.observations.len() / 2..];
+    for end in [0, 99] {
+        assert!(late.iter().any(|o| o.request.version == end));
+    }
+}
+
+#[test]
+fn versions_that_dont_build_widen_the_answer() {
+    let mut world = world(40, &[(20, 6.0)]);
+    world.broken = HashSet::from([19, 20, 21]);
+    let (_, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    let place = verdict.culprits[0].place;
+    assert_eq!((place.after, place.until), (18, 22));
+    world.broken = HashSet::from([39]);
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert_eq!(verdict.ended, Some(BisectEnd::End(39)));
+    assert!(evidence.observations.len() <= 2);
+}
+
+#[test]
+fn where_nothing_changed_hardly_more_than_the_ends_is_measured() {
+    let world = world(60, &[]);
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert!(verdict.culprits.is_empty() && verdict.ended == Some(BisectEnd::Decided));
+    let of_ends = |o: &&Observation| [0, 59].contains(&o.request.version);
+    let of_ends = evidence.observations.iter().filter(of_ends).count();
+    assert!(of_ends * 10 >= evidence.observations.len() * 8);
+}
+
+#[test]
+fn the_budget_ends_it_and_what_is_known_is_said() {
+    let world = world(60, &[(30, 3.0)]);
+    let short = BisectPolicy {
+        budget: Some(Duration::from_secs(12)),
+        ..policy(&world)
+    };
+    let (evidence, verdict) = pursue(&short, &world, Evidence::default());
+    assert_eq!(
+        (verdict.ended, evidence.observations.len()),
+        (Some(BisectEnd::Budget), 12)
+    );
+    assert!(verdict.waterfall.is_some());
+    let nothing = BisectPolicy {
+        versions: 1,
+        ..policy(&world)
+    };
+    let (evidence, verdict) = pursue(&nothing, &world, Evidence::default());
+    assert_eq!(
+        (verdict.ended, evidence.observations.len()),
+        (Some(BisectEnd::Short), 0)
+    );
+}
+
+#[test]
+fn a_measurement_is_a_boot_with_its_trials_and_layouts_are_sampled() {
+    let world = world(30, &[(11, 5.0)]);
+    let boots = BisectPolicy {
+        revisits: false,
+        trials: 3,
+        ..policy(&world)
+    };
+    let (evidence, verdict) = pursue(&boots, &world, Evidence::default());
+    assert_eq!(found(&verdict), [11]);
+    for unit in evidence.observations.chunks(3) {
+        let first = unit[0].request;
+        assert!(
+            unit.iter()
+                .all(|o| (o.request.version, o.request.boot) == (first.version, first.boot))
+        );
+        assert_eq!(
+            unit.iter().map(|o| o.request.round).collect::<Vec<_>>(),
+            [1, 2, 3]
+        );
+    }
+    let relinked = BisectPolicy {
+        layouts: 8,
+        ..policy(&world)
+    };
+    let (evidence, verdict) = pursue(&relinked, &world, Evidence::default());
+    assert_eq!(found(&verdict), [11]);
+    let of_first = evidence
+        .observations
+        .iter()
+        .filter(|o| o.request.version == 0);
+    let layouts: HashSet<usize> = of_first.map(|o| o.request.layout).collect();
+    assert!(layouts.len() >= 4);
+}
+
+#[test]
+fn counted_numbers_take_two_measurements_of_each_end() {
+    let mut world = world(500, &[(123, 7.0)]);
+    world.noise = 0.0;
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert_eq!(found(&verdict), [123]);
+    assert!(
+        evidence.observations.len() < 30,
+        "{}",
+        evidence.observations.len()
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn any_prefix_of_the_evidence_is_gone_on_with_alike(
+        at in 1usize..40, size in prop::sample::select(vec![-4.0, 3.0, 6.0]), cut in 0usize..60, seed: u64, trials in 1u32..3,
+        revisits: bool, broken in prop::collection::hash_set(1usize..39, 0..6),
+    ) {
+        let world = World { broken, seed, ..world(40, &[(at, size)]) };
+        let policy = BisectPolicy { trials, revisits, ..policy(&world) };
+        let (all, verdict) = pursue(&policy, &world, Evidence::default());
+        let prefix = Evidence::of(all.observations.iter().take(cut).cloned().collect());
+        let next = policy.decide(&prefix);
+        prop_assert_eq!(&next, &policy.decide(&prefix));
+        if let (Decision::Measure(request), Some(asked)) = (&next, all.observations.get(cut)) {
+            prop_assert_eq!(*request, asked.request);
+        }
+        let (again, same) = pursue(&policy, &world, prefix);
+        prop_assert_eq!(again.observations.len(), all.observations.len());
+        prop_assert_eq!(same, verdict);
+    }
+}

@@ -1,0 +1,626 @@
+//! What a bisection came to, in words, as a page, and as a report that can be mailed: which changes, how large, how
+//! probable, and what remains.
+//!
+//! Refuses: a size without its interval, and to name one change where several can't be told apart.
+
+use askama::Template;
+use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, significant};
+use backsight_policy::{BisectEnd, BisectVerdict, Culprit, Place};
+use backsight_stats::culprits::Estimate;
+use std::{fmt::Write as _, time::Duration};
+
+use crate::{
+    PageError, chart, escape,
+    shown::{Scale, clipped, counted, duration, percent, signed},
+};
+
+/// Digits of a size.
+const DIGITS: usize = 3;
+/// Most changes that are listed of a stretch.
+const MOST_LISTED: usize = 20;
+/// Most files that are named of a change.
+const MOST_FILES: usize = 12;
+/// Longest title, in characters.
+const LONGEST: usize = 100;
+/// From this prior probability on it is said that changes may cancel unseen.
+const WORTH_SAYING: f64 = 0.01;
+
+/// The changes that lie between two versions; or why they can't be told.
+pub type Holds = Result<Vec<Change>, String>;
+
+/// A bisection with everything that is said of it.
+#[derive(Debug, Clone, Copy)]
+pub struct BisectWords<'a> {
+    /// What was measured.
+    pub history: &'a StudyHistory,
+    /// Where it stands.
+    pub verdict: &'a BisectVerdict,
+    /// The number of the cell that is bisected.
+    pub cell: usize,
+    /// The name of its metric.
+    pub metric: &'a str,
+    /// What it may take.
+    pub budget: Option<Duration>,
+    /// How sure the answer is to be: 0.95.
+    pub confidence: f64,
+    /// Whether changes that cancel were looked for.
+    pub cancelling: bool,
+    /// What each culprit's stretch holds, in their order.
+    pub between: &'a [Holds],
+    /// The command line that asks the same again.
+    pub command: &'a str,
+}
+
+/// A culprit as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CulpritRow {
+    /// From 1.
+    pub number: usize,
+    /// The version that has it, or the stretch.
+    pub place: String,
+    /// `3.10 % worse`; with the size in the metric's unit where a share isn't defined.
+    pub size: String,
+    /// `1.2 s (1.0 s … 1.4 s)`.
+    pub absolute: String,
+    /// `99 %`.
+    pub probability: String,
+    /// `better`, `worse` or nothing.
+    pub class: &'static str,
+    /// Its size on a line around zero, as SVG.
+    pub mark: String,
+    /// The changes in it.
+    pub changes: Vec<ChangeRow>,
+    /// What is to be said instead or besides.
+    pub note: String,
+}
+
+/// A change as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeRow {
+    /// Its short name.
+    pub name: String,
+    /// Who made it.
+    pub author: String,
+    /// When.
+    pub at: String,
+    /// The first line of its message.
+    pub title: String,
+    /// The whole message.
+    pub message: String,
+    /// The files that it touches.
+    pub files: String,
+}
+
+impl<'a> BisectWords<'a> {
+    fn cell(&self) -> Option<&'a HistoryCell> {
+        self.history.cells.get(self.cell)
+    }
+
+    fn of_metric(&self) -> Option<&'a CellMetric> {
+        let metrics = &self.cell()?.metrics;
+        metrics
+            .iter()
+            .find(|metric| metric.name.as_str() == self.metric)
+    }
+
+    /// What a version is called.
+    pub fn version(&self, position: usize) -> String {
+        let version = self.history.versions.get(position);
+        version.map_or_else(String::new, |version| version.full_name())
+    }
+
+    fn ends(&self) -> (String, String) {
+        let last = self.history.versions.len().saturating_sub(1);
+        (self.version(0), self.version(last))
+    }
+
+    /// What was asked.
+    pub fn question(&self) -> String {
+        let (first, last) = self.ends();
+        let cell = self
+            .cell()
+            .map_or_else(String::new, |cell| cell.cell.to_string());
+        format!(
+            "{} of {cell}, from {first} to {last}, {}",
+            self.metric,
+            counted(self.history.versions.len(), "version")
+        )
+    }
+
+    /// `3f2a91c`, or `between 1.2 and 1.5 (3 versions)`.
+    pub fn place(&self, place: Place) -> String {
+        match place.until - place.after {
+            1 => self.version(place.until),
+            wide => format!(
+                "after {}, up to {} ({wide} versions)",
+                self.version(place.after),
+                self.version(place.until)
+            ),
+        }
+    }
+
+    fn scale(&self) -> Scale {
+        let means = self.verdict.measured.iter().map(|(_, _, mean)| *mean);
+        Scale::fitting(self.of_metric().map(|metric| metric.unit), means)
+    }
+
+    fn figure(&self, value: f64) -> String {
+        let scale = self.scale();
+        format!(
+            "{}{}",
+            significant(scale.of(value), DIGITS),
+            scale.unit_after()
+        )
+    }
+
+    fn change_by(&self, estimate: &Estimate) -> String {
+        let interval = estimate.interval;
+        format!(
+            "{} ({} … {})",
+            signed(&format!("{:+}", Shown(self.figure(estimate.value)))),
+            self.figure(interval.low),
+            self.figure(interval.high)
+        )
+    }
+
+    /// The culprits as they are shown.
+    pub fn rows(&self) -> Vec<CulpritRow> {
+        let culprits = self.verdict.culprits.iter().enumerate();
+        culprits.map(|(n, culprit)| self.row(n, culprit)).collect()
+    }
+
+    fn row(&self, n: usize, culprit: &Culprit) -> CulpritRow {
+        let sizes = self.verdict.waterfall.as_ref();
+        let size = sizes.and_then(|sizes| sizes.steps.get(n));
+        let level = sizes.map_or(f64::NAN, |sizes| sizes.level.value.abs());
+        let (changes, note) = match self.between.get(n) {
+            Some(Ok(changes)) => {
+                let left = changes.len().saturating_sub(MOST_LISTED);
+                let note = match left {
+                    0 => String::new(),
+                    left => format!("and {left} changes more"),
+                };
+                (
+                    changes.iter().rev().take(MOST_LISTED).map(row_of).collect(),
+                    note,
+                )
+            }
+            Some(Err(why)) => (Vec::new(), why.clone()),
+            None => (Vec::new(), String::new()),
+        };
+        let class = match culprit.percent {
+            Some(percent) if percent > 0.0 => "better",
+            Some(percent) if percent < 0.0 => "worse",
+            _ => "",
+        };
+        CulpritRow {
+            number: n + 1,
+            place: self.place(culprit.place),
+            size: culprit.percent.map_or_else(
+                || "a change".to_owned(),
+                |by| format!("{} {class}", percent(by.abs()).trim_start_matches('+')),
+            ),
+            absolute: size.map_or_else(String::new, |size| self.change_by(size)),
+            probability: chance(culprit.probability),
+            class,
+            mark: match (culprit.percent, size) {
+                (Some(percent), Some(size)) if level > 0.0 => {
+                    let sign = percent.signum() * size.value.signum();
+                    let ends = [size.interval.low, size.interval.high]
+                        .map(|end| 100.0 * sign * end / level);
+                    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
+                    chart::mark(
+                        percent,
+                        Some((low, high)),
+                        low.abs().max(high.abs()).max(0.5),
+                    )
+                }
+                _ => String::new(),
+            },
+            changes,
+            note,
+        }
+    }
+
+    /// How the total is made up: what, and how much.
+    pub fn sum(&self) -> Vec<(String, String)> {
+        let Some(sizes) = &self.verdict.waterfall else {
+            return Vec::new();
+        };
+        let (first, last) = self.ends();
+        let mut lines: Vec<(String, String)> = self
+            .verdict
+            .culprits
+            .iter()
+            .zip(&sizes.steps)
+            .map(|(culprit, size)| (self.place(culprit.place), self.change_by(size)))
+            .collect();
+        lines.push((
+            "remainder, not attributed".to_owned(),
+            self.change_by(&sizes.remainder),
+        ));
+        lines.push((
+            format!("total, from {first} to {last}"),
+            self.change_by(&sizes.total),
+        ));
+        lines
+    }
+
+    /// The answer, how sure it is, and what it took, a sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut sentences = vec![self.answer()];
+        sentences.extend(self.doubts());
+        sentences.push(self.ending());
+        sentences
+    }
+
+    fn answer(&self) -> String {
+        let verdict = self.verdict;
+        let (first, last) = self.ends();
+        if let Some(BisectEnd::End(end)) = verdict.ended {
+            return format!(
+                "{} can't be measured, so there is nothing to compare with: `backsight show {}` says why; begin at another version",
+                self.version(end),
+                self.history.name
+            );
+        }
+        if verdict.ended == Some(BisectEnd::Short) {
+            return "there are no two versions to compare".to_owned();
+        }
+        if verdict.waterfall.is_none() {
+            return "too little was measured to say anything".to_owned();
+        }
+        let number = verdict.culprits.len();
+        if verdict.ended != Some(BisectEnd::Decided) {
+            return match verdict.places.is_empty() {
+                true => {
+                    format!("it isn't decided: no change is seen yet between {first} and {last}")
+                }
+                false => format!("it isn't decided: {}", self.suspects()),
+            };
+        }
+        match number {
+            0 => {
+                let size = verdict.smallest.unwrap_or(0.0);
+                let looser = match self.cancelling {
+                    true => "",
+                    false => ". Changes that cancel each other are looked for with --cancelling",
+                };
+                format!(
+                    "no change of {} or more is visible from {first} to {last} (probability {}){looser}",
+                    self.figure(size),
+                    chance(verdict.probability)
+                )
+            }
+            1 => format!(
+                "one change did it: {} (probability {})",
+                self.brief(0),
+                chance(verdict.probability)
+            ),
+            number => {
+                let all: Vec<String> = (0..number).map(|n| self.brief(n)).collect();
+                format!(
+                    "{number} changes did it: {} (probability of all together {})",
+                    all.join("; "),
+                    chance(verdict.probability)
+                )
+            }
+        }
+    }
+
+    fn brief(&self, n: usize) -> String {
+        let row = self.row(n, &self.verdict.culprits[n]);
+        let title = match &row.changes[..] {
+            [change] => format!(" \"{}\"", change.title),
+            _ => String::new(),
+        };
+        format!("{}{title}: {}", row.place, row.size)
+    }
+
+    fn suspects(&self) -> String {
+        let mut places = self.verdict.places.clone();
+        places.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let words = places.iter().take(3);
+        let words = words.map(|(place, p)| format!("{} ({})", self.place(*place), chance(*p)));
+        format!("suspected is {}", words.collect::<Vec<_>>().join(", "))
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let verdict = self.verdict;
+        let mut doubts = Vec::new();
+        let total = verdict.waterfall.as_ref().map(|sizes| sizes.total);
+        let better = self.of_metric().map(|metric| metric.better);
+        if let (Some(total), Some(better)) = (total, better)
+            && verdict.changed >= 0.5
+        {
+            let (up, down) = (total.interval.low > 0.0, total.interval.high < 0.0);
+            let improved = match better {
+                backsight_stats::Better::Higher => up,
+                backsight_stats::Better::Lower => down,
+            };
+            if improved {
+                let (first, last) = self.ends();
+                doubts.push(format!(
+                    "{last}, which was called bad, is better than {first}: these are the changes that made it better"
+                ));
+            }
+        }
+        if verdict.hidden >= WORTH_SAYING && !verdict.measured.is_empty() && !self.cancelling {
+            doubts.push(format!(
+                "two changes that cancel may hide where nothing was measured (chance beforehand {}): --cancelling looks closer",
+                chance(verdict.hidden)
+            ));
+        }
+        if !verdict.broken.is_empty() {
+            let names: Vec<String> = verdict
+                .broken
+                .iter()
+                .take(8)
+                .map(|v| self.version(*v))
+                .collect();
+            let more = match verdict.broken.len().saturating_sub(8) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            doubts.push(format!(
+                "passed over, because they don't build, boot or run: {}{more}",
+                names.join(", ")
+            ));
+        }
+        if let (Some(smallest), false) = (verdict.smallest, verdict.culprits.is_empty()) {
+            doubts.push(format!(
+                "smaller changes than {} aren't counted; one measurement has a standard deviation of {}",
+                self.figure(smallest),
+                self.figure(verdict.noise.unwrap_or(0.0))
+            ));
+        }
+        doubts
+    }
+
+    fn ending(&self) -> String {
+        let verdict = self.verdict;
+        let (good, failed) = verdict.trials;
+        let failed = match failed {
+            0 => String::new(),
+            failed => format!(", {failed} of them failed"),
+        };
+        let made = format!(
+            "{} of {}{failed}, {} in this study",
+            counted(good + verdict.trials.1, "trial"),
+            counted(verdict.measured.len(), "version"),
+            duration(verdict.spent)
+        );
+        let end = match verdict.ended {
+            Some(BisectEnd::Budget) => {
+                let budget = self
+                    .budget
+                    .map_or_else(String::new, |b| Time(b).to_string());
+                let more = duration(verdict.spent.mul_f64(2.0));
+                format!(
+                    "; the budget of {budget} is spent: more with --budget, for instance twice as much ({more}); what was measured is not measured again"
+                )
+            }
+            Some(BisectEnd::Most) => "; as much was measured as was allowed".to_owned(),
+            None => "; it was stopped before its end".to_owned(),
+            Some(_) => String::new(),
+        };
+        format!("{made}{end}")
+    }
+
+    /// The report as Markdown, for a mail.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# {}\n\n", plain(&self.question()));
+        for sentence in self.sentences() {
+            let _ = writeln!(text, "{}\n", plain(&sentence));
+        }
+        for row in self.rows() {
+            let _ = writeln!(
+                text,
+                "## {}. {}\n\n{}: {}, probability {}\n",
+                row.number,
+                plain(&row.place),
+                row.size,
+                row.absolute,
+                row.probability
+            );
+            for change in &row.changes {
+                let _ = writeln!(
+                    text,
+                    "- `{}` {} {}: {}\n  {}",
+                    plain(&change.name).replace('`', ""),
+                    plain(&change.author),
+                    change.at,
+                    plain(&change.title),
+                    plain(&change.files)
+                );
+            }
+            if !row.note.is_empty() {
+                let _ = writeln!(text, "{}", plain(&row.note));
+            }
+            text.push('\n');
+        }
+        let sum = self.sum();
+        if !sum.is_empty() {
+            text.push_str("| what | change |\n|---|---|\n");
+            for (what, size) in sum {
+                let _ = writeln!(text, "| {} | {size} |", plain(&what).replace('|', "\\|"));
+            }
+        }
+        let _ = writeln!(text, "\nAsk again with:\n\n    {}", plain(self.command));
+        text
+    }
+
+    /// The bisection as one self-contained HTML file.
+    ///
+    /// # Errors
+    /// The template fails; no input is known that makes it.
+    pub fn page(&self) -> Result<String, PageError> {
+        let name = |place: &Place| self.place(*place);
+        let mut places = self.verdict.places.clone();
+        places.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let page = Page {
+            title: self.history.name.as_str(),
+            style: include_str!("../templates/report.css"),
+            version: env!("CARGO_PKG_VERSION"),
+            question: self.question(),
+            sentences: self.sentences(),
+            rows: self.rows(),
+            sum: self.sum(),
+            course: self.course(),
+            places: places
+                .iter()
+                .map(|(place, p)| (name(place), chance(*p)))
+                .collect(),
+            measured: self
+                .verdict
+                .measured
+                .iter()
+                .map(|(at, n, mean)| (self.version(*at), *n, self.figure(*mean)))
+                .collect(),
+            command: self.command,
+        };
+        Ok(page.render()?)
+    }
+
+    /// The measured versions as dots over their places, and the levels between the changes, as SVG.
+    fn course(&self) -> String {
+        const WIDTH: f64 = 720.0;
+        const HEIGHT: f64 = 200.0;
+        const EDGE: f64 = 10.0;
+        let measured = &self.verdict.measured;
+        let range = measured
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(low, high), (_, _, mean)| {
+                (low.min(*mean), high.max(*mean))
+            });
+        if measured.is_empty() {
+            return String::new();
+        }
+        let last = self.history.versions.len().saturating_sub(1).max(1) as f64;
+        let spread = (range.1 - range.0).max(f64::MIN_POSITIVE);
+        let x = |at: f64| EDGE + (WIDTH - 2.0 * EDGE) * at / last;
+        let y = |mean: f64| HEIGHT - EDGE - (HEIGHT - 2.0 * EDGE) * (mean - range.0) / spread;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+             style=\"max-width:100%;height:auto\"><title>{}</title>",
+            escape::text(&self.question())
+        );
+        for culprit in &self.verdict.culprits {
+            let at = x(culprit.place.until as f64);
+            let from = x(culprit.place.after as f64);
+            let _ = write!(
+                svg,
+                "<rect x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"{HEIGHT}\" fill=\"#b5566b\" fill-opacity=\"0.25\"/>",
+                (at - from).max(1.5)
+            );
+        }
+        let ends = self.verdict.culprits.iter().map(|culprit| culprit.place);
+        let stops = ends.chain([Place {
+            after: self.history.versions.len().saturating_sub(1),
+            until: 0,
+        }]);
+        let mut begin = 0;
+        for stop in stops {
+            let within = measured
+                .iter()
+                .filter(|(at, ..)| (begin..=stop.after).contains(at));
+            let (n, sum) = within.fold((0.0, 0.0), |(n, sum), (_, times, mean)| {
+                (n + *times as f64, sum + *times as f64 * mean)
+            });
+            if n > 0.0 {
+                let level = y(sum / n);
+                let _ = write!(
+                    svg,
+                    "<path d=\"M{:.1} {level:.1}H{:.1}\" stroke=\"#4477aa\" stroke-width=\"2\"/>",
+                    x(begin as f64),
+                    x(stop.after as f64)
+                );
+            }
+            begin = stop.until;
+        }
+        for (at, times, mean) in measured {
+            let about = format!(
+                "{}: {}, {}",
+                self.version(*at),
+                self.figure(*mean),
+                counted(*times, "measurement")
+            );
+            let _ = write!(
+                svg,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\" fill=\"#24292f\" fill-opacity=\"0.7\"><title>{}</title></circle>",
+                x(*at as f64),
+                y(*mean),
+                2.0 + (*times as f64).sqrt().min(6.0) / 2.0,
+                escape::text(&about)
+            );
+        }
+        svg.push_str("</svg>");
+        svg
+    }
+}
+
+/// A number that brings its sign: `+` if it has none.
+struct Shown(String);
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match f.sign_plus() && !self.0.starts_with(['-', '−', '+']) {
+            true => write!(f, "+{}", self.0),
+            false => f.write_str(&self.0),
+        }
+    }
+}
+
+fn row_of(change: &Change) -> ChangeRow {
+    let mut files: Vec<String> = change
+        .files
+        .iter()
+        .take(MOST_FILES)
+        .map(|file| match (file.added, file.removed) {
+            (Some(added), Some(removed)) => format!("{} +{added} −{removed}", file.path),
+            _ => file.path.clone(),
+        })
+        .collect();
+    if change.files.len() > MOST_FILES {
+        files.push(format!("and {} more", change.files.len() - MOST_FILES));
+    }
+    ChangeRow {
+        name: change.name.clone(),
+        author: change.author.clone(),
+        at: change.at.map_or_else(String::new, |at| at.to_string()),
+        title: clipped(change.title(), LONGEST),
+        message: change.message.trim_end().to_owned(),
+        files: files.join(", "),
+    }
+}
+
+/// A probability in percent; never rounded to certainty.
+fn chance(probability: f64) -> String {
+    match 100.0 * probability {
+        p if p >= 99.5 => "> 99 %".to_owned(),
+        p if p > 0.0 && p < 0.5 => "< 1 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// Text from elsewhere as one line without what Markdown or a terminal would take for its own.
+fn plain(text: &str) -> String {
+    let words = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    words.filter(|c| !matches!(c, '<' | '>')).collect()
+}
+
+#[derive(Template)]
+#[template(path = "bisect.html")]
+struct Page<'a> {
+    title: &'a str,
+    style: &'static str,
+    version: &'static str,
+    question: String,
+    sentences: Vec<String>,
+    rows: Vec<CulpritRow>,
+    sum: Vec<(String, String)>,
+    course: String,
+    places: Vec<(String, String)>,
+    measured: Vec<(String, usize, String)>,
+    command: &'a str,
+}

@@ -115,6 +115,11 @@ fn the_page_about_stepping_works_to_the_letter() {
 }
 
 #[test]
+fn the_page_about_searching_works_to_the_letter() {
+    follow("docs/how-to/find-the-highest-load.md");
+}
+
+#[test]
 fn the_page_about_trying_works_to_the_letter() {
     follow("docs/how-to/try-a-patch.md");
 }
@@ -127,6 +132,7 @@ fn the_page_about_noise_works_to_the_letter() {
 #[test]
 fn files_in_the_documentation_are_right() {
     for page in [
+        "docs/how-to/find-the-highest-load.md",
         "docs/how-to/add-a-benchmark.md",
         "docs/how-to/describe-a-lab.md",
     ] {

@@ -31,6 +31,7 @@ mod noise;
 mod order;
 mod questions;
 mod rebooting;
+mod searching;
 mod servers;
 mod stepping;
 mod steps;

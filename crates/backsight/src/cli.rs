@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab, list,
-    manual, noise, publish, report, resume, run, schema, step, studies,
+    manual, noise, publish, report, resume, run, schema, search, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -57,6 +57,8 @@ enum Verb {
     Try(Box<attempt::Attempt>),
     /// Measure how much benchmarks vary, and how many repeats to buy
     Noise(Box<noise::Noise>),
+    /// Find the highest load that meets a goal: no loss, little loss, a latency
+    Search(Box<search::Search>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -111,6 +113,7 @@ impl Arguments {
             Verb::Bisect(verb) => verb.execute(&shared),
             Verb::Try(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
+            Verb::Search(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

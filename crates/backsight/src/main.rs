@@ -27,6 +27,7 @@ mod report;
 mod resume;
 mod run;
 mod schema;
+mod search;
 mod step;
 mod studies;
 mod target;

@@ -61,11 +61,26 @@ impl Report {
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
-            let comparison = self.comparison(&store, &ids).await?;
+            let search = match &studies[..] {
+                [only] if only.verb == crate::search::VERB && self.by.is_none() => {
+                    Some(crate::search::Kept::read(&store, only).await?)
+                }
+                _ => None,
+            };
+            let comparison = match search {
+                Some(_) => None,
+                None => self.comparison(&store, &ids).await?,
+            };
             let collected =
                 backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
-            let page = backsight_site::report(&collected.into_diagnostic()?).into_diagnostic()?;
-            self.write(&names.join("-"), &page)
+            let collected = collected.into_diagnostic()?;
+            let page = match &search {
+                Some(kept) => {
+                    backsight_site::report_of_search(&collected, &kept.words(), &kept.verdict)
+                }
+                None => backsight_site::report(&collected),
+            };
+            self.write(&names.join("-"), &page.into_diagnostic()?)
         })
     }
 

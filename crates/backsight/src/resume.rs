@@ -86,6 +86,10 @@ impl Resume {
                 }
                 return noise::AsFound::resume(&store, study, question, catalog, watching).await;
             }
+            if study.verb == crate::search::VERB {
+                let watching = &self.watching;
+                return crate::search::resume(&store, study, question, catalog, watching).await;
+            }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;

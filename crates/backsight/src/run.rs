@@ -51,7 +51,7 @@ pub struct Asked {
 pub struct Watching {
     /// Print events as lines of JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
     /// Show no progress and no table at the end
     #[arg(long, short)]
     quiet: bool,
@@ -83,51 +83,68 @@ impl Asked {
 
     /// The question, and the catalogue that it is asked with.
     pub fn question(&self, shared: &Shared) -> miette::Result<(Question, Catalog)> {
-        let plan = match &self.plan {
-            Some(path) => Document::open(path)?,
-            None if self.benchmarks.is_empty() => {
-                return Err(miette::miette!(
-                    help = "backsight run plan.toml, or backsight run --use sysbench-cpu,hackbench",
-                    "what is to be measured? name a plan's file, or benchmarks with --use"
-                ));
-            }
-            None => Question::plan_of(&self.benchmarks),
-        };
-        let lab = files::lab(self.lab.as_deref(), self.plan.as_deref())?;
-        let catalog = files::catalog(shared, self.plan.as_deref())?;
-        for name in &self.benchmarks {
-            if catalog.find(name)?.is_none() {
-                let names = catalog.names();
-                let near = did_you_mean(name.as_str(), names.iter().map(BenchmarkName::as_str));
-                let help = near
-                    .unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
-                return Err(miette::miette!(
-                    help = help,
-                    "no benchmark `{name}` in the catalogue"
-                ));
-            }
-        }
-        let folder = self.plan.as_ref().and_then(|path| {
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-            folder.map_or_else(
-                || std::env::current_dir().ok(),
-                |folder| folder.canonicalize().ok(),
-            )
-        });
-        let choices = Choices {
-            rounds: self.rounds,
-            benchmarks: self.benchmarks.clone(),
-            folder,
-            ..Choices::default()
-        };
-        let question = Question {
-            plan,
-            lab,
-            choices,
-            along_history: false,
-        };
+        let (mut question, catalog) = question_of(
+            shared,
+            (VERB, self.plan.as_deref()),
+            &self.benchmarks,
+            self.lab.as_deref(),
+        )?;
+        question.choices.rounds = self.rounds;
         Ok((question, catalog))
     }
+}
+
+/// The question that a verb was asked with a plan's file, or with benchmarks by name, and the catalogue that it is asked
+/// with.
+pub fn question_of(
+    shared: &Shared,
+    (verb, plan_file): (&str, Option<&Path>),
+    benchmarks: &[BenchmarkName],
+    lab: Option<&Path>,
+) -> miette::Result<(Question, Catalog)> {
+    let plan = match plan_file {
+        Some(path) => Document::open(path)?,
+        None if benchmarks.is_empty() => {
+            return Err(miette::miette!(
+                help = format!("backsight {verb} plan.toml, or backsight {verb} --use NAME"),
+                "what is to be measured? name a plan's file, or benchmarks with --use"
+            ));
+        }
+        None => Question::plan_of(benchmarks),
+    };
+    let lab = files::lab(lab, plan_file)?;
+    let catalog = files::catalog(shared, plan_file)?;
+    for name in benchmarks {
+        if catalog.find(name)?.is_none() {
+            let names = catalog.names();
+            let near = did_you_mean(name.as_str(), names.iter().map(BenchmarkName::as_str));
+            let help =
+                near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
+            return Err(miette::miette!(
+                help = help,
+                "no benchmark `{name}` in the catalogue"
+            ));
+        }
+    }
+    let folder = plan_file.and_then(|path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        folder.map_or_else(
+            || std::env::current_dir().ok(),
+            |folder| folder.canonicalize().ok(),
+        )
+    });
+    let choices = Choices {
+        benchmarks: benchmarks.to_vec(),
+        folder,
+        ..Choices::default()
+    };
+    let question = Question {
+        plan,
+        lab,
+        choices,
+        along_history: false,
+    };
+    Ok((question, catalog))
 }
 
 impl Run {

@@ -217,6 +217,9 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         }
     } else if study.verb == noise::VERB {
         text.push_str(&noise::Account::of(store, study).await?.text());
+    } else if study.verb == crate::search::VERB {
+        let kept = crate::search::Kept::read(store, study).await?;
+        text.push_str(&crate::search::text(&kept));
     } else {
         let results = store.result_set(study.id).await.into_diagnostic()?;
         text.push_str(&crate::compare::summary(&results));

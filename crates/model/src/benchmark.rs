@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{collections::BTreeSet, fmt};
 
 use crate::{
-    At, BenchmarkName, Document, MetricName, ParamName, Phase, Problem, RoleName, Steps, Template,
-    Unit, Value,
+    At, BenchmarkName, Document, MetricName, ParamName, Phase, Problem, RoleName, Searched, Steps,
+    Template, Unit, Value,
     document::{IfTable, did_you_mean},
 };
 
@@ -44,6 +44,8 @@ pub struct Benchmark {
     pub steps: IndexMap<RoleName, RoleSteps>,
     /// What is measured.
     pub metrics: IndexMap<MetricName, Metric>,
+    /// What a search for the highest load is about, if it says so.
+    pub search: Option<Searched>,
 }
 
 /// A parameter of a benchmark.
@@ -364,12 +366,14 @@ struct Table {
     timeout: Option<At<Template>>,
     params: IndexMap<At<ParamName>, At<Param>>,
     metric: IndexMap<MetricName, At<MetricTable>>,
+    search: Option<Searched>,
     role_tables: Vec<(At<String>, RoleSteps)>,
     unknown: Vec<At<String>>,
 }
 
 const KEYS: &[&str] = &[
     "name", "about", "roles", "needs", "programs", "version", "timeout", "params", "metric",
+    "search",
 ];
 
 struct TableVisitor;
@@ -394,6 +398,7 @@ impl<'de> de::Visitor<'de> for TableVisitor {
                 "timeout" => table.timeout = Some(map.next_value()?),
                 "params" => table.params = map.next_value()?,
                 "metric" => table.metric = map.next_value()?,
+                "search" => table.search = Some(map.next_value()?),
                 // Any other key should be a role; whether it is one is known when all keys are.
                 _ => match map.next_value::<IfTable<RoleSteps>>()? {
                     IfTable::Table(steps) => table.role_tables.push((key, steps)),
@@ -482,6 +487,7 @@ impl Benchmark {
                 .collect(),
             steps,
             metrics: IndexMap::new(),
+            search: table.search,
         };
         if let Some(timeout) = &table.timeout {
             benchmark.check_template(document, timeout, timeout.span())?;
@@ -496,6 +502,9 @@ impl Benchmark {
                 "metric",
                 "a benchmark without a metric measures nothing: add [metric.NAME]",
             ));
+        }
+        if let Some(search) = &benchmark.search {
+            search.check(document, &benchmark.params, &benchmark.metrics)?;
         }
         Ok(benchmark)
     }
@@ -846,6 +855,8 @@ pub(crate) fn schema() -> schemars::Schema {
         params: IndexMap<ParamName, Param>,
         /// What is measured.
         metric: IndexMap<MetricName, MetricTable>,
+        /// What `backsight search` is about, unless it is told otherwise.
+        search: Option<Searched>,
     }
     let mut generator = schemars::SchemaGenerator::default();
     let role = generator.subschema_for::<RoleSteps>();
@@ -940,6 +951,49 @@ each = ".intervals[].sum.bits_per_second"
                 .2
                 .contains("`about`")
         );
+    }
+
+    #[test]
+    fn what_is_searched_has_to_be_there() {
+        let params = "reverse = {";
+        let with = |search: &str| {
+            let rate = "rate = { default = 1, unit = \"bit/s\" }\nreverse = {";
+            let text = IPERF3.replace(params, rate);
+            read(&format!(
+                "{text}[metric.cpu]\nunit = \"%\"\nbetter = \"lower\"\njson = \".\"\n[search]\n{search}\n"
+            ))
+        };
+        let good = "load = \"rate\"\nduration = \"seconds\"\nreceived = \"throughput\"\nloss = \"cpu\"\nmin = 1e6";
+        let search = with(good).unwrap().search.unwrap();
+        assert_eq!((search.load.as_str(), search.min), ("rate", Some(1e6)));
+        for (from, to, says, helps) in [
+            (
+                "\"rate\"",
+                "\"rat\"",
+                "`rat` is not a parameter",
+                "did you mean `rate`?",
+            ),
+            ("\"rate\"", "\"reverse\"", "`reverse` is no number", ""),
+            (
+                "\"throughput\"",
+                "\"thruput\"",
+                "`thruput` is not a metric",
+                "",
+            ),
+            (
+                "\"throughput\"",
+                "\"cpu\"",
+                "expected a unit of the load, such as bit/s",
+                "",
+            ),
+            ("\"cpu\"", "\"throughput\"", "expected a share", ""),
+            ("min", "mn", "unknown field `mn`", "did you mean `min`?"),
+        ] {
+            let problem = with(&good.replace(from, to)).unwrap_err();
+            let help = miette::Diagnostic::help(&problem).map(|h| h.to_string());
+            assert!(problem.to_string().contains(says), "{problem}");
+            assert!(help.unwrap_or_default().contains(helps), "{problem:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod name;
 mod plan;
 mod results;
 pub mod schema;
+mod search;
 mod simulator;
 mod span;
 mod step;
@@ -46,6 +47,7 @@ pub use plan::{
     PlanParam, Variant, VariantRole,
 };
 pub use results::{ResultSet, Series, StudyState, TrialSamples};
+pub use search::Searched;
 pub use simulator::{NoSuchSimulator, Simulator};
 pub use span::{BadSize, BadTime, Size, Time};
 pub use step::{Action, Phase, Port, Ready, Step, Steps, Stop, When};

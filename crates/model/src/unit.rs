@@ -214,6 +214,20 @@ impl Unit {
         Some(up * other_down / (down * other_up) * bits_per)
     }
 
+    /// How much one of it is as a share: 0.01 for percent, 1 for a ratio; `None` for everything else.
+    pub fn per_one(self) -> Option<f64> {
+        match self.dimension {
+            Dimension::Percent => Some(0.01),
+            Dimension::Ratio => Some(1.0),
+            _ => None,
+        }
+    }
+
+    /// Whether it counts things, one at a time and not per second.
+    pub fn counts(self) -> bool {
+        matches!(self.dimension, Dimension::Count(_))
+    }
+
     /// The unit of the same dimension in which values about this large are easiest to read.
     pub fn readable_for(self, value: f64) -> Self {
         let plain = (value * self.factor).abs();

@@ -13,6 +13,7 @@ mod discovery;
 mod history;
 mod noise;
 mod run;
+mod search;
 mod step;
 
 pub use attempt::{
@@ -31,9 +32,14 @@ pub use history::{
 };
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use run::{RunPolicy, RunVerdict};
+pub use search::{
+    BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,
+    LoadPoint, LossReading, NoLadder, Phase as SearchPhase, Reading, SENDS_LESS, SearchPolicy,
+    SearchVerdict, Subject, SubjectAnswer, Told,
+};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 
-use backsight_model::MetricName;
+use backsight_model::{Cell, MetricName};
 pub use backsight_stats::culprits::Place;
 use std::{collections::BTreeMap, time::Duration};
 
@@ -151,6 +157,12 @@ pub trait Policy {
 
     /// How many more trials it will ask for, as far as it can tell now.
     fn left(&self, evidence: &Evidence) -> usize;
+
+    /// The cell that a request is about, of a policy that makes cells as it goes: a request may then be about one more
+    /// than the study has. The same for the same evidence. `None` where a study's cells are those that it began with.
+    fn cell(&self, _evidence: &Evidence, _request: Request) -> Option<Cell> {
+        None
+    }
 
     /// The first request on each of the builds that it will ask for next, as far as it can tell now: in that order,
     /// beginning with the one of now, at most so many. Builds that were asked for before may be among them. None of a

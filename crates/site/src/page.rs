@@ -6,6 +6,7 @@
 
 use askama::Template;
 use backsight_model::StudyState;
+use backsight_policy::SearchVerdict;
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     machine::Machines,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},
+    search::{SearchView, SearchWords},
     shown::{self, clipped},
     statistics::{Statistics, statistics},
     trials::{LONGEST_REASON, Trials, anchor},
@@ -50,6 +52,22 @@ pub struct PageError(#[from] askama::Error);
 /// # Errors
 /// The template fails; no input is known that makes it.
 pub fn report(report: &Report) -> Result<String, PageError> {
+    page(report, None)
+}
+
+/// The report on a search: its bounds and its curves are in place of the bars of its many cells.
+///
+/// # Errors
+/// As those of [`report`](fn@report).
+pub fn report_of_search(
+    report: &Report,
+    words: &SearchWords<'_>,
+    verdict: &SearchVerdict,
+) -> Result<String, PageError> {
+    page(report, Some(SearchView::new(words, verdict).render()?))
+}
+
+fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
     let views: Vec<Trials<'_>> = report
         .studies
         .iter()
@@ -57,6 +75,11 @@ pub fn report(report: &Report) -> Result<String, PageError> {
         .map(|(number, study)| Trials::new(study, number, report.studies.len()))
         .collect();
     let mut page = Page::new(report);
+    if search.is_some() {
+        // Its own sentences say what it came to.
+        page.verdict.clear();
+    }
+    page.search = search;
     // How much room the outputs have is known once everything else has been written.
     let chosen = page.choose_trials(report, &views)?;
     let without_outputs = page.render()?.len();
@@ -94,6 +117,8 @@ struct Page<'a> {
     version: &'static str,
     facts: Vec<Fact>,
     verdict: Vec<Sentence>,
+    /// What a search found, in place of what was measured.
+    search: Option<String>,
     figures: Vec<FigureView>,
     bars_left_out: usize,
     compared: Option<Compared>,
@@ -163,6 +188,7 @@ impl<'a> Page<'a> {
             version: env!("CARGO_PKG_VERSION"),
             facts: headline(&report.studies),
             verdict: comparison::verdict(report),
+            search: None,
             figures: figures
                 .into_iter()
                 .enumerate()

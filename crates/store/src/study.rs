@@ -319,6 +319,32 @@ impl Store {
         Ok(())
     }
 
+    /// Adds a cell to a study that makes its cells as it goes, after those that it has. It is durable when this returns.
+    ///
+    /// # Errors
+    /// There is no such study; the store's own.
+    pub async fn add_cell(
+        &self,
+        study: StudyId,
+        number: usize,
+        cell: &Cell,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.database.begin().await?;
+        sqlx::query(
+            "INSERT INTO cell (study, number, benchmark, variant, params, chosen) VALUES ($1, $2, $3, $4, $5, $6)",
+        )
+        .bind(study.0)
+        .bind(saturated(number as u64))
+        .bind(cell.benchmark.as_str())
+        .bind(cell.variant.as_str())
+        .bind(self.to_json(&cell.params)?)
+        .bind(self.to_json(&cell.chosen)?)
+        .execute(&mut *tx)
+        .await
+        .map_err(|e| self.stray_or_fault(study, "a cell of a study that isn't there", e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
     pub(crate) async fn execute(
         &self,
         tx: &mut Transaction<'static, Kind>,

@@ -21,11 +21,12 @@ pub use evidence::{
     Along, evidence_along, evidence_as_measured, evidence_before, evidence_of, questions,
 };
 pub use pursuit::{
-    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
+    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
+    evidence_with_figures, pursue,
 };
 pub use question::{
     AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, Question,
-    QuestionError, StepChoices,
+    QuestionError, SearchChoices, StepChoices,
 };
 pub use simulated::Simulated;
 pub use testbed::Testbed;

@@ -47,6 +47,9 @@ pub trait Measurer {
     fn measure(&mut self, request: Request)
     -> impl Future<Output = Result<Measured, Unmeasurable>>;
 
+    /// Learns of a cell after those that it knows; of a policy that makes cells as it goes.
+    fn add_cell(&mut self, _cell: Cell) {}
+
     /// Where builds are told that are made while something is measured; asked for once. None of a measurer that makes
     /// none.
     fn ahead(&mut self) -> Option<mpsc::UnboundedReceiver<Box<BuildRecord>>> {
@@ -155,6 +158,9 @@ pub async fn pursue<P: Policy>(
             Decision::Done(verdict) => break (Some(verdict), None),
             Decision::Measure(request) => request,
         };
+        if let Err(cause) = chase.grow(measurer, request).await {
+            return Err(chase.not_kept(cause).await);
+        }
         chase.announce(request);
         let (measured, kept_ahead) = chase.measure(measurer, request).await;
         let measured = match measured {
@@ -175,12 +181,7 @@ pub async fn pursue<P: Policy>(
                 break (None, Some((why, false)));
             }
             Ok(Some(_)) => {}
-            Err(cause) => {
-                // What the study is now is on disk as far as the disk allows; `resume` finds the rest.
-                let _ = store.set_state(chase.study.id, StudyState::Stopped).await;
-                let trial = chase.study.trials + 1;
-                return Err(PursuitError::Store { trial, cause });
-            }
+            Err(cause) => return Err(chase.not_kept(cause).await),
         }
     };
     let state = match verdict {
@@ -226,6 +227,35 @@ impl<P: Policy> Chase<'_, P> {
             figures,
             took,
         });
+    }
+
+    /// Makes the cell that a request is about, where the study hasn't it yet. A cell that was kept before a trial of it
+    /// could be is there again after a resume: the same evidence asks for the same.
+    async fn grow(
+        &mut self,
+        measurer: &mut impl Measurer,
+        request: Request,
+    ) -> Result<(), StoreError> {
+        let number = self.study.cells.len();
+        if request.cell != number {
+            return Ok(());
+        }
+        if let Some(cell) = self.policy.cell(&self.evidence, request) {
+            self.store.add_cell(self.study.id, number, &cell).await?;
+            self.study.cells.push(cell.clone());
+            measurer.add_cell(cell);
+        }
+        Ok(())
+    }
+
+    /// What the study is now is on disk as far as the disk allows; `resume` finds the rest.
+    async fn not_kept(&self, cause: StoreError) -> PursuitError {
+        let _ = self
+            .store
+            .set_state(self.study.id, StudyState::Stopped)
+            .await;
+        let trial = self.study.trials + 1;
+        PursuitError::Store { trial, cause }
     }
 
     /// Says what is measured next; once, even where a build and a boot come before it.
@@ -468,4 +498,28 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
         })
         .collect();
     Ok(Evidence::of(observations))
+}
+
+/// The same with the figures of every trial, for policies that look at them.
+///
+/// # Errors
+/// The store's own.
+pub async fn evidence_with_figures(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
+    let mut evidence = evidence_as_found(store, study).await?;
+    for series in store.result_set(study).await?.series {
+        for trial in series
+            .trials
+            .iter()
+            .filter(|trial| !trial.values.is_empty())
+        {
+            // Trials have their numbers in the order of the evidence, from 1.
+            let at = (trial.trial as usize).wrapping_sub(1);
+            if let Some(observation) = evidence.observations.get_mut(at) {
+                let sum: f64 = trial.values.iter().sum();
+                let mean = sum / trial.values.len() as f64;
+                observation.figures.insert(series.metric.clone(), mean);
+            }
+        }
+    }
+    Ok(evidence)
 }

@@ -8,7 +8,7 @@ use backsight_model::{
     Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Plan, PlanParam,
     Problem, did_you_mean,
 };
-use backsight_policy::StepOrder;
+use backsight_policy::{SearchPolicy, StepOrder};
 use serde::{Deserialize, Serialize};
 use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
@@ -36,6 +36,9 @@ pub struct Choices {
     /// What `noise` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseChoices>,
+    /// What `search` looks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchChoices>,
 }
 
 impl Choices {
@@ -47,6 +50,19 @@ impl Choices {
             .or_else(|| Some(self.bisect.as_ref()?.along.clone()))
             .or_else(|| self.noise.as_ref()?.along.clone())
     }
+}
+
+/// What `search` looks for, with everything that decides what it asks for next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchChoices {
+    /// The policy.
+    pub policy: SearchPolicy,
+    /// The variant or the testbed that is without the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// How long it may measure at a stretch, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
 }
 
 /// What every verb along a history has chosen.

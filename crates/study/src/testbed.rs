@@ -23,6 +23,10 @@ pub struct Testbed<'a> {
 }
 
 impl Measurer for Testbed<'_> {
+    fn add_cell(&mut self, cell: Cell) {
+        self.cells.push(cell);
+    }
+
     async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
         if *self.stop.borrow() {
             return Ok(Measured::Interrupted);

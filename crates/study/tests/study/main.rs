@@ -1,5 +1,6 @@
-//! Studies with real agents.
+//! Studies with real agents, and in made-up worlds.
 
 #![allow(clippy::unwrap_used)]
 
 mod ahead;
+mod growing;

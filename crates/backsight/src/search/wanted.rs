@@ -1,0 +1,474 @@
+//! What the command line and the benchmark say of a search, put together and checked.
+//!
+//! Refuses: names that the benchmark hasn't, with the nearest; goals that its metrics can't tell of.
+
+use backsight_model::{
+    Arrangement, Benchmark, Better, Cell, Metric, MetricName, Param, ParamName, Searched, Unit,
+    Value, did_you_mean,
+};
+use backsight_policy::{Goal, Ladder, LossReading, Reading, SearchPhase, SearchPolicy, Subject};
+
+use super::{
+    Search,
+    quantity::{Percent, quantity},
+};
+
+/// A search whose every name was found.
+pub struct Wanted<'a> {
+    benchmark: &'a Benchmark,
+    load: ParamName,
+    duration: Option<ParamName>,
+    ladder: Ladder,
+    goals: Vec<Goal>,
+    reading: Reading,
+    /// Parameters that variants set: in these a baseline may differ.
+    of_variants: Vec<ParamName>,
+}
+
+impl<'a> Wanted<'a> {
+    /// What is wanted of this benchmark.
+    pub fn new(search: &Search, arrangement: &'a Arrangement) -> miette::Result<Self> {
+        let first = arrangement.benchmarks.values().next();
+        let benchmark = first.ok_or_else(|| miette::miette!("this plan has no benchmark"))?;
+        let declared = benchmark.search.as_ref();
+        let load = match (&search.load, declared) {
+            (Some(name), _) => param(benchmark, name, "--load")?,
+            (None, Some(declared)) => (*declared.load).clone(),
+            (None, None) => {
+                let names: Vec<&str> = benchmark.params.keys().map(|p| p.as_str()).collect();
+                return Err(miette::miette!(
+                    help = format!(
+                        "name the parameter that is the load: --load {}",
+                        names.join(" or ")
+                    ),
+                    "benchmark `{}` doesn't say which of its parameters is a load",
+                    benchmark.name
+                ));
+            }
+        };
+        // What a benchmark says of its own load says nothing of another parameter.
+        let declared = declared.filter(|declared| *declared.load == load);
+        let duration = match (&search.duration, declared.and_then(|d| d.duration.as_ref())) {
+            (Some(name), _) => Some(param(benchmark, name, "--duration")?),
+            (None, Some(name)) => Some((**name).clone()),
+            (None, None) => benchmark
+                .params
+                .get_key_value("seconds")
+                .map(|(name, _)| name.clone()),
+        };
+        if duration.as_ref() == Some(&load) {
+            return Err(miette::miette!(
+                "`{load}` can't be the load and the length of a trial at once"
+            ));
+        }
+        let unit = benchmark.params.get(&load).and_then(Param::unit);
+        let ladder = ladder(search, benchmark, &load, declared)?;
+        let goals: Vec<Goal> = search
+            .goals
+            .iter()
+            .map(|text| goal(benchmark, text))
+            .collect::<miette::Result<_>>()?;
+        if let Some(twice) = (1..goals.len()).find(|at| goals[..*at].contains(&goals[*at])) {
+            return Err(miette::miette!(
+                "the goal `{}` stands there twice",
+                search.goals[twice]
+            ));
+        }
+        let reading = reading(search, (benchmark, declared), unit, &goals)?;
+        Ok(Self {
+            benchmark,
+            load,
+            duration,
+            ladder,
+            goals,
+            reading,
+            of_variants: arrangement
+                .variants
+                .values()
+                .flat_map(|variant| variant.params.keys().map(|name| (**name).clone()))
+                .collect(),
+        })
+    }
+
+    /// The policy, for the cells of the plan.
+    pub fn policy(
+        &self,
+        search: &Search,
+        cells: &[Cell],
+        seed: u32,
+    ) -> miette::Result<SearchPolicy> {
+        let subjects = self.subjects(search, cells)?;
+        let (phases, sum) = self.lengths(search, &subjects[0].cell)?;
+        if search.exceed.0 >= 1.0 {
+            return Err(miette::miette!(
+                help = "50% is what the draft's authors use, 0% is as in RFC 2544",
+                "with --exceed 100% no load would ever miss a goal"
+            ));
+        }
+        Ok(SearchPolicy {
+            subjects,
+            load: self.load.clone(),
+            duration: self.duration.clone(),
+            ladder: self.ladder,
+            goals: self.goals.clone(),
+            reading: self.reading.clone(),
+            phases,
+            sum,
+            exceed: search.exceed.0,
+            repeat: search.repeat.get(),
+            seed,
+        })
+    }
+
+    /// The plan's cells without their load and duration, each once; those of the baseline are known by its name.
+    fn subjects(&self, search: &Search, cells: &[Cell]) -> miette::Result<Vec<Subject>> {
+        let searched =
+            |name: &ParamName| *name == self.load || Some(name) == self.duration.as_ref();
+        let mut subjects: Vec<Subject> = Vec::new();
+        let same = |a: &Cell, b: &Cell| {
+            let mut params = a.params.iter().filter(|(name, _)| !searched(name));
+            params.all(|(name, value)| b.params.get(name) == Some(value))
+        };
+        let without_device = |a: &Cell, b: &Cell| {
+            let of_variant = |name: &ParamName| self.of_variants.contains(name);
+            let mut params = a.params.iter();
+            params.all(|(name, value)| {
+                searched(name) || of_variant(name) || b.params.get(name) == Some(value)
+            })
+        };
+        for cell in cells {
+            let mut cell = cell.clone();
+            cell.chosen.retain(|name| !searched(name));
+            let is_baseline = search.baseline.as_deref() == Some(cell.variant.as_str());
+            let known = |s: &&Subject| s.cell.variant == cell.variant && same(&s.cell, &cell);
+            if subjects.iter().find(known).is_none() {
+                subjects.push(Subject {
+                    cell,
+                    baseline: None,
+                    is_baseline,
+                });
+            }
+        }
+        for at in 0..subjects.len() {
+            let cell = &subjects[at].cell;
+            let alone = subjects
+                .iter()
+                .position(|s| s.is_baseline && without_device(&s.cell, cell));
+            subjects[at].baseline = alone.filter(|_| !subjects[at].is_baseline);
+        }
+        if subjects.iter().all(|subject| subject.is_baseline) {
+            return Err(miette::miette!(
+                help = "add a variant with the device to the plan, or leave --baseline out",
+                "there is nothing to search but the baseline"
+            ));
+        }
+        Ok(subjects)
+    }
+
+    /// The phases, and the length that makes a load a bound.
+    fn lengths(&self, search: &Search, cell: &Cell) -> miette::Result<(Vec<SearchPhase>, f64)> {
+        let Some(name) = &self.duration else {
+            return self.lengths_in_trials(search);
+        };
+        let Some(param) = self.benchmark.params.get(name) else {
+            return Err(miette::miette!(
+                "benchmark `{}` has no parameter `{name}`",
+                self.benchmark.name
+            ));
+        };
+        let unit = param.unit();
+        let given = |option: &str, text: &Option<String>| match text {
+            None => Ok(None),
+            Some(text) => {
+                let length =
+                    quantity(text, unit).map_err(|why| miette::miette!("{option}: {why}"))?;
+                Ok::<_, miette::Report>(Some(length))
+            }
+        };
+        let fits = |option: &str, length: f64| {
+            let fits = param.check(&Value::Float(length)).and(match length > 0.0 {
+                true => Ok(()),
+                false => Err("a trial has a length".to_owned()),
+            });
+            fits.map_err(|why| miette::miette!("{option}: {why}"))
+        };
+        let last = match given("--trial", &search.trial)? {
+            Some(last) => last,
+            None => cell
+                .params
+                .get(name)
+                .and_then(Value::number)
+                .ok_or_else(|| {
+                    miette::miette!(
+                        "parameter `{name}` is no number: it can't be the length of a trial"
+                    )
+                })?,
+        };
+        fits("--trial", last)?;
+        let whole = matches!(param.default, Value::Integer(_));
+        let first = match given("--first", &search.first)? {
+            Some(first) => first,
+            None => param.min.unwrap_or(0.0).max(1.0).min(last),
+        };
+        fits("--first", first)?;
+        if first > last {
+            return Err(miette::miette!(
+                "the first trials, --first {first}, are longer than the last ones, --trial {last}"
+            ));
+        }
+        if whole && (first.fract() != 0.0 || last.fract() != 0.0) {
+            return Err(miette::miette!(
+                "parameter `{name}` is a whole number: so are --first and --trial"
+            ));
+        }
+        let sum = given("--sum", &search.sum)?.unwrap_or(3.0 * last);
+        if sum < last {
+            return Err(miette::miette!(
+                "--sum {sum} is less than one trial, {last}"
+            ));
+        }
+        Ok((SearchPolicy::phases(first, last, whole), sum))
+    }
+
+    /// Of a benchmark whose trials are all as long as they are.
+    fn lengths_in_trials(&self, search: &Search) -> miette::Result<(Vec<SearchPhase>, f64)> {
+        for (option, given) in [("--trial", &search.trial), ("--first", &search.first)] {
+            if given.is_some() {
+                return Err(miette::miette!(
+                    help = "name it with --duration, if one of its parameters is that",
+                    "{option}: benchmark `{}` has no parameter that is a trial's length",
+                    self.benchmark.name
+                ));
+            }
+        }
+        let sum = match &search.sum {
+            None => 3.0,
+            Some(text) => quantity(text, None).map_err(|why| miette::miette!("--sum: {why}"))?,
+        };
+        let phase = SearchPhase {
+            seconds: 1.0,
+            apart: 1,
+        };
+        Ok((vec![phase], sum.max(1.0)))
+    }
+}
+
+fn param(benchmark: &Benchmark, name: &str, option: &str) -> miette::Result<ParamName> {
+    match benchmark.params.get_key_value(name) {
+        Some((name, param)) if param.default.number().is_some() => Ok(name.clone()),
+        Some((name, param)) => Err(miette::miette!(
+            "{option}: parameter `{name}` of `{}` is {}, expected a number",
+            benchmark.name,
+            param.default.kind()
+        )),
+        None => {
+            let names: Vec<&str> = benchmark.params.keys().map(|name| name.as_str()).collect();
+            let help = did_you_mean(name, names.iter().copied())
+                .unwrap_or_else(|| format!("its parameters: {}", names.join(", ")));
+            Err(miette::miette!(
+                help = help,
+                "{option}: benchmark `{}` has no parameter `{name}`",
+                benchmark.name
+            ))
+        }
+    }
+}
+
+/// The metric of this name, or the only one whose name ends with it.
+fn metric<'b>(
+    benchmark: &'b Benchmark,
+    name: &str,
+) -> miette::Result<(&'b MetricName, &'b Metric)> {
+    if let Some(found) = benchmark.metrics.get_key_value(name) {
+        return Ok(found);
+    }
+    let ending = format!("_{name}");
+    let ends: Vec<_> = benchmark
+        .metrics
+        .iter()
+        .filter(|(metric, _)| metric.as_str().ends_with(&ending))
+        .collect();
+    if let [only] = ends[..] {
+        return Ok(only);
+    }
+    let names: Vec<&str> = benchmark.metrics.keys().map(|name| name.as_str()).collect();
+    let help = did_you_mean(name, names.iter().copied())
+        .unwrap_or_else(|| format!("its metrics: {}", names.join(", ")));
+    Err(miette::miette!(
+        help = help,
+        "benchmark `{}` has no metric `{name}`",
+        benchmark.name
+    ))
+}
+
+fn goal(benchmark: &Benchmark, text: &str) -> miette::Result<Goal> {
+    let Some((name, bound)) = text.split_once('<') else {
+        let share: Result<Percent, String> = text.parse();
+        let Percent(ratio) = share.map_err(|why| {
+            miette::miette!(
+                help = "a goal is a share that may be lost (0%, 0.5%), or a bound of a metric (rtt_p99<2ms)",
+                "--goal: {why}"
+            )
+        })?;
+        if ratio >= 1.0 {
+            return Err(miette::miette!(
+                "--goal: {text} of everything may be lost: every load meets that"
+            ));
+        }
+        return Ok(Goal::Loss { ratio });
+    };
+    let (name, metric) = metric(benchmark, name.trim())?;
+    if metric.better == Better::Higher {
+        return Err(miette::miette!(
+            "--goal: of `{name}` more is better: expected a metric that is to stay small, such as a latency"
+        ));
+    }
+    let value =
+        quantity(bound, Some(metric.unit)).map_err(|why| miette::miette!("--goal: {why}"))?;
+    if value <= 0.0 {
+        return Err(miette::miette!("--goal: nothing is below {bound}"));
+    }
+    Ok(Goal::Below {
+        metric: name.clone(),
+        value,
+    })
+}
+
+fn ladder(
+    search: &Search,
+    benchmark: &Benchmark,
+    load: &ParamName,
+    declared: Option<&Searched>,
+) -> miette::Result<Ladder> {
+    let Some(param) = benchmark.params.get(load) else {
+        return Err(miette::miette!(
+            "benchmark `{}` has no parameter `{load}`",
+            benchmark.name
+        ));
+    };
+    let unit = param.unit();
+    let end = |option: &str, text: &Option<String>, known: Option<f64>| {
+        let value = match (text, known) {
+            (Some(text), _) => {
+                quantity(text, unit).map_err(|why| miette::miette!("{option}: {why}"))?
+            }
+            (None, Some(known)) => known,
+            (None, None) => {
+                return Err(miette::miette!(
+                    help = format!("say it: {option} LOAD"),
+                    "parameter `{load}` of `{}` has no bound of its own there",
+                    benchmark.name
+                ));
+            }
+        };
+        let value = match matches!(param.default, Value::Integer(_)) {
+            true => value.round(),
+            false => value,
+        };
+        param
+            .check(&Value::Float(value))
+            .map_err(|why| miette::miette!("{option}: parameter `{load}`: {why}"))?;
+        Ok(value)
+    };
+    let min = end(
+        "--min",
+        &search.min,
+        declared.and_then(|d| d.min).or(param.min),
+    )?;
+    let max = end(
+        "--max",
+        &search.max,
+        declared.and_then(|d| d.max).or(param.max),
+    )?;
+    let whole = matches!(param.default, Value::Integer(_));
+    Ladder::new(min, max, search.width.0, whole)
+        .map_err(|why| miette::miette!(help = "see --min, --max and --width", "{why}"))
+}
+
+fn reading(
+    search: &Search,
+    (benchmark, declared): (&Benchmark, Option<&Searched>),
+    unit: Option<Unit>,
+    goals: &[Goal],
+) -> miette::Result<Reading> {
+    let of_declared = |name: &str| match name {
+        "received" => declared.and_then(|d| d.received.as_ref()),
+        "loss" => declared.and_then(|d| d.loss.as_ref()),
+        _ => None,
+    };
+    let asked = match &search.metric {
+        Some(name) if benchmark.metrics.contains_key(name.as_str()) => Some(name.as_str()),
+        Some(name) => Some(of_declared(name).map_or(name.as_str(), |metric| metric.as_str())),
+        None => of_declared("loss")
+            .or(of_declared("received"))
+            .map(|metric| metric.as_str()),
+    };
+    let wants_loss = goals.iter().any(|goal| matches!(goal, Goal::Loss { .. }));
+    let loss = match asked {
+        Some(name) => Some(loss_of(search, metric(benchmark, name)?, unit)?),
+        None if wants_loss => {
+            let names: Vec<&str> = benchmark.metrics.keys().map(|name| name.as_str()).collect();
+            return Err(miette::miette!(
+                help = format!(
+                    "name the metric that arrived or was lost: --metric {}",
+                    names.join(" or ")
+                ),
+                "benchmark `{}` doesn't say which of its metrics tells what is lost",
+                benchmark.name
+            ));
+        }
+        None => None,
+    };
+    let allows_some = goals
+        .iter()
+        .any(|goal| matches!(goal, Goal::Loss { ratio } if *ratio > 0.0));
+    if let (Some(LossReading::Count { metric }), true) = (&loss, allows_some) {
+        return Err(miette::miette!(
+            help = format!("bound the count: --goal '{metric}<10', or look for no loss: --goal 0%"),
+            "`{metric}` counts what was lost, and doesn't say of how many"
+        ));
+    }
+    let sent = declared.and_then(|d| d.sent.as_ref()).and_then(|name| {
+        let per_unit = benchmark
+            .metrics
+            .get(name.as_str())?
+            .unit
+            .in_terms_of(unit?)?;
+        Some(((**name).clone(), per_unit))
+    });
+    Ok(Reading { loss, sent })
+}
+
+fn loss_of(
+    search: &Search,
+    (name, metric): (&MetricName, &Metric),
+    unit: Option<Unit>,
+) -> miette::Result<LossReading> {
+    let per_load = unit.and_then(|unit| metric.unit.in_terms_of(unit));
+    let name = name.clone();
+    Ok(match (metric.better, per_load, metric.unit.per_one()) {
+        (Better::Higher, Some(per_unit), _) => LossReading::Received {
+            metric: name,
+            per_unit,
+            slack: search.slack.0,
+        },
+        (Better::Lower, _, Some(per_unit)) => LossReading::Share {
+            metric: name,
+            per_unit,
+        },
+        (Better::Lower, _, None) if metric.unit.counts() => LossReading::Count { metric: name },
+        _ => {
+            let load = unit.map_or("the load's unit".to_owned(), |unit| {
+                format!("{unit}, as the load")
+            });
+            return Err(miette::miette!(
+                help = format!(
+                    "expected what arrived, in {load}, or what was lost, as a share (%) or a count; a latency is a goal: --goal '{name}<2ms'"
+                ),
+                "--metric: `{name}` is in {}, {} is better: it doesn't say what is lost",
+                metric.unit,
+                metric.better
+            ));
+        }
+    })
+}

@@ -1,0 +1,158 @@
+//! The loads that a search may offer: a ladder of rungs, each at most the asked width above the one below.
+//!
+//! Every search of a study climbs the same ladder, so that goals, phases and repeats meet at the same loads and share
+//! their cells.
+//!
+//! Refuses: a ladder without a rung to stand on: from nothing, downwards, or with more rungs than anybody climbs.
+
+use serde::{Deserialize, Serialize};
+
+/// Most rungs of a ladder: more is a mistake in its width.
+const MOST_RUNGS: f64 = 100_000.0;
+
+/// The loads between a least and a greatest one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ladder {
+    /// The least load.
+    pub min: f64,
+    /// The greatest load.
+    pub max: f64,
+    /// Most that a rung is above the one below, as a share of itself.
+    pub width: f64,
+    /// Whether only whole numbers can be offered.
+    pub whole: bool,
+}
+
+/// Why there is no such ladder.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum NoLadder {
+    /// It would begin at nothing or below.
+    #[error("the least load is {0}, and a search halves ratios: it has to be above 0")]
+    FromNothing(f64),
+    /// It would lead downwards.
+    #[error("the least load, {min}, is not below the greatest, {max}")]
+    Downwards {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+    },
+    /// Its width is no share.
+    #[error("a width of {} % is none: expected more than 0 % and at most 50 %", .0 * 100.0)]
+    Width(f64),
+    /// It would have too many rungs.
+    #[error("from {min} to {max} in steps of {} % are too many loads", .width * 100.0)]
+    TooLong {
+        /// The least.
+        min: f64,
+        /// The greatest.
+        max: f64,
+        /// The width.
+        width: f64,
+    },
+}
+
+impl Ladder {
+    /// A ladder from the least to the greatest load.
+    ///
+    /// # Errors
+    /// See [`NoLadder`].
+    pub fn new(min: f64, max: f64, width: f64, whole: bool) -> Result<Self, NoLadder> {
+        if !(min > 0.0 && min.is_finite()) {
+            return Err(NoLadder::FromNothing(min));
+        }
+        if !(max > min && max.is_finite()) {
+            return Err(NoLadder::Downwards { min, max });
+        }
+        if !(width > 0.0 && width <= 0.5) {
+            return Err(NoLadder::Width(width));
+        }
+        let ladder = Self {
+            min,
+            max,
+            width,
+            whole,
+        };
+        if ladder.steps() > MOST_RUNGS {
+            return Err(NoLadder::TooLong { min, max, width });
+        }
+        Ok(ladder)
+    }
+
+    /// Steps of equal ratio that none exceeds the width.
+    fn steps(&self) -> f64 {
+        let step = -(1.0 - self.width).ln();
+        // The last rounding of a ratio mustn't add a rung.
+        (((self.max / self.min).ln() / step) - 1e-9).ceil().max(1.0)
+    }
+
+    /// The loads, ascending; both ends are among them as they are.
+    ///
+    /// Between the ends they are rounded to what a person can read: digits well below the width.
+    pub fn rungs(&self) -> Vec<f64> {
+        let steps = self.steps();
+        let ratio = (self.max / self.min).ln();
+        let digits = (2.0 - self.width.log10()).ceil() as i32;
+        let mut rungs = vec![self.min];
+        for step in 1..steps as usize {
+            let plain = self.min * (ratio * step as f64 / steps).exp();
+            let unit = 10f64.powi(plain.log10().floor() as i32 - digits);
+            // Dividing by a power of ten's reciprocal leaves no tail of nines in a decimal number.
+            let rounded = match unit < 1.0 {
+                true => (plain / unit).round() / (1.0 / unit).round(),
+                false => (plain / unit).round() * unit,
+            };
+            let load = if self.whole { rounded.round() } else { rounded };
+            if rungs.last().is_some_and(|below| load > *below) && load < self.max {
+                rungs.push(load);
+            }
+        }
+        rungs.push(self.max);
+        rungs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn neighbours_are_no_further_apart_than_the_width(
+            min in 0.001f64..1e6, times in 1.01f64..1e5, width in 0.001f64..0.5,
+        ) {
+            let rungs = Ladder::new(min, min * times, width, false).unwrap().rungs();
+            prop_assert_eq!(rungs[0], min);
+            prop_assert_eq!(*rungs.last().unwrap(), min * times);
+            for pair in rungs.windows(2) {
+                prop_assert!(pair[0] < pair[1]);
+                prop_assert!((pair[1] - pair[0]) / pair[1] <= width * 1.05, "{pair:?}");
+            }
+        }
+
+        #[test]
+        fn whole_loads_are_whole_and_none_stands_there_twice(min in 1u32..50, more in 1u32..500, width in 0.001f64..0.5) {
+            let max = f64::from(min + more);
+            let rungs = Ladder::new(f64::from(min), max, width, true).unwrap().rungs();
+            prop_assert!(rungs.iter().all(|load| load.fract() == 0.0));
+            prop_assert!(rungs.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    #[test]
+    fn ladders_that_lead_nowhere_are_refused() {
+        let refused = |min, max, width| Ladder::new(min, max, width, false).unwrap_err();
+        assert_eq!(refused(0.0, 1.0, 0.1), NoLadder::FromNothing(0.0));
+        assert_eq!(
+            refused(2.0, 1.0, 0.1),
+            NoLadder::Downwards { min: 2.0, max: 1.0 }
+        );
+        assert_eq!(refused(1.0, 2.0, 0.0), NoLadder::Width(0.0));
+        assert!(matches!(refused(1.0, 1e9, 1e-5), NoLadder::TooLong { .. }));
+        assert!(matches!(
+            refused(f64::NAN, 1.0, 0.1),
+            NoLadder::FromNothing(_)
+        ));
+    }
+}

@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, publish,
-    report, resume, run, schema, step, studies,
+    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, monitor,
+    overhead, publish, report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -39,6 +39,14 @@ pub struct Shared {
     /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
     #[arg(long = "benchmarks", global = true, value_name = "DIR")]
     pub benchmarks: Vec<PathBuf>,
+    /// Folder with your own definitions of monitors, beside the catalogue's; may be repeated
+    #[arg(
+        id = "monitor-folders",
+        long = "monitors-dir",
+        global = true,
+        value_name = "DIR"
+    )]
+    pub monitors: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -51,6 +59,8 @@ enum Verb {
     Run(run::Run),
     /// Measure versions of a target along its history
     Step(Box<step::Step>),
+    /// Find what watching costs: each monitor alone and all together, beside nothing
+    Overhead(overhead::Overhead),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -71,11 +81,11 @@ enum Verb {
     Report(report::Report),
     /// List the studies in the store
     Studies(studies::Studies),
-    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`
+    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`, `show monitor NAME`
     Show(studies::Show),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::Delete),
-    /// List what there is: `list benchmarks`, `list importers`
+    /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::Doctor),
@@ -91,6 +101,9 @@ enum Verb {
     /// What runs on a host; started by the conductor, not by people
     #[command(hide = true)]
     Agent(agent::Agent),
+    /// A sampler of /proc, as a monitor of a trial; prints a sample a line
+    #[command(hide = true)]
+    Monitor(monitor::Monitor),
 }
 
 impl Arguments {
@@ -102,6 +115,7 @@ impl Arguments {
             Verb::Lab(verb) => verb.execute(),
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
+            Verb::Overhead(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),
@@ -121,6 +135,7 @@ impl Arguments {
             Verb::Man(verb) => verb.execute(),
             Verb::Reference(verb) => verb.execute(),
             Verb::Agent(verb) => verb.execute(),
+            Verb::Monitor(verb) => verb.execute(),
         }
     }
 }

@@ -17,6 +17,8 @@ mod intervals;
 mod lab;
 mod list;
 mod manual;
+mod monitor;
+mod overhead;
 mod progress;
 mod publish;
 mod report;

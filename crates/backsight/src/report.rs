@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, files};
+use crate::{cli::Shared, files, overhead};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -33,10 +33,26 @@ impl Report {
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
-            let comparison = self.comparison(&store, &ids).await?;
-            let collected =
-                backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
-            let page = backsight_site::report(&collected.into_diagnostic()?).into_diagnostic()?;
+            let story = match &studies[..] {
+                [only] => overhead::story(&store, only).await?,
+                _ => None,
+            };
+            let comparison = match story {
+                Some(_) => None,
+                None => self.comparison(&store, &ids).await?,
+            };
+            let title = names.join(" and ");
+            let collected = backsight_site::report_of(&store, title, &ids, comparison).await;
+            let mut collected = collected.into_diagnostic()?;
+            collected.overhead = story;
+            let sets: Vec<_> = collected
+                .studies
+                .iter()
+                .map(|study| &study.results)
+                .collect();
+            let known = overhead::known_costs(&store, sets).await?;
+            collected.notes = known.iter().map(ToString::to_string).collect();
+            let page = backsight_site::report(&collected).into_diagnostic()?;
             let path = self
                 .output
                 .unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{BenchmarkName, ParamName, Value, VariantName};
+use crate::{BenchmarkName, MonitorName, ParamName, Value, VariantName};
 
 /// One point of the plan's cross product.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Cell {
     pub chosen: Vec<ParamName>,
     /// The set-up of the system under test.
     pub variant: VariantName,
+    /// What watches, where that is what is asked; those of the plan unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitors: Option<Vec<MonitorName>>,
 }
 
 impl Cell {
@@ -27,6 +30,7 @@ impl Cell {
         self.benchmark == other.benchmark
             && self.variant == other.variant
             && self.params == other.params
+            && self.monitors == other.monitors
     }
 
     /// The chosen parameters: `streams=10 reverse=true`.
@@ -37,6 +41,15 @@ impl Cell {
             .filter_map(|name| self.params.get(name).map(|value| format!("{name}={value}")))
             .collect();
         shown.join(" ")
+    }
+
+    /// What watches, where that is what is asked: `unwatched`, `with vmstat`, `with 4 monitors`.
+    pub fn watched(&self) -> Option<String> {
+        self.monitors.as_deref().map(|monitors| match monitors {
+            [] => "unwatched".to_owned(),
+            [only] => format!("with {only}"),
+            several => format!("with {} monitors", several.len()),
+        })
     }
 }
 
@@ -49,6 +62,10 @@ impl fmt::Display for Cell {
                 text.push(' ');
                 text.push_str(part);
             }
+        }
+        if let Some(watched) = self.watched() {
+            text.push(' ');
+            text.push_str(&watched);
         }
         f.pad(&text)
     }

@@ -9,24 +9,26 @@
 mod compare;
 mod discovery;
 mod history;
+mod overhead;
 mod run;
 mod step;
 
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
-    Warning, Within, compare, compare_by, compare_listed, split,
+    Warning, Within, compare, compare_by, compare_listed, same_machine, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
     BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
+pub use overhead::{Cost, CostCall, OverheadPolicy, OverheadVerdict, Watched};
 pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 
 use backsight_model::MetricName;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 /// What is to be measured: one trial of a cell, on one boot of one build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,6 +80,8 @@ pub struct Observation {
     pub outcome: Outcome,
     /// The mean of each metric's samples in the trial.
     pub figures: BTreeMap<MetricName, f64>,
+    /// How long the trial took, without what had to be built and booted for it; nothing where none was begun.
+    pub took: Duration,
 }
 
 impl Observation {
@@ -97,6 +101,28 @@ impl Observation {
 pub struct Evidence {
     /// The observations.
     pub observations: Vec<Observation>,
+    /// What each build took that the study itself made, good or not.
+    pub builds: Vec<Duration>,
+    /// What each boot took that the study itself made, likewise.
+    pub boots: Vec<Duration>,
+}
+
+impl Evidence {
+    /// These observations, made on builds and boots that cost nothing.
+    pub fn of(observations: Vec<Observation>) -> Self {
+        Self {
+            observations,
+            ..Self::default()
+        }
+    }
+
+    /// What all of it took: builds, boots and trials. Budgets are kept by this, not by a clock, so that a study that was
+    /// stopped in between ends as it would have otherwise.
+    pub fn spent(&self) -> Duration {
+        let trials = self.observations.iter().map(|seen| seen.took);
+        let made = self.builds.iter().chain(&self.boots).copied();
+        trials.chain(made).sum()
+    }
 }
 
 /// What a policy says to its evidence.

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::{Observation, Outcome};
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
+    use std::{collections::BTreeMap, time::Duration};
 
     fn replay(policy: &RunPolicy, keep: impl Fn(usize) -> bool) -> Vec<Request> {
         let mut evidence = Evidence::default();
@@ -97,6 +97,7 @@ mod tests {
                 request,
                 outcome,
                 figures: BTreeMap::new(),
+                took: Duration::ZERO,
             });
         }
         asked
@@ -118,9 +119,13 @@ mod tests {
             let policy = RunPolicy { cells, rounds: 3, seed };
             let asked = replay(&policy, |_| true);
             let cut = cut.min(asked.len() - 1);
-            let evidence = Evidence {
-                observations: asked[..cut].iter().map(|r| Observation { request: *r, outcome: Outcome::Measured, figures: BTreeMap::new() }).collect(),
+            let seen = |request: &Request| Observation {
+                request: *request,
+                outcome: Outcome::Measured,
+                figures: BTreeMap::new(),
+                took: Duration::ZERO,
             };
+            let evidence = Evidence::of(asked[..cut].iter().map(seen).collect());
             prop_assert_eq!(policy.decide(&evidence), Decision::Measure(asked[cut]));
         }
     }

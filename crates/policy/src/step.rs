@@ -434,6 +434,7 @@ mod tests {
             request,
             outcome,
             figures: BTreeMap::from([(metric, value)]),
+            took: std::time::Duration::ZERO,
         }
     }
 
@@ -647,7 +648,7 @@ mod tests {
             let mut before: Vec<Observation> = all.observations.iter().take(cut).cloned().collect();
             before.reverse();
             let known = before.len();
-            let (again, _) = pursue(&policy, Evidence { observations: before }, |_| (Outcome::Measured, 1.0));
+            let (again, _) = pursue(&policy, Evidence::of(before), |_| (Outcome::Measured, 1.0));
             let asked: HashSet<Request> = again.observations.iter().map(|o| o.request).collect();
             prop_assert_eq!(&asked, &distinct);
             prop_assert_eq!(again.observations.len() - known, distinct.len() - known);

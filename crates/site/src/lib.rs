@@ -13,6 +13,7 @@ mod doubts;
 mod escape;
 mod figures;
 mod machine;
+mod overhead;
 mod page;
 mod printed;
 mod published;
@@ -22,6 +23,7 @@ mod statistics;
 mod trials;
 mod words;
 
+pub use overhead::{OverheadLine, OverheadStory};
 pub use page::{PAGE_LIMIT, PageError, report};
 pub use printed::Printed;
 pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};

@@ -34,6 +34,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "simulators",
         include_str!("../migrations/0002_simulators.sql"),
     ),
+    (
+        5,
+        "monitors",
+        include_str!("../migrations/0005_monitors.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

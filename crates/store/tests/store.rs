@@ -41,6 +41,7 @@ fn cell(benchmark: &str, streams: i64) -> Cell {
         .collect(),
         chosen: vec!["streams".parse().unwrap()],
         variant: "default".parse().unwrap(),
+        monitors: None,
     }
 }
 
@@ -116,6 +117,7 @@ fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
         number,
         command: format!("iperf3 --client 10.0.0.{number}"),
         spawned: number == 1,
+        monitor: None,
         began: "2024-02-29T23:59:59.123456789Z".parse().unwrap(),
         began_monotonic: 123_456_789_012,
         ending: Ending::Exit(0),

@@ -127,9 +127,8 @@ pub async fn evidence_along(
                 .iter()
                 .filter_map(|(metric, value)| Some((metric.parse().ok()?, *value)))
                 .collect(),
+            took: std::time::Duration::ZERO,
         })
     };
-    Ok(Evidence {
-        observations: asked.iter().filter_map(&mut of).collect(),
-    })
+    Ok(Evidence::of(asked.iter().filter_map(&mut of).collect()))
 }

@@ -11,6 +11,7 @@ mod ahead;
 mod along;
 mod evidence;
 mod far;
+mod overhead;
 mod pursuit;
 mod question;
 mod simulated;
@@ -18,9 +19,10 @@ mod testbed;
 
 pub use along::AlongHistory;
 pub use evidence::{Along, evidence_along, questions};
+pub use overhead::{Overhead, evidence_with_figures, watched_cells};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
-pub use question::{Choices, Modes, Question, QuestionError, StepChoices};
+pub use question::{Choices, Modes, OverheadChoices, Question, QuestionError, StepChoices};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

@@ -9,7 +9,10 @@ use backsight_model::{
 };
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 use tokio::sync::mpsc;
 
 /// How many builds may be made ahead of the one that is measured.
@@ -210,11 +213,18 @@ struct Chase<'a, P> {
 type Kept = Result<Option<String>, StoreError>;
 
 impl<P: Policy> Chase<'_, P> {
-    fn observe(&mut self, request: Request, outcome: Outcome, figures: BTreeMap<MetricName, f64>) {
+    fn observe(
+        &mut self,
+        request: Request,
+        outcome: Outcome,
+        figures: BTreeMap<MetricName, f64>,
+        took: Duration,
+    ) {
         self.evidence.observations.push(Observation {
             request,
             outcome,
             figures,
+            took,
         });
     }
 
@@ -300,7 +310,7 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     fn has_no_build(&mut self, request: Request, why: &str) -> String {
-        self.observe(request, Outcome::NoBuild, BTreeMap::new());
+        self.observe(request, Outcome::NoBuild, BTreeMap::new(), Duration::ZERO);
         format!("{} has no build: {why}", self.version(request.version))
     }
 
@@ -325,7 +335,7 @@ impl<P: Policy> Chase<'_, P> {
         });
         match &boot.failure {
             Some(why) => {
-                self.observe(request, Outcome::NoBoot, BTreeMap::new());
+                self.observe(request, Outcome::NoBoot, BTreeMap::new(), Duration::ZERO);
                 Ok(Some(format!(
                     "{} didn't boot: {why}",
                     self.version(boot.version)
@@ -362,7 +372,7 @@ impl<P: Policy> Chase<'_, P> {
             None => Outcome::Measured,
             Some(_) => Outcome::Failed,
         };
-        self.observe(request, outcome, figures(&samples));
+        self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
         self.events.tell(&Event::TrialFinished {
             trial,
@@ -439,7 +449,8 @@ pub async fn evidence_as_found(store: &Store, study: StudyId) -> Result<Evidence
                 false => Outcome::Failed,
             },
             figures: BTreeMap::new(),
+            took: seen.took,
         })
         .collect();
-    Ok(Evidence { observations })
+    Ok(Evidence::of(observations))
 }

@@ -1,0 +1,268 @@
+//! What watching costs, in words and numbers: the lines that the terminal and the page show alike.
+//!
+//! Refuses: a cost without its interval, and a mean without its spread and count.
+
+use backsight_model::{Cell, MonitorName, Unit};
+use backsight_policy::{Cost, CostCall, OverheadVerdict, Watched};
+use backsight_stats::{Interval, Undefined};
+
+use crate::shown::{self, Scale};
+
+/// Most rows on a page.
+const MOST_ROWS: usize = 2000;
+/// Most sentences at the head of a page.
+const MOST_SENTENCES: usize = 30;
+
+/// A study of what watching costs, with its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverheadStory {
+    /// The monitors, by number.
+    pub monitors: Vec<MonitorName>,
+    /// The cells of the plan.
+    pub cells: Vec<Cell>,
+    /// The units of each cell's metrics, in the order of the verdict.
+    pub units: Vec<Vec<Unit>>,
+    /// The verdict.
+    pub verdict: OverheadVerdict,
+}
+
+/// The cost of one monitor, or of all together, on one metric of one cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverheadLine {
+    /// A monitor's name, or `all together`.
+    pub watched_by: String,
+    /// The cell of the plan.
+    pub cell: String,
+    /// The metric.
+    pub metric: String,
+    /// Mean, spread and count of the unwatched side.
+    pub unwatched: String,
+    /// The same of the watched one.
+    pub watched: String,
+    /// How much worse it is, in percent; in the metric's unit where the unwatched mean is zero.
+    pub cost: String,
+    /// Its interval.
+    pub interval: String,
+    /// The cost as a number, to sort by; empty if there is none.
+    pub key: String,
+    /// What is said of it.
+    pub word: String,
+    /// `bad`, `good`, `unsure`, or nothing.
+    pub class: &'static str,
+}
+
+impl OverheadStory {
+    /// Who watches, in words.
+    pub fn name(&self, watched: Watched) -> String {
+        match watched {
+            Watched::Not => "nobody".to_owned(),
+            Watched::By(number) => self
+                .monitors
+                .get(number)
+                .map_or_else(String::new, ToString::to_string),
+            Watched::Together => "all together".to_owned(),
+        }
+    }
+
+    /// Every cost, in the order of the verdict.
+    pub fn lines(&self) -> Vec<OverheadLine> {
+        self.verdict
+            .costs
+            .iter()
+            .map(|cost| self.line(cost))
+            .collect()
+    }
+
+    /// The unit of a cost's metric.
+    pub fn unit(&self, cost: &Cost) -> Option<Unit> {
+        let of_cell = self
+            .verdict
+            .costs
+            .iter()
+            .filter(|other| other.cell == cost.cell && other.watched == cost.watched);
+        let place = of_cell
+            .take_while(|other| other.metric != cost.metric)
+            .count();
+        self.units.get(cost.cell)?.get(place).copied()
+    }
+
+    fn line(&self, cost: &Cost) -> OverheadLine {
+        let (word, class) = said(&cost.call);
+        let mut line = OverheadLine {
+            watched_by: self.name(cost.watched),
+            cell: self
+                .cells
+                .get(cost.cell)
+                .map_or_else(String::new, ToString::to_string),
+            metric: cost.metric.to_string(),
+            unwatched: "nothing measured".to_owned(),
+            watched: "nothing measured".to_owned(),
+            cost: String::new(),
+            interval: String::new(),
+            key: String::new(),
+            word,
+            class,
+        };
+        let Some(found) = &cost.found else {
+            return line;
+        };
+        let scale = Scale::fitting(self.unit(cost), [found.base, found.new]);
+        let side = |mean: f64, spread: Result<f64, Undefined>, n: usize| {
+            let spread =
+                spread.map_or_else(|_| "?".to_owned(), |cv| shown::share(cv.abs() / 100.0));
+            let (mean, unit) = (shown::value(scale.of(mean), 4), scale.unit_after());
+            format!("{mean}{unit} ±{spread} n={n}")
+        };
+        line.unwatched = side(found.base, cost.spreads.0, found.units.0);
+        line.watched = side(found.new, cost.spreads.1, found.units.1);
+        match cost.percent() {
+            Some((percent, Ok(interval))) => {
+                line.cost = shown::percent(percent);
+                line.interval = ends(interval, shown::percent);
+                line.key = percent.to_string();
+            }
+            Some((percent, Err(Undefined::NoSpread))) => {
+                line.cost = shown::percent(percent);
+                line.interval = "no spread".to_owned();
+                line.key = percent.to_string();
+            }
+            _ => {
+                let shown = |value: f64| shown::value(scale.of(value), 3);
+                line.cost = shown::signed(&shown(found.difference)) + &scale.unit_after();
+                line.interval = found
+                    .difference_interval
+                    .map_or_else(|why| format!("no interval: {why}"), |i| ends(i, shown));
+            }
+        }
+        line
+    }
+
+    /// What the numbers of the table are.
+    pub fn legend(&self) -> String {
+        let confidence = shown::value(self.verdict.confidence.share() * 100.0, 4);
+        format!(
+            "{} rounds, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
+             over n trials. The cost is how much worse the metric is than unwatched, in percent of it; negative: better. \
+             Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
+             often they were looked at. Costs: the interval excludes zero.",
+            self.verdict.rounds,
+            match self.monitors.len() {
+                1 => "",
+                _ => ", by all together",
+            }
+        )
+    }
+
+    /// One sentence a monitor, with a class: what it costs most, or that it costs nothing.
+    pub fn sentences(&self) -> Vec<(String, &'static str)> {
+        let together = (self.monitors.len() > 1).then_some(Watched::Together);
+        let all = (0..self.monitors.len()).map(Watched::By).chain(together);
+        all.take(MOST_SENTENCES)
+            .map(|watched| self.sentence(watched))
+            .collect()
+    }
+
+    fn sentence(&self, watched: Watched) -> (String, &'static str) {
+        let name = self.name(watched);
+        let costs: Vec<&Cost> = self
+            .verdict
+            .costs
+            .iter()
+            .filter(|cost| cost.watched == watched)
+            .collect();
+        if let Some(worst) = worst(&costs) {
+            let line = self.line(worst);
+            let row = format!("{} {}", line.cell, line.metric);
+            let verb = match worst.call {
+                CostCall::Helps => "changes",
+                _ => "costs",
+            };
+            let real = costs.iter().filter(|cost| cost.is_real()).count();
+            let more = match real {
+                1 => String::new(),
+                several => format!(", and {} besides", shown::counted(several - 1, "metric")),
+            };
+            let text = format!(
+                "{name} {verb} {} {} of {row}{more}.",
+                line.cost, line.interval
+            );
+            return (text, line.class);
+        }
+        let larger = costs.iter().map(|cost| match cost.call {
+            CostCall::Nothing {
+                larger_than_percent,
+            } => Some(larger_than_percent),
+            _ => None,
+        });
+        let larger: Option<Vec<f64>> = larger.collect();
+        match larger.map(|all| all.into_iter().fold(0.0, f64::max)) {
+            Some(larger) => (
+                format!(
+                    "{name}: no effect larger than {}.",
+                    shown::share(larger / 100.0)
+                ),
+                "good",
+            ),
+            None => (
+                format!("{name}: no cost was seen; too few rounds to say how small it is."),
+                "unsure",
+            ),
+        }
+    }
+}
+
+/// The cost that is said of a monitor first: one that makes worse, the largest.
+fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
+    let size = |cost: &&Cost| {
+        cost.percent()
+            .map_or(f64::INFINITY, |(percent, _)| percent.abs())
+    };
+    let real = costs.iter().copied().filter(|cost| cost.is_real());
+    real.max_by(|a, b| {
+        let rank = |cost: &Cost| matches!(cost.call, CostCall::Costs);
+        let by_rank = rank(a).cmp(&rank(b));
+        by_rank.then(size(a).total_cmp(&size(b)))
+    })
+}
+
+fn ends(interval: Interval, shown: impl Fn(f64) -> String) -> String {
+    format!("[{}, {}]", shown(interval.low), shown(interval.high))
+}
+
+fn said(call: &CostCall) -> (String, &'static str) {
+    match call {
+        CostCall::Costs => ("costs".to_owned(), "bad"),
+        CostCall::Helps => ("better with it".to_owned(), "bad"),
+        CostCall::Nothing {
+            larger_than_percent,
+        } => (
+            format!("nothing > {}", shown::share(larger_than_percent / 100.0)),
+            "good",
+        ),
+        CostCall::CannotTell { more: Some(more) } => {
+            (format!("can't tell; ~{more} more rounds"), "unsure")
+        }
+        CostCall::CannotTell { more: None } => ("can't tell".to_owned(), "unsure"),
+        CostCall::Missing => ("nothing measured".to_owned(), "unsure"),
+    }
+}
+
+/// What the page shows of it.
+pub(crate) struct OverheadView {
+    pub legend: String,
+    pub lines: Vec<OverheadLine>,
+    pub left_out: usize,
+}
+
+impl OverheadView {
+    pub fn new(story: &OverheadStory) -> Self {
+        let mut lines = story.lines();
+        let left_out = lines.len().saturating_sub(MOST_ROWS);
+        lines.truncate(MOST_ROWS);
+        Self {
+            legend: story.legend(),
+            lines,
+            left_out,
+        }
+    }
+}

@@ -200,7 +200,8 @@ async fn measure(
         } else if !quiet {
             files::print(&text(&story))?;
         }
-        if let (true, Some(round)) = (verdict.rounds < ENOUGH_ROUNDS, verdict.round_took) {
+        let ended_early = policy.rounds.is_none() && verdict.rounds < ENOUGH_ROUNDS;
+        if let (true, Some(round)) = (ended_early, verdict.round_took) {
             let enough = Time(round * ENOUGH_ROUNDS);
             files::say(&format!(
                 "{}: only {} whole rounds: a round takes about {}; to decide anything, give it --budget {enough} or more",

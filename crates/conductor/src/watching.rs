@@ -307,7 +307,8 @@ impl Stage<'_> {
             }
             Err(error) => {
                 self.lost_step(&place, number, started, host);
-                Some(self.agent_failure(&place, &error).reason)
+                let failure = self.agent_failure(&place, &error);
+                (!failure.host_lost).then_some(failure.reason)
             }
         };
         let name = place.monitor.as_ref()?;

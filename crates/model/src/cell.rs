@@ -4,7 +4,7 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use crate::{BenchmarkName, MonitorName, ParamName, Value, VariantName};
 
@@ -43,6 +43,16 @@ impl Cell {
         shown.join(" ")
     }
 
+    /// Everything of it but benchmark and parameters, in one text: the variant, and what watches where that is what is
+    /// asked: `default`, `filter`, `unwatched`, `filter with vmstat`.
+    pub fn set_up(&self) -> Cow<'_, str> {
+        match self.watched() {
+            None => Cow::Borrowed(self.variant.as_str()),
+            Some(watched) if self.variant.as_str() == "default" => Cow::Owned(watched),
+            Some(watched) => Cow::Owned(format!("{} {watched}", self.variant)),
+        }
+    }
+
     /// What watches, where that is what is asked: `unwatched`, `with vmstat`, `with 4 monitors`.
     pub fn watched(&self) -> Option<String> {
         self.monitors.as_deref().map(|monitors| match monitors {
@@ -57,15 +67,11 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let params = self.chosen_params();
         let mut text = self.benchmark.to_string();
-        for part in [params.as_str(), self.variant.as_str()] {
+        for part in [params.as_str(), &self.set_up()] {
             if !part.is_empty() && part != "default" {
                 text.push(' ');
                 text.push_str(part);
             }
-        }
-        if let Some(watched) = self.watched() {
-            text.push(' ');
-            text.push_str(&watched);
         }
         f.pad(&text)
     }

@@ -435,7 +435,7 @@ mod tests {
     #[test]
     fn a_monitor_without_a_cost_is_said_to_have_one_in_at_most_5_of_100_studies() {
         let policy = policy(1, 3, 3);
-        let (mut wrong, studies) = ([0; 3], 400);
+        let (mut wrong, studies) = ([0; 3], 200);
         for seed in 0..studies {
             let (verdict, _) = study(&policy, &[], 0.03, seed);
             for (monitor, wrong) in wrong.iter_mut().enumerate() {
@@ -549,6 +549,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn any_prefix_of_the_evidence_gives_the_same_next_request(
             cells in 1usize..3, monitors in 1usize..4, seed: u64, cut in 0usize..200,

@@ -160,11 +160,12 @@ impl Compared {
 /// Everything of a cell but its benchmark.
 fn question(row: &Row) -> String {
     let params = row.cell.chosen_params();
-    let variant = match row.cell.variant.as_str() {
+    let set_up = row.cell.set_up();
+    let set_up = match &*set_up {
         "default" => "",
-        variant => variant,
+        other => other,
     };
-    [params.as_str(), variant].join(" ").trim().to_owned()
+    [params.as_str(), set_up].join(" ").trim().to_owned()
 }
 
 impl RowView {

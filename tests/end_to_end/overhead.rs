@@ -49,17 +49,11 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     let burner = of(&verdict, "burner");
     assert_eq!(burner["is"], "costs", "{verdict}");
     assert_eq!(burner["excludes_zero"], true, "{verdict}");
-    assert!(
-        burner["interval_percent"][0].as_f64().unwrap() > 0.0,
-        "{verdict}"
-    );
+    assert!(burner["interval"][0].as_f64().unwrap() > 0.0, "{verdict}");
     // Half of the processor is what it takes; the sleeper's cost can't be told from none or nearly none.
-    assert!(burner["cost_percent"].as_f64().unwrap() > 25.0, "{verdict}");
+    assert!(burner["cost"].as_f64().unwrap() > 25.0, "{verdict}");
     let sleeper = of(&verdict, "sleeper");
-    assert!(
-        sleeper["interval_percent"][0].as_f64().unwrap() < 25.0,
-        "{verdict}"
-    );
+    assert!(sleeper["interval"][0].as_f64().unwrap() < 25.0, "{verdict}");
     place.assert_nothing_left();
 
     let shown = place.prints_of(&["show", "o"]);

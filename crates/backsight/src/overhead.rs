@@ -2,7 +2,7 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{MonitorName, ResultSet, StudyName, StudyState, Time, did_you_mean};
-use backsight_policy::{Cost, CostCall, OverheadVerdict, Warning, Watched, same_machine};
+use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
 use backsight_site::OverheadStory;
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use backsight_study::{
@@ -74,7 +74,13 @@ impl Overhead {
             };
             let mut session = Session::open(&arrangement, &name, &self.watching, false).await?;
             let plan = session.cells()?;
-            let monitors = those_that_run(&mut session, asked, all).await?;
+            let monitors = match those_that_run(&mut session, asked, all).await {
+                Ok(monitors) => monitors,
+                Err(why) => {
+                    session.conductor.finish().await;
+                    return Err(why);
+                }
+            };
             let cells = watched_cells(&plan, &monitors);
             question.choices.overhead = Some(choose(monitors));
             let arrangement = question.arrange(&catalog)?;
@@ -304,26 +310,30 @@ fn cost_as_json(story: &OverheadStory, cost: &Cost) -> serde_json::Value {
         CostCall::Missing => ("missing", None),
     };
     let cell = story.cells.get(cost.cell);
-    let (percent, interval) = cost.percent().unzip();
-    let interval = interval.and_then(Result::ok);
-    let unit = story.unit(cost).map(|unit| unit.to_string());
-    let side = |mean: f64, n: usize, spread: Option<f64>| json!({ "mean": mean, "n": n, "coeffvar_percent": spread });
+    let interval = cost.effect.and_then(|effect| effect.interval.ok());
+    let interval = interval.map(|interval| [interval.low, interval.high]);
+    let side = |side: SideMean| json!({ "mean": side.mean, "coeffvar_percent": side.spread.ok() });
     json!({
-        "monitor": match cost.watched {
+        "monitor": match cost.watched_by {
             Watched::Together => None,
             watched => Some(story.name(watched)),
         },
-        "together": cost.watched == Watched::Together,
+        "together": cost.watched_by == Watched::Together,
         "benchmark": cell.map(|cell| cell.benchmark.as_str()),
         "variant": cell.map(|cell| cell.variant.as_str()),
         "params": cell.map(|cell| &cell.params),
         "metric": cost.metric.as_str(),
-        "unit": unit,
+        "unit": story.unit(cost).map(|unit| unit.to_string()),
         "better": cost.better.as_str(),
-        "unwatched": cost.found.as_ref().map(|found| side(found.base, found.units.0, cost.spreads.0.ok())),
-        "watched": cost.found.as_ref().map(|found| side(found.new, found.units.1, cost.spreads.1.ok())),
-        "cost_percent": percent,
-        "interval_percent": interval.map(|interval| [interval.low, interval.high]),
+        "rounds": cost.rounds,
+        "unwatched": cost.sides.map(|(unwatched, _)| side(unwatched)),
+        "watched": cost.sides.map(|(_, watched)| side(watched)),
+        "cost": cost.effect.map(|effect| effect.worse),
+        "cost_unit": cost.effect.map(|effect| match effect.in_percent {
+            true => Some("%".to_owned()),
+            false => story.unit(cost).map(|unit| unit.to_string()),
+        }),
+        "interval": interval,
         "excludes_zero": cost.is_real(),
         "is": call,
         "no_effect_larger_than_percent": (call == "nothing").then_some(&detail),
@@ -396,7 +406,7 @@ impl Known {
             .position(|known| known == monitor)?;
         let costs = self.story.verdict.costs.iter();
         let real: Vec<&Cost> = costs
-            .filter(|cost| cost.watched == Watched::By(number) && cost.is_real())
+            .filter(|cost| cost.watched_by == Watched::By(number) && cost.is_real())
             .collect();
         let sized = real.iter().filter_map(|cost| {
             let (percent, interval) = cost.percent()?;

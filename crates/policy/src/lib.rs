@@ -23,7 +23,7 @@ pub use history::{
     BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
-pub use overhead::{Cost, CostCall, OverheadPolicy, OverheadVerdict, Watched};
+pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};
 pub use run::{RunPolicy, RunVerdict};
 pub use step::{StepOrder, StepPolicy, StepVerdict};
 

@@ -10,15 +10,22 @@
 //! inequality). So a monitor that costs nothing is said to cost something in at most 5 of 100 studies, however often
 //! they were looked at.
 //!
+//! Sides are compared within their rounds: see [`Effect`].
+//!
 //! Refuses: to stop because of what it saw at another time than at one of its looks.
 
-use backsight_model::{Better, MetricName};
-use backsight_stats::{
-    Confidence, Interval, Mean, Outcome as Said, Placed, Question, Side, Summary, Undefined,
-    Verdict, verdict,
-};
-use std::{collections::HashSet, time::Duration};
+mod cost;
 
+pub use cost::{Cost, CostCall, Effect, SideMean};
+
+use backsight_model::{Better, MetricName};
+use backsight_stats::Confidence;
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
+
+use self::cost::{Pairs, call};
 use crate::{Decision, Evidence, Observation, Policy, Request};
 
 /// After so many rounds the evidence is looked at, unless the number of rounds is fixed; the last is the end.
@@ -52,64 +59,6 @@ pub enum Watched {
     By(usize),
     /// All monitors.
     Together,
-}
-
-/// What the cost of a monitor is said to be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum CostCall {
-    /// The interval excludes zero: the metric is worse with it.
-    Costs,
-    /// The interval excludes zero: the metric is better with it.
-    Helps,
-    /// The interval lies inside of the margin.
-    Nothing {
-        /// No effect larger than this, in percent.
-        larger_than_percent: f64,
-    },
-    /// Neither.
-    CannotTell {
-        /// About so many more rounds would tell, if that can be said.
-        more: Option<usize>,
-    },
-    /// The unwatched side or this one gave no samples.
-    Missing,
-}
-
-/// What watching does to one metric of one cell.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cost {
-    /// The cell's number in the plan.
-    pub cell: usize,
-    /// The metric.
-    pub metric: MetricName,
-    /// Which direction of it is good.
-    pub better: Better,
-    /// What watches.
-    pub watched: Watched,
-    /// What is said of it.
-    pub call: CostCall,
-    /// The comparison with the unwatched side that this stands on; none if a side has no samples. Its percentages are
-    /// negative where the metric is worse.
-    pub found: Option<Verdict>,
-    /// The coefficients of variation of both sides, in percent: unwatched, watched. Undefined where a side has no two.
-    pub spreads: (Result<f64, Undefined>, Result<f64, Undefined>),
-}
-
-impl Cost {
-    /// Whether the interval excludes zero.
-    pub fn is_real(&self) -> bool {
-        matches!(self.call, CostCall::Costs | CostCall::Helps)
-    }
-
-    /// What watching costs, in percent of the unwatched side, and its interval; negative where the metric is better.
-    pub fn percent(&self) -> Option<(f64, Result<Interval, Undefined>)> {
-        let found = self.found.as_ref()?;
-        let turned = found.percent_interval.map(|better| Interval {
-            low: -better.high,
-            high: -better.low,
-        });
-        Some((-found.percent.ok()?, turned))
-    }
 }
 
 /// What watching costs.
@@ -216,37 +165,24 @@ impl OverheadPolicy {
                     let number = cell * sides.len() + side;
                     values(evidence, number, metric, rounds)
                 };
-                let base = values(0);
-                for (side, watched) in sides.iter().enumerate().skip(1) {
-                    let question = Question {
-                        mean: match better {
-                            Better::Higher => Mean::Harmonic,
-                            Better::Lower => Mean::Arithmetic,
-                        },
-                        margin_percent: self.margin_percent,
-                        confidence,
-                        ..Question::usual(*better)
-                    };
-                    let new = values(side);
-                    let found = match (&base, &new) {
-                        (Some(base), Some(new)) => Some(verdict(base, new, &question)),
-                        _ => None,
-                    };
-                    let spread = |side: &Option<Side>| {
-                        let too_few = Undefined::TooFew { needs: 2, has: 0 };
-                        let side = side.as_ref().ok_or(too_few)?;
-                        Summary::of(side.samples(), *better).coeffvar
-                    };
+                let unwatched = values(0);
+                for (side, watched_by) in sides.iter().enumerate().skip(1) {
+                    let watched = values(side);
+                    let both = |(round, value): (&u32, &f64)| Some((*value, *watched.get(round)?));
+                    let pairs = Pairs::new(unwatched.iter().filter_map(both));
+                    let effect = pairs.effect(*better, confidence);
+                    let rounds = pairs.rounds();
                     costs.push(Cost {
                         cell,
                         metric: metric.clone(),
                         better: *better,
-                        watched: *watched,
-                        call: found
-                            .as_ref()
-                            .map_or(CostCall::Missing, |found| call(found, self.margin_percent)),
-                        found,
-                        spreads: (spread(&base), spread(&new)),
+                        watched_by: *watched_by,
+                        call: effect.map_or(CostCall::Missing, |effect| {
+                            call(&effect, rounds, self.margin_percent)
+                        }),
+                        rounds,
+                        sides: pairs.sides(*better),
+                        effect,
                     });
                 }
             }
@@ -262,71 +198,19 @@ impl OverheadPolicy {
     }
 }
 
-/// One value a round, in order; none if there are none.
-fn values(evidence: &Evidence, cell: usize, metric: &MetricName, rounds: u32) -> Option<Side> {
+/// A side's values by round.
+fn values(
+    evidence: &Evidence,
+    cell: usize,
+    metric: &MetricName,
+    rounds: u32,
+) -> BTreeMap<u32, f64> {
     let of_cell =
         |o: &&Observation| o.measured() && o.request.cell == cell && o.request.round <= rounds;
-    let placed = evidence.observations.iter().filter(of_cell);
-    let placed = placed.filter_map(|o| {
-        Some(Placed {
-            layout: 0,
-            boot: 0,
-            trial: u64::from(o.request.round),
-            value: *o.figures.get(metric)?,
-        })
-    });
-    Side::new(placed.collect()).ok()
-}
-
-/// What a comparison with the unwatched side says, by its interval alone: that of a share of modes isn't divided.
-fn call(found: &Verdict, margin_percent: f64) -> CostCall {
-    // Where the unwatched mean can't be told from zero there are no percentages; a difference there is.
-    match (found.percent_interval, found.difference_interval) {
-        (Ok(better), _) => by_interval(better, margin_percent, found),
-        (Err(Undefined::NoSpread), _) | (_, Err(Undefined::NoSpread)) => match found.outcome {
-            Said::Worse => CostCall::Costs,
-            Said::Better => CostCall::Helps,
-            Said::NoChange {
-                larger_than_percent,
-            } => CostCall::Nothing {
-                larger_than_percent,
-            },
-            Said::CannotTell { more } => CostCall::CannotTell { more },
-        },
-        (Err(_), Ok(difference)) => {
-            let excludes = difference.low > 0.0 || difference.high < 0.0;
-            match (excludes, found.outcome) {
-                (true, Said::Worse) => CostCall::Costs,
-                (true, Said::Better) => CostCall::Helps,
-                (_, said) => open(said),
-            }
-        }
-        (Err(_), Err(_)) => open(found.outcome),
-    }
-}
-
-fn by_interval(better: Interval, margin_percent: f64, found: &Verdict) -> CostCall {
-    let larger_than_percent = better.low.abs().max(better.high.abs());
-    if better.high < 0.0 {
-        CostCall::Costs
-    } else if better.low > 0.0 {
-        CostCall::Helps
-    } else if larger_than_percent <= margin_percent {
-        CostCall::Nothing {
-            larger_than_percent,
-        }
-    } else {
-        open(found.outcome)
-    }
-}
-
-fn open(said: Said) -> CostCall {
-    CostCall::CannotTell {
-        more: match said {
-            Said::CannotTell { more } => more,
-            _ => None,
-        },
-    }
+    let of_cell = evidence.observations.iter().filter(of_cell);
+    of_cell
+        .filter_map(|o| Some((o.request.round, *o.figures.get(metric)?)))
+        .collect()
 }
 
 impl Policy for OverheadPolicy {
@@ -373,7 +257,6 @@ mod tests {
     use crate::Outcome;
     use backsight_stats::Random;
     use proptest::prelude::*;
-    use std::collections::BTreeMap;
 
     fn policy(cells: usize, monitors: usize, metrics: usize) -> OverheadPolicy {
         let metrics: Vec<(MetricName, Better)> = (0..metrics)
@@ -440,7 +323,8 @@ mod tests {
             let (verdict, _) = study(&policy, &[], 0.03, seed);
             for (monitor, wrong) in wrong.iter_mut().enumerate() {
                 let mut its = verdict.costs.iter();
-                *wrong += u32::from(its.any(|c| c.watched == Watched::By(monitor) && c.is_real()));
+                *wrong +=
+                    u32::from(its.any(|c| c.watched_by == Watched::By(monitor) && c.is_real()));
             }
         }
         for wrong in wrong {
@@ -458,7 +342,7 @@ mod tests {
         for seed in 0..studies {
             let (verdict, _) = study(&policy, &[0.0, 0.2, 0.0, 0.2], 0.02, seed);
             let costly = &verdict.costs[0];
-            assert_eq!(costly.watched, Watched::By(0));
+            assert_eq!(costly.watched_by, Watched::By(0));
             let (percent, interval) = costly.percent().unwrap();
             let interval = interval.unwrap();
             let holds = interval.low <= 20.0 && 20.0 <= interval.high;
@@ -545,7 +429,7 @@ mod tests {
         }
         let verdict = policy.verdict(&evidence);
         assert_eq!(verdict.costs[0].call, CostCall::Missing);
-        assert!(verdict.costs[0].found.is_none());
+        assert!(verdict.costs[0].effect.is_none());
     }
 
     proptest! {

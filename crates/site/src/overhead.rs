@@ -3,7 +3,7 @@
 //! Refuses: a cost without its interval, and a mean without its spread and count.
 
 use backsight_model::{Cell, MonitorName, Unit};
-use backsight_policy::{Cost, CostCall, OverheadVerdict, Watched};
+use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
 use backsight_stats::{Interval, Undefined};
 
 use crate::shown::{self, Scale};
@@ -79,7 +79,7 @@ impl OverheadStory {
             .verdict
             .costs
             .iter()
-            .filter(|other| other.cell == cost.cell && other.watched == cost.watched);
+            .filter(|other| other.cell == cost.cell && other.watched_by == cost.watched_by);
         let place = of_cell
             .take_while(|other| other.metric != cost.metric)
             .count();
@@ -89,7 +89,7 @@ impl OverheadStory {
     fn line(&self, cost: &Cost) -> OverheadLine {
         let (word, class) = said(&cost.call);
         let mut line = OverheadLine {
-            watched_by: self.name(cost.watched),
+            watched_by: self.name(cost.watched_by),
             cell: self
                 .cells
                 .get(cost.cell)
@@ -103,37 +103,35 @@ impl OverheadStory {
             word,
             class,
         };
-        let Some(found) = &cost.found else {
+        let (Some((unwatched, watched)), Some(effect)) = (cost.sides, cost.effect) else {
             return line;
         };
-        let scale = Scale::fitting(self.unit(cost), [found.base, found.new]);
-        let side = |mean: f64, spread: Result<f64, Undefined>, n: usize| {
-            let spread =
-                spread.map_or_else(|_| "?".to_owned(), |cv| shown::share(cv.abs() / 100.0));
-            let (mean, unit) = (shown::value(scale.of(mean), 4), scale.unit_after());
-            format!("{mean}{unit} ±{spread} n={n}")
+        let scale = Scale::fitting(self.unit(cost), [unwatched.mean, watched.mean]);
+        let side = |side: SideMean| {
+            let spread = match side.spread {
+                Ok(cv) => shown::share(cv.abs() / 100.0),
+                Err(_) => "?".to_owned(),
+            };
+            let (mean, unit) = (shown::value(scale.of(side.mean), 4), scale.unit_after());
+            format!("{mean}{unit} ±{spread} n={}", cost.rounds)
         };
-        line.unwatched = side(found.base, cost.spreads.0, found.units.0);
-        line.watched = side(found.new, cost.spreads.1, found.units.1);
-        match cost.percent() {
-            Some((percent, Ok(interval))) => {
-                line.cost = shown::percent(percent);
-                line.interval = ends(interval, shown::percent);
-                line.key = percent.to_string();
-            }
-            Some((percent, Err(Undefined::NoSpread))) => {
-                line.cost = shown::percent(percent);
-                line.interval = "no spread".to_owned();
-                line.key = percent.to_string();
-            }
-            _ => {
-                let shown = |value: f64| shown::value(scale.of(value), 3);
-                line.cost = shown::signed(&shown(found.difference)) + &scale.unit_after();
-                line.interval = found
-                    .difference_interval
-                    .map_or_else(|why| format!("no interval: {why}"), |i| ends(i, shown));
-            }
+        line.unwatched = side(unwatched);
+        line.watched = side(watched);
+        let number = |value: f64| match effect.in_percent {
+            true => shown::percent(value),
+            false => shown::signed(&shown::value(scale.of(value), 3)),
+        };
+        line.cost = number(effect.worse);
+        if effect.in_percent {
+            line.key = effect.worse.to_string();
+        } else {
+            line.cost.push_str(&scale.unit_after());
         }
+        line.interval = match effect.interval {
+            Ok(interval) => ends(interval, number),
+            Err(Undefined::NoSpread) => "no spread".to_owned(),
+            Err(why) => format!("no interval: {why}"),
+        };
         line
     }
 
@@ -142,8 +140,8 @@ impl OverheadStory {
         let confidence = shown::value(self.verdict.confidence.share() * 100.0, 4);
         format!(
             "{} rounds, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
-             over n trials. The cost is how much worse the metric is than unwatched, in percent of it; negative: better. \
-             Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
+             over n rounds. The cost is how much worse the metric is than unwatched, within rounds, in percent; negative: \
+             better. Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
              often they were looked at. Costs: the interval excludes zero.",
             self.verdict.rounds,
             match self.monitors.len() {
@@ -168,7 +166,7 @@ impl OverheadStory {
             .verdict
             .costs
             .iter()
-            .filter(|cost| cost.watched == watched)
+            .filter(|cost| cost.watched_by == watched)
             .collect();
         if let Some(worst) = worst(&costs) {
             let line = self.line(worst);

@@ -3,8 +3,8 @@
 //! Refuses: a cost without its interval, and a mean without its spread and count.
 
 use backsight_model::{Cell, MonitorName, Unit};
-use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
-use backsight_stats::{Interval, Undefined};
+use backsight_policy::{Cost, CostCall, Effect, OverheadVerdict, SideMean, Watched};
+use backsight_stats::Undefined;
 
 use crate::shown::{self, Scale};
 
@@ -117,18 +117,18 @@ impl OverheadStory {
         };
         line.unwatched = side(unwatched);
         line.watched = side(watched);
-        let number = |value: f64| match effect.in_percent {
-            true => shown::percent(value),
-            false => shown::signed(&shown::value(scale.of(value), 3)),
-        };
-        line.cost = number(effect.worse);
+        line.cost = sized(&effect, &scale, effect.worse);
         if effect.in_percent {
             line.key = effect.worse.to_string();
         } else {
             line.cost.push_str(&scale.unit_after());
         }
         line.interval = match effect.interval {
-            Ok(interval) => ends(interval, number),
+            Ok(interval) => {
+                let [low, high] =
+                    [interval.low, interval.high].map(|end| sized(&effect, &scale, end));
+                format!("[{low}, {high}]")
+            }
             Err(Undefined::NoSpread) => "no spread".to_owned(),
             Err(why) => format!("no interval: {why}"),
         };
@@ -223,8 +223,13 @@ fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
     })
 }
 
-fn ends(interval: Interval, shown: impl Fn(f64) -> String) -> String {
-    format!("[{}, {}]", shown(interval.low), shown(interval.high))
+/// An effect, or an end of its interval: in percent, or in the metric's unit.
+fn sized(effect: &Effect, scale: &Scale, value: f64) -> String {
+    if effect.in_percent {
+        shown::percent(value)
+    } else {
+        shown::signed(&shown::value(scale.of(value), 3))
+    }
 }
 
 fn said(call: &CostCall) -> (String, &'static str) {

@@ -269,3 +269,127 @@ impl OverheadView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::Better;
+    use backsight_stats::{Confidence, Interval};
+    use indexmap::IndexMap;
+
+    fn cost(watched_by: Watched, call: CostCall, worse: f64, ends: Option<(f64, f64)>) -> Cost {
+        let side = |mean| SideMean {
+            mean,
+            spread: Ok(1.5),
+        };
+        Cost {
+            cell: 0,
+            metric: "time".parse().unwrap(),
+            better: Better::Lower,
+            watched_by,
+            call,
+            rounds: 8,
+            sides: Some((side(0.1), side(0.1 * (1.0 + worse / 100.0)))),
+            effect: Some(Effect {
+                worse,
+                interval: ends
+                    .map(|(low, high)| Interval { low, high })
+                    .ok_or(Undefined::NoSpread),
+                in_percent: true,
+            }),
+        }
+    }
+
+    fn story(costs: Vec<Cost>) -> OverheadStory {
+        OverheadStory {
+            monitors: ["burner", "sleeper"]
+                .map(|name| name.parse().unwrap())
+                .into(),
+            cells: vec![Cell {
+                benchmark: "count".parse().unwrap(),
+                params: IndexMap::new(),
+                chosen: Vec::new(),
+                variant: "default".parse().unwrap(),
+                monitors: None,
+            }],
+            units: vec![vec![Unit::parse("s").unwrap()]],
+            verdict: OverheadVerdict {
+                rounds: 8,
+                confidence: Confidence::new(0.99).unwrap(),
+                decided: true,
+                costs,
+                round_took: None,
+            },
+        }
+    }
+
+    #[test]
+    fn a_cost_has_its_interval_and_both_means_their_spread_and_count() {
+        let quiet = CostCall::Nothing {
+            larger_than_percent: 0.8,
+        };
+        let story = story(vec![
+            cost(Watched::By(0), CostCall::Costs, 85.2, Some((55.0, 122.4))),
+            cost(Watched::By(1), quiet, -0.1, Some((-0.8, 0.6))),
+            cost(
+                Watched::Together,
+                CostCall::CannotTell { more: Some(3) },
+                5.0,
+                None,
+            ),
+        ]);
+        let lines = story.lines();
+        let of = |line: &OverheadLine| {
+            let OverheadLine {
+                watched_by,
+                unwatched,
+                cost,
+                interval,
+                word,
+                ..
+            } = line.clone();
+            [watched_by, unwatched, cost, interval, word]
+        };
+        let expected = [
+            [
+                "burner",
+                "100 ms ±1.5 % n=8",
+                "+85.2 %",
+                "[+55.0 %, +122.4 %]",
+                "costs",
+            ],
+            [
+                "sleeper",
+                "100 ms ±1.5 % n=8",
+                "−0.10 %",
+                "[−0.80 %, +0.60 %]",
+                "nothing > 0.8 %",
+            ],
+            [
+                "all together",
+                "100 ms ±1.5 % n=8",
+                "+5.00 %",
+                "no spread",
+                "can't tell; ~3 more rounds",
+            ],
+        ];
+        for (line, expected) in lines.iter().zip(expected) {
+            assert_eq!(of(line), expected);
+        }
+        let said: Vec<String> = story
+            .sentences()
+            .into_iter()
+            .map(|(text, _)| text)
+            .collect();
+        assert_eq!(
+            said[0],
+            "burner costs +85.2 % [+55.0 %, +122.4 %] of count time."
+        );
+        assert_eq!(said[1], "sleeper: no effect larger than 0.8 %.");
+        assert!(
+            said[2].starts_with("all together: no cost was seen"),
+            "{said:?}"
+        );
+        assert!(story.legend().contains("one of 99 %"), "{}", story.legend());
+    }
+}

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 use backsight_model::{
-    Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, Output, Phase, Simulator,
-    StepRecord, StudyState, TrialRecord, Unit, Usage, Value,
+    Better, Cell, Ending, Failure, HostName, MachineLoad, MetricSamples, MonitorName, Output,
+    Phase, Simulator, StepRecord, StudyState, TrialRecord, Unit, Usage, Value,
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, RawRef, Runner,
@@ -724,7 +724,7 @@ async fn a_store_of_a_newer_backsight_is_left_alone() {
             error,
             StoreError::Newer {
                 found: 99,
-                known: 2,
+                known: 5,
                 ..
             }
         ),
@@ -740,6 +740,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     for before in [
         "ALTER TABLE metric DROP COLUMN simulator",
         "ALTER TABLE machine_load DROP COLUMN busiest",
+        "ALTER TABLE step DROP COLUMN monitor",
+        "ALTER TABLE cell DROP COLUMN monitors",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -751,6 +753,33 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     let later = store.study("later").await.unwrap().id;
     let metrics = store.metrics(later).await.unwrap();
     assert_eq!(metrics["ping-rtt"][0].simulator, Some(Simulator::Icount(2)));
+}
+
+#[tokio::test]
+async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_asked_about_with_their_cell()
+ {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect();
+    let mut new = new_study("watched");
+    new.cells[1].monitors = Some(Vec::new());
+    new.cells[2].monitors = Some(names(&["vmstat", "proc-stat"]));
+    let study = store.create_study(&new).await.unwrap();
+    assert_eq!(store.cells(study).await.unwrap(), new.cells);
+    assert!(store.monitors(study).await.unwrap().is_empty());
+
+    let watcher = StepRecord {
+        monitor: Some("vmstat".parse().unwrap()),
+        ..step(1, b"procs", b"")
+    };
+    let steps = vec![step(0, b"42", b""), watcher];
+    let record = measured(vec![samples("throughput", &[1.0])], steps);
+    store.record_trial(study, 1, 0, 1, &record).await.unwrap();
+    let kept = store.steps(study, 1).await.unwrap();
+    assert_eq!(kept[0].monitor, None);
+    assert_eq!(kept[1].monitor, Some("vmstat".parse().unwrap()));
+    let watched: Vec<MonitorName> = names(&["vmstat"]);
+    assert_eq!(store.monitors(study).await.unwrap(), watched);
 }
 
 #[tokio::test]

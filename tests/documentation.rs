@@ -131,6 +131,11 @@ fn files_on_the_page_about_watching_are_right() {
 }
 
 #[test]
+fn the_page_about_trying_works_to_the_letter() {
+    follow("docs/how-to/try-a-patch.md");
+}
+
+#[test]
 fn files_in_the_documentation_are_right() {
     for page in [
         "docs/how-to/add-a-benchmark.md",

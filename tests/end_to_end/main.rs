@@ -36,3 +36,4 @@ mod servers;
 mod stepping;
 mod steps;
 mod studies;
+mod trying;

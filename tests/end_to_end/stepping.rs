@@ -34,7 +34,7 @@ fn target(place: &Place, more: &str) {
     );
 }
 
-fn git(place: &Place, arguments: &[&str], minute: usize) -> String {
+pub fn git(place: &Place, arguments: &[&str], minute: usize) -> String {
     let date = format!("2024-03-01T{:02}:{:02}:00Z", minute / 60, minute % 60);
     let output = Command::new("git")
         .args(["-c", "user.name=A", "-c", "user.email=a@example.org"])
@@ -58,6 +58,11 @@ pub fn commit(place: &Place, number: usize, prints: i32) {
         fs::remove_file(&broken).unwrap();
     }
     place.write("repo/speed", format!("echo {prints}.{number}\n"));
+    commit_all(place, number);
+}
+
+/// Commits what there is. Tagged `vN`.
+pub fn commit_all(place: &Place, number: usize) {
     git(place, &["add", "--all"], number);
     git(
         place,

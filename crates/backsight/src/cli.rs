@@ -5,8 +5,8 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, compare, detect, doctor, export, history, import, init, lab, list, manual, monitor,
-    overhead, publish, report, resume, run, schema, step, studies,
+    agent, attempt, compare, detect, doctor, export, history, import, init, lab, list, manual,
+    monitor, overhead, publish, report, resume, run, schema, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -61,6 +61,8 @@ enum Verb {
     Step(Box<step::Step>),
     /// Find what watching costs: each monitor alone and all together, beside nothing
     Overhead(overhead::Overhead),
+    /// Measure patches side by side with what they change, until it is decided
+    Try(Box<attempt::Attempt>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -116,6 +118,7 @@ impl Arguments {
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
             Verb::Overhead(verb) => verb.execute(&shared),
+            Verb::Try(verb) => verb.execute(&shared),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

@@ -107,6 +107,7 @@ mod tests {
             at: None,
             title: String::new(),
             release: false,
+            amendments: Vec::new(),
         }
     }
 

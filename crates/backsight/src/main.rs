@@ -4,6 +4,8 @@
 //! something that the user can mend, and to exit with 0 when anything failed.
 
 mod agent;
+mod along;
+mod attempt;
 mod cli;
 mod compare;
 mod detect;

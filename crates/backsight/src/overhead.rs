@@ -27,6 +27,10 @@ const ENOUGH_ROUNDS: u32 = 4;
 
 /// Arguments of `overhead`.
 #[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 it has its verdict, 1 a trial failed or the study stopped early, 2 the question was wrong \
+                  or a monitor that was named can't run, 130 after ^C."
+)]
 pub struct Overhead {
     // Its --rounds fixes the number of rounds beforehand.
     #[command(flatten)]

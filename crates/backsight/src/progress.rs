@@ -79,6 +79,7 @@ impl Listener for Progress {
                 self.done_before = *done as u64;
                 self.began = Instant::now();
             }
+            Event::RoundStarted { round, of: 0 } => self.round = format!("round {round}"),
             Event::RoundStarted { round, of } => self.round = format!("round {round} of {of}"),
             Event::TrialStarted { cell, version, .. } => {
                 let version = version

@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, files, overhead};
+use crate::{attempt, cli::Shared, files, overhead};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,13 @@ impl Report {
             for asked in &self.studies {
                 studies.push(store.study(asked).await.into_diagnostic()?);
             }
+            if let [study] = &studies[..]
+                && study.verb == attempt::VERB
+            {
+                let account = attempt::Account::of(&store, study.id).await?;
+                let page = account.words().page().into_diagnostic()?;
+                return self.write(study.name.as_str(), &page);
+            }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let story = match &studies[..] {
@@ -53,13 +60,16 @@ impl Report {
             let known = overhead::known_costs(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
             let page = backsight_site::report(&collected).into_diagnostic()?;
-            let path = self
-                .output
-                .unwrap_or_else(|| PathBuf::from(format!("{}.html", names.join("-"))));
-            files::write_whole(&path, &page)?;
-            files::print(&format!("wrote {}\n", path.display()))?;
-            Ok(ExitCode::SUCCESS)
+            self.write(&names.join("-"), &page)
         })
+    }
+
+    fn write(&self, name: &str, page: &str) -> miette::Result<ExitCode> {
+        let otherwise = || PathBuf::from(format!("{name}.html"));
+        let path = self.output.clone().unwrap_or_else(otherwise);
+        files::write_whole(&path, page)?;
+        files::print(&format!("wrote {}\n", path.display()))?;
+        Ok(ExitCode::SUCCESS)
     }
 
     async fn comparison(

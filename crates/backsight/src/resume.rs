@@ -7,9 +7,12 @@ use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
 use crate::{
+    along::Asking,
+    attempt,
     cli::Shared,
     files,
     run::{Session, Watching},
+    step,
 };
 
 /// Arguments of `resume`.
@@ -56,16 +59,21 @@ impl Resume {
                 .pop()
                 .ok_or_else(|| miette::miette!("this study has no plan"))?;
             let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+            let along_history = choices.along().is_some();
             let question = Question {
                 plan,
                 lab: of_kind("lab").pop(),
                 choices,
-                along_history: study.verb == crate::step::VERB,
+                along_history,
             };
-            if study.verb == crate::step::VERB {
-                let watching = &self.watching;
-                return crate::step::resume(&store, study, &documents, question, catalog, watching)
-                    .await;
+            let watching = &self.watching;
+            if study.verb == step::VERB {
+                type Along = Asking<step::Stepping>;
+                return Along::resume(&store, study, &documents, question, catalog, watching).await;
+            }
+            if study.verb == attempt::VERB {
+                type Along = Asking<attempt::Attempting>;
+                return Along::resume(&store, study, &documents, question, catalog, watching).await;
             }
             if study.verb == crate::overhead::VERB {
                 let watching = &self.watching;

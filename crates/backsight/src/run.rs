@@ -3,8 +3,8 @@
 use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
-    Arrangement, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName, Simulator,
-    StudyName, Time, did_you_mean,
+    Arrangement, Benchmark, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName,
+    Simulator, StudyName, Time, did_you_mean,
 };
 use backsight_policy::{Evidence, Policy, RunPolicy};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
@@ -210,19 +210,6 @@ pub fn new_study(
             documents.push(document("monitor", definition));
         }
     }
-    let shapes = |benchmark: &backsight_model::Benchmark| {
-        let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
-            name: name.clone(),
-            unit: metric.unit,
-            better: metric.better,
-            about: metric.about.clone(),
-            simulator: match metric.simulated {
-                true => Some(Simulator::Program),
-                false => clock,
-            },
-        };
-        benchmark.metrics.iter().map(shape).collect()
-    };
     NewStudy {
         target: None,
         name: name.clone(),
@@ -234,9 +221,24 @@ pub fn new_study(
         metrics: arrangement
             .benchmarks
             .iter()
-            .map(|(name, b)| (name.clone(), shapes(b)))
+            .map(|(name, b)| (name.clone(), shapes(b, clock)))
             .collect(),
     }
+}
+
+/// The shapes of a benchmark's metrics.
+pub fn shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShape> {
+    let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
+        name: name.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        about: metric.about.clone(),
+        simulator: match metric.simulated {
+            true => Some(Simulator::Program),
+            false => clock,
+        },
+    };
+    benchmark.metrics.iter().map(shape).collect()
 }
 
 /// A testbed that is leased, with agents on its hosts and somebody watching.
@@ -244,6 +246,7 @@ pub struct Session {
     pub conductor: Conductor,
     pub events: Events,
     pub stop: watch::Receiver<bool>,
+    /// Whether tables are unwanted.
     pub quiet: bool,
     /// Whether events are told as lines of JSON.
     pub json: bool,

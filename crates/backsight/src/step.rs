@@ -1,27 +1,18 @@
 //! `backsight step`: versions of a target along its history; and `backsight log`: what lies between two of them.
 
-use backsight_catalog::Catalog;
-use backsight_conductor::{Reach, Workbench};
-use backsight_history::Workshop;
 use backsight_model::{
-    Activate, Arrangement, Back, BenchmarkName, BootKind, Cell, Change, Document, Every, Layout,
-    LayoutKind, Range, StudyName, Version,
+    Back, BootKind, Change, Every, Layout, LayoutKind, Range, StudyName, TargetName, Version,
 };
-use backsight_policy::{Decision, Evidence, Policy as _, StepOrder, StepPolicy};
-use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId, StudyRow};
-use backsight_study::{
-    Along, AlongHistory, Modes, Question, StepChoices, Study, evidence_along, pursue, questions,
-};
+use backsight_policy::{StepOrder, StepPolicy, StepVerdict};
+use backsight_study::{Choices, Modes, StepChoices};
 use miette::IntoDiagnostic as _;
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    process::ExitCode,
-};
+use std::{collections::HashSet, process::ExitCode};
 
 use crate::{
+    along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     files, history,
-    run::{Asked, Session, Watching, conclude, drawn_seed, free_name, new_study},
+    run::{Asked, Watching, conclude, drawn_seed},
     target::Opened,
 };
 
@@ -150,13 +141,8 @@ impl Step {
             };
             question.choices.step = Some(choices);
             let store = files::open_store(shared).await?;
-            let site = Site::open(opened, versions).await?;
-            let asking = Asking {
-                question,
-                arrangement,
-                catalog,
-                seed,
-            };
+            let site = Site::open(opened, versions, Vec::new()).await?;
+            let asking = Asking::<Stepping>::of(question, arrangement, catalog, seed);
             asking.begin(&store, site, self.name, &self.watching).await
         })
     }
@@ -287,330 +273,68 @@ fn repeats(said: &[String], mode: Mode, otherwise: u32) -> miette::Result<u32> {
     Ok(repeats)
 }
 
-/// Where versions are built: the target with its workshop, and what makes measurements on it comparable.
-struct Site {
-    document: Document,
-    workshop: Workshop,
-    machine: Vec<(String, String)>,
-}
+/// `step` along a history.
+pub struct Stepping;
 
-impl Site {
-    async fn open(opened: Opened, versions: Vec<Version>) -> miette::Result<Self> {
-        let reach = Reach::with_this_program().into_diagnostic()?;
-        let bench = Workbench::start(&reach).await.into_diagnostic()?;
-        let (machine, facts) = bench.machine().await.into_diagnostic()?;
-        let workshop = Workshop::open(
-            opened.target,
-            &opened.folder,
-            &opened.place,
-            opened.history,
-            versions,
-            bench,
-            machine,
-        );
-        let workshop = workshop.await.into_diagnostic()?;
-        let machine = measures_as(&facts, &workshop.target().activate)?;
-        Ok(Self {
-            document: opened.document,
-            workshop,
-            machine,
-        })
-    }
-}
+impl AlongVerb for Stepping {
+    const VERB: &'static str = VERB;
+    const SHARES: bool = true;
+    type Policy = StepPolicy;
 
-/// What makes measurements comparable: another processor, another way to bring it to run, or another clock is another
-/// history.
-fn measures_as(
-    facts: &BTreeMap<String, String>,
-    activate: &Activate,
-) -> miette::Result<Vec<(String, String)>> {
-    let mut machine: Vec<(String, String)> = ["architecture", "cpu.model", "cpus"]
-        .iter()
-        .filter_map(|fact| Some(((*fact).to_owned(), facts.get(*fact)?.clone())))
-        .collect();
-    let activate = serde_json::to_string(activate).into_diagnostic()?;
-    machine.push(("activate".to_owned(), activate));
-    Ok(machine)
-}
-
-/// A question along a history, with all that it is asked with.
-struct Asking {
-    question: Question,
-    arrangement: Arrangement,
-    catalog: Catalog,
-    seed: u32,
-}
-
-impl Asking {
-    fn choices(&self) -> miette::Result<&StepChoices> {
-        let choices = self.question.choices.step.as_ref();
-        choices.ok_or_else(|| miette::miette!("this study says nothing of a history"))
-    }
-
-    fn policy(&self, site: &Site, cells: usize) -> miette::Result<StepPolicy> {
-        let choices = self.choices()?;
+    fn policy(ground: &Ground<'_>) -> miette::Result<StepPolicy> {
+        let choices = chosen(ground.choices.step.as_ref())?;
         Ok(StepPolicy {
-            versions: site.workshop.versions().len(),
+            versions: ground.versions,
             wanted: choices.wanted.clone(),
             layouts: choices.modes.layouts.len(),
             boots: choices.modes.reboot,
             rounds: choices.modes.again,
-            cells,
+            cells: ground.cells.len(),
             order: choices.order,
-            revisits: site.workshop.target().activate.boot.can_be_revisited(),
+            revisits: ground.revisits,
             skip_broken: choices.skip_broken,
             until_stable: choices.until_stable,
-            seed: self.seed,
+            seed: ground.seed,
         })
     }
 
-    fn questions(&self, site: &Site, cells: &[Cell]) -> Vec<String> {
-        let definition = |name: &BenchmarkName| {
-            let found = self.catalog.find(name).ok().flatten()?;
-            Some(found.document.clone())
-        };
-        questions(&self.arrangement, cells, definition, &site.machine)
+    fn rounds(choices: &Choices) -> u32 {
+        choices.step.as_ref().map_or(1, |step| step.modes.again)
     }
 
-    async fn evidence(
-        &self,
-        store: &Store,
-        site: &Site,
-        questions: &[String],
-        study: Option<StudyId>,
-    ) -> miette::Result<Evidence> {
-        let choices = self.choices()?;
-        let along = Along {
-            study,
-            layouts: &choices.modes.layouts,
-            questions,
-            retry: choices.retry,
-        };
-        evidence_along(store, &site.workshop, along)
-            .await
-            .into_diagnostic()
+    fn nothing_missing(target: &TargetName, known: usize) -> Option<String> {
+        Some(format!(
+            "{target}: nothing is missing: {known} trials of this are in the store; `backsight history --target {target}` shows them"
+        ))
     }
 
-    /// Makes a study of what isn't known yet, and measures it.
-    async fn begin(
-        self,
-        store: &Store,
-        site: Site,
-        name: Option<StudyName>,
-        watching: &Watching,
-    ) -> miette::Result<ExitCode> {
-        let chosen = name.is_some();
-        let mut name = match name {
-            Some(name) => name,
-            None => free_name(store, VERB).await?,
-        };
-        let session = Session::open(&self.arrangement, &name, watching, true).await?;
-        let cells = session.cells()?;
-        let questions = self.questions(&site, &cells);
-        let evidence = self.evidence(store, &site, &questions, None).await?;
-        let policy = self.policy(&site, cells.len())?;
-        let known = evidence
-            .observations
-            .iter()
-            .filter(|o| o.is_trial())
-            .count();
-        if let Decision::Done(_) = policy.decide(&evidence) {
-            let target = &site.workshop.target().name;
-            files::say(&format!(
-                "{}: nothing is missing: {known} trials of this are in the store; `backsight history --target {}` shows them",
-                **target, **target
-            ));
-            session.conductor.finish().await;
-            site.workshop.finish().await;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let target = NewTarget {
-            name: (*site.workshop.target().name).clone(),
-            versions: site.workshop.versions().to_vec(),
-            questions: questions.clone(),
-        };
-        let document = StudyDocument {
-            kind: "target".to_owned(),
-            name: site.document.name.clone(),
-            text: site.document.text.to_string(),
-        };
-        let id = loop {
-            let plain = new_study(
-                &self.question,
-                &self.catalog,
-                (
-                    &self.arrangement,
-                    site.workshop.target().activate.simulator(),
-                ),
-                &name,
-                &cells,
-                self.seed,
-            );
-            let mut documents = plain.documents.clone();
-            documents.push(document.clone());
-            let new = NewStudy {
-                verb: VERB.to_owned(),
-                documents,
-                target: Some(target.clone()),
-                ..plain
-            };
-            match store.create_study(&new).await {
-                Err(StoreError::NameTaken { .. }) if !chosen => {
-                    name = free_name(store, VERB).await?;
-                }
-                made => break made.into_diagnostic()?,
-            }
-        };
-        self.measure(store, site, session, (id, name), cells, evidence, false)
-            .await
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
-    async fn measure(
-        self,
-        store: &Store,
-        site: Site,
-        mut session: Session,
-        (id, name): (StudyId, StudyName),
-        cells: Vec<Cell>,
-        evidence: Evidence,
-        after_kill: bool,
-    ) -> miette::Result<ExitCode> {
-        session.prepare(store, id, &cells, after_kill).await?;
-        let policy = self.policy(&site, cells.len())?;
-        let choices = self.choices()?;
-        let row = store.study_of(id).await.into_diagnostic()?;
-        let study = Study {
-            id,
-            name: name.clone(),
-            cells: cells.clone(),
-            rounds: choices.modes.again,
-            seed: self.seed,
-            on_failure: self.arrangement.on_failure,
-            versions: site.workshop.versions().to_vec(),
-            trials: u32::try_from(row.measured + row.failed).unwrap_or(u32::MAX),
-            boots: match policy.revisits {
-                true => Some(boots(store, id, &choices.modes.layouts).await?),
-                false => None,
-            },
-        };
-        let (events, stop) = (session.events.clone(), session.stop.clone());
-        let quiet = session.quiet;
-        let target = (*site.workshop.target().name).clone();
-        let mut along = AlongHistory::new(
-            session.conductor,
-            site.workshop,
-            &self.catalog,
-            (cells, choices.modes.layouts.clone()),
-            events.clone(),
-            stop,
-            choices.builds_ahead,
-        );
-        let pursued = pursue(&policy, study, evidence, store, &mut along, &events).await;
-        along.finish().await;
-        match pursued {
-            Ok(pursuit) => {
-                if !quiet {
-                    files::print(&history::summary(store, &target).await?)?;
-                }
-                if let Some(verdict) = &pursuit.verdict
-                    && !verdict.broken.is_empty()
-                {
-                    files::say(&format!(
-                        "{name}: {} of the versions don't build or boot",
-                        verdict.broken.len()
-                    ));
-                }
-                if pursuit.verdict.as_ref().is_some_and(|v| v.stable) {
-                    files::say(&format!(
-                        "{name}: ended early: two passes one after the other saw the same change points"
-                    ));
-                }
-                Ok(conclude(&name, &pursuit))
-            }
-            Err(error) => {
-                let way_out =
-                    format!("what was measured before is kept; `backsight resume {name}` goes on");
-                files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-                Ok(ExitCode::from(crate::SOMETHING_FAILED))
-            }
-        }
-    }
-}
-
-/// Boots of a study that can be gone back to, with their numbers.
-async fn boots(
-    store: &Store,
-    study: StudyId,
-    layouts: &[Layout],
-) -> miette::Result<HashMap<(usize, usize, u32), u32>> {
-    let history = store.study_history(study).await.into_diagnostic()?;
-    let place = |boot: &backsight_model::Boot| {
-        let build = history.builds.iter().find(|b| b.number == boot.build)?;
-        let layout = layouts.iter().position(|layout| *layout == build.layout)?;
-        Some(((build.version, layout, boot.ordinal), boot.number))
-    };
-    let good = history.boots.iter().filter(|boot| boot.failure.is_none());
-    Ok(good.filter_map(place).collect())
-}
-
-/// Goes on with a study of `step`.
-pub async fn resume(
-    store: &Store,
-    study: StudyRow,
-    documents: &[StudyDocument],
-    question: Question,
-    catalog: Catalog,
-    watching: &Watching,
-) -> miette::Result<ExitCode> {
-    let arrangement = question.arrange(&catalog)?;
-    let target = documents.iter().find(|document| document.kind == "target");
-    let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
-    let folder = question
-        .choices
-        .step
-        .as_ref()
-        .map(|step| step.folder.clone());
-    let document = Document::new(target.name.clone(), target.text.as_str());
-    let opened = Opened::of(document, folder.unwrap_or_default(), store.dir().to_owned()).await?;
-    let versions = store.versions(study.id).await.into_diagnostic()?;
-    let site = Site::open(opened, versions).await?;
-    let asking = Asking {
-        question,
-        arrangement,
-        catalog,
-        seed: study.seed,
-    };
-    let known = store.study_history(study.id).await.into_diagnostic()?;
-    for build in &known.builds {
-        let place = site.workshop.place(build.version, build.layout);
-        if place.key != build.key {
-            return Err(miette::miette!(
-                help = "begin a new study with `backsight step`: what is the same is taken from this one",
-                "study `{}` can't go on: a patch or the tool chain isn't what it was when {} was built",
-                study.name,
-                site.workshop.versions()[build.version].name
-            ));
-        }
-    }
-    let killed = study.was_killed();
-    let session = Session::open(&asking.arrangement, &study.name, watching, true).await?;
-    let cells = store.cells(study.id).await.into_diagnostic()?;
-    let questions: Vec<String> = known.cells.iter().map(|cell| cell.key.clone()).collect();
-    let evidence = asking
-        .evidence(store, &site, &questions, Some(study.id))
-        .await?;
-    asking
-        .measure(
+    async fn conclude(ended: Concluded<'_, StepVerdict>) -> miette::Result<ExitCode> {
+        let Concluded {
             store,
-            site,
-            session,
-            (study.id, study.name),
-            cells,
-            evidence,
-            killed,
-        )
-        .await
+            name,
+            target,
+            quiet,
+            pursuit,
+            ..
+        } = ended;
+        if !quiet {
+            files::print(&history::summary(store, target).await?)?;
+        }
+        if let Some(verdict) = &pursuit.verdict
+            && !verdict.broken.is_empty()
+        {
+            files::say(&format!(
+                "{name}: {} of the versions don't build or boot",
+                verdict.broken.len()
+            ));
+        }
+        if pursuit.verdict.as_ref().is_some_and(|v| v.stable) {
+            files::say(&format!(
+                "{name}: ended early: two passes one after the other saw the same change points"
+            ));
+        }
+        Ok(conclude(name, &pursuit))
+    }
 }
 
 /// Arguments of `log`.
@@ -709,26 +433,6 @@ fn story(changes: &[Change]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_and_instructions_make_histories_of_their_own() {
-        let facts = [("cpus".to_owned(), "2".to_owned())].into_iter().collect();
-        let clock = |icount| {
-            let activate = Activate {
-                boot: BootKind::Qemu,
-                icount,
-                ..Activate::default()
-            };
-            let machine = measures_as(&facts, &activate).unwrap();
-            (machine, activate.simulator())
-        };
-        let clocks = [clock(None), clock(Some(2)), clock(Some(3))];
-        for (at, one) in clocks.iter().enumerate() {
-            for other in &clocks[at + 1..] {
-                assert!(one.0 != other.0 && one.1 != other.1, "{one:?} {other:?}");
-            }
-        }
-    }
 
     #[test]
     fn repeats_are_for_all_modes_or_each_its_own() {

@@ -1,11 +1,11 @@
 //! `backsight studies`, `show` and `delete`: what the store has.
 
-use backsight_model::{Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time};
+use backsight_model::{Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time, Version};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{cli::Shared, files, list::table, overhead};
+use crate::{attempt, cli::Shared, files, list::table, overhead};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -236,9 +236,14 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     };
     if let (Some(target), Some(history)) = (&study.target, &history) {
         text.push_str(&builds_and_boots(history));
-        text.push_str(&format!(
-            "what was measured: backsight history --target {target}\n"
-        ));
+        if study.verb == attempt::VERB {
+            let account = attempt::Account::of(store, study.id).await?;
+            text.push_str(&account.text());
+        } else {
+            text.push_str(&format!(
+                "what was measured: backsight history --target {target}\n"
+            ));
+        }
     } else if let Some(story) = overhead::story(store, study).await? {
         text.push_str(&overhead::text(&story));
     } else {
@@ -298,7 +303,7 @@ fn version_of(history: &StudyHistory, trial: &TrialRow) -> String {
 
 fn name_of(history: &StudyHistory, build: &Build) -> String {
     let version = history.versions.get(build.version);
-    version.map_or_else(|| "unknown".to_owned(), |version| version.name.clone())
+    version.map_or_else(|| "unknown".to_owned(), Version::full_name)
 }
 
 fn builds_and_boots(history: &StudyHistory) -> String {

@@ -72,11 +72,11 @@ impl Opened {
         let documents = store.documents(study.id).await.into_diagnostic()?;
         let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
         let found = documents.iter().find(|document| document.kind == "target");
-        let (Some(found), Some(step)) = (found, choices.step) else {
+        let (Some(found), Some(along)) = (found, choices.along()) else {
             return Ok(None);
         };
         let document = Document::new(found.name.clone(), found.text.as_str());
-        Self::of(document, step.folder, store.dir().to_owned())
+        Self::of(document, along.folder, store.dir().to_owned())
             .await
             .map(Some)
     }

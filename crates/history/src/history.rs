@@ -108,6 +108,15 @@ pub trait History: Send + Sync {
         most: usize,
     ) -> Result<Option<String>, HistoryError>;
 
+    /// The unified diff that takes one change back, as a whole; and what people call the change. Nothing where the history
+    /// can't say.
+    ///
+    /// # Errors
+    /// There is no such change, or no diff can say it.
+    fn undo(&self, _asked: &str) -> Result<Option<(String, String)>, HistoryError> {
+        Ok(None)
+    }
+
     /// Makes the tree hold exactly this version's files. Files that are the same already keep their times, so that
     /// `make` sees what has changed; those that a build left (not of the history's) stay.
     ///

@@ -5,6 +5,7 @@
 //!
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
+mod amend;
 mod beside;
 mod cache;
 mod cvs;
@@ -22,6 +23,7 @@ mod tree;
 mod when;
 mod work_tree;
 
+pub use amend::Diff;
 pub use history::{History, HistoryError};
 pub use open::open;
 pub use recipe::{Place, Workshop, WorkshopError};

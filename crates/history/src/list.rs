@@ -120,6 +120,7 @@ fn parse(text: &str) -> Result<Vec<Version>, String> {
             at,
             title: String::new(),
             release: true,
+            amendments: Vec::new(),
         });
     }
     if versions.is_empty() {

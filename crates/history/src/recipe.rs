@@ -8,12 +8,12 @@
 
 use backsight_conductor::{Command, ConnectError, Done, Workbench};
 use backsight_model::{
-    BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target, Template, Time,
-    Value, Version,
+    Amendment, BuildFailure, BuildRecord, Ending, Layout, LayoutKind, Machine, Quirk, Target,
+    Template, Time, Value, Version,
 };
 use jiff::Timestamp;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs, io,
     path::{Component, Path, PathBuf},
     sync::Arc,
@@ -22,7 +22,7 @@ use std::{
 use tokio::sync::Mutex;
 
 use crate::{
-    History, HistoryError,
+    Diff, History, HistoryError,
     beside::beside,
     cache::{Cache, Entry},
     work_tree::{Tree, TreeState},
@@ -69,6 +69,14 @@ pub enum WorkshopError {
     /// The target's file asks for what can't be.
     #[error("{0}")]
     Recipe(String),
+    /// What is to be changed on top of a version can't be applied to it.
+    #[error("{version}: {why}")]
+    Amendment {
+        /// The version.
+        version: String,
+        /// Which amendment, and where it fails.
+        why: String,
+    },
 }
 
 pub(crate) fn file(
@@ -83,6 +91,8 @@ pub(crate) fn file(
 #[derive(Debug, Clone)]
 struct Patch {
     name: String,
+    /// What a message calls it: `the patch NAME`.
+    said: String,
     path: PathBuf,
     content: Vec<u8>,
 }
@@ -115,6 +125,8 @@ pub struct Workshop {
     versions: Vec<Version>,
     patches: Vec<Patch>,
     exceptions: Vec<Exception>,
+    /// What is changed on top of versions, by content.
+    amendments: HashMap<String, Patch>,
     toolchain: String,
     machine: Machine,
     /// For what isn't a build: it needn't wait for one.
@@ -174,6 +186,7 @@ impl Workshop {
             versions,
             patches,
             exceptions,
+            amendments: HashMap::new(),
             toolchain: String::new(),
             machine,
             builds: bench.another(),
@@ -184,6 +197,63 @@ impl Workshop {
         };
         workshop.toolchain = workshop.ask_toolchain().await?;
         Ok(workshop)
+    }
+
+    /// Gives it the diffs of its versions' amendments.
+    ///
+    /// # Errors
+    /// A diff can't be written to where `patch` reads it, or one is missing.
+    pub fn amended(mut self, diffs: &[Diff]) -> Result<Self, WorkshopError> {
+        let folder = self.folder.with_file_name("amendments");
+        if !diffs.is_empty() {
+            fs::create_dir_all(&folder).map_err(file("make", &folder))?;
+        }
+        for Diff { amendment, text } in diffs {
+            let path = folder.join(format!("{}.diff", amendment.content()));
+            fs::write(&path, text).map_err(file("write", &path))?;
+            let patch = Patch {
+                name: amendment.to_string(),
+                said: match amendment {
+                    Amendment::Patch { .. } => format!("the patch {amendment}"),
+                    Amendment::Revert { .. } => format!("the {amendment}"),
+                },
+                path,
+                content: text.as_bytes().to_vec(),
+            };
+            let content = amendment.content().to_owned();
+            self.amendments.insert(content, patch);
+        }
+        let mut all = self.versions.iter().flat_map(|version| &version.amendments);
+        match all.find(|amendment| !self.amendments.contains_key(amendment.content())) {
+            None => Ok(self),
+            Some(missing) => Err(WorkshopError::Recipe(format!(
+                "the content of {missing} isn't there"
+            ))),
+        }
+    }
+
+    /// Whether a version's amendments can be applied to it: tried in the tree, unless there is such a build.
+    ///
+    /// # Errors
+    /// They can't: which, and where; or nothing can be checked out for now.
+    pub async fn try_amendments(&self, version: usize) -> Result<(), WorkshopError> {
+        let key = self.key(version, Layout::default());
+        if self.versions[version].is_plain() || self.cache.find(&key)?.is_some() {
+            return Ok(());
+        }
+        let mut tree = self.tree.lock().await;
+        // What is there isn't what was built any more.
+        let state = tree.state();
+        tree.set(state)?;
+        let mut log = Log::default();
+        match self.put_source(&tree, version, &mut log).await {
+            Ok(()) => Ok(()),
+            Err(Stop::Hindered(error)) => Err(error),
+            Err(Stop::Broken(why)) => Err(WorkshopError::Amendment {
+                version: self.versions[version].full_name(),
+                why,
+            }),
+        }
     }
 
     /// What the tool chain's commands print.
@@ -255,6 +325,10 @@ impl Workshop {
             for patch in &exception.patches {
                 add(&patch.content);
             }
+        }
+        for amendment in &self.versions[version].amendments {
+            add(b"amendment");
+            add(amendment.content().as_bytes());
         }
         if layout.kind != LayoutKind::Kept {
             add(json(&(layout, &self.target.layout)).as_bytes());
@@ -407,15 +481,7 @@ impl Workshop {
         log: &mut Log,
     ) -> Result<(), Stop> {
         let layout = Layout::default();
-        self.check_out(version).await?;
-        let of_quirks = self
-            .quirks(version)
-            .flat_map(|exception| &exception.patches);
-        let patches: Vec<&Patch> = self.patches.iter().chain(of_quirks).collect();
-        tree.expect_files(patches.iter().flat_map(|patch| patch.makes()))?;
-        for patch in patches {
-            self.apply(version, patch, log).await?;
-        }
+        self.put_source(tree, version, log).await?;
         if let (Some(configure), false) = (&self.target.configure, *configured) {
             let (run, timeout) = (&configure.run, configure.timeout);
             self.stage(version, layout, "configure", run, timeout, log)
@@ -438,6 +504,27 @@ impl Workshop {
         {
             self.stage(version, layout, "rebuild", &stage.run, stage.timeout, log)
                 .await?;
+        }
+        Ok(())
+    }
+
+    /// Puts a version's source into the tree: what its history has, the recipe's patches, its amendments.
+    async fn put_source(&self, tree: &Tree, version: usize, log: &mut Log) -> Result<(), Stop> {
+        self.check_out(version).await?;
+        let of_quirks = self
+            .quirks(version)
+            .flat_map(|exception| &exception.patches);
+        let amendments = self.versions[version].amendments.iter();
+        let of_version = amendments.filter_map(|it| self.amendments.get(it.content()));
+        let patches: Vec<&Patch> = self
+            .patches
+            .iter()
+            .chain(of_quirks)
+            .chain(of_version)
+            .collect();
+        tree.expect_files(patches.iter().flat_map(|patch| patch.makes()))?;
+        for patch in patches {
+            self.apply(version, patch, log).await?;
         }
         Ok(())
     }
@@ -466,17 +553,17 @@ impl Workshop {
                 .run(&tried(2, " --dry-run"), PATCH_LIMIT, BTreeMap::new())
                 .await?;
             log.add(&format!("patch {}", patch.name), &strict);
+            let (place, why) = refused_in(&strict);
             if !loose.well() {
                 return Err(Stop::Broken(format!(
-                    "the patch {} doesn't apply: {}",
-                    patch.name,
-                    last_words(&strict)
+                    "{} doesn't apply{place}: {why}",
+                    patch.said
                 )));
             }
             if !self.target.fuzz {
                 return Err(Stop::Broken(format!(
-                    "the patch {} applies only with fuzz: make it anew for this version, or allow it with fuzz = true",
-                    patch.name
+                    "{} applies only with fuzz{place}: make it anew for this version, or allow it with fuzz = true",
+                    patch.said
                 )));
             }
             2
@@ -604,7 +691,7 @@ impl Workshop {
     fn no_room(&self, version: usize) -> WorkshopError {
         WorkshopError::NoRoom {
             place: self.folder.clone(),
-            version: self.versions[version].name.clone(),
+            version: self.versions[version].full_name(),
         }
     }
 
@@ -697,6 +784,7 @@ impl Patch {
         let content = fs::read(&path).map_err(file("read the patch", &path))?;
         Ok(Self {
             name: name.to_owned(),
+            said: format!("the patch {name}"),
             path: std::path::absolute(&path).map_err(file("find", &path))?,
             content,
         })
@@ -708,8 +796,15 @@ impl Patch {
     fn makes(&self) -> Vec<String> {
         let text = String::from_utf8_lossy(&self.content);
         let mut lines = text.lines().peekable();
-        let mut made = Vec::new();
+        let (mut made, mut file) = (Vec::new(), "");
         while let Some(line) = lines.next() {
+            if let Some(named) = line.strip_prefix("diff --git a/") {
+                file = named.split(" b/").next().unwrap_or_default();
+            }
+            // An empty file has no lines that would name it.
+            if line.starts_with("new file mode ") {
+                made.push(file.to_owned());
+            }
             let named = lines.peek().and_then(|next| next.strip_prefix("+++ "));
             if let (true, Some(named)) = (line.starts_with("--- /dev/null"), named) {
                 let path = named.split('\t').next().unwrap_or_default().trim_end();
@@ -771,6 +866,30 @@ impl Log {
         }
         log.extend(format!("[{}, {:.1} s]\n", how(done), done.usage.wall).as_bytes());
     }
+}
+
+/// The files in which `patch` couldn't place something, as far as it says: ` in a.c, b.c`; and what it says of the first.
+fn refused_in(done: &Done) -> (String, String) {
+    let text = String::from_utf8_lossy(&done.stdout.bytes);
+    let (mut file, mut refused, mut why) = ("", Vec::new(), None);
+    for line in text.lines() {
+        if let Some(named) = line.strip_prefix("checking file ") {
+            file = named;
+        } else if ["FAILED", "can't find file", "previously applied"]
+            .iter()
+            .any(|words| line.contains(words))
+            && !file.is_empty()
+        {
+            refused.push(file);
+            why.get_or_insert_with(|| short(line));
+        }
+    }
+    refused.dedup();
+    let place = match &refused[..] {
+        [] => String::new(),
+        files => format!(" in {}", short(&files.join(", "))),
+    };
+    (place, why.unwrap_or_else(|| last_words(done)))
 }
 
 fn how(done: &Done) -> String {

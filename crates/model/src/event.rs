@@ -26,7 +26,7 @@ pub enum Event {
     RoundStarted {
         /// Its number, from 1.
         round: u32,
-        /// How many there are.
+        /// How many there are; 0 where that shows only as it goes.
         of: u32,
     },
     /// A trial begins.

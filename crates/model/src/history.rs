@@ -7,7 +7,7 @@
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, Unit, Version,
@@ -152,6 +152,8 @@ pub struct HistoryTrial {
     pub cell: usize,
     /// Its round within its boot, from 1.
     pub round: u32,
+    /// How long it took.
+    pub took: Duration,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
     /// By metric, in the cell's order: the samples of the trial; none where it failed or printed nothing.
@@ -192,5 +194,31 @@ impl StudyHistory {
             .iter()
             .find(|build| build.number == boot.build)?;
         Some((build, boot))
+    }
+
+    /// The same without amended versions and what was measured of them.
+    #[must_use]
+    pub fn plain(mut self) -> Self {
+        if self.versions.iter().all(Version::is_plain) {
+            return self;
+        }
+        let mut places = Vec::with_capacity(self.versions.len());
+        let mut kept = 0;
+        for version in &self.versions {
+            places.push(version.is_plain().then_some(kept));
+            kept += usize::from(version.is_plain());
+        }
+        let place = |version: usize| places.get(version).copied().flatten();
+        self.versions.retain(Version::is_plain);
+        self.builds.retain_mut(|build| {
+            let place = place(build.version);
+            build.version = place.unwrap_or_default();
+            place.is_some()
+        });
+        let builds: HashSet<u32> = self.builds.iter().map(|build| build.number).collect();
+        self.boots.retain(|boot| builds.contains(&boot.build));
+        let boots: HashSet<u32> = self.boots.iter().map(|boot| boot.number).collect();
+        self.trials.retain(|trial| boots.contains(&trial.boot));
+        self
     }
 }

@@ -65,5 +65,5 @@ pub use trial::{
 pub use unit::{Unit, UnknownUnit, significant};
 pub use value::{Value, Values};
 pub use version::{
-    Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
+    Amendment, Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,
 };

@@ -20,6 +20,62 @@ pub struct Version {
     pub title: String,
     /// Whether it is a release: a tagged commit, a package's version.
     pub release: bool,
+    /// Patches and reverts on top of it, in this order. A version that has some is no point of its target's history.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amendments: Vec<Amendment>,
+}
+
+impl Version {
+    /// Its name, with those of its amendments: `v6.1 + fix.diff`.
+    pub fn full_name(&self) -> String {
+        let amendments = self.amendments.iter();
+        amendments.fold(self.name.clone(), |name, amendment| {
+            format!("{name} + {amendment}")
+        })
+    }
+
+    /// Whether it is as its history has it.
+    pub fn is_plain(&self) -> bool {
+        self.amendments.is_empty()
+    }
+}
+
+/// What is changed on top of a version.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Amendment {
+    /// A patch that the user gave.
+    Patch {
+        /// What the user calls it: its file's name.
+        name: String,
+        /// What identifies the diff: a hash of it.
+        content: String,
+    },
+    /// A change of the history taken back.
+    Revert {
+        /// What people call the change.
+        name: String,
+        /// What identifies the diff that takes it back: a hash of it.
+        content: String,
+    },
+}
+
+impl Amendment {
+    /// What identifies the diff that makes it.
+    pub fn content(&self) -> &str {
+        match self {
+            Self::Patch { content, .. } | Self::Revert { content, .. } => content,
+        }
+    }
+}
+
+impl fmt::Display for Amendment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Patch { name, .. } => f.write_str(name),
+            Self::Revert { name, .. } => write!(f, "revert of {name}"),
+        }
+    }
 }
 
 /// A commit, or whatever a history has between two versions.

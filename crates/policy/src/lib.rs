@@ -6,6 +6,7 @@
 //!
 //! Refuses: to know how anything is measured.
 
+mod attempt;
 mod compare;
 mod discovery;
 mod history;
@@ -13,6 +14,9 @@ mod overhead;
 mod run;
 mod step;
 
+pub use attempt::{
+    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, Tried,
+};
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,

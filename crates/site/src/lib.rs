@@ -7,6 +7,7 @@
 //! Refuses: anything from the network, content that needs JavaScript, a page without bounds, a number without its
 //! spread and count.
 
+mod attempt;
 pub mod chart;
 mod comparison;
 mod doubts;
@@ -23,6 +24,7 @@ mod statistics;
 mod trials;
 mod words;
 
+pub use attempt::{SideCame, TryRow, TryWords};
 pub use overhead::{OverheadLine, OverheadStory};
 pub use page::{PAGE_LIMIT, PageError, report};
 pub use printed::Printed;

@@ -5,7 +5,7 @@
 use backsight_stats::Random;
 use backsight_stats::changes::{Search, detect};
 use backsight_stats::simulate::{Noise, steps};
-use backsight_stats::{Better, Outcome, Placed, Question, Side, verdict};
+use backsight_stats::{Better, Confidence, Outcome, Placed, Question, Sequence, Side, verdict};
 
 /// A row of the change-point table: noise, what was asked for, and what the best peer reaches.
 struct Row {
@@ -121,6 +121,7 @@ fn main() {
     }
     coverage();
     power();
+    looking_again();
     change_points();
     staircase();
     change_intervals();
@@ -244,6 +245,55 @@ fn power() {
             print!(" {share:.3} |");
         }
         println!();
+    }
+    println!();
+}
+
+/// After how many passes over two sides `shift` apart, measured A B, B A, B A, A B, …, looking after each of them decides that
+/// they differ; nothing if 200 don't.
+fn decided_after(noise: Noise, shift: f64, random: &mut Random) -> Option<usize> {
+    let mut sequence = Sequence::default();
+    let values = noise.draw(400, random);
+    values.chunks(2).enumerate().find_map(|(pass, pair)| {
+        let difference = match (pass / 2 + pass % 2) % 2 {
+            0 => pair[1] - pair[0],
+            _ => pair[0] - pair[1],
+        };
+        sequence.add(difference + shift);
+        let interval = sequence.interval(Confidence::USUAL).ok()?;
+        (sequence.n() >= 4 && !interval.contains(0.0)).then_some(pass + 1)
+    })
+}
+
+fn looking_again() {
+    println!(
+        "## Looking after every pass\n\nTwo sides in turn (`try`), looked at after each of up to 200 passes, 2000 studies a cell: the share in which \
+         equal sides are called different at any of the looks (asked: at most .05), and how many passes it takes to see a \
+         difference of so many standard deviations of the noise, the median.\n"
+    );
+    println!("| noise | equal | 1σ | 2σ | 3σ | 5σ |\n|---|---|---|---|---|---|");
+    const STUDIES: usize = 2000;
+    for row in &ROWS {
+        let mut random = Random::seeded(29);
+        let mut decided = |shift: f64| -> Vec<Option<usize>> {
+            (0..STUDIES)
+                .map(|_| decided_after(row.noise, shift, &mut random))
+                .collect()
+        };
+        let wrong = decided(0.0).iter().flatten().count() as f64 / STUDIES as f64;
+        print!("| {} | {}", row.name, judged(wrong, at_most(wrong, 0.05)));
+        for shift in [1.0, 2.0, 3.0, 5.0] {
+            let mut passes: Vec<usize> = decided(shift)
+                .into_iter()
+                .map(|after| after.unwrap_or(usize::MAX))
+                .collect();
+            passes.sort_unstable();
+            match passes[STUDIES / 2] {
+                usize::MAX => print!(" | over 200"),
+                median => print!(" | {median}"),
+            }
+        }
+        println!(" |");
     }
     println!();
 }

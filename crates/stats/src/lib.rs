@@ -7,7 +7,9 @@
 //! |---|---|
 //! | what are these samples like? | [`Summary`] |
 //! | is it different? | [`verdict`](fn@verdict) of two [`Side`]s, over a table with [`benjamini_hochberg`] |
+//! | and while it is still being measured? | [`Sequence`] |
 //! | where did it change? | [`changes::detect`], and [`changes::Watch`] for a series that grows |
+//! | which change did it? | [`culprits::Belief`], and [`culprits::waterfall`](fn@culprits::waterfall) |
 //! | how many repeats, of what? | [`components`](fn@components) and [`advice`] |
 //! | does the order of measurement matter? | [`autocorrelation`], [`warm_up`], [`drift`], [`outliers`] |
 //! | more than one state? | [`two_modes`] |
@@ -32,6 +34,7 @@ mod better;
 mod bootstrap;
 pub mod changes;
 mod components;
+pub mod culprits;
 mod difference;
 mod discoveries;
 mod distributions;
@@ -42,6 +45,7 @@ mod order;
 mod random;
 mod ranks;
 mod samples;
+mod sequential;
 mod side;
 pub mod simulate;
 mod summary;
@@ -62,6 +66,7 @@ pub use order::{Autocorrelation, Drift, WarmUp, autocorrelation, drift, outliers
 pub use random::Random;
 pub use ranks::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{NotSamples, Samples};
+pub use sequential::Sequence;
 pub use side::{Level, Placed, Side, Units, intraclass_correlation};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;

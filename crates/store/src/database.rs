@@ -35,6 +35,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("../migrations/0002_simulators.sql"),
     ),
     (
+        3,
+        "amendments",
+        include_str!("../migrations/0003_amendments.sql"),
+    ),
+    (
         5,
         "monitors",
         include_str!("../migrations/0005_monitors.sql"),

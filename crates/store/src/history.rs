@@ -48,6 +48,8 @@ pub struct Asked {
     pub round: u32,
     /// What came of it.
     pub standing: Standing,
+    /// How long the trial took; nothing where none was begun.
+    pub took: Duration,
     /// The mean of each metric's samples in the trial, by the metric's name.
     pub figures: Vec<(String, f64)>,
 }
@@ -61,16 +63,26 @@ impl Store {
     ) -> Result<(), StoreError> {
         for (chunk, from) in chunks(versions) {
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO version (study, position, id, name, made, title, release) ",
+                "INSERT INTO version (study, position, id, name, made, title, release, amendments) ",
             );
-            insert.push_values(chunk.iter().zip(from..), |mut row, (version, position)| {
+            let amendments = |version: &Version| match &version.amendments[..] {
+                [] => Ok(None),
+                some => self.to_json(&some).map(Some),
+            };
+            let rows = chunk.iter().zip(from..).map(|(version, position)| {
+                let amendments = amendments(version)?;
+                Ok((version, position, amendments))
+            });
+            let rows = rows.collect::<Result<Vec<_>, StoreError>>()?;
+            insert.push_values(rows, |mut row, (version, position, amendments)| {
                 row.push_bind(study)
                     .push_bind(position)
                     .push_bind(&version.id)
                     .push_bind(&version.name)
                     .push_bind(version.at.map(|at| at.to_string()))
                     .push_bind(&version.title)
-                    .push_bind(version.release);
+                    .push_bind(version.release)
+                    .push_bind(amendments);
             });
             self.execute(tx, insert).await?;
         }
@@ -203,7 +215,8 @@ impl Store {
             .collect()
     }
 
-    /// What every study of a target's history has measured, the oldest study first.
+    /// What every study of a target's history has measured of its versions as they are, the oldest study first. What was
+    /// measured of amended versions is no point of the history and left out: see [`Store::study_history`].
     ///
     /// # Errors
     /// The store's own.
@@ -211,6 +224,11 @@ impl Store {
         &self,
         target: &TargetName,
     ) -> Result<Vec<StudyHistory>, StoreError> {
+        let histories = self.histories_of(target).await?;
+        Ok(histories.into_iter().map(StudyHistory::plain).collect())
+    }
+
+    async fn histories_of(&self, target: &TargetName) -> Result<Vec<StudyHistory>, StoreError> {
         let mut histories = Vec::new();
         for study in self.studies_of(target).await? {
             histories.push(self.study_history(study).await?);
@@ -255,7 +273,7 @@ impl Store {
     /// The store's own.
     pub async fn versions(&self, study: StudyId) -> Result<Vec<Version>, StoreError> {
         let rows = sqlx::query(
-            "SELECT id, name, made, title, release FROM version WHERE study = $1 ORDER BY position",
+            "SELECT id, name, made, title, release, amendments FROM version WHERE study = $1 ORDER BY position",
         )
         .bind(study.0)
         .fetch_all(self.database.pool())
@@ -265,6 +283,7 @@ impl Store {
         rows.iter()
             .map(|row| {
                 let made: Option<&str> = db.column(row, 2)?;
+                let amendments: Option<&str> = db.column(row, 5)?;
                 Ok(Version {
                     id: db.column(row, 0)?,
                     name: db.column(row, 1)?,
@@ -273,6 +292,11 @@ impl Store {
                         .transpose()?,
                     title: db.column(row, 3)?,
                     release: db.column(row, 4)?,
+                    amendments: match amendments {
+                        None => Vec::new(),
+                        Some(text) => serde_json::from_str(text)
+                            .map_err(|_| db.strange("a version's amendments", text))?,
+                    },
                 })
             })
             .collect()
@@ -372,7 +396,7 @@ impl Store {
         let db = &self.database;
         let mut trials: Vec<HistoryTrial> = Vec::new();
         let query = sqlx::query(
-            "SELECT number, boot, cell, round, failure, neighbours \
+            "SELECT number, boot, cell, round, failure, neighbours, took \
              FROM trial WHERE study = $1 ORDER BY number",
         );
         db.each_row(query.bind(study.0), |row| {
@@ -383,6 +407,7 @@ impl Store {
                 boot: db.whole(row, 1)?,
                 cell,
                 round: db.whole(row, 3)?,
+                took: Duration::from_nanos(db.whole(row, 6)?),
                 failure: self.failure(row, 4)?,
                 samples: vec![Vec::new(); metrics],
                 neighbours: db.column(row, 5)?,
@@ -412,7 +437,7 @@ impl Store {
     /// The store's own.
     pub async fn asked_along(&self, target: &TargetName) -> Result<Vec<Asked>, StoreError> {
         let mut all = Vec::new();
-        for history in self.target_history(target).await? {
+        for history in self.histories_of(target).await? {
             all.extend(asked_in(&history));
         }
         Ok(all)
@@ -434,6 +459,7 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
         question: String::new(),
         round: 0,
         standing,
+        took: Duration::ZERO,
         figures: Vec::new(),
     };
     let builds: HashMap<u32, &Build> = history.builds.iter().map(|b| (b.number, b)).collect();
@@ -469,6 +495,7 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
         Some(Asked {
             question: cell.key.clone(),
             round: trial.round,
+            took: trial.took,
             figures: figures.collect(),
             ..of(build, boot.ordinal, standing)
         })

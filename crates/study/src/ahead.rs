@@ -124,7 +124,7 @@ impl Yard {
     /// Makes a build; whether that could be tried at all.
     async fn make(&self, build: Build) -> bool {
         let (version, layout) = (build.0, self.layouts[build.1]);
-        let name = self.workshop.versions()[version].name.clone();
+        let name = self.workshop.versions()[version].full_name();
         self.made.send_modify(|made| made.under_way = Some(build));
         self.events.tell(&Event::BuildStarted {
             version: name.clone(),

@@ -102,7 +102,7 @@ impl<'a> AlongHistory<'a> {
     }
 
     fn name(&self, version: usize) -> String {
-        self.workshop.versions()[version].name.clone()
+        self.workshop.versions()[version].full_name()
     }
 
     async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
@@ -184,7 +184,8 @@ impl<'a> AlongHistory<'a> {
         record: &mut BootRecord,
     ) -> Result<(), Activation> {
         let place = self.workshop.place(version, layout);
-        let name = self.name(version);
+        // What commands get for `{version}`: its amendments are in the build.
+        let name = self.workshop.versions()[version].name.clone();
         let folder = place.folder.clone();
         self.conductor.measure_build(name, folder);
         self.put_build(&place).await?;

@@ -4,10 +4,15 @@
 //! definition, parameters, variant and testbed, on the same kind of machine.
 
 use backsight_history::Workshop;
-use backsight_model::{Arrangement, BenchmarkName, Cell, Document, Layout};
+use backsight_model::{
+    Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, StudyHistory,
+};
 use backsight_policy::{Evidence, Observation, Outcome, Request};
 use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 /// What a study along a history is about, as its evidence is looked up.
 #[derive(Debug, Clone, Copy)]
@@ -87,19 +92,21 @@ pub async fn evidence_along(
     along: Along<'_>,
 ) -> Result<Evidence, StoreError> {
     let asked = store.asked_along(&workshop.target().name).await?;
-    let versions: HashMap<&str, usize> = workshop
-        .versions()
-        .iter()
-        .enumerate()
-        .map(|(position, version)| (version.id.as_str(), position))
-        .collect();
+    // A version may be there several times, amended otherwise: their builds tell them apart.
+    let mut versions: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (position, version) in workshop.versions().iter().enumerate() {
+        versions.entry(&version.id).or_default().push(position);
+    }
     let mut keys = HashMap::new();
     let mut of = |seen: &Asked| -> Option<Observation> {
-        let version = *versions.get(seen.version.as_str())?;
         let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
-        let key = keys
-            .entry((version, layout))
-            .or_insert_with(|| workshop.place(version, seen.layout).key);
+        let mut alike = versions.get(seen.version.as_str())?.iter().copied();
+        let version = alike.find(|version| {
+            let key = keys
+                .entry((*version, layout))
+                .or_insert_with(|| workshop.place(*version, seen.layout).key);
+            *key == seen.content
+        })?;
         let own = along.study == Some(seen.study);
         let (outcome, counts) = match seen.standing {
             Standing::Measured => (Outcome::Measured, true),
@@ -108,7 +115,7 @@ pub async fn evidence_along(
             Standing::NoBoot => (Outcome::NoBoot, own || !along.retry),
             Standing::NoBuild => (Outcome::NoBuild, own || !along.retry),
         };
-        if !counts || *key != seen.content {
+        if !counts {
             return None;
         }
         let is_trial = matches!(outcome, Outcome::Measured | Outcome::Failed);
@@ -127,8 +134,79 @@ pub async fn evidence_along(
                 .iter()
                 .filter_map(|(metric, value)| Some((metric.parse().ok()?, *value)))
                 .collect(),
-            took: std::time::Duration::ZERO,
+            took: seen.took,
         })
     };
-    Ok(Evidence::of(asked.iter().filter_map(&mut of).collect()))
+    let observations = asked.iter().filter_map(&mut of).collect();
+    let mut evidence = Evidence::of(observations);
+    if let Some(study) = along.study {
+        let own = store.study_history(study).await?;
+        let made = own.builds.iter().filter(|build| !build.cached);
+        evidence.builds = made.map(|build| build.took).collect();
+        evidence.boots = own.boots.iter().map(|boot| boot.took).collect();
+    }
+    Ok(evidence)
+}
+
+/// What one study has seen itself, in order of time; `layouts` are its own, by number. For verbs that compare what was
+/// measured side by side: what others measured at another time is no evidence for them.
+pub fn evidence_of(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
+    let place = |build: &Build| {
+        let layout = layouts.iter().position(|layout| *layout == build.layout)?;
+        Some((build.version, layout))
+    };
+    let nothing = |(version, layout): (usize, usize), boot, outcome| Observation {
+        request: Request {
+            version,
+            layout,
+            boot,
+            cell: 0,
+            round: 0,
+        },
+        outcome,
+        figures: BTreeMap::new(),
+        took: Duration::ZERO,
+    };
+    let unbuilt = history.builds.iter().filter(|b| b.failure.is_some());
+    let unbuilt = unbuilt.filter_map(|b| Some(nothing(place(b)?, 0, Outcome::NoBuild)));
+    let boots: HashMap<u32, ((usize, usize), &Boot)> = history
+        .boots
+        .iter()
+        .filter_map(|boot| {
+            let mut builds = history.builds.iter();
+            let build = builds.find(|build| build.number == boot.build)?;
+            Some((boot.number, (place(build)?, boot)))
+        })
+        .collect();
+    let unbooted = history.boots.iter().filter(|boot| boot.failure.is_some());
+    let unbooted = unbooted.filter_map(|boot| {
+        let (place, boot) = boots.get(&boot.number)?;
+        Some(nothing(*place, boot.ordinal, Outcome::NoBoot))
+    });
+    let trials = history.trials.iter().filter_map(|trial| {
+        let (place, boot) = boots.get(&trial.boot)?;
+        let outcome = match trial.failure {
+            None => Outcome::Measured,
+            Some(_) => Outcome::Failed,
+        };
+        let mut seen = nothing(*place, boot.ordinal, outcome);
+        (seen.request.cell, seen.request.round) = (trial.cell, trial.round);
+        seen.took = trial.took;
+        let metrics = &history.cells.get(trial.cell)?.metrics;
+        let given = metrics.iter().zip(&trial.samples);
+        let given = given.filter(|(_, values)| !values.is_empty());
+        seen.figures = given
+            .map(|(metric, values)| {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                (metric.name.clone(), mean)
+            })
+            .collect();
+        Some(seen)
+    });
+    let made = history.builds.iter().filter(|build| !build.cached);
+    Evidence {
+        builds: made.map(|build| build.took).collect(),
+        boots: history.boots.iter().map(|boot| boot.took).collect(),
+        observations: unbuilt.chain(unbooted).chain(trials).collect(),
+    }
 }

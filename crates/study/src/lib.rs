@@ -18,11 +18,14 @@ mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, questions};
+pub use evidence::{Along, evidence_along, evidence_of, questions};
 pub use overhead::{Overhead, evidence_with_figures, watched_cells};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found, pursue,
 };
-pub use question::{Choices, Modes, OverheadChoices, Question, QuestionError, StepChoices};
+pub use question::{
+    AlongChoices, AttemptChoices, Choices, Modes, OverheadChoices, Question, QuestionError,
+    StepChoices,
+};
 pub use simulated::Simulated;
 pub use testbed::Testbed;

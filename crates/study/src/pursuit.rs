@@ -246,13 +246,13 @@ impl<P: Policy> Chase<'_, P> {
             of: self.in_all(),
             round: request.round,
             cell: self.study.cells[request.cell].clone(),
-            version: version.map(|version| version.name.clone()),
+            version: version.map(Version::full_name),
         });
     }
 
     fn version(&self, position: usize) -> String {
         let version = self.study.versions.get(position);
-        version.map_or_else(String::new, |version| version.name.clone())
+        version.map_or_else(String::new, Version::full_name)
     }
 
     /// Has it measured, and keeps what is built meanwhile; whether that could be kept.
@@ -290,8 +290,11 @@ impl<P: Policy> Chase<'_, P> {
         Ok(())
     }
 
-    async fn keep(&self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
+    async fn keep(&mut self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
         self.store.record_build(self.study.id, build).await?;
+        if !build.cached {
+            self.evidence.builds.push(build.took);
+        }
         self.events.tell(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
@@ -326,6 +329,7 @@ impl<P: Policy> Chase<'_, P> {
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
+        self.evidence.boots.push(boot.took);
         self.events.tell(&Event::BootFinished {
             version: self.version(boot.version),
             layout: boot.layout,

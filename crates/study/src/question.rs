@@ -10,7 +10,7 @@ use backsight_model::{
 };
 use backsight_policy::StepOrder;
 use serde::{Deserialize, Serialize};
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
 /// What the command line chose over the plan's file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -30,6 +30,17 @@ pub struct Choices {
     /// What `overhead` asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<OverheadChoices>,
+    /// What `try` asks for.
+    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<AttemptChoices>,
+}
+
+impl Choices {
+    /// What every verb along a history has chosen, if this is of one.
+    pub fn along(&self) -> Option<AlongChoices> {
+        let of_step = self.step.as_ref().map(StepChoices::along);
+        of_step.or_else(|| Some(self.attempt.as_ref()?.along.clone()))
+    }
 }
 
 /// What `overhead` asks for.
@@ -42,6 +53,19 @@ pub struct OverheadChoices {
     pub budget: Option<f64>,
     /// A cost within this percentage is no matter.
     pub margin_percent: f64,
+}
+
+/// What every verb along a history has chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlongChoices {
+    /// Where the target's file is: its patches and its repository are beside it.
+    pub folder: PathBuf,
+    /// The layouts, by number.
+    pub layouts: Vec<Layout>,
+    /// Whether versions that didn't build or boot before are tried again.
+    pub retry: bool,
+    /// Whether versions are built while other machines measure.
+    pub builds_ahead: bool,
 }
 
 /// How often a version is measured, at each level.
@@ -77,8 +101,42 @@ pub struct StepChoices {
     pub builds_ahead: bool,
 }
 
+impl StepChoices {
+    fn along(&self) -> AlongChoices {
+        AlongChoices {
+            folder: self.folder.clone(),
+            layouts: self.modes.layouts.clone(),
+            retry: self.retry,
+            builds_ahead: self.builds_ahead,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
+}
+
+/// What `try` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptChoices {
+    /// What every verb along a history has chosen.
+    pub along: AlongChoices,
+    /// The metrics that decide, `time` or `work.time`; all if none is named.
+    pub metrics: Vec<String>,
+    /// Trials of each cell on each side in a pass.
+    pub trials: u32,
+    /// Passes at most.
+    pub most: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// Whether a boot can be gone back to after others.
+    pub revisits: bool,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// Up to how many percent a difference is no matter, if equality is asked for.
+    pub equal: Option<f64>,
+    /// That no decision is false: 0.95.
+    pub confidence: f64,
 }
 
 /// A question with everything that it refers to.

@@ -15,7 +15,7 @@ mod status;
 mod text;
 mod verb;
 
-pub use verb::{Compare, percent};
+pub use verb::{Compare, confidence, percent};
 
 use backsight_model::ResultSet;
 use backsight_policy::{CompareOptions, Comparison, Warning};

@@ -30,7 +30,7 @@ pub struct Asked {
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// What is worse by no more than this doesn't count for the exit status; with --by it means --fail-on worse
-    #[arg(long, value_name = "PERCENT", value_parser = super::verb::percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = super::percent)]
     threshold: Option<f64>,
 }
 

@@ -88,7 +88,7 @@ enum Written {
     Html,
 }
 
-fn confidence(percent: &str) -> Result<Confidence, String> {
+pub fn confidence(percent: &str) -> Result<Confidence, String> {
     let number: Option<f64> = percent.trim_end_matches('%').parse().ok();
     number
         .and_then(|number| Confidence::new(number / 100.0))

@@ -214,6 +214,7 @@ fn versions(
             at: Some(commit.at),
             title,
             release: false,
+            amendments: Vec::new(),
         });
     }
     for at in tags.values() {

@@ -20,6 +20,9 @@ const DEEPEST: usize = 512;
 /// Longest file whose lines are compared, in bytes.
 const LONGEST: u64 = 16 << 20;
 
+/// What a diff says of a file whose lines mean nothing.
+const NOT_TEXT: &str = "Binary files differ\n";
+
 /// Lines shown around a change.
 const AROUND: u32 = 3;
 
@@ -210,7 +213,7 @@ pub(super) fn unified(
         head(&mut diff, difference);
         match texts(repository, difference)? {
             Some((old, new)) => hunks(&mut diff, &old, &new, most),
-            None => diff.push_str("Binary files differ\n"),
+            None => diff.push_str(NOT_TEXT),
         }
         if diff.len() > most {
             break;
@@ -219,10 +222,43 @@ pub(super) fn unified(
     Ok(cut(diff, most))
 }
 
+/// The first file whose change a diff doesn't say, if there is one.
+pub(super) fn unsaid(diff: &str) -> Option<&str> {
+    let mut file = "a file";
+    for line in diff.lines() {
+        if let Some(named) = line.strip_prefix("diff --git a/") {
+            file = named.split(" b/").next().unwrap_or(named);
+        }
+        // Lines of a text are marked by their first character.
+        if line == NOT_TEXT.trim_end() {
+            return Some(file);
+        }
+    }
+    None
+}
+
 fn head(diff: &mut String, difference: &Difference) {
     let path = shown_path(&difference.path);
     let _ = writeln!(diff, "diff --git a/{path} b/{path}");
     let mode = |leaf: &Leaf| format!("{:06o}", leaf.mode.value());
+    let empty = ObjectId::empty_blob(gix::hash::Kind::Sha1);
+    let none = ObjectId::null(gix::hash::Kind::Sha1);
+    match (&difference.old, &difference.new) {
+        // Without lines `patch` goes by the identities.
+        (None, Some(new)) if new.id == empty => {
+            let _ = writeln!(diff, "new file mode {}\nindex {none}..{empty}", mode(new));
+            return;
+        }
+        (Some(old), None) if old.id == empty => {
+            let _ = writeln!(
+                diff,
+                "deleted file mode {}\nindex {empty}..{none}",
+                mode(old)
+            );
+            return;
+        }
+        _ => {}
+    }
     match (&difference.old, &difference.new) {
         (None, Some(new)) => {
             let _ = writeln!(

@@ -431,6 +431,7 @@ impl View<'_> {
                 .trim_end()
                 .to_owned(),
             release: tags.is_some(),
+            amendments: Vec::new(),
         })
     }
 
@@ -622,6 +623,29 @@ impl History for Git {
             changes::unified(&view.repository, &differences, most)
         };
         made().map(Some).map_err(|fault| self.broken(fault))
+    }
+
+    fn undo(&self, asked: &str) -> Result<Option<(String, String)>, HistoryError> {
+        let mut view = self.view()?;
+        let place = view.find(asked)?;
+        let node = view.graph.node(place);
+        let name = view.short(node.id);
+        // What a merge brought to its branch: the difference to its first parent.
+        let before = node.parents.first().copied();
+        let made = || -> Result<Vec<changes::Difference>, Fault> {
+            let old = before.map(|before| view.tree_of(before)).transpose()?;
+            let new = view.tree_of(place)?;
+            changes::differences(&view.repository, Some(new), old)
+        };
+        let differences = made().map_err(|fault| self.broken(fault))?;
+        let diff = changes::unified(&view.repository, &differences, usize::MAX);
+        let diff = diff.map_err(|fault| self.broken(fault))?;
+        match changes::unsaid(&diff) {
+            Some(file) => Err(HistoryError::Other(format!(
+                "{name} can't be reverted by a diff: it changes {file}, which isn't text"
+            ))),
+            None => Ok(Some((name, diff))),
+        }
     }
 
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {

@@ -687,3 +687,56 @@ fn hostile_commits_are_just_text() {
         git.check_out(&version, &room.tree()).unwrap();
     }
 }
+
+#[test]
+fn a_change_is_taken_back_by_a_diff_that_patch_understands() {
+    let mut room = Room::new();
+    room.write("src/a.c", "one\ntwo\nthree\n");
+    room.write("gone.c", "was here\n");
+    room.write("empty", "");
+    room.commit("begin");
+    fs::remove_file(room.repository().join("gone.c")).unwrap();
+    fs::remove_file(room.repository().join("empty")).unwrap();
+    room.write("empty-too", "");
+    room.write("src/a.c", "one\n2\nthree\n");
+    room.write("come.c", "new\n");
+    let change = room.commit("change");
+    room.write("src/other.c", "beside\n");
+    room.commit("later");
+    let (name, diff) = room.open().undo("HEAD~1").unwrap().unwrap();
+    assert!(change.starts_with(&name), "{name} {change}");
+    fs::write(room.folder.path().join("undo.diff"), diff).unwrap();
+    let done = Command::new("patch")
+        .args([
+            "-p1",
+            "--forward",
+            "--batch",
+            "--fuzz=0",
+            "--input=../undo.diff",
+        ])
+        .current_dir(room.repository())
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let read = |path: &str| fs::read_to_string(room.repository().join(path));
+    assert_eq!(read("src/a.c").unwrap(), "one\ntwo\nthree\n");
+    assert_eq!(read("gone.c").unwrap(), "was here\n");
+    assert!(read("come.c").is_err() && read("src/other.c").is_ok());
+    assert!(read("empty").is_ok() && read("empty-too").is_err());
+}
+
+#[test]
+fn a_change_that_no_diff_can_say_is_not_taken_back() {
+    let mut room = Room::new();
+    room.commit_file("a.c", "one\n");
+    room.write("picture.png", "\0\u{1}");
+    room.commit("a picture");
+    let git = room.open();
+    let fault = git.undo("HEAD").unwrap_err().to_string();
+    assert!(
+        fault.contains("picture.png") && fault.contains("isn't text"),
+        "{fault}"
+    );
+    let fault = git.undo("nothing").unwrap_err().to_string();
+    assert!(fault.contains("`nothing` is no version"), "{fault}");
+}

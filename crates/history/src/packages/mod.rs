@@ -115,6 +115,7 @@ impl Packages {
                 id: version,
                 title: String::new(),
                 release: true,
+                amendments: Vec::new(),
             });
         }
         Ok(())

@@ -13,6 +13,7 @@ pub(super) fn version(number: usize) -> Version {
         at: jiff::Timestamp::from_second(EPOCH + 86_400 * number as i64).ok(),
         title: String::new(),
         release: number.is_multiple_of(10),
+        amendments: Vec::new(),
     }
 }
 
@@ -107,6 +108,7 @@ fn trial(study: &mut StudyHistory, boot: u32, value: Option<f64>) {
         round: number,
         failure: value.is_none().then(failure),
         samples: vec![value.into_iter().collect()],
+        took: Duration::from_secs(1),
         neighbours: 0.0,
     });
 }

@@ -62,6 +62,7 @@ fn version(number: usize) -> Result<Version, Fault> {
             _ => format!("net: the {number}th change of it"),
         },
         release: number.is_multiple_of(10),
+        amendments: Vec::new(),
     })
 }
 

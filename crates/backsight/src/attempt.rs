@@ -1,0 +1,541 @@
+//! `backsight try`: patches and reverts measured side by side with what they change, until each difference is decided.
+//!
+//! Refuses: a patch that doesn't apply, before anything is measured; and to compare with what was measured at another
+//! time.
+
+use backsight_history::{Diff, History, HistoryError, WorkshopError};
+use backsight_model::{
+    Amendment, Back, BootKind, Every, HistoryCell, Layout, LayoutKind, Range, StudyHistory,
+    StudyName, TargetName, Time, TimeUnit, Version, did_you_mean,
+};
+use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
+use backsight_site::{SideCame, TryWords};
+use backsight_stats::Confidence;
+use backsight_store::{Store, StudyId, StudyRow};
+use backsight_study::{AlongChoices, AttemptChoices, Choices, evidence_of};
+use miette::IntoDiagnostic as _;
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use crate::{
+    along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
+    cli::Shared,
+    compare::{confidence, percent},
+    files,
+    list::table,
+    run::{Asked, Watching, conclude, drawn_seed},
+    target::Opened,
+};
+
+/// The verb's name in the store.
+pub const VERB: &str = "try";
+
+/// Most sides beside the base.
+const MOST_SIDES: usize = 10;
+/// Passes without end: the budget comes before.
+const MOST_PASSES: u32 = 10_000;
+/// Longest patch, in bytes.
+const LONGEST_PATCH: u64 = 64 << 20;
+
+/// Exit status when something can't be told.
+const UNDECIDED: u8 = 3;
+/// Exit status when a side is worse.
+const WORSE: u8 = 4;
+
+/// Arguments of `try`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Exit status: 0 nothing is worse, 4 a side is worse, 3 something can't be told, 1 a side doesn't build or \
+                  run or the study stopped early, 2 the question was wrong, 130 after ^C."
+)]
+pub struct Attempt {
+    #[command(flatten)]
+    asked: Asked,
+    /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
+    #[arg(long, value_name = "NAME|FILE")]
+    target: String,
+    /// The version that is changed: a version, a commit, a tag or a date
+    #[arg(long, value_name = "VERSION", default_value = "HEAD")]
+    at: String,
+    /// The version that it is compared with, unless that is the one that is changed, without the change
+    #[arg(long, value_name = "VERSION")]
+    base: Option<String>,
+    /// A patch, for `patch -p1` in the tree; each is a side of its own, and there may be ten
+    #[arg(long = "patch", value_name = "FILE")]
+    patches: Vec<PathBuf>,
+    /// A change of the history that is taken back; a side of its own as well
+    #[arg(long = "revert", value_name = "COMMIT")]
+    reverts: Vec<String>,
+    /// All reverts and patches are one side, in this order
+    #[arg(long)]
+    together: bool,
+    /// Decide by this metric: `time` or `work.time`; may be repeated. The others are only shown. All decide unless said
+    #[arg(long = "metric", value_name = "METRIC")]
+    metrics: Vec<String>,
+    /// What builds, boots and trials may take together
+    #[arg(long, value_name = "TIME", default_value = "30m")]
+    budget: Time,
+    /// A difference up to this is no matter: it ends when each is known to be smaller, or larger
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    equal: Option<f64>,
+    /// That no decision of the study is false, in percent
+    #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = confidence)]
+    confidence: Confidence,
+    /// Trials of each cell on each side in a pass; a pass is one boot where the target boots
+    #[arg(long, value_name = "N", default_value = "1")]
+    trials: NonZeroU32,
+    /// Lay each side out in memory anew in each of so many passes: the answer holds for the source, not for one layout
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    relink: Option<u32>,
+    /// Build nothing while other machines measure
+    #[arg(long)]
+    no_builds_ahead: bool,
+    /// Name of the study; else try-1, try-2, …
+    #[arg(long)]
+    name: Option<StudyName>,
+    /// Seed of the orders; else the plan's, else drawn
+    #[arg(long)]
+    seed: Option<u32>,
+    #[command(flatten)]
+    watching: Watching,
+}
+
+impl Attempt {
+    /// Measures until it is decided.
+    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        let (mut question, catalog) = self.asked.question(shared)?;
+        question.along_history = true;
+        let arrangement = question.arrange(&catalog)?;
+        let planned = backsight_model::Plan::read(&question.plan)?.seed;
+        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
+        let metrics = arrangement.benchmarks.iter().flat_map(|(name, benchmark)| {
+            let metrics = benchmark.metrics.keys();
+            metrics.map(move |metric| (name.to_string(), metric.to_string()))
+        });
+        known_metrics(&self.metrics, &metrics.collect::<Vec<_>>())?;
+        let patches = self.patches()?;
+        crate::block_on(async {
+            let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
+            let layouts = self.layouts(&opened)?;
+            let (versions, diffs) = self.sides(&opened, patches).await?;
+            let store = files::open_store(shared).await?;
+            let boot = opened.target.activate.boot;
+            let first_boot = match boot {
+                BootKind::None => 1,
+                _ => next_boot(&store, &opened.target.name).await?,
+            };
+            question.choices.attempt = Some(AttemptChoices {
+                along: AlongChoices {
+                    folder: opened.folder.clone(),
+                    layouts,
+                    retry: false,
+                    builds_ahead: !self.no_builds_ahead,
+                },
+                metrics: self.metrics.clone(),
+                trials: self.trials.get(),
+                most: question.choices.rounds.map_or(MOST_PASSES, NonZeroU32::get),
+                first_boot,
+                revisits: boot.can_be_revisited(),
+                budget: Some(self.budget.0),
+                equal: self.equal,
+                confidence: self.confidence.share(),
+            });
+            let site = Site::open(opened, versions, diffs).await?;
+            if let Err(refused) = try_amendments(&site).await {
+                site.workshop.finish().await;
+                return Err(refused);
+            }
+            let asking = Asking::<Attempting>::of(question, arrangement, catalog, seed);
+            asking.begin(&store, site, self.name, &self.watching).await
+        })
+    }
+
+    /// The patches, read.
+    fn patches(&self) -> miette::Result<Vec<Diff>> {
+        let short: Vec<String> = self.patches.iter().map(|path| short_name(path)).collect();
+        let read = |(path, name): (&PathBuf, &String)| {
+            let alike = short.iter().filter(|other| *other == name).count() > 1;
+            let name = match alike {
+                true => path.display().to_string(),
+                false => name.clone(),
+            };
+            let fault = |why: String| {
+                miette::miette!(
+                    help = "--patch takes the file of a unified diff, as `git diff` and `diff -u` print it",
+                    "the patch {} can't be read: {why}",
+                    path.display()
+                )
+            };
+            let length = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
+            if length.len() > LONGEST_PATCH {
+                return Err(fault(format!("it is longer than {LONGEST_PATCH} bytes")));
+            }
+            let bytes = std::fs::read(path).map_err(|error| fault(error.to_string()))?;
+            let text = String::from_utf8(bytes).map_err(|_| fault("it isn't text".into()))?;
+            Diff::patch(&name, text).map_err(|why| miette::Report::msg(why.to_string()))
+        };
+        self.patches.iter().zip(&short).map(read).collect()
+    }
+
+    /// The base and the sides, with the diffs that make these.
+    async fn sides(
+        &self,
+        opened: &Opened,
+        patches: Vec<Diff>,
+    ) -> miette::Result<(Vec<Version>, Vec<Diff>)> {
+        let (at, base) = (self.at.clone(), self.base.clone());
+        let reverts = self.reverts.clone();
+        let (at, base, mut diffs) = opened
+            .ask(move |history| {
+                let at = resolved(history, &at)?;
+                let base = match base {
+                    Some(base) => resolved(history, &base)?,
+                    None => at.clone(),
+                };
+                let reverts = reverts.iter().map(|it| Diff::revert(history, it));
+                Ok((at, base, reverts.collect::<Result<Vec<_>, _>>()?))
+            })
+            .await?;
+        diffs.extend(patches);
+        let amended = |amendments: Vec<Amendment>| Version {
+            amendments,
+            ..at.clone()
+        };
+        let all = diffs.iter().map(|diff| diff.amendment.clone());
+        let sides: Vec<Version> = match (diffs.is_empty(), self.together) {
+            (true, _) => vec![amended(Vec::new())],
+            (_, true) => vec![amended(all.collect())],
+            (_, false) => all.map(|amendment| amended(vec![amendment])).collect(),
+        };
+        if diffs.is_empty() && at.id == base.id {
+            return Err(miette::miette!(
+                help = "name what is tried: --patch fix.diff, --revert COMMIT, or another version to compare with, --base VERSION",
+                "there is nothing to try: {} would be compared with itself",
+                at.name
+            ));
+        }
+        if sides.len() > MOST_SIDES {
+            return Err(miette::miette!(
+                help = "try some of them first; or all as one side, with --together",
+                "{} sides are more than the {MOST_SIDES} that are measured side by side",
+                sides.len()
+            ));
+        }
+        for (place, diff) in diffs.iter().enumerate() {
+            let content = diff.amendment.content();
+            let before = diffs[..place]
+                .iter()
+                .find(|d| d.amendment.content() == content);
+            if let Some(before) = before {
+                return Err(miette::miette!(
+                    help = "leave one of them out",
+                    "{} and {} are the same change",
+                    before.amendment,
+                    diff.amendment
+                ));
+            }
+        }
+        let versions = std::iter::once(base).chain(sides).collect();
+        Ok((versions, diffs))
+    }
+
+    fn layouts(&self, opened: &Opened) -> miette::Result<Vec<Layout>> {
+        let target = &opened.target;
+        let Some(number) = self.relink else {
+            return Ok(vec![Layout::default()]);
+        };
+        let random = target
+            .layout
+            .as_ref()
+            .is_some_and(|relayout| relayout.layouts.contains(&LayoutKind::Random));
+        if !random {
+            return Err(miette::miette!(
+                help = "give it one: layout = { relink = \"… {seed} …\" }, a command that is run in the built tree; or leave out --relink",
+                "target `{}` has no command that relinks it at random",
+                *target.name
+            ));
+        }
+        Ok((1..=number)
+            .map(|seed| Layout {
+                kind: LayoutKind::Random,
+                seed,
+            })
+            .collect())
+    }
+}
+
+fn short_name(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |name| name.to_string_lossy().into_owned(),
+    )
+}
+
+/// A version by name; `HEAD` is the newest where a history knows no such name.
+fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
+    history.resolve(asked).or_else(|unknown| {
+        if asked != "HEAD" {
+            return Err(unknown);
+        }
+        let newest = history.versions(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All)?;
+        newest.into_iter().next_back().ok_or(unknown)
+    })
+}
+
+/// The ordinal behind those of all boots that any study of the target made.
+async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
+    let asked = store.asked_along(target).await.into_diagnostic()?;
+    let last = asked.iter().map(|asked| asked.ordinal).max();
+    Ok(last.unwrap_or(0).saturating_add(1))
+}
+
+/// Every metric that was named is one of these, which are benchmark and metric.
+fn known_metrics(asked: &[String], known: &[(String, String)]) -> miette::Result<()> {
+    let full: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
+    for name in asked {
+        let is_known = known.iter().any(|(_, metric)| metric == name) || full.contains(name);
+        if !is_known {
+            let names = full.iter().chain(known.iter().map(|(_, metric)| metric));
+            let near = did_you_mean(name, names.map(String::as_str));
+            return Err(miette::miette!(
+                help = near.unwrap_or_else(|| format!("there are: {}", full.join(", "))),
+                "no benchmark of the plan has a metric `{}`",
+                crate::detect::shown(name)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Tries all amendments in the tree, so that one that doesn't apply is told before anything is measured.
+async fn try_amendments(site: &Site) -> miette::Result<()> {
+    for side in 0..site.workshop.versions().len() {
+        match site.workshop.try_amendments(side).await {
+            Ok(()) => {}
+            Err(error @ WorkshopError::Amendment { .. }) => {
+                return Err(miette::miette!(
+                    help = "make it anew for this version, or name another version with --at; in place of a revert, give a hand-made one with --patch",
+                    "{error}"
+                ));
+            }
+            Err(other) => return Err(miette::Report::msg(other.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// `try` along a history.
+pub struct Attempting;
+
+impl AlongVerb for Attempting {
+    const VERB: &'static str = VERB;
+    const SHARES: bool = false;
+    type Policy = AttemptPolicy;
+
+    fn policy(ground: &Ground<'_>) -> miette::Result<AttemptPolicy> {
+        let choices = chosen(ground.choices.attempt.as_ref())?;
+        Ok(policy(choices, ground.versions, ground.cells, ground.seed))
+    }
+
+    fn rounds(_choices: &Choices) -> u32 {
+        // It goes on until it is decided.
+        0
+    }
+
+    async fn conclude(ended: Concluded<'_, AttemptVerdict>) -> miette::Result<ExitCode> {
+        let Concluded {
+            store,
+            id,
+            name,
+            quiet,
+            json,
+            pursuit,
+            ..
+        } = ended;
+        let account = Account::of(store, id).await?;
+        if json {
+            files::print(&format!("{}\n", account.json()))?;
+        } else if !quiet {
+            files::print(&account.text())?;
+        }
+        let status = conclude(name, &pursuit);
+        Ok(match pursuit.stopped {
+            Some(_) => status,
+            None => ExitCode::from(account.status()),
+        })
+    }
+}
+
+fn policy(
+    choices: &AttemptChoices,
+    versions: usize,
+    cells: &[HistoryCell],
+    seed: u32,
+) -> AttemptPolicy {
+    let asked = |cell: &HistoryCell| {
+        let metrics = cell.metrics.iter().map(|metric| {
+            let short = metric.name.to_string();
+            let full = format!("{}.{short}", cell.cell.benchmark);
+            let named = &choices.metrics;
+            AskedMetric {
+                name: metric.name.clone(),
+                better: metric.better,
+                decides: named.is_empty() || named.contains(&short) || named.contains(&full),
+            }
+        });
+        metrics.collect()
+    };
+    AttemptPolicy {
+        sides: versions.saturating_sub(1),
+        layouts: choices.along.layouts.len(),
+        trials: choices.trials,
+        cells: cells.iter().map(asked).collect(),
+        revisits: choices.revisits,
+        first_boot: choices.first_boot,
+        budget: choices.budget,
+        most: choices.most,
+        equal: choices.equal.map(|percent| percent / 100.0),
+        confidence: Confidence::new(choices.confidence).unwrap_or_default(),
+        seed,
+    }
+}
+
+/// A try as it stands: what `try`, `show` and `report` tell of it.
+pub struct Account {
+    history: StudyHistory,
+    choices: AttemptChoices,
+    verdict: AttemptVerdict,
+}
+
+impl Account {
+    /// Reads it from the store.
+    pub async fn of(store: &Store, study: StudyId) -> miette::Result<Self> {
+        let row: StudyRow = store.study_of(study).await.into_diagnostic()?;
+        let history = store.study_history(study).await.into_diagnostic()?;
+        let choices: Choices = serde_json::from_str(&row.arguments).into_diagnostic()?;
+        let choices = chosen(choices.attempt.as_ref())?.clone();
+        let policy = policy(&choices, history.versions.len(), &history.cells, row.seed);
+        let verdict = policy.verdict(&evidence_of(&history, &choices.along.layouts));
+        Ok(Self {
+            history,
+            choices,
+            verdict,
+        })
+    }
+
+    /// It in words.
+    pub fn words(&self) -> TryWords<'_> {
+        TryWords {
+            history: &self.history,
+            verdict: &self.verdict,
+            budget: self.choices.budget,
+            confidence: self.choices.confidence,
+            equal: self.choices.equal,
+        }
+    }
+
+    /// It as the terminal shows it.
+    pub fn text(&self) -> String {
+        let words = self.words();
+        let mut rows = table(&[
+            "side",
+            "cell",
+            "metric",
+            "base",
+            "side is",
+            "difference",
+            "passes",
+            "verdict",
+        ]);
+        for row in words.rows() {
+            let difference = match row.interval.as_str() {
+                "" => row.difference,
+                interval => format!("{} ({interval})", row.difference),
+            };
+            rows.add_row([
+                row.side,
+                row.cell,
+                row.metric,
+                row.base,
+                row.new,
+                difference,
+                row.pairs.to_string(),
+                row.word,
+            ]);
+        }
+        let mut text = format!("base: {}\n\n{rows}\n\n", words.base());
+        for sentence in words.sentences() {
+            text.push_str(&sentence);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// It as one line of JSON, after the events.
+    pub fn json(&self) -> serde_json::Value {
+        let words = self.words();
+        let sides = (1..=words.sides()).map(|side| {
+            let compared = self.verdict.compared.iter().filter(|t| t.side == side);
+            serde_json::json!({
+                "side": words.side(side),
+                "came": words.came(side).as_str(),
+                "compared": compared.map(|tried| self.tried(tried)).collect::<Vec<_>>(),
+            })
+        });
+        serde_json::json!({
+            "event": "verdict",
+            "verb": VERB,
+            "study": self.history.study,
+            "name": self.history.name.as_str(),
+            "base": words.base(),
+            "came": words.overall().as_str(),
+            "passes": self.verdict.passes,
+            "measured": self.verdict.measured,
+            "failed": self.verdict.failed,
+            "seconds": self.verdict.spent.as_secs_f64(),
+            "ended": self.verdict.ended.map(|ended| format!("{ended:?}").to_lowercase()),
+            "confidence": self.choices.confidence,
+            "sides": sides.collect::<Vec<_>>(),
+        })
+    }
+
+    fn tried(&self, tried: &Tried) -> serde_json::Value {
+        let cell = self.history.cells.get(tried.cell);
+        let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
+        let (call, more) = match tried.call {
+            AttemptCall::Better => ("better", None),
+            AttemptCall::Worse => ("worse", None),
+            AttemptCall::Equal { .. } => ("equal", None),
+            AttemptCall::Undecided { more } => ("undecided", more),
+            AttemptCall::Missing => ("missing", None),
+        };
+        serde_json::json!({
+            "cell": cell.map(|cell| cell.cell.to_string()),
+            "metric": tried.metric.as_str(),
+            "unit": metric.map(|metric| metric.unit.to_string()),
+            "better": tried.better.as_str(),
+            "decides": tried.decides,
+            "call": call,
+            "passes": tried.pairs,
+            "more": more,
+            "base": tried.base,
+            "side": tried.new,
+            "percent": tried.percent,
+            "interval": tried.percent_interval.map(|i| [i.low, i.high]),
+            "interval_confidence": tried.confidence.share(),
+        })
+    }
+
+    /// What it means to a script.
+    fn status(&self) -> u8 {
+        match self.words().overall() {
+            SideCame::Worse => WORSE,
+            SideCame::Dead => crate::SOMETHING_FAILED,
+            SideCame::Undecided => UNDECIDED,
+            SideCame::Better | SideCame::Equal => 0,
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! What the passes of a try have said so far of each side, cell and metric.
+//!
+//! Refuses: to take a decision back. Intervals only get narrower: each is cut to what the ones before allow.
+
+use backsight_model::MetricName;
+use backsight_stats::{Better, Confidence, Interval, Sequence};
+use std::collections::HashMap;
+
+use super::{AttemptEnd, AttemptPolicy, Call, FRUITLESS, Tried};
+use crate::{Observation, Request};
+
+/// Differences that are needed before anything is decided.
+const FEWEST: usize = 4;
+
+/// Everything that is known of all comparisons.
+pub(super) struct Standing {
+    cells: usize,
+    comparisons: Vec<Comparison>,
+    /// Passes in a row in which a side gave nothing, the base first.
+    fruitless: Vec<u32>,
+    dead: Vec<bool>,
+    /// Whether each side gave something in the pass that is looked at now, and whether it was asked.
+    pass: Vec<(bool, bool)>,
+    /// Trials that were begun in it.
+    of_pass: usize,
+}
+
+/// One side against the base, by one metric of one cell.
+struct Comparison {
+    side: usize,
+    cell: usize,
+    metric: MetricName,
+    better: Better,
+    decides: bool,
+    /// Logarithms of ratios, as long as there are any.
+    ratios: Option<Sequence>,
+    differences: Sequence,
+    base: Sequence,
+    new: Sequence,
+    call: Call,
+    /// What all intervals so far leave, on the scale that is used.
+    interval: Option<Interval>,
+    confidence: Confidence,
+    equal: Option<f64>,
+}
+
+impl Standing {
+    pub(super) fn of(policy: &AttemptPolicy) -> Self {
+        let deciding = policy.cells.iter().flatten().filter(|m| m.decides).count() * policy.sides;
+        let alpha = (1.0 - policy.confidence.share()) / deciding.max(1) as f64;
+        let confidence = Confidence::new(1.0 - alpha).unwrap_or(policy.confidence);
+        let mut comparisons = Vec::new();
+        for side in 1..=policy.sides {
+            for (cell, metrics) in policy.cells.iter().enumerate() {
+                comparisons.extend(metrics.iter().map(|metric| Comparison {
+                    side,
+                    cell,
+                    metric: metric.name.clone(),
+                    better: metric.better,
+                    decides: metric.decides,
+                    ratios: Some(Sequence::default()),
+                    differences: Sequence::default(),
+                    base: Sequence::default(),
+                    new: Sequence::default(),
+                    call: Call::Missing,
+                    interval: None,
+                    confidence,
+                    equal: policy.equal,
+                }));
+            }
+        }
+        Self {
+            cells: policy.cells.len(),
+            comparisons,
+            fruitless: vec![0; policy.sides + 1],
+            dead: vec![false; policy.sides + 1],
+            pass: vec![(false, false); policy.sides + 1],
+            of_pass: 0,
+        }
+    }
+
+    /// Why nothing more is to be asked, if so.
+    pub(super) fn is_over(&self) -> Option<AttemptEnd> {
+        let sides = 1..self.dead.len();
+        if self.dead[0] || sides.clone().all(|side| self.dead[side]) {
+            return Some(AttemptEnd::Dead);
+        }
+        let wanted = sides
+            .into_iter()
+            .any(|side| (0..self.cells).any(|cell| self.wants(side, cell)));
+        (!wanted).then_some(AttemptEnd::Decided)
+    }
+
+    /// Whether more is to be known of a side by a cell.
+    pub(super) fn wants(&self, side: usize, cell: usize) -> bool {
+        let of = |it: &&Comparison| it.side == side && it.cell == cell && it.decides;
+        let mut open = self.comparisons.iter().filter(of);
+        !self.dead[0] && !self.dead[side] && open.any(|it| !it.call.is_decided())
+    }
+
+    pub(super) fn dead(&self) -> &[bool] {
+        &self.dead
+    }
+
+    /// Trials that were begun in the pass that was added last.
+    pub(super) fn of_pass(&self) -> usize {
+        self.of_pass
+    }
+
+    /// Adds what a pass gave, as far as it is there.
+    pub(super) fn add(
+        &mut self,
+        requests: &[Request],
+        trials: &HashMap<Request, &Observation>,
+        is_there: impl Fn(usize) -> bool,
+    ) {
+        self.of_pass = 0;
+        // By side, cell and metric: the sum and the number of its figures.
+        let mut sums: HashMap<(usize, usize, &MetricName), (f64, u32)> = HashMap::new();
+        for side in 0..self.pass.len() {
+            self.pass[side] = (false, !is_there(side));
+        }
+        for request in requests {
+            let Some(trial) = trials.get(request) else {
+                continue;
+            };
+            self.of_pass += 1;
+            let gave = &mut self.pass[request.version];
+            *gave = (gave.0 || trial.measured(), true);
+            for (metric, value) in &trial.figures {
+                let place = (request.version, request.cell, metric);
+                let sum = sums.entry(place).or_default();
+                *sum = (sum.0 + value, sum.1 + 1);
+            }
+        }
+        let mean = |side: usize, cell: usize, metric: &MetricName| {
+            let (sum, count) = sums.get(&(side, cell, metric))?;
+            Some(sum / f64::from(*count)).filter(|mean| mean.is_finite())
+        };
+        for comparison in &mut self.comparisons {
+            let of = |side| mean(side, comparison.cell, &comparison.metric);
+            if let (Some(base), Some(new)) = (of(0), of(comparison.side)) {
+                comparison.add(base, new);
+            }
+        }
+    }
+
+    /// The pass that was added last is over: what gave nothing in several of them is given up.
+    pub(super) fn close_pass(&mut self) {
+        for (side, (gave, asked)) in self.pass.iter().enumerate() {
+            if *asked {
+                self.fruitless[side] = if *gave { 0 } else { self.fruitless[side] + 1 };
+            }
+            self.dead[side] |= self.fruitless[side] >= FRUITLESS;
+        }
+    }
+
+    /// About so many passes more until all is decided; nothing if that can't be told of any of what is open.
+    pub(super) fn more(&self) -> Option<usize> {
+        let open = self.comparisons.iter().filter(|it| {
+            it.decides && self.wants(it.side, it.cell) && !it.call.is_decided() && it.base.n() > 0
+        });
+        open.filter_map(|it| match it.compared().call {
+            Call::Undecided { more } => more,
+            _ => None,
+        })
+        .max()
+    }
+
+    pub(super) fn compared(&self) -> Vec<Tried> {
+        self.comparisons.iter().map(Comparison::compared).collect()
+    }
+}
+
+impl Comparison {
+    fn add(&mut self, base: f64, new: f64) {
+        self.base.add(base);
+        self.new.add(new);
+        self.differences.add(new - base);
+        match &mut self.ratios {
+            Some(ratios) if base > 0.0 && new > 0.0 => ratios.add((new / base).ln()),
+            ratios if ratios.is_some() => {
+                // From here on there are only differences: what was said of ratios is another scale's.
+                *ratios = None;
+                self.interval = None;
+            }
+            _ => {}
+        }
+        self.look();
+    }
+
+    fn sequence(&self) -> &Sequence {
+        self.ratios.as_ref().unwrap_or(&self.differences)
+    }
+
+    /// The margin on either side of no change, on the scale that is used.
+    fn margin(&self) -> Option<Interval> {
+        let share = self.equal?;
+        Some(match &self.ratios {
+            Some(_) => Interval {
+                low: (1.0 - share).ln(),
+                high: share.ln_1p(),
+            },
+            None => {
+                let reach = share * self.base.mean().abs();
+                Interval {
+                    low: -reach,
+                    high: reach,
+                }
+            }
+        })
+    }
+
+    /// Looks at the interval after one more difference.
+    fn look(&mut self) {
+        let sequence = self.sequence();
+        let now = match sequence.interval(self.confidence) {
+            Ok(interval) => Some(interval),
+            // What never varies is what it is, as numbers of instructions.
+            Err(_) if sequence.n() >= FEWEST && sequence.is_flat() => Some(Interval {
+                low: sequence.mean(),
+                high: sequence.mean(),
+            }),
+            Err(_) => None,
+        };
+        let Some(now) = now else { return };
+        let cut = match self.interval {
+            None => now,
+            Some(before) => Interval {
+                low: now.low.max(before.low),
+                high: now.high.min(before.high),
+            },
+        };
+        // Nothing is left where the difference itself has changed meanwhile: then what was seen before stands.
+        if cut.low <= cut.high {
+            self.interval = Some(cut);
+        }
+        if !self.call.is_decided() && self.sequence().n() >= FEWEST {
+            self.decide();
+        }
+    }
+
+    fn decide(&mut self) {
+        let Some(interval) = self.interval else {
+            return;
+        };
+        if self
+            .margin()
+            .is_some_and(|margin| interval.is_within(margin))
+        {
+            let percent = self.in_percent(interval);
+            let larger_than_percent = percent.map_or(0.0, |p| p.low.abs().max(p.high.abs()));
+            self.call = Call::Equal {
+                larger_than_percent,
+            };
+            return;
+        }
+        let higher = match (interval.low > 0.0, interval.high < 0.0) {
+            (true, _) => true,
+            (_, true) => false,
+            _ => return,
+        };
+        self.call = match higher == (self.better == Better::Higher) {
+            true => Call::Better,
+            false => Call::Worse,
+        };
+    }
+
+    /// On the scale that is used, as percent of the base: positive is better.
+    fn percent(&self, value: f64) -> Option<f64> {
+        let share = match &self.ratios {
+            Some(_) => value.exp_m1(),
+            None if self.base.mean() != 0.0 => value / self.base.mean().abs(),
+            None => return None,
+        };
+        let percent = match self.better {
+            Better::Higher => 100.0 * share,
+            Better::Lower => -100.0 * share,
+        };
+        percent.is_finite().then_some(percent)
+    }
+
+    fn in_percent(&self, interval: Interval) -> Option<Interval> {
+        let (a, b) = (self.percent(interval.low)?, self.percent(interval.high)?);
+        Some(Interval {
+            low: a.min(b),
+            high: a.max(b),
+        })
+    }
+
+    /// About so many more differences until the interval excludes none, or lies within the margin.
+    fn more(&self) -> Option<usize> {
+        let sequence = self.sequence();
+        let seen = sequence.mean();
+        let inside = self
+            .margin()
+            .map(|margin| (margin.high - seen).min(seen - margin.low));
+        let wanted = seen.abs().max(inside.unwrap_or(0.0));
+        let few = FEWEST.saturating_sub(sequence.n());
+        match sequence.more(wanted, self.confidence) {
+            Ok(more) => more.map(|more| more.max(few).max(1)),
+            Err(_) => Some(few.max(1)),
+        }
+    }
+
+    fn compared(&self) -> Tried {
+        let sequence = self.sequence();
+        let pairs = sequence.n();
+        let mean = |of: &Sequence| (pairs > 0).then(|| of.mean());
+        Tried {
+            side: self.side,
+            cell: self.cell,
+            metric: self.metric.clone(),
+            better: self.better,
+            decides: self.decides,
+            call: match self.call {
+                Call::Missing if pairs > 0 => Call::Undecided { more: self.more() },
+                call => call,
+            },
+            pairs,
+            base: mean(&self.base),
+            new: mean(&self.new),
+            percent: (pairs > 0).then(|| self.percent(sequence.mean())).flatten(),
+            percent_interval: self.interval.and_then(|interval| self.in_percent(interval)),
+            confidence: self.confidence,
+        }
+    }
+}

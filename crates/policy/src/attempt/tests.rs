@@ -1,0 +1,307 @@
+use super::*;
+use backsight_stats::{Random, simulate::Noise};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+fn metric(name: &str, decides: bool) -> AskedMetric {
+    AskedMetric {
+        name: name.parse().unwrap(),
+        better: Better::Lower,
+        decides,
+    }
+}
+
+fn policy(sides: usize) -> AttemptPolicy {
+    AttemptPolicy {
+        sides,
+        layouts: 1,
+        trials: 1,
+        cells: vec![vec![metric("time", true)]],
+        revisits: true,
+        first_boot: 1,
+        budget: None,
+        most: 200,
+        equal: None,
+        confidence: Confidence::USUAL,
+        seed: 1,
+    }
+}
+
+fn observation(request: Request, outcome: Outcome, value: f64) -> Observation {
+    let figures = match outcome {
+        Outcome::Measured => BTreeMap::from([("time".parse().unwrap(), value)]),
+        _ => BTreeMap::new(),
+    };
+    Observation {
+        request,
+        outcome,
+        figures,
+        took: Duration::from_secs(1),
+    }
+}
+
+/// Asks until it is done; `world` says what comes of a request.
+fn pursue(
+    policy: &AttemptPolicy,
+    mut world: impl FnMut(Request) -> (Outcome, f64),
+) -> (Vec<Observation>, AttemptVerdict) {
+    let mut evidence = Evidence::default();
+    loop {
+        match policy.decide(&evidence) {
+            Decision::Done(verdict) => return (evidence.observations, verdict),
+            Decision::Measure(request) => {
+                assert!(policy.left(&evidence) > 0);
+                assert_eq!(policy.coming(&evidence, 2).first(), Some(&request));
+                let (outcome, value) = world(request);
+                let seen = observation(request, outcome, value);
+                evidence.observations.push(seen);
+            }
+        }
+    }
+}
+
+/// A world in which side n takes this many times as long as the base; noise in percent.
+fn noisy(
+    times: &[f64],
+    percent: f64,
+    noise: Noise,
+    seed: u64,
+) -> impl FnMut(Request) -> (Outcome, f64) + use<> {
+    let times = times.to_vec();
+    let mut values = noise.draw(10_000, &mut Random::seeded(seed)).into_iter();
+    move |request| {
+        let level = 100.0 * times[request.version];
+        let noise = values.next().unwrap_or(0.0);
+        (Outcome::Measured, level + percent * noise)
+    }
+}
+
+#[test]
+fn sides_are_gone_through_forth_and_back() {
+    let one = policy(1);
+    let order: Vec<usize> = (0..4).flat_map(|turn| one.order(turn)).collect();
+    assert_eq!(order, [0, 1, 1, 0, 1, 0, 0, 1]);
+    let two = policy(2);
+    let order: Vec<usize> = (0..4).flat_map(|turn| two.order(turn)).collect();
+    assert_eq!(order, [0, 1, 2, 2, 1, 0, 1, 2, 0, 0, 2, 1]);
+}
+
+#[test]
+fn a_slower_side_is_worse_and_a_faster_one_better() {
+    let world = noisy(&[1.0, 1.03, 0.97], 0.7, Noise::Gauss, 1);
+    let (asked, verdict) = pursue(&policy(2), world);
+    assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
+    let calls: Vec<Call> = verdict.compared.iter().map(|tried| tried.call).collect();
+    assert_eq!(calls, [Call::Worse, Call::Better]);
+    assert!(asked.len() < 60, "{}", asked.len());
+    let tried = &verdict.compared[0];
+    assert!(tried.percent_interval.unwrap().contains(-3.0), "{tried:?}");
+}
+
+#[test]
+fn sides_that_are_alike_are_decided_only_where_equality_is_asked_for() {
+    let world = || noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 2);
+    let (_, verdict) = pursue(&policy(1), world());
+    assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
+    assert!(matches!(
+        verdict.compared[0].call,
+        Call::Undecided { more: Some(_) }
+    ));
+    let equal = AttemptPolicy {
+        equal: Some(0.01),
+        ..policy(1)
+    };
+    let (asked, verdict) = pursue(&equal, world());
+    assert!(
+        matches!(verdict.compared[0].call, Call::Equal { larger_than_percent } if larger_than_percent <= 1.0),
+        "{:?}",
+        verdict.compared[0]
+    );
+    assert!(asked.len() < 200, "{}", asked.len());
+}
+
+/// How many of 400 studies of sides that are alike say that some side isn't, at whatever moment: what is decided stays so,
+/// and all passes are replayed.
+fn false_decisions(policy: &AttemptPolicy, noise: Noise) -> usize {
+    let times = vec![1.0; policy.sides + 1];
+    (0..400)
+        .filter(|seed| {
+            let mut world = noisy(&times, 2.0, noise, *seed);
+            let requests =
+                (1..=policy.most).flat_map(|number| policy.requests(policy.pass(number)));
+            let all = requests.map(|request| {
+                let (outcome, value) = world(request);
+                observation(request, outcome, value)
+            });
+            let verdict = policy.verdict(&Evidence::of(all.collect()));
+            let false_one = |tried: &Tried| matches!(tried.call, Call::Better | Call::Worse);
+            verdict.compared.iter().any(false_one)
+        })
+        .count()
+}
+
+#[test]
+fn looking_after_every_pass_makes_no_more_false_decisions_than_asked() {
+    let few = AttemptPolicy {
+        most: 60,
+        ..policy(1)
+    };
+    for noise in [
+        Noise::Gauss,
+        Noise::Lognormal { sigma: 0.5 },
+        Noise::Bimodal {
+            upper_share: 0.3,
+            apart: 5.0,
+        },
+        Noise::Autoregressive { keep: 0.5 },
+        Noise::Outliers {
+            share: 0.05,
+            far: 10.0,
+        },
+    ] {
+        let wrong = false_decisions(&few, noise);
+        assert!(wrong <= 20, "{noise:?}: {wrong} of 400");
+    }
+    let wrong = false_decisions(&AttemptPolicy { sides: 4, ..few }, Noise::Gauss);
+    assert!(wrong <= 20, "four sides: {wrong} of 400");
+}
+
+#[test]
+fn a_side_that_does_not_build_or_boot_is_given_up_and_the_others_go_on() {
+    let mut world = noisy(&[1.0, 1.0, 1.05], 0.5, Noise::Gauss, 3);
+    let (asked, verdict) = pursue(&policy(2), |request| match request.version {
+        1 => (Outcome::NoBuild, 0.0),
+        _ => world(request),
+    });
+    assert_eq!(verdict.dead, [false, true, false]);
+    assert_eq!(verdict.compared[0].call, Call::Missing);
+    assert_eq!(verdict.compared[1].call, Call::Worse);
+    assert_eq!(
+        asked
+            .iter()
+            .filter(|seen| seen.request.version == 1)
+            .count(),
+        1
+    );
+
+    let booting = AttemptPolicy {
+        revisits: false,
+        first_boot: 5,
+        ..policy(1)
+    };
+    let (asked, verdict) = pursue(&booting, |request| match request.version {
+        1 => (Outcome::NoBoot, 0.0),
+        _ => (Outcome::Measured, 1.0),
+    });
+    assert_eq!(verdict.ended, Some(AttemptEnd::Dead));
+    let boots: Vec<u32> = asked
+        .iter()
+        .filter(|seen| seen.request.version == 1)
+        .map(|seen| seen.request.boot)
+        .collect();
+    assert_eq!(boots, [5, 6, 7]);
+}
+
+#[test]
+fn nothing_is_to_be_had_without_a_base() {
+    let (asked, verdict) = pursue(&policy(3), |request| match request.version {
+        0 => (Outcome::NoBuild, 0.0),
+        _ => (Outcome::Measured, 1.0),
+    });
+    assert_eq!(verdict.ended, Some(AttemptEnd::Dead));
+    assert_eq!(asked.len(), 1);
+}
+
+#[test]
+fn what_never_varies_is_decided_after_four_passes() {
+    for (new, call) in [
+        (1000.0, Call::Undecided { more: Some(1) }),
+        (1001.0, Call::Worse),
+    ] {
+        let four = AttemptPolicy {
+            most: 4,
+            ..policy(1)
+        };
+        let (_, verdict) = pursue(&four, |request| match request.version {
+            0 => (Outcome::Measured, 1000.0),
+            _ => (Outcome::Measured, new),
+        });
+        assert_eq!(verdict.compared[0].call, call);
+    }
+    let equal = AttemptPolicy {
+        equal: Some(0.01),
+        ..policy(1)
+    };
+    let (asked, verdict) = pursue(&equal, |_| (Outcome::Measured, 0.0));
+    assert!(matches!(verdict.compared[0].call, Call::Equal { .. }));
+    assert_eq!(asked.len(), 8);
+}
+
+#[test]
+fn the_budget_ends_it_with_what_is_known() {
+    let short = AttemptPolicy {
+        budget: Some(Duration::from_secs(9)),
+        ..policy(1)
+    };
+    let (asked, verdict) = pursue(&short, noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 4));
+    assert_eq!(verdict.ended, Some(AttemptEnd::Budget));
+    assert_eq!((asked.len(), verdict.compared[0].pairs), (9, 4));
+    let nothing = AttemptPolicy {
+        budget: Some(Duration::ZERO),
+        ..policy(1)
+    };
+    let (_, verdict) = pursue(&nothing, |_| (Outcome::Measured, 1.0));
+    assert_eq!(verdict.compared[0].call, Call::Missing);
+}
+
+#[test]
+fn each_layout_is_a_pass_of_its_own() {
+    let relinked = AttemptPolicy {
+        layouts: 6,
+        trials: 2,
+        revisits: false,
+        ..policy(1)
+    };
+    let (asked, verdict) = pursue(&relinked, noisy(&[1.0, 1.0], 1.0, Noise::Gauss, 5));
+    assert_eq!(verdict.ended, Some(AttemptEnd::Passes));
+    assert_eq!(verdict.compared[0].pairs, 6);
+    assert_eq!(asked.len(), 6 * 2 * 2);
+    assert!(asked.iter().all(|seen| seen.request.boot == 1));
+    assert!(asked.is_sorted_by_key(|seen| seen.request.layout));
+}
+
+#[test]
+fn a_metric_that_does_not_decide_is_only_shown() {
+    let mut shown = policy(1);
+    shown.cells[0].push(metric("other", false));
+    let (_, verdict) = pursue(&shown, noisy(&[1.0, 1.2], 0.5, Noise::Gauss, 6));
+    assert_eq!(verdict.ended, Some(AttemptEnd::Decided));
+    assert_eq!(verdict.compared[1].call, Call::Missing);
+}
+
+proptest! {
+    #[test]
+    fn any_prefix_of_the_evidence_in_any_order_gives_the_same_next_request(
+        sides in 1usize..4, cells in 1usize..3, trials in 1u32..3, revisits: bool, layouts in 1usize..5, seed: u32,
+        cut in 0usize..80,
+    ) {
+        let policy = AttemptPolicy {
+            cells: vec![vec![metric("time", true)]; cells],
+            trials, revisits, layouts, seed, most: 5,
+            ..policy(sides)
+        };
+        let mut world = noisy(&vec![1.0; sides + 1], 1.0, Noise::Gauss, u64::from(seed));
+        let (asked, verdict) = pursue(&policy, |request| match request.cell + request.version {
+            3 => (Outcome::Failed, 0.0),
+            _ => world(request),
+        });
+        let distinct: HashSet<Request> = asked.iter().map(|seen| seen.request).collect();
+        prop_assert_eq!(distinct.len(), asked.len());
+        let mut before = asked[..cut.min(asked.len())].to_vec();
+        before.reverse();
+        match policy.decide(&Evidence::of(before)) {
+            Decision::Measure(request) => prop_assert_eq!(request, asked[cut].request),
+            Decision::Done(again) => prop_assert_eq!(again, verdict),
+        }
+    }
+}

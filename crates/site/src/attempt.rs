@@ -1,0 +1,451 @@
+//! What a try came to, in words and as a page: each patched side against its base.
+//!
+//! Refuses: a difference without its interval and its number of differences, and to call undecided what is decided.
+
+use askama::Template;
+use backsight_model::{HistoryCell, StudyHistory, Time};
+use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
+use std::time::Duration;
+
+use crate::{
+    PageError, chart,
+    shown::{Scale, clipped, counted, duration, percent},
+};
+
+/// Most characters of why there is no build.
+const LONGEST_REASON: usize = 300;
+/// A difference is shown with so many digits.
+const DIGITS: usize = 5;
+
+/// A try with everything that is said of it.
+#[derive(Debug, Clone, Copy)]
+pub struct TryWords<'a> {
+    /// What was measured; its first version is the base, the others are the sides.
+    pub history: &'a StudyHistory,
+    /// Where it stands.
+    pub verdict: &'a AttemptVerdict,
+    /// What it may take.
+    pub budget: Option<Duration>,
+    /// How sure all decisions together are to be: 0.95.
+    pub confidence: f64,
+    /// Up to how many percent a difference is no matter, if that was asked.
+    pub equal: Option<f64>,
+}
+
+/// What a side came to over all metrics that decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SideCame {
+    /// No difference that matters, by each of them.
+    Equal,
+    /// Better by some, and worse by none.
+    Better,
+    /// Some can't be told.
+    Undecided,
+    /// It doesn't build, boot or run.
+    Dead,
+    /// Worse by some.
+    Worse,
+}
+
+impl SideCame {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Better => "better",
+            Self::Undecided => "undecided",
+            Self::Dead => "broken",
+            Self::Worse => "worse",
+        }
+    }
+}
+
+/// One comparison, as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TryRow {
+    /// The side.
+    pub side: String,
+    /// The cell.
+    pub cell: String,
+    /// The metric.
+    pub metric: String,
+    /// The base's mean with its unit; empty if nothing was measured.
+    pub base: String,
+    /// The side's.
+    pub new: String,
+    /// `−3.10 %`: positive is better.
+    pub difference: String,
+    /// `−4.00 … −2.20`.
+    pub interval: String,
+    /// How many differences it stands on.
+    pub pairs: usize,
+    /// The answer.
+    pub word: String,
+    /// Its class on a page: `better`, `worse`, or nothing.
+    pub class: &'static str,
+    /// The difference on a line around zero, as SVG.
+    pub mark: String,
+}
+
+impl<'a> TryWords<'a> {
+    /// What the base is called.
+    pub fn base(&self) -> String {
+        self.name(0)
+    }
+
+    fn name(&self, version: usize) -> String {
+        let version = self.history.versions.get(version);
+        version.map_or_else(String::new, |version| version.full_name())
+    }
+
+    /// What a side is called, from 1: by its amendments alone where the base is the same version.
+    pub fn side(&self, side: usize) -> String {
+        let (Some(base), Some(version)) = (
+            self.history.versions.first(),
+            self.history.versions.get(side),
+        ) else {
+            return String::new();
+        };
+        let amendments: Vec<String> = version.amendments.iter().map(ToString::to_string).collect();
+        match base.id == version.id && !amendments.is_empty() {
+            true => amendments.join(" + "),
+            false => version.full_name(),
+        }
+    }
+
+    /// How many sides there are.
+    pub fn sides(&self) -> usize {
+        self.history.versions.len().saturating_sub(1)
+    }
+
+    fn cell(&self, tried: &Tried) -> Option<&'a HistoryCell> {
+        self.history.cells.get(tried.cell)
+    }
+
+    fn of_side(&self, side: usize) -> impl Iterator<Item = &'a Tried> {
+        let compared = self.verdict.compared.iter();
+        compared.filter(move |tried| tried.side == side)
+    }
+
+    /// What a side came to, from 1.
+    pub fn came(&self, side: usize) -> SideCame {
+        let calls = self.of_side(side).filter(|tried| tried.decides);
+        let came = calls.map(|tried| match tried.call {
+            AttemptCall::Better => SideCame::Better,
+            AttemptCall::Worse => SideCame::Worse,
+            AttemptCall::Equal { .. } => SideCame::Equal,
+            AttemptCall::Undecided { .. } | AttemptCall::Missing => SideCame::Undecided,
+        });
+        let came = came.max().unwrap_or(SideCame::Undecided);
+        let dead = [0, side]
+            .iter()
+            .any(|side| self.verdict.dead.get(*side) == Some(&true));
+        match dead {
+            true => came.max(SideCame::Dead),
+            false => came,
+        }
+    }
+
+    /// What all sides came to: the worst of them.
+    pub fn overall(&self) -> SideCame {
+        let sides = (1..=self.sides()).map(|side| self.came(side));
+        sides.max().unwrap_or(SideCame::Undecided)
+    }
+
+    /// Every comparison, those that decide first.
+    pub fn rows(&self) -> Vec<TryRow> {
+        let mut compared: Vec<&Tried> = self.verdict.compared.iter().collect();
+        compared.sort_by_key(|tried| (tried.side, !tried.decides));
+        compared.into_iter().map(|tried| self.row(tried)).collect()
+    }
+
+    fn row(&self, tried: &Tried) -> TryRow {
+        let cell = self.cell(tried);
+        let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
+        let scale = Scale::fitting(
+            metric.map(|metric| metric.unit),
+            tried.base.into_iter().chain(tried.new),
+        );
+        let figure = |value: Option<f64>| {
+            value.map_or_else(String::new, |value| {
+                let number = backsight_model::significant(scale.of(value), DIGITS);
+                format!("{number}{}", scale.unit_after())
+            })
+        };
+        let interval = tried.percent_interval;
+        let reach = interval.map_or(1.0, |i| i.low.abs().max(i.high.abs()).clamp(0.5, 100.0));
+        TryRow {
+            side: self.side(tried.side),
+            cell: cell.map_or_else(String::new, |cell| cell.cell.to_string()),
+            metric: tried.metric.to_string(),
+            base: figure(tried.base),
+            new: figure(tried.new),
+            difference: tried.percent.map_or_else(String::new, percent),
+            interval: interval.map_or_else(String::new, |i| {
+                format!("{} … {}", percent(i.low), percent(i.high))
+            }),
+            pairs: tried.pairs,
+            word: self.word(tried),
+            class: match tried.call {
+                AttemptCall::Better => "better",
+                AttemptCall::Worse => "worse",
+                _ => "",
+            },
+            mark: tried.percent.map_or_else(String::new, |percent| {
+                chart::mark(percent, interval.map(|i| (i.low, i.high)), reach)
+            }),
+        }
+    }
+
+    /// The answer in a few words.
+    pub fn word(&self, tried: &Tried) -> String {
+        let word = match tried.call {
+            AttemptCall::Better => "better".to_owned(),
+            AttemptCall::Worse => "worse".to_owned(),
+            AttemptCall::Equal {
+                larger_than_percent,
+            } => format!("no difference larger than {larger_than_percent:.2} %"),
+            AttemptCall::Undecided { more } => match (more, self.verdict.dead.get(tried.side)) {
+                (_, Some(true)) => "can't be told".to_owned(),
+                (Some(more), _) => {
+                    format!("can't tell yet; about {} would", more_of(more))
+                }
+                (None, _) => "can't tell yet".to_owned(),
+            },
+            AttemptCall::Missing => "not measured".to_owned(),
+        };
+        match tried.decides {
+            true => word,
+            false => format!("{word} (not asked for)"),
+        }
+    }
+
+    /// Each side in a sentence, and how the study ended.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut sentences: Vec<String> =
+            (1..=self.sides()).map(|side| self.sentence(side)).collect();
+        sentences.push(self.ending());
+        sentences
+    }
+
+    fn sentence(&self, side: usize) -> String {
+        let name = self.side(side);
+        let found = |call: fn(&AttemptCall) -> bool| {
+            let of_side = self.of_side(side).filter(|tried| tried.decides);
+            let found: Vec<String> = of_side
+                .filter(|tried| call(&tried.call))
+                .map(|tried| self.phrase(tried))
+                .collect();
+            found.join("; ")
+        };
+        match self.came(side) {
+            SideCame::Dead => format!("{name}: nothing is to be had of it: {}", self.why(side)),
+            SideCame::Worse => format!(
+                "{name} is worse: {}",
+                found(|call| matches!(call, AttemptCall::Worse))
+            ),
+            SideCame::Better => format!(
+                "{name} is better: {}",
+                found(|call| matches!(call, AttemptCall::Better))
+            ),
+            SideCame::Equal => format!(
+                "{name} makes no difference that matters: {}",
+                found(|call| matches!(call, AttemptCall::Equal { .. }))
+            ),
+            SideCame::Undecided => format!(
+                "{name}: it can't be told yet: {}",
+                found(|call| !call.is_decided())
+            ),
+        }
+    }
+
+    /// `work time by 3.10 % (2.20 % to 4.00 %)`.
+    fn phrase(&self, tried: &Tried) -> String {
+        let cell = self
+            .cell(tried)
+            .map_or_else(String::new, |cell| cell.cell.to_string());
+        let what = format!("{cell} {}", tried.metric);
+        let interval = tried.percent_interval.map_or_else(String::new, |i| {
+            format!(", between {} and {}", percent(i.low), percent(i.high))
+        });
+        match (tried.call, tried.percent) {
+            (AttemptCall::Better | AttemptCall::Worse, Some(by)) => {
+                format!("{what} by {}{interval}", percent(by))
+            }
+            (AttemptCall::Better | AttemptCall::Worse, None) => what,
+            _ => format!("{what}: {}{interval}", self.word(tried)),
+        }
+    }
+
+    /// Why nothing is to be had of a side.
+    fn why(&self, side: usize) -> String {
+        let of = |version: usize| {
+            let mut builds = self.history.builds.iter();
+            let broken = builds.find(|build| build.version == version && build.failure.is_some());
+            if let Some(failure) = broken.and_then(|build| build.failure.as_ref()) {
+                return Some(format!("it doesn't build: {failure}"));
+            }
+            let is_of = |number: u32| {
+                let mut builds = self.history.builds.iter();
+                builds.any(|build| build.number == number && build.version == version)
+            };
+            let mut boots = self.history.boots.iter().rev();
+            let unbooted = boots.find(|boot| boot.failure.is_some() && is_of(boot.build));
+            if let Some(why) = unbooted.and_then(|boot| boot.failure.as_ref()) {
+                return Some(format!("it doesn't boot: {why}"));
+            }
+            let mut trials = self.history.trials.iter().rev();
+            let failed = trials.find(|trial| {
+                let place = self.history.place(trial);
+                trial.failure.is_some() && place.is_some_and(|(build, _)| build.version == version)
+            });
+            let why = failed.and_then(|trial| trial.failure.as_ref());
+            why.map(|why| format!("its trials fail: {why}"))
+        };
+        let dead = |side: usize| self.verdict.dead.get(side) == Some(&true);
+        let why = match dead(0) {
+            true => of(0).map(|why| format!("of the base, {why}")),
+            false => of(side),
+        };
+        clipped(&why.unwrap_or_default(), LONGEST_REASON)
+    }
+
+    fn ending(&self) -> String {
+        let verdict = self.verdict;
+        let trials = counted(verdict.measured + verdict.failed, "trial");
+        let failed = match verdict.failed {
+            0 => String::new(),
+            failed => format!(", {failed} of them failed"),
+        };
+        let made = format!(
+            "{} over all sides, {trials}{failed}, in {}",
+            counted(verdict.passes as usize, "pass").replace("passs", "passes"),
+            duration(verdict.spent)
+        );
+        let end = match verdict.ended {
+            None => "it was stopped before its end".to_owned(),
+            Some(AttemptEnd::Decided) => "everything is decided".to_owned(),
+            Some(AttemptEnd::Dead) => "nothing is left to compare".to_owned(),
+            Some(AttemptEnd::Passes) => "all passes that were asked for are made".to_owned(),
+            Some(AttemptEnd::Budget) => format!(
+                "the budget of {} is spent{}",
+                self.budget
+                    .map_or_else(String::new, |b| Time(b).to_string()),
+                self.way_out()
+            ),
+        };
+        format!("{made}; {end}")
+    }
+
+    /// How much more would do, if that can be told.
+    fn way_out(&self) -> String {
+        let needed = |tried: &Tried| match tried.call {
+            AttemptCall::Undecided { more } => more,
+            AttemptCall::Missing => Some(4),
+            _ => Some(0),
+        };
+        let open = self.verdict.compared.iter().filter(|t| t.decides);
+        let more: Option<Vec<usize>> = open.map(needed).collect();
+        let more = more.and_then(|more| more.into_iter().max());
+        let (Some(more), true) = (more, self.verdict.passes > 0) else {
+            return ", before anything could be compared: give it more with --budget".to_owned();
+        };
+        let trials: Duration = self.history.trials.iter().map(|trial| trial.took).sum();
+        let boots: Duration = self.history.boots.iter().map(|boot| boot.took).sum();
+        let each = (trials + boots).div_f64(f64::from(self.verdict.passes));
+        let rest = each.mul_f64(more as f64);
+        format!(
+            "; about {} would tell: --budget {}",
+            more_of(more),
+            coarse(self.verdict.spent + rest)
+        )
+    }
+
+    /// The try as one self-contained HTML file.
+    ///
+    /// # Errors
+    /// The template fails; no input is known that makes it.
+    pub fn page(&self) -> Result<String, PageError> {
+        let page = Page {
+            title: self.history.name.as_str(),
+            style: include_str!("../templates/report.css"),
+            version: env!("CARGO_PKG_VERSION"),
+            base: self.base(),
+            sentences: self.sentences(),
+            came: self.overall().as_str(),
+            rows: self.rows(),
+            sure: format!("{:.0} %", 100.0 * self.confidence),
+            equal: self.equal,
+            builds: self.builds(),
+        };
+        Ok(page.render()?)
+    }
+
+    fn builds(&self) -> Vec<BuildView> {
+        let versions = self.history.versions.iter().enumerate();
+        versions
+            .map(|(at, version)| {
+                let builds = self.history.builds.iter().filter(|b| b.version == at);
+                let keys: Vec<String> = builds
+                    .map(|build| {
+                        format!(
+                            "{} ({})",
+                            &build.key[..build.key.len().min(12)],
+                            build.layout
+                        )
+                    })
+                    .collect();
+                BuildView {
+                    side: match at {
+                        0 => "base".to_owned(),
+                        side => self.side(side),
+                    },
+                    version: version.full_name(),
+                    title: version.title.clone(),
+                    id: version.id.clone(),
+                    keys: keys.join(", "),
+                }
+            })
+            .collect()
+    }
+}
+
+fn more_of(passes: usize) -> String {
+    match passes {
+        1 => "1 pass more".to_owned(),
+        more => format!("{more} passes more"),
+    }
+}
+
+/// A length of time, rounded up to what somebody would ask for.
+fn coarse(length: Duration) -> String {
+    let seconds = length.as_secs_f64() * 1.1;
+    match seconds {
+        s if s < 60.0 => format!("{}s", s.ceil().max(1.0)),
+        s if s < 7200.0 => format!("{}m", (s / 60.0).ceil()),
+        s => format!("{}h", (s / 3600.0).ceil()),
+    }
+}
+
+struct BuildView {
+    side: String,
+    version: String,
+    title: String,
+    id: String,
+    keys: String,
+}
+
+#[derive(Template)]
+#[template(path = "try.html")]
+struct Page<'a> {
+    title: &'a str,
+    style: &'static str,
+    version: &'static str,
+    base: String,
+    sentences: Vec<String>,
+    came: &'static str,
+    rows: Vec<TryRow>,
+    sure: String,
+    equal: Option<f64>,
+    builds: Vec<BuildView>,
+}

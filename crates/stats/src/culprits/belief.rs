@@ -1,0 +1,372 @@
+//! The posterior over sets of steps.
+//!
+//! Noise, spread of the means and number of steps are unknown: they are summed over on a grid. Steps that are too small to
+//! count are taken out of each drawn cut, so that the answer is about those that do.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Aim, Course,
+    segments::{Cuts, Scale, Sums, densities, ln_sum},
+};
+use crate::Random;
+
+/// The prior probability that nothing changed at all.
+const NONE: f64 = 0.3;
+/// Prior numbers of steps that are expected, and their weights: mostly one, sometimes several.
+const EXPECTED: [(f64, f64); 2] = [(0.05, 0.9), (3.0, 0.1)];
+/// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
+const CANCELLING: f64 = 0.3;
+const LOOKED_FOR: f64 = 1.0;
+/// How probable hidden ones may remain.
+const HIDDEN: f64 = 0.06;
+/// How probable it is at least that the ends differ where a change seems to be seen.
+pub(super) const CHANGED: f64 = 0.5;
+/// Cuts that are drawn.
+const DRAWN: usize = 512;
+/// What the variance of the noise may be, in pooled variances: the fewer degrees of freedom, the wider.
+const FEW: [f64; 6] = [0.5, 0.72, 1.05, 1.5, 2.2, 3.2];
+const SOME: [f64; 4] = [0.7, 0.9, 1.15, 1.45];
+const MANY: [f64; 3] = [0.88, 1.0, 1.14];
+/// Standard deviations of the means on the grid.
+const SPREADS: usize = 5;
+/// The noise is never less than this share of what is measured: numbers are rounded.
+const ROUNDING: f64 = 1e-9;
+/// Steps smaller than so many standard deviations cost too much to tell, but half of the largest counts always, and a
+/// tenth of it never.
+const TELLABLE: f64 = 0.65;
+const ALWAYS: f64 = 0.5;
+const NEVER: f64 = 0.1;
+/// The largest step is taken to be at least so many standard deviations.
+const LARGEST: f64 = 0.4;
+
+/// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The last version that surely hasn't it.
+    pub after: usize,
+    /// The first that surely has it.
+    pub until: usize,
+}
+
+/// What is believed about the steps of a course.
+#[derive(Debug, Clone)]
+pub struct Belief {
+    pub(super) course: Course,
+    pub(super) sums: Sums,
+    /// The noise and the spread of means that are likely, for what is next.
+    pub(super) typical: Scale,
+    /// Sets of gaps with steps and how probable they are, the most probable first.
+    pub(super) sets: Vec<(Vec<usize>, f64)>,
+    pub(super) aim: Aim,
+    changed: f64,
+    smallest: f64,
+}
+
+impl Belief {
+    /// What a course makes believe; `None` as long as the first or the last version wasn't measured, or nothing was
+    /// measured twice. The same course, aim and seed give the same belief.
+    #[must_use]
+    pub fn of(course: &Course, aim: &Aim, seed: u64) -> Option<Self> {
+        let points = course.points();
+        let (first, last) = (points.first()?, points.last()?);
+        if first.at != 0 || last.at + 1 != course.versions() || points.len() < 2 {
+            return None;
+        }
+        let (variance, freedom) = course.pooled()?;
+        let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| {
+            (low.min(p.mean), high.max(p.mean))
+        });
+        let rounding = ROUNDING * low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
+        let variance = variance.max(rounding * rounding);
+        let centre = first.mean.midpoint(last.mean);
+        let sums = Sums::of(course, centre);
+        let scales = scales(variance, freedom, high - low);
+        let mut random = Random::seeded(seed);
+        let grid = Grid::of(course, &sums, &scales);
+        let typical = grid.typical();
+        let cuts = grid.draw(course, &sums, &mut random);
+        let smallest = aim
+            .smallest
+            .unwrap_or_else(|| smallest(&cuts, typical.noise));
+        let mut sets: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let mut changed = 0;
+        for cut in cuts {
+            let counted = cut.that_count(smallest);
+            changed += usize::from(counted.net().abs() >= smallest);
+            *sets.entry(counted.steps).or_default() += 1;
+        }
+        let mut sets: Vec<(Vec<usize>, f64)> = sets
+            .into_iter()
+            .map(|(steps, n)| (steps, n as f64 / DRAWN as f64))
+            .collect();
+        sets.sort_by(|a, b| b.1.total_cmp(&a.1));
+        Some(Self {
+            course: course.clone(),
+            sums,
+            typical,
+            sets,
+            aim: *aim,
+            changed: changed as f64 / DRAWN as f64,
+            smallest,
+        })
+    }
+
+    /// The most probable set of steps, ascending, and its probability.
+    #[must_use]
+    pub fn best(&self) -> (Vec<Place>, f64) {
+        let (steps, probability) = &self.sets[0];
+        let places = steps.iter().map(|gap| self.place(*gap)).collect();
+        (places, *probability)
+    }
+
+    /// For each stretch between measured versions that may have one, how probable a step there is.
+    #[must_use]
+    pub fn places(&self) -> Vec<(Place, f64)> {
+        let gaps = self.per_gap().into_iter().enumerate();
+        gaps.filter(|(_, probability)| *probability > 0.0)
+            .map(|(gap, probability)| (self.place(gap), probability))
+            .collect()
+    }
+
+    /// How probable it is that the last version differs from the first.
+    #[must_use]
+    pub fn changed(&self) -> f64 {
+        self.changed
+    }
+
+    /// Smaller steps than this aren't counted, in the metric's unit.
+    #[must_use]
+    pub fn smallest(&self) -> f64 {
+        self.smallest
+    }
+
+    /// The standard deviation of one measurement.
+    #[must_use]
+    pub fn noise(&self) -> f64 {
+        self.typical.noise.sqrt()
+    }
+
+    /// How probable it is, before anything is measured there, that two changes that cancel lie within one of the
+    /// stretches of which nothing was measured.
+    #[must_use]
+    pub fn hidden(&self) -> f64 {
+        let prior = match self.aim.cancelling {
+            true => LOOKED_FOR,
+            false => CANCELLING,
+        };
+        let gaps = self.course.points().len() - 1;
+        prior * (0..gaps).map(|gap| self.share_of_pairs(gap)).sum::<f64>()
+    }
+
+    /// Whether cancelling changes may still be hidden that must be looked for. Nobody asked for them where nothing seems
+    /// to have changed.
+    pub(super) fn must_explore(&self) -> bool {
+        (self.aim.cancelling || self.changed >= CHANGED) && self.hidden() > HIDDEN
+    }
+
+    /// Whether the most probable set is the answer.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let (steps, probability) = &self.sets[0];
+        *probability >= self.aim.confidence
+            && steps.iter().all(|gap| self.is_resolved(*gap))
+            && !self.must_explore()
+    }
+
+    /// Whether a step in this gap needs no closer look, or can't have one.
+    pub(super) fn is_resolved(&self, gap: usize) -> bool {
+        self.course.places(gap) <= self.aim.resolution || !self.course.has_inner(gap)
+    }
+
+    /// Of all pairs of places, the share that lies within a gap in which there is something to measure.
+    pub(super) fn share_of_pairs(&self, gap: usize) -> f64 {
+        let pairs = |places: usize| (places * places.saturating_sub(1)) as f64;
+        match self.course.has_inner(gap) {
+            true => pairs(self.course.places(gap)) / pairs(self.course.versions() - 1),
+            false => 0.0,
+        }
+    }
+
+    /// How probable a step is in each gap.
+    pub(super) fn per_gap(&self) -> Vec<f64> {
+        let mut per_gap = vec![0.0; self.course.points().len() - 1];
+        for (steps, probability) in &self.sets {
+            for gap in steps {
+                per_gap[*gap] += probability;
+            }
+        }
+        per_gap
+    }
+
+    fn place(&self, gap: usize) -> Place {
+        Place {
+            after: self.course.points()[gap].at,
+            until: self.course.points()[gap + 1].at,
+        }
+    }
+}
+
+/// The scales of the grid: variances of the noise by spreads of the means.
+fn scales(variance: f64, freedom: f64, range: f64) -> Vec<Scale> {
+    let factors: &[f64] = match freedom {
+        few if few < 12.0 => &FEW,
+        some if some < 60.0 => &SOME,
+        _ => &MANY,
+    };
+    let mut scales = Vec::with_capacity(factors.len() * SPREADS);
+    for factor in factors {
+        let noise = variance * factor;
+        let (from, to) = (0.5 * noise.sqrt(), 2.0 * range.max(2.0 * noise.sqrt()));
+        let ratio = (to / from).powf(1.0 / (SPREADS - 1) as f64);
+        scales.extend((0..SPREADS).map(|n| {
+            let spread = from * ratio.powi(n as i32);
+            Scale {
+                noise,
+                means: spread * spread,
+            }
+        }));
+    }
+    scales
+}
+
+/// One cell of the grid.
+struct Hypothesis {
+    scale: Scale,
+    cuts: Cuts,
+    weight: f64,
+    /// Probability of no step at all.
+    none: f64,
+}
+
+/// All hypotheses about noise, spread and number of steps.
+struct Grid(Vec<Hypothesis>);
+
+impl Grid {
+    fn of(course: &Course, sums: &Sums, scales: &[Scale]) -> Self {
+        let points = course.points();
+        let n: f64 = points.iter().map(|point| point.n).sum();
+        let squares: f64 = points.iter().map(|point| point.squares).sum();
+        let places = (course.versions() - 1) as f64;
+        let mut grid = Vec::with_capacity(scales.len() * EXPECTED.len());
+        for scale in scales {
+            let density = densities(sums, points.len(), scale);
+            for (expected, weight) in EXPECTED {
+                let chance = (expected / places).min(0.5);
+                let cuts = Cuts::of(course, density.clone(), chance);
+                // No step has its own prior: what the chance per place makes of it is taken out.
+                let by_chance = (places * (-chance).ln_1p()).exp();
+                let whole = (cuts.whole() - cuts.total()).exp().min(1.0);
+                let (without, with) = (
+                    whole * NONE / by_chance,
+                    (1.0 - whole) * (1.0 - NONE) / (1.0 - by_chance),
+                );
+                let ln = f64::ln(weight) + cuts.total() + (without + with).ln()
+                    - 0.5 * (n * scale.noise.ln() + squares / scale.noise);
+                grid.push(Hypothesis {
+                    scale: *scale,
+                    cuts,
+                    weight: ln,
+                    none: without / (without + with),
+                });
+            }
+        }
+        let all = ln_sum(&grid.iter().map(|one| one.weight).collect::<Vec<_>>());
+        for one in &mut grid {
+            one.weight = (one.weight - all).exp();
+        }
+        Self(grid)
+    }
+
+    /// The noise and the spread of means as they are likely.
+    fn typical(&self) -> Scale {
+        let over = |of: fn(&Scale) -> f64| -> f64 {
+            let weighed = self.0.iter().map(|one| one.weight * of(&one.scale).ln());
+            weighed.sum::<f64>().exp()
+        };
+        Scale {
+            noise: over(|scale| scale.noise),
+            means: over(|scale| scale.means),
+        }
+    }
+
+    fn draw(mut self, course: &Course, sums: &Sums, random: &mut Random) -> Vec<Cut> {
+        let last = course.points().len() - 1;
+        let offset = random.uniform();
+        let (mut at, mut passed) = (0, 0.0);
+        let mut cuts = Vec::with_capacity(DRAWN);
+        for n in 0..DRAWN {
+            let aim = (n as f64 + offset) / DRAWN as f64;
+            while at + 1 < self.0.len() && passed + self.0[at].weight < aim {
+                passed += self.0[at].weight;
+                at += 1;
+            }
+            let one = &mut self.0[at];
+            let steps = match random.uniform() < one.none {
+                true => Vec::new(),
+                false => some_step(&mut one.cuts, random),
+            };
+            let mut begin = 0;
+            let levels = steps.iter().copied().chain([last]).map(|end| {
+                let (mean, variance) = sums.mean_of((begin, end), &one.scale);
+                begin = end + 1;
+                mean + variance.sqrt() * random.normal()
+            });
+            let levels = levels.collect();
+            cuts.push(Cut { steps, levels });
+        }
+        cuts
+    }
+}
+
+/// A cut with at least one step. One that is all but impossible is given up, and none drawn.
+fn some_step(cuts: &mut Cuts, random: &mut Random) -> Vec<usize> {
+    let draws = std::iter::repeat_with(|| cuts.draw(random)).take(64);
+    draws
+        .into_iter()
+        .find(|steps| !steps.is_empty())
+        .unwrap_or_default()
+}
+
+/// A drawn cut: the gaps with steps, and the levels before, between and behind them.
+#[derive(Debug, Clone)]
+struct Cut {
+    steps: Vec<usize>,
+    levels: Vec<f64>,
+}
+
+impl Cut {
+    fn largest(&self) -> f64 {
+        let sizes = self.levels.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        sizes.fold(0.0, f64::max)
+    }
+
+    fn net(&self) -> f64 {
+        self.levels[self.levels.len() - 1] - self.levels[0]
+    }
+
+    /// Without the steps that are smaller, the smallest taken out first.
+    fn that_count(mut self, smallest: f64) -> Self {
+        loop {
+            let sizes = self.levels.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+            match sizes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
+                Some((step, size)) if size < smallest => {
+                    self.steps.remove(step);
+                    let level = self.levels[step].midpoint(self.levels[step + 1]);
+                    self.levels.remove(step);
+                    self.levels[step] = level;
+                }
+                _ => return self,
+            }
+        }
+    }
+}
+
+/// Steps smaller than this don't count.
+fn smallest(cuts: &[Cut], noise: f64) -> f64 {
+    let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
+    largest.sort_by(f64::total_cmp);
+    let tellable = TELLABLE * noise.sqrt();
+    let largest = largest[largest.len() / 2].max(LARGEST * noise.sqrt());
+    tellable.clamp(NEVER * largest, ALWAYS * largest)
+}

@@ -1,0 +1,48 @@
+//! Which change did it? Beliefs about where along an order of versions the mean changed, how often and by how much,
+//! from noisy measurements of a few of the versions; and which version to measure next to learn most for what it costs.
+//!
+//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. [`Course`] holds what was
+//! measured, [`Belief`] is the posterior, [`Belief::next`] the choice, [`waterfall`] the sizes of the steps that it
+//! settled on.
+//!
+//! Refuses: to name a single version where those beside it can't be measured (the answer is a stretch of versions
+//! then), and to say that nothing cancels within a stretch of which nothing was measured (how likely that is is said
+//! instead: [`Belief::hidden`]).
+
+mod belief;
+mod choice;
+mod course;
+mod segments;
+#[cfg(test)]
+mod tests;
+mod waterfall;
+
+pub use belief::{Belief, Place};
+pub use choice::{Ask, Costs};
+pub use course::{Course, Point};
+pub use waterfall::{Estimate, Waterfall, waterfall};
+
+/// When enough is known, and what counts as a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aim {
+    /// How probable the named steps must be, all of them together; within (0, 1).
+    pub confidence: f64,
+    /// A step needs no closer look once its stretch has no more than this many versions; at least 1.
+    pub resolution: usize,
+    /// Smaller steps than this don't count, in the metric's unit. Unless given, a tenth of the largest, but at least
+    /// 0.65 standard deviations of the noise (at most half of the largest), because smaller ones cost too much to tell.
+    pub smallest: Option<f64>,
+    /// Whether changes are looked for that cancel within stretches that look the same at both ends.
+    pub cancelling: bool,
+}
+
+impl Default for Aim {
+    fn default() -> Self {
+        Self {
+            confidence: 0.95,
+            resolution: 1,
+            smallest: None,
+            cancelling: false,
+        }
+    }
+}

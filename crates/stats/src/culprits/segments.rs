@@ -1,0 +1,182 @@
+//! Sums over all ways to cut the measured versions into stretches of one mean each, for given noise and spread of means.
+//!
+//! Source: P. Fearnhead, "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics and
+//! Computing 16 (2006): the forward recursion and exact draws by going back. A stretch's mean is normal about a common
+//! one, and integrated out.
+
+use super::Course;
+use crate::Random;
+
+/// What is taken as known while cuts are summed over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scale {
+    /// The variance of one measurement.
+    pub noise: f64,
+    /// The variance of the stretches' means.
+    pub means: f64,
+}
+
+/// Prefix sums over the measured versions: counts, values, squares of means.
+#[derive(Debug, Clone)]
+pub(super) struct Sums {
+    centre: f64,
+    n: Vec<f64>,
+    sum: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    /// Of a course; `centre` is the common mean, which is subtracted for exactness.
+    pub fn of(course: &Course, centre: f64) -> Self {
+        let (mut n, mut sum, mut squares) = (vec![0.0], vec![0.0], vec![0.0]);
+        for (at, point) in course.points().iter().enumerate() {
+            let off = point.mean - centre;
+            n.push(n[at] + point.n);
+            sum.push(sum[at] + point.n * off);
+            squares.push(squares[at] + point.n * off * off);
+        }
+        Self {
+            centre,
+            n,
+            sum,
+            squares,
+        }
+    }
+
+    /// Measurements of the points `i` to `j`, both included, and their mean from the centre.
+    fn of_stretch(&self, i: usize, j: usize) -> (f64, f64) {
+        let n = self.n[j + 1] - self.n[i];
+        (n, (self.sum[j + 1] - self.sum[i]) / n)
+    }
+
+    /// The logarithm of the density of a stretch's measurements but for what no cut changes.
+    fn density(&self, i: usize, j: usize, scale: &Scale) -> f64 {
+        let (n, mean) = self.of_stretch(i, j);
+        let about = (self.squares[j + 1] - self.squares[i] - n * mean * mean).max(0.0);
+        -0.5 * ((n * scale.means / scale.noise).ln_1p()
+            + about / scale.noise
+            + mean * mean / (scale.means + scale.noise / n))
+    }
+
+    /// The posterior of a stretch's mean: expectation and variance.
+    pub fn mean_of(&self, (i, j): (usize, usize), scale: &Scale) -> (f64, f64) {
+        let (n, mean) = self.of_stretch(i, j);
+        let variance = 1.0 / (n / scale.noise + 1.0 / scale.means);
+        (self.centre + variance * n * mean / scale.noise, variance)
+    }
+}
+
+/// All cuts at one scale, for chances of a step per place.
+pub(super) struct Cuts {
+    /// ln of the density of the points up to each, a stretch ending there.
+    forward: Vec<f64>,
+    /// ln of the chance of a step, and of none, in each gap.
+    go: Vec<f64>,
+    stay: Vec<f64>,
+    /// ln of the density of the stretch from i to j, at `i * points + j`.
+    density: Vec<f64>,
+    /// Cumulated weights of where the last stretch begins that ends at a point, filled when first drawn from.
+    begins: Vec<Option<Vec<f64>>>,
+}
+
+/// The densities of all stretches at a scale.
+pub(super) fn densities(sums: &Sums, points: usize, scale: &Scale) -> Vec<f64> {
+    let mut density = vec![0.0; points * points];
+    for i in 0..points {
+        for j in i..points {
+            density[i * points + j] = sums.density(i, j, scale);
+        }
+    }
+    density
+}
+
+impl Cuts {
+    /// Sums over all cuts, with this chance of a step at each place.
+    pub fn of(course: &Course, density: Vec<f64>, chance: f64) -> Self {
+        let points = course.points().len();
+        let stay: Vec<f64> = (1..points)
+            .map(|gap| course.places(gap - 1) as f64 * (-chance).ln_1p())
+            .collect();
+        let go: Vec<f64> = stay.iter().map(|stay| (-stay.exp_m1()).ln()).collect();
+        let mut cuts = Self {
+            forward: Vec::with_capacity(points),
+            go,
+            stay,
+            density,
+            begins: vec![None; points],
+        };
+        let mut ways = Vec::with_capacity(points);
+        for end in 0..points {
+            cuts.ways(end, &mut ways);
+            let total = ln_sum(&ways);
+            cuts.forward.push(total);
+        }
+        cuts
+    }
+
+    /// ln of the weights of the stretches that end at `end` and begin there, one before, …
+    fn ways(&self, end: usize, ways: &mut Vec<f64>) {
+        ways.clear();
+        let points = self.begins.len();
+        let mut stays = 0.0;
+        for begin in (0..=end).rev() {
+            let before = match begin {
+                0 => 0.0,
+                _ => self.forward[begin - 1] + self.go[begin - 1],
+            };
+            ways.push(before + stays + self.density[begin * points + end]);
+            if begin > 0 {
+                stays += self.stay[begin - 1];
+            }
+        }
+    }
+
+    /// ln of the density of everything.
+    pub fn total(&self) -> f64 {
+        self.forward.last().copied().unwrap_or(0.0)
+    }
+
+    /// ln of the density of everything with no step at all.
+    pub fn whole(&self) -> f64 {
+        let points = self.begins.len();
+        self.density[points - 1] + self.stay.iter().sum::<f64>()
+    }
+
+    /// A cut drawn by its probability: the gaps that have a step, ascending.
+    pub fn draw(&mut self, random: &mut Random) -> Vec<usize> {
+        let mut steps = Vec::new();
+        let mut end = self.begins.len() - 1;
+        loop {
+            if self.begins[end].is_none() {
+                let mut ways = Vec::with_capacity(end + 1);
+                self.ways(end, &mut ways);
+                let top = ways.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let mut total = 0.0;
+                for way in &mut ways {
+                    total += (*way - top).exp();
+                    *way = total;
+                }
+                self.begins[end] = Some(ways);
+            }
+            let Some(cumulated) = &self.begins[end] else {
+                break;
+            };
+            let aim = random.uniform() * cumulated[end];
+            let back = cumulated.partition_point(|sum| *sum < aim).min(end);
+            let begin = end - back;
+            if begin == 0 {
+                break;
+            }
+            steps.push(begin - 1);
+            end = begin - 1;
+        }
+        steps.reverse();
+        steps
+    }
+}
+
+/// ln Σ exp x.
+pub(super) fn ln_sum(terms: &[f64]) -> f64 {
+    let top = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    top + terms.iter().map(|x| (x - top).exp()).sum::<f64>().ln()
+}

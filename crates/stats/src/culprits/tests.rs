@@ -1,0 +1,220 @@
+use super::*;
+use crate::{Confidence, Random, simulate::Noise};
+use proptest::prelude::*;
+
+/// Measures versions of these levels until the belief is settled.
+fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) {
+    let mut random = Random::seeded(seed);
+    let mut course = Course::new(levels.len());
+    let mut measure = |course: &mut Course, at: usize| {
+        let value = levels[at] + noise * Noise::Gauss.draw(1, &mut random)[0];
+        course.add(at, value);
+    };
+    for end in [0, levels.len() - 1].repeat(4) {
+        measure(&mut course, end);
+    }
+    let first = vec![2.0; levels.len()];
+    for turn in 0..2000 {
+        let belief = Belief::of(&course, aim, seed + turn).unwrap();
+        let costs = Costs {
+            again: 1.0,
+            first: &first,
+        };
+        match belief.next(&costs) {
+            Some(ask) => measure(&mut course, ask.at),
+            None => return (course, belief),
+        }
+    }
+    panic!("asks for ever");
+}
+
+fn stairs(versions: usize, steps: &[(usize, f64)]) -> Vec<f64> {
+    let level = |at| {
+        let before = steps.iter().filter(|(step, _)| *step <= at);
+        50.0 + before.map(|(_, size)| size).sum::<f64>()
+    };
+    (0..versions).map(level).collect()
+}
+
+fn untils(belief: &Belief) -> Vec<usize> {
+    belief.best().0.iter().map(|place| place.until).collect()
+}
+
+#[test]
+fn one_step_is_found_and_so_are_three() {
+    let one = stairs(200, &[(61, 3.0)]);
+    assert_eq!(untils(&settle(&one, 1.0, &Aim::default(), 1).1), [61]);
+    let three = stairs(100, &[(20, 4.0), (50, 4.0), (77, 4.0)]);
+    let (course, belief) = settle(&three, 1.0, &Aim::default(), 2);
+    assert_eq!(untils(&belief), [20, 50, 77]);
+    let sizes = waterfall(&course, &belief.best().0, Confidence::USUAL).unwrap();
+    assert_eq!(sizes.steps.len(), 3);
+    let sum: f64 = sizes.steps.iter().map(|step| step.value).sum();
+    assert!((sum + sizes.remainder.value - sizes.total.value).abs() < 1e-9);
+    assert!(sizes.total.interval.contains(12.0));
+}
+
+#[test]
+fn what_cancels_is_found_where_it_is_looked_for() {
+    let levels = stairs(100, &[(40, 4.0), (60, -4.0)]);
+    let looking = Aim {
+        cancelling: true,
+        ..Aim::default()
+    };
+    assert_eq!(untils(&settle(&levels, 1.0, &looking, 3).1), [40, 60]);
+    let (course, belief) = settle(&levels, 1.0, &Aim::default(), 3);
+    assert!(belief.best().0.is_empty() && belief.changed() < 0.05);
+    // Only the ends were looked at, and it says that something may be hidden.
+    assert_eq!(course.points().len(), 2);
+    assert!(belief.hidden() > 0.2);
+}
+
+#[test]
+fn numbers_without_noise_are_halved_exactly() {
+    let levels = stairs(1000, &[(512, 1e-3)]);
+    let (course, belief) = settle(&levels, 0.0, &Aim::default(), 4);
+    assert_eq!(untils(&belief), [512]);
+    assert!(course.points().len() < 24, "{}", course.points().len());
+}
+
+#[test]
+fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
+    let levels = stairs(64, &[(30, 5.0)]);
+    let mut course = Course::new(64);
+    let mut random = Random::seeded(9);
+    for end in [0, 63].repeat(4) {
+        course.add(end, levels[end] + random.normal());
+    }
+    (28..=31).for_each(|at| course.rule_out(at));
+    let first = vec![2.0; 64];
+    let belief = (0..500).find_map(|turn| {
+        let belief = Belief::of(&course, &Aim::default(), turn).unwrap();
+        let costs = Costs {
+            again: 1.0,
+            first: &first,
+        };
+        let Some(ask) = belief.next(&costs) else {
+            return Some(belief);
+        };
+        assert!(!(28..=31).contains(&ask.at));
+        course.add(ask.at, levels[ask.at] + random.normal());
+        None
+    });
+    let place = belief.unwrap().best().0[0];
+    assert_eq!((place.after, place.until), (27, 32));
+}
+
+#[test]
+fn with_a_resolution_it_ends_earlier() {
+    let levels = stairs(512, &[(200, 3.0)]);
+    let coarse = Aim {
+        resolution: 32,
+        ..Aim::default()
+    };
+    let (course, belief) = settle(&levels, 1.0, &coarse, 5);
+    let place = belief.best().0[0];
+    assert!(place.after < 200 && 200 <= place.until && place.until - place.after <= 32);
+    let (closer, _) = settle(&levels, 1.0, &Aim::default(), 5);
+    assert!(course.points().len() < closer.points().len());
+}
+
+#[test]
+fn nothing_is_believed_before_both_ends_are_known() {
+    let mut course = Course::new(10);
+    let none = |course: &Course| Belief::of(course, &Aim::default(), 1).is_none();
+    assert!(none(&course));
+    course.add(0, 1.0);
+    course.add(9, 2.0);
+    // Nothing was measured twice: the noise could be anything.
+    assert!(none(&course));
+    course.add(9, 2.1);
+    assert!(!none(&course));
+}
+
+#[test]
+fn the_sum_over_all_cuts_is_that_of_their_enumeration() {
+    use super::segments::{Cuts, Scale, Sums, densities, ln_sum};
+    let mut course = Course::new(20);
+    for (at, value) in [(0, 1.0), (3, 1.4), (7, 3.0), (12, 2.8), (19, 3.3)] {
+        course.add(at, value);
+        course.add(at, value + 0.3);
+    }
+    let scale = Scale {
+        noise: 0.2,
+        means: 1.5,
+    };
+    let sums = Sums::of(&course, 2.0);
+    let density = densities(&sums, 5, &scale);
+    let chance: f64 = 0.07;
+    let every: Vec<f64> = (0..16u32)
+        .map(|cut| {
+            let (mut ln, mut begin) = (0.0, 0);
+            for gap in 0..4 {
+                let stay = (1.0 - chance).powi(course.places(gap) as i32);
+                if cut & (1 << gap) != 0 {
+                    ln += (1.0 - stay).ln() + density[begin * 5 + gap];
+                    begin = gap + 1;
+                } else {
+                    ln += stay.ln();
+                }
+            }
+            ln + density[begin * 5 + 4]
+        })
+        .collect();
+    let cuts = Cuts::of(&course, density, chance);
+    assert!((cuts.total() - ln_sum(&every)).abs() < 1e-9);
+    assert!((cuts.whole() - every[0]).abs() < 1e-9);
+}
+
+#[test]
+fn cuts_are_drawn_as_often_as_they_are_probable() {
+    use super::segments::{Cuts, Scale, Sums, densities};
+    let mut course = Course::new(9);
+    for (at, value) in [(0, 0.0), (4, 0.9), (8, 1.2)] {
+        course.add(at, value);
+    }
+    let scale = Scale {
+        noise: 0.5,
+        means: 1.0,
+    };
+    let sums = Sums::of(&course, 0.5);
+    let mut cuts = Cuts::of(&course, densities(&sums, 3, &scale), 0.2);
+    let whole = (cuts.whole() - cuts.total()).exp();
+    let mut random = Random::seeded(6);
+    let without = (0..20_000).filter(|_| cuts.draw(&mut random).is_empty());
+    let share = without.count() as f64 / 20_000.0;
+    assert!((share - whole).abs() < 0.012, "{share} {whole}");
+}
+
+proptest! {
+    #[test]
+    fn whatever_was_measured_the_belief_is_sound(
+        values in prop::collection::vec((0usize..30, -1e6f64..1e6), 0..60),
+        ends in prop::array::uniform4(-1e3f64..1e3), ruled_out in prop::collection::vec(1usize..29, 0..10),
+        cancelling: bool, seed: u64,
+    ) {
+        let mut course = Course::new(30);
+        for (at, value) in [(0, ends[0]), (0, ends[1]), (29, ends[2]), (29, ends[3])].into_iter().chain(values) {
+            course.add(at, value);
+        }
+        for at in ruled_out {
+            if course.point(at).is_none() {
+                course.rule_out(at);
+            }
+        }
+        let aim = Aim { cancelling, ..Aim::default() };
+        let belief = Belief::of(&course, &aim, seed).unwrap();
+        let (places, probability) = belief.best();
+        prop_assert!(probability > 0.0 && probability <= 1.0 + 1e-9);
+        prop_assert!(places.is_sorted());
+        prop_assert!((0.0..=1.0).contains(&belief.changed()) && belief.smallest() > 0.0);
+        let first = vec![1.0; 30];
+        match belief.next(&Costs { again: 1.0, first: &first }) {
+            None => prop_assert!(belief.is_settled()),
+            Some(ask) => prop_assert!(ask.at < 30 && course.is_open(ask.at) && ask.times >= 1),
+        }
+        let sizes = waterfall(&course, &places, Confidence::USUAL).unwrap();
+        let sum: f64 = sizes.steps.iter().map(|step| step.value).sum();
+        prop_assert!((sum + sizes.remainder.value - sizes.total.value).abs() < 1e-3);
+    }
+}

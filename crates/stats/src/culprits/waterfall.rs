@@ -1,0 +1,85 @@
+//! The sizes of steps, and how they add up: total change = steps + remainder.
+
+use super::{Course, Place};
+use crate::{Confidence, Interval, distributions::t_quantile};
+
+/// A number with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+}
+
+/// How the change from the first version to the last is made up.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Waterfall {
+    /// The mean of the measurements before the first step.
+    pub level: Estimate,
+    /// The last version less the first, by the measurements of these two alone.
+    pub total: Estimate,
+    /// The size of each step: the mean between it and the next less the mean before it.
+    pub steps: Vec<Estimate>,
+    /// What of the total the steps don't explain.
+    pub remainder: Estimate,
+}
+
+/// Means over a stretch: value and variance in units of the noise's.
+#[derive(Clone, Copy)]
+struct Weighted {
+    mean: f64,
+    n: f64,
+}
+
+/// The sizes of these steps, ascending, by Student's intervals with the variance pooled within versions; `None` if an end
+/// wasn't measured or nothing was measured twice.
+#[must_use]
+pub fn waterfall(course: &Course, steps: &[Place], confidence: Confidence) -> Option<Waterfall> {
+    let points = course.points();
+    let (first, last) = (points.first()?, points.last()?);
+    let (variance, freedom) = course.pooled()?;
+    let reach = t_quantile(confidence, freedom);
+    let estimate = |value: f64, over: f64| {
+        let half = reach * (variance * over).sqrt();
+        let interval = Interval {
+            low: value - half,
+            high: value + half,
+        };
+        Estimate { value, interval }
+    };
+    let mut begin = 0;
+    let ends = steps.iter().map(|step| step.after).chain([last.at]);
+    let stretches: Vec<Weighted> = ends
+        .map(|end| {
+            let within = points.iter().filter(|p| (begin..=end).contains(&p.at));
+            let (n, sum) = within.fold((0.0, 0.0), |(n, sum), p| (n + p.n, sum + p.n * p.mean));
+            begin = end + 1;
+            Weighted { mean: sum / n, n }
+        })
+        .collect();
+    let total = last.mean - first.mean;
+    let sizes = stretches.windows(2).map(|pair| {
+        estimate(
+            pair[1].mean - pair[0].mean,
+            1.0 / pair[0].n + 1.0 / pair[1].n,
+        )
+    });
+    let (head, tail) = (stretches[0], stretches[stretches.len() - 1]);
+    // The ends' own measurements are among those of their stretches: what is left over is the others' weight.
+    let off = |end: f64, stretch: f64| (1.0 / end - 1.0 / stretch).max(0.0);
+    let whole = points.len() > 1 && stretches.len() == 1;
+    let (remainder, over) = match whole {
+        true => (total, 1.0 / first.n + 1.0 / last.n),
+        false => (
+            total - (tail.mean - head.mean),
+            off(first.n, head.n) + off(last.n, tail.n),
+        ),
+    };
+    Some(Waterfall {
+        level: estimate(head.mean, 1.0 / head.n),
+        total: estimate(total, 1.0 / first.n + 1.0 / last.n),
+        steps: sizes.collect(),
+        remainder: estimate(remainder, over),
+    })
+}

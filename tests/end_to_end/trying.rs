@@ -1,0 +1,278 @@
+//! Patches side by side with what they change: worse, equal, undecided, refused; stopped and gone on with.
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use std::{fs, process::Command};
+
+use crate::{
+    place::Place,
+    running::Ended,
+    stepping::{self, git},
+};
+
+/// Does work in rounds, and prints how many there were, give or take half a percent: chance itself is the noise, not this
+/// machine.
+const WORK: &str = r#"#include <stdio.h>
+#define ROUNDS 100000
+static volatile unsigned long done;
+int main(void)
+{
+    unsigned char noise[8];
+    FILE *chance = fopen("/dev/urandom", "rb");
+    double sum = 0;
+    if (!chance || fread(noise, 1, sizeof noise, chance) != sizeof noise)
+        return 1;
+    for (unsigned long i = 0; i < ROUNDS; i++)
+        done++;
+    for (int i = 0; i < 8; i++)
+        sum += noise[i] / 255.0 - 0.5;
+    printf("%.3f\n", done * (1 + sum * 0.005));
+    return 0;
+}
+"#;
+
+/// A place with a C program of three commits in `repo`: `v1`, `v2` that makes it 5% slower, `v3` beside that.
+fn place() -> Place {
+    let place = Place::new();
+    fs::create_dir(place.path("repo")).unwrap();
+    git(&place, &["init", "--quiet", "--initial-branch=main"], 0);
+    place.benchmark(
+        "work",
+        "[tester]\nrun = [\"@/step run\", \"{build}/work\"]\n[metric.rounds]\nunit = \"count\"\nbetter = \"lower\"\n\
+         regex = '(?<value>\\d+(\\.\\d+)?)'\n",
+    );
+    place.plan("use = [\"work\"]\nseed = 1\n");
+    let build = "gcc -O1 -o work work.c && sh @/step build";
+    let text = format!(
+        "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+         build = {{ run = \"{build}\", keep = [\"work\"], timeout = \"60s\" }}\n"
+    );
+    place.write(
+        "app.toml",
+        text.replace('@', place.path("").to_str().unwrap()),
+    );
+    let slower = WORK.replace("100000", "105000");
+    for (number, text) in [WORK, &slower, &slower].iter().enumerate() {
+        place.write("repo/work.c", text);
+        place.write(&format!("repo/news-{}", number + 1), "");
+        stepping::commit_all(&place, number + 1);
+    }
+    patch(&place, "slow.diff", "105000", "108150");
+    patch(&place, "nothing.diff", "static volatile", "volatile static");
+    place
+}
+
+/// Writes what `git diff` says after this replacement in the newest version.
+fn patch(place: &Place, name: &str, from: &str, to: &str) {
+    let text = place.read("repo/work.c");
+    assert!(text.contains(from));
+    place.write("repo/work.c", text.replace(from, to));
+    let diff = Command::new("git")
+        .arg("diff")
+        .current_dir(place.path("repo"))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    place.write(name, diff.stdout);
+    place.write("repo/work.c", text);
+}
+
+fn attempt<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    // A false decision would be a flaw of the test: one in a thousand runs at most.
+    let mut arguments = vec![
+        "try",
+        "plan.toml",
+        "--target",
+        "app",
+        "--confidence",
+        "99.9",
+    ];
+    arguments.extend(more);
+    arguments
+}
+
+fn verdict(ended: &Ended) -> Value {
+    let events = ended.events();
+    let verdict = events.last().unwrap().clone();
+    assert_eq!(verdict["event"], "verdict", "{verdict}");
+    verdict
+}
+
+#[test]
+fn a_slower_patch_is_worse_and_one_that_does_nothing_is_equal() {
+    let place = place();
+    let patches = ["--patch", "slow.diff", "--patch", "nothing.diff"];
+    let ended = place.ends(&attempt(
+        &[&patches[..], &["--equal", "1.5%", "--name", "t", "--json"]].concat(),
+    ));
+    ended.assert_code(4);
+    let verdict = verdict(&ended);
+    let sides = verdict["sides"].as_array().unwrap();
+    assert_eq!(sides[0]["side"], "slow.diff");
+    assert_eq!(
+        (&sides[0]["came"], &sides[1]["came"]),
+        (&"worse".into(), &"equal".into()),
+        "{verdict}"
+    );
+    let interval = &sides[0]["compared"][0]["interval"];
+    let (low, high) = (interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap());
+    assert!(low <= -3.0 && (-3.0..0.0).contains(&high), "{interval}");
+    assert_eq!(place.calls("build"), 3);
+    place.assert_nothing_left();
+
+    // What it is made of is kept, and told again.
+    let page = place.prints_of(&["show", "t"]);
+    assert!(
+        page.contains("slow.diff is worse: work rounds by −"),
+        "{page}"
+    );
+    let documents = place.prints_of(&["show", "t", "--documents"]);
+    assert!(documents.contains("# patch: slow.diff"), "{documents}");
+    place.prints_of(&["report", "t", "-o", "t.html"]);
+    let html = place.read("t.html");
+    assert!(
+        html.contains("nothing.diff makes no difference that matters") && html.contains("<svg"),
+        "{html}"
+    );
+
+    // The base is a point of the history, the sides are none; and it is built already.
+    let history = place.prints_of(&["history", "--target", "app", "--csv"]);
+    assert_eq!(history.lines().count(), 2, "{history}");
+    place
+        .ends(&stepping::step("v3", "v3", &["--repeat", "1"]))
+        .assert_code(0);
+    assert_eq!(place.calls("build"), 3);
+}
+
+#[test]
+fn a_patch_that_does_nothing_is_not_called_a_difference() {
+    let place = place();
+    let ended = place.ends(&attempt(&["--patch", "nothing.diff", "--rounds", "8"]));
+    ended.assert_code(3);
+    ended.assert_says(&[
+        "nothing.diff: it can't be told yet",
+        "8 passes over all sides, 16 trials",
+    ]);
+}
+
+#[test]
+fn a_change_that_is_taken_back_makes_it_better() {
+    let place = place();
+    let ended = place.ends(&attempt(&["--revert", "v2", "--name", "t"]));
+    ended.assert_code(0);
+    ended.assert_says(&["is better: work rounds by +"]);
+    let documents = place.prints_of(&["show", "t", "--documents"]);
+    assert!(documents.contains("# revert: "), "{documents}");
+}
+
+#[test]
+fn versions_are_compared_without_a_patch_too() {
+    let place = place();
+    let ended = place.ends(&attempt(&["--base", "v1"]));
+    ended.assert_code(4);
+    ended.assert_says(&["v3 is worse: work rounds by −"]);
+}
+
+#[test]
+fn what_does_not_apply_is_refused_before_anything_is_measured() {
+    let place = place();
+    let other = place.read("slow.diff").replace("105000", "123456");
+    place.write("other.diff", other);
+    place.write("prose.diff", "make it faster\n");
+    for (arguments, says) in [
+        (
+            &["--patch", "other.diff"][..],
+            &["other.diff doesn't apply in work.c", "make it anew"][..],
+        ),
+        (&["--patch", "prose.diff"], &["prose.diff holds no change"]),
+        (
+            &["--patch", "missing.diff"],
+            &["missing.diff can't be read"],
+        ),
+        (
+            &["--revert", "v1"],
+            &[
+                "the revert of",
+                "doesn't apply in work.c",
+                "a hand-made one with --patch",
+            ],
+        ),
+        (&["--revert", "v9"], &["`v9` is no version"]),
+        (&[], &["nothing to try"]),
+        (
+            &["--patch", "slow.diff", "--patch", "slow.diff"],
+            &["are the same change"],
+        ),
+        (
+            &["--patch", "slow.diff", "--metric", "round"],
+            &["no benchmark of the plan has a metric `round`", "rounds"],
+        ),
+        (
+            &["--patch", "slow.diff", "--relink", "5"],
+            &["no command that relinks"],
+        ),
+    ] {
+        let ended = place.ends(&attempt(arguments));
+        ended.assert_code(2);
+        ended.assert_says(says);
+    }
+    assert_eq!(place.calls("run"), 0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_patch_that_does_not_compile_is_a_fact_and_the_others_are_decided() {
+    let place = place();
+    patch(&place, "broken.diff", "return 1;", "return one;");
+    let patches = ["--patch", "broken.diff", "--patch", "slow.diff"];
+    let ended = place.ends(&attempt(&patches));
+    ended.assert_code(4);
+    ended.assert_says(&[
+        "broken.diff: nothing is to be had of it: it doesn't build",
+        "slow.diff is worse",
+    ]);
+    let ended = place.ends(&attempt(&["--patch", "broken.diff"]));
+    ended.assert_code(1);
+}
+
+#[test]
+fn a_budget_that_is_too_small_says_what_would_do() {
+    let place = place();
+    let ended = place.ends(&attempt(&["--patch", "slow.diff", "--budget", "1ms"]));
+    ended.assert_code(3);
+    ended.assert_says(&["the budget of 1ms is spent", "--budget"]);
+}
+
+#[test]
+fn interrupted_and_killed_it_goes_on_without_its_patch_and_measures_nothing_twice() {
+    let place = place();
+    let arguments = attempt(&["--patch", "slow.diff", "--rounds", "4", "--name", "t"]);
+    place.hold("run", 3);
+    let run = place.begins(&arguments);
+    place.until_held("run");
+    run.signal(Signal::SIGINT);
+    run.ends().assert_code(130);
+    let page = place.prints_of(&["show", "t"]);
+    assert!(page.contains("it was stopped before its end"), "{page}");
+    fs::remove_file(place.path("slow.diff")).unwrap();
+    place.hold("run", 5);
+    let run = place.begins(&["resume", "t"]);
+    place.until_held("run");
+    run.after_sigkill();
+    place.release("run");
+    let ended = place.ends(&["resume", "t", "--json"]);
+    assert!([3, 4].contains(&ended.status.code().unwrap()), "{ended:?}");
+    assert_eq!(verdict(&ended)["passes"], 4);
+    let row = place.study("t");
+    assert_eq!(
+        (&row["state"], &row["measured"]),
+        (&"finished".into(), &8.into()),
+        "{row}"
+    );
+    assert_eq!(place.calls("build"), 2);
+    // Gone on with once more, it says the same and measures nothing.
+    let again = place.ends(&["resume", "t", "--json"]);
+    assert_eq!(verdict(&again), verdict(&ended));
+    assert_eq!(place.study("t")["measured"], 8);
+    place.assert_nothing_left();
+}

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
-use backsight_model::{Benchmark, Document, Lab, Plan, Target};
+use backsight_model::{Benchmark, Document, Lab, Monitor, Plan, Target};
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -117,6 +117,22 @@ fn the_page_about_stepping_works_to_the_letter() {
 #[test]
 fn the_page_about_searching_works_to_the_letter() {
     follow("docs/how-to/find-the-highest-load.md");
+}
+
+#[test]
+fn the_page_about_watching_works_to_the_letter() {
+    follow("docs/how-to/watch-while-measuring.md");
+}
+
+#[test]
+fn files_on_the_page_about_watching_are_right() {
+    let page = "docs/how-to/watch-while-measuring.md";
+    let files = blocks(page, "toml");
+    let [plan, monitor] = &files[..] else {
+        panic!("{page} has {} files", files.len());
+    };
+    Plan::read(&Document::new(page, plan.as_str())).unwrap();
+    Monitor::read(&Document::new(page, monitor.as_str())).unwrap();
 }
 
 #[test]
@@ -260,7 +276,13 @@ fn generated_pages_are_up_to_date() {
         .status()
         .unwrap();
     assert!(status.success());
-    for page in ["commands.md", "benchmarks.md", "files.md", "importers.md"] {
+    for page in [
+        "commands.md",
+        "benchmarks.md",
+        "files.md",
+        "importers.md",
+        "monitors.md",
+    ] {
         let now = std::fs::read_to_string(folder.path().join(page)).unwrap();
         let kept = std::fs::read_to_string(project().join("docs/reference").join(page)).unwrap();
         assert!(

@@ -1,9 +1,16 @@
-//! Puts the definitions in `benchmarks/` into the program: adding a file there is all it takes.
+//! Puts the definitions in `benchmarks/` and `monitors/` into the program: adding a file there is all it takes.
 
 use std::{env, error::Error, fmt::Write as _, fs, path::PathBuf};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../../benchmarks");
+    put("benchmarks", "definitions.rs")?;
+    put("monitors", "monitors.rs")
+}
+
+/// Writes a list of name and text of each definition in a folder of the project.
+fn put(folder: &str, into: &str) -> Result<(), Box<dyn Error>> {
+    let project = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("../..");
+    let folder = project.join(folder);
     println!("cargo::rerun-if-changed={}", folder.display());
     let mut files: Vec<PathBuf> = fs::read_dir(&folder)?
         .map(|entry| Ok(entry?.path()))
@@ -27,9 +34,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         )?;
     }
     list.push_str("]\n");
-    fs::write(
-        PathBuf::from(env::var("OUT_DIR")?).join("definitions.rs"),
-        list,
-    )?;
+    fs::write(PathBuf::from(env::var("OUT_DIR")?).join(into), list)?;
     Ok(())
 }

@@ -69,6 +69,7 @@ impl Place {
             .unwrap();
         let place = Self { folder, name };
         fs::create_dir(place.path("benchmarks")).unwrap();
+        fs::create_dir(place.path("monitors")).unwrap();
         fs::create_dir(place.path("tmp")).unwrap();
         place.write(
             "lab.toml",
@@ -134,6 +135,13 @@ impl Place {
     /// for the place's folder.
     pub fn prints(&self, name: &str, command: &str) {
         self.benchmark(name, &format!("[tester]\nrun = '''{command}'''\n{VALUE}"));
+    }
+
+    /// A monitor of this place's own; `@` stands for its folder.
+    pub fn monitor(&self, name: &str, command: &str) {
+        let command = command.replace('@', self.folder.path().to_str().unwrap());
+        let text = format!("name = \"{name}\"\nabout = \"a test's own\"\nrun = '''{command}'''\n");
+        self.write(&format!("monitors/{name}.toml"), text);
     }
 
     /// A definition that logs every phase through `step`, and measures 42.

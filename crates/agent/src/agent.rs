@@ -288,6 +288,7 @@ impl proto::agent_server::Agent for Agent {
                 .unwrap_or_default(),
             folder: self.ground.folder.display().to_string(),
             start_ticks: procs::one(pid.cast_signed()).map_or(0, |process| process.start_ticks),
+            program: facts::program(pid),
         }))
     }
 

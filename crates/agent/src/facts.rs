@@ -152,6 +152,15 @@ pub(crate) fn boot_id() -> String {
     clocks::boot_id().unwrap_or_default()
 }
 
+/// Where this program is, for whoever wants to start it again here; also after its file was replaced.
+pub(crate) fn program(pid: u32) -> String {
+    let path = std::env::current_exe().ok().filter(|path| path.exists());
+    path.map_or_else(
+        || format!("/proc/{pid}/exe"),
+        |path| path.display().to_string(),
+    )
+}
+
 fn text(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }

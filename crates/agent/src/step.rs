@@ -41,6 +41,8 @@ pub struct Hello {
     pub memory_bytes: u64,
     /// The agent's clocks when it answered.
     pub now: Moment,
+    /// Where the agent's own program is on its host; none if an older agent doesn't say it.
+    pub program: Option<String>,
     /// What [`sweep`](crate::sweep) needs to clean up after this agent.
     pub mark: AgentMark,
 }

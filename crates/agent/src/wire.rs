@@ -56,6 +56,7 @@ pub(crate) fn hello(reply: proto::HelloReply) -> Result<Hello, Error> {
         cpus: reply.cpus,
         memory_bytes: reply.memory_bytes,
         now,
+        program: some(reply.program),
         mark: AgentMark {
             mark: reply.mark,
             pid: reply.pid,

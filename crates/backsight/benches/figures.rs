@@ -358,6 +358,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                 .collect(),
                 chosen: vec![ParamName::new("n").expect("a name")],
                 variant: "default".parse().expect("a name"),
+                monitors: None,
             })
             .collect();
         let shape = MetricShape {

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
     agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab, list,
-    manual, noise, publish, report, resume, run, schema, search, step, studies,
+    manual, monitor, noise, overhead, publish, report, resume, run, schema, search, step, studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -39,6 +39,14 @@ pub struct Shared {
     /// Folder with your own benchmark definitions, beside the catalogue's; may be repeated
     #[arg(long = "benchmarks", global = true, value_name = "DIR")]
     pub benchmarks: Vec<PathBuf>,
+    /// Folder with your own definitions of monitors, beside the catalogue's; may be repeated
+    #[arg(
+        id = "monitor-folders",
+        long = "monitors-dir",
+        global = true,
+        value_name = "DIR"
+    )]
+    pub monitors: Vec<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -53,6 +61,8 @@ enum Verb {
     Step(Box<step::Step>),
     /// Find the changes that made a metric worse or better
     Bisect(Box<bisect::Bisect>),
+    /// Find what watching costs: each monitor alone and all together, beside nothing
+    Overhead(overhead::Overhead),
     /// Measure patches side by side with what they change, until it is decided
     Try(Box<attempt::Attempt>),
     /// Measure how much benchmarks vary, and how many repeats to buy
@@ -79,11 +89,11 @@ enum Verb {
     Report(report::Report),
     /// List the studies in the store
     Studies(studies::Studies),
-    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`
+    /// Show a study, or a definition: `show NAME`, `show benchmark NAME`, `show monitor NAME`
     Show(studies::Show),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::Delete),
-    /// List what there is: `list benchmarks`, `list importers`
+    /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::Doctor),
@@ -99,6 +109,9 @@ enum Verb {
     /// What runs on a host; started by the conductor, not by people
     #[command(hide = true)]
     Agent(agent::Agent),
+    /// A sampler of /proc, as a monitor of a trial; prints a sample a line
+    #[command(hide = true)]
+    Monitor(monitor::Monitor),
 }
 
 impl Arguments {
@@ -111,6 +124,7 @@ impl Arguments {
             Verb::Run(verb) => verb.execute(&shared),
             Verb::Step(verb) => verb.execute(&shared),
             Verb::Bisect(verb) => verb.execute(&shared),
+            Verb::Overhead(verb) => verb.execute(&shared),
             Verb::Try(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
@@ -133,6 +147,7 @@ impl Arguments {
             Verb::Man(verb) => verb.execute(),
             Verb::Reference(verb) => verb.execute(),
             Verb::Agent(verb) => verb.execute(),
+            Verb::Monitor(verb) => verb.execute(),
         }
     }
 }

@@ -4,7 +4,8 @@
 //! to install anything.
 
 use backsight_conductor::netns;
-use backsight_model::{BenchmarkName, HostKind};
+use backsight_model::HostKind;
+use indexmap::IndexMap;
 use std::{
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -52,7 +53,29 @@ impl Doctor {
             }
             faults += 1;
             words.push_str(&format!("missing  {name}: {}\n", missing.join(", ")));
-            packages.extend(packages_of(&arrangement, name, &system));
+            packages.extend(packages_in(&benchmark.needs, &system));
+        }
+        for planned in &arrangement.monitors {
+            let monitor = &planned.monitor;
+            let mut seats = arrangement.seats.iter();
+            let runs_here = seats.any(|(role, seat)| {
+                let meant = planned.roles.is_empty() || planned.roles.contains(role);
+                let kind = kind_of(seat.host.as_str());
+                meant && !matches!(kind, Some(HostKind::Qemu | HostKind::Ssh))
+            });
+            let programs = monitor.programs.iter().filter(|_| runs_here);
+            let missing: Vec<&str> = programs
+                .map(String::as_str)
+                .filter(|program| find_program(program).is_none())
+                .collect();
+            if missing.is_empty() {
+                words.push_str(&format!("ok       monitor {}\n", monitor.name));
+                continue;
+            }
+            faults += 1;
+            let missing = missing.join(", ");
+            words.push_str(&format!("missing  monitor {}: {missing}\n", monitor.name));
+            packages.extend(packages_in(&monitor.needs, &system));
         }
         for seat in arrangement.seats.values() {
             let host = &*seat.host;
@@ -104,12 +127,7 @@ impl Doctor {
     }
 }
 
-fn packages_of(
-    arrangement: &backsight_model::Arrangement,
-    name: &BenchmarkName,
-    system: &str,
-) -> Vec<String> {
-    let needs = &arrangement.benchmarks[name].needs;
+fn packages_in(needs: &IndexMap<String, Vec<String>>, system: &str) -> Vec<String> {
     needs
         .get(system)
         .or_else(|| needs.get("debian"))

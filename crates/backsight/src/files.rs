@@ -1,7 +1,7 @@
 //! Where things are: the store, the lab's file, the user's own definitions; and printing without a panic
 //! when the reader has gone.
 
-use backsight_catalog::Catalog;
+use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::table::Out;
 use backsight_model::Document;
 use backsight_store::Store;
@@ -56,17 +56,18 @@ pub async fn existing_store(shared: &Shared) -> miette::Result<Store> {
         .into_diagnostic()
 }
 
-/// The catalogue with the user's own definitions: those of `--benchmarks`, and of a `benchmarks` folder
-/// beside the plan.
+/// The catalogue with the user's own definitions: those of `--benchmarks` and `--monitors-dir`, and of folders
+/// `benchmarks` and `monitors` beside the plan.
 pub fn catalog(shared: &Shared, plan: Option<&Path>) -> miette::Result<Catalog> {
-    let beside = plan
-        .map(|plan| plan.parent().unwrap_or(Path::new("")).join("benchmarks"))
-        .filter(|folder| folder.is_dir());
-    let folders: Vec<PathBuf> = beside
-        .into_iter()
-        .chain(shared.benchmarks.iter().cloned())
-        .collect();
-    Ok(Catalog::load(&folders)?)
+    let folders = |kind: &str, named: &[PathBuf]| -> Vec<PathBuf> {
+        let beside = plan
+            .map(|plan| plan.parent().unwrap_or(Path::new("")).join(kind))
+            .filter(|folder| folder.is_dir());
+        beside.into_iter().chain(named.iter().cloned()).collect()
+    };
+    let monitors = Monitors::load(&folders("monitors", &shared.monitors))?;
+    let benchmarks = folders("benchmarks", &shared.benchmarks);
+    Ok(Catalog::load(&benchmarks)?.with_monitors(monitors))
 }
 
 /// The lab of a plan: the file that was named, else the `lab.toml` beside the plan; none if there is none.

@@ -15,6 +15,7 @@ pub struct List {
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum What {
     Benchmarks,
+    Monitors,
     Importers,
 }
 
@@ -23,6 +24,7 @@ impl List {
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         match self.what {
             What::Benchmarks => benchmarks(shared)?,
+            What::Monitors => monitors(shared)?,
             What::Importers => importers()?,
         }
         Ok(ExitCode::SUCCESS)
@@ -44,6 +46,27 @@ fn benchmarks(shared: &Shared) -> miette::Result<()> {
             roles.join(", "),
             metrics.join(", "),
             benchmark.about.clone(),
+        ]);
+    }
+    crate::files::print(&format!("{table}\n"))
+}
+
+fn monitors(shared: &Shared) -> miette::Result<()> {
+    let catalog = crate::files::catalog(shared, Some(std::path::Path::new("plan.toml")))?;
+    let mut table = table(&["monitor", "watches", "needs", "about"]);
+    for name in catalog.monitors().names() {
+        let Some(monitor) = catalog.monitors().find(&name)? else {
+            continue;
+        };
+        let needs = match monitor.programs.is_empty() {
+            true => "nothing".to_owned(),
+            false => monitor.programs.join(", "),
+        };
+        table.add_row([
+            name.to_string(),
+            monitor.watches.to_string(),
+            needs,
+            monitor.about,
         ]);
     }
     crate::files::print(&format!("{table}\n"))

@@ -67,6 +67,7 @@ impl Reference {
             ("benchmarks.md", benchmarks()?),
             ("files.md", files()),
             ("importers.md", importers()?),
+            ("monitors.md", monitors()?),
         ];
         for (name, text) in pages {
             crate::files::write_whole(&self.folder.join(name), &text)?;
@@ -150,6 +151,35 @@ fn benchmarks() -> miette::Result<String> {
                 cell(&shape.about)
             );
         }
+    }
+    Ok(text)
+}
+
+fn monitors() -> miette::Result<String> {
+    let mut text = format!(
+        "# Monitors\n\n{GENERATED}\n`monitors = [\"NAME\"]` in a plan runs one while its benchmarks run; `backsight overhead` finds what it costs.\n\n| monitor | what it shows | watches | least interval | needs (debian) |\n|---|---|---|---|---|\n"
+    );
+    let catalog = Catalog::load(&[])?;
+    for name in catalog.monitors().names() {
+        let Some(monitor) = catalog.monitors().find(&name)? else {
+            continue;
+        };
+        let interval = match (monitor.has_interval(), monitor.least) {
+            (false, _) => "none: all the time".to_owned(),
+            (true, Some(least)) => least.to_string(),
+            (true, None) => "the tool's own".to_owned(),
+        };
+        let needs = monitor
+            .needs
+            .get("debian")
+            .map(|packages| packages.join(" "));
+        let _ = writeln!(
+            text,
+            "| `{name}` | {} | {} | {interval} | {} |",
+            cell(&monitor.about),
+            monitor.watches,
+            needs.map_or_else(|| "nothing".to_owned(), |needs| format!("`{needs}`")),
+        );
     }
     Ok(text)
 }

@@ -11,8 +11,8 @@ use backsight_site::{NoiseWords, level_name};
 use backsight_stats::{Component, Level};
 use backsight_store::{NewStudy, Store, StoreError, StudyRow};
 use backsight_study::{
-    AlongChoices, Choices, NoiseChoices, Pursuit, Question, Study, Testbed, evidence_as_measured,
-    evidence_of, pursue,
+    AlongChoices, Choices, NoiseChoices, Pursuit, Question, Study, Testbed, evidence_of,
+    evidence_with_figures, pursue,
 };
 use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, process::ExitCode};
@@ -364,7 +364,7 @@ impl AsFound {
         session.prepare(store, row.id, &cells, after_kill).await?;
         let choices = chosen(self.question.choices.noise.as_ref())?;
         let policy = policy(choices, cells.len(), self.seed);
-        let evidence = evidence_as_measured(store, row.id)
+        let evidence = evidence_with_figures(store, row.id)
             .await
             .into_diagnostic()?;
         let study = Study {
@@ -416,7 +416,7 @@ impl Account {
                 (of_version(target, &history), history.cells, evidence)
             }
             _ => {
-                let evidence = evidence_as_measured(store, row.id)
+                let evidence = evidence_with_figures(store, row.id)
                     .await
                     .into_diagnostic()?;
                 let what = "the software as it is found".to_owned();

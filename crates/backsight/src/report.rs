@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{attempt, bisect, cli::Shared, files, noise};
+use crate::{attempt, bisect, cli::Shared, files, noise, overhead};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -67,13 +67,25 @@ impl Report {
                 }
                 _ => None,
             };
-            let comparison = match search {
-                Some(_) => None,
-                None => self.comparison(&store, &ids).await?,
+            let story = match &studies[..] {
+                [only] => overhead::story(&store, only).await?,
+                _ => None,
             };
-            let collected =
-                backsight_site::report_of(&store, names.join(" and "), &ids, comparison).await;
-            let collected = collected.into_diagnostic()?;
+            let comparison = match search.is_some() || story.is_some() {
+                true => None,
+                false => self.comparison(&store, &ids).await?,
+            };
+            let title = names.join(" and ");
+            let collected = backsight_site::report_of(&store, title, &ids, comparison).await;
+            let mut collected = collected.into_diagnostic()?;
+            collected.overhead = story;
+            let sets: Vec<_> = collected
+                .studies
+                .iter()
+                .map(|study| &study.results)
+                .collect();
+            let known = overhead::known_costs(&store, sets).await?;
+            collected.notes = known.iter().map(ToString::to_string).collect();
             let page = match &search {
                 Some(kept) => {
                     backsight_site::report_of_search(&collected, &kept.words(), &kept.verdict)

@@ -1,6 +1,6 @@
 //! `backsight resume`: goes on with a study where it stopped, measuring nothing twice.
 
-use backsight_catalog::Catalog;
+use backsight_catalog::{Catalog, Monitors};
 use backsight_model::Document;
 use backsight_study::{Choices, Question};
 use miette::IntoDiagnostic as _;
@@ -53,7 +53,8 @@ impl Resume {
                     .map(|d| Document::new(d.name.clone(), d.text.as_str()))
                     .collect()
             };
-            let catalog = Catalog::of_documents(of_kind("benchmark"))?;
+            let monitors = Monitors::of_documents(of_kind("monitor"))?;
+            let catalog = Catalog::of_documents(of_kind("benchmark"))?.with_monitors(monitors);
             let plan = of_kind("plan")
                 .pop()
                 .ok_or_else(|| miette::miette!("this study has no plan"))?;
@@ -89,6 +90,10 @@ impl Resume {
             if study.verb == crate::search::VERB {
                 let watching = &self.watching;
                 return crate::search::resume(&store, study, question, catalog, watching).await;
+            }
+            if study.verb == crate::overhead::VERB {
+                let watching = &self.watching;
+                return crate::overhead::resume(&store, study, &question, &catalog, watching).await;
             }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();

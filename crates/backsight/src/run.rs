@@ -6,7 +6,7 @@ use backsight_model::{
     Arrangement, Benchmark, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName,
     Simulator, StudyName, Time, did_you_mean,
 };
-use backsight_policy::RunPolicy;
+use backsight_policy::{Evidence, Policy, RunPolicy};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{
     Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_as_found, pursue,
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::{
     cli::Shared,
-    files,
+    files, overhead,
     progress::{JsonLines, Lines, Progress},
 };
 
@@ -224,6 +224,11 @@ pub fn new_study(
             documents.push(document("benchmark", &definition.document));
         }
     }
+    for planned in &arrangement.monitors {
+        if let Some(definition) = catalog.monitors().document(&planned.monitor.name) {
+            documents.push(document("monitor", definition));
+        }
+    }
     NewStudy {
         target: None,
         name: name.clone(),
@@ -367,7 +372,7 @@ impl Session {
     /// `after_kill`: an earlier run was killed, and what it left on the hosts is put back first.
     #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
     pub async fn measure(
-        mut self,
+        self,
         store: &Store,
         id: StudyId,
         name: StudyName,
@@ -376,7 +381,7 @@ impl Session {
         catalog: &Catalog,
         after_kill: bool,
     ) -> miette::Result<ExitCode> {
-        self.prepare(store, id, &cells, after_kill).await?;
+        let quiet = self.quiet;
         let rounds = self.conductor.arrangement().rounds;
         let on_failure = self.conductor.arrangement().on_failure;
         let policy = RunPolicy {
@@ -388,7 +393,7 @@ impl Session {
         let study = Study {
             id,
             name: name.clone(),
-            cells: cells.clone(),
+            cells,
             rounds,
             seed,
             on_failure,
@@ -396,23 +401,51 @@ impl Session {
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
             boots: None,
         };
+        let pursued = self
+            .pursue(&policy, study, evidence, store, catalog, after_kill)
+            .await?;
+        let Some(pursuit) = pursued else {
+            return Ok(ExitCode::from(crate::SOMETHING_FAILED));
+        };
+        if !quiet {
+            let results = store.result_set(id).await.into_diagnostic()?;
+            let known = overhead::known_costs(store, [&results]).await?;
+            files::print(&crate::compare::summary(&results, known))?;
+        }
+        Ok(conclude(&name, &pursuit))
+    }
+
+    /// Measures what a policy asks for of the software as it is found, then ends the agents. What can't be kept is
+    /// said, and nothing returned.
+    ///
+    /// `after_kill`: as for [`Session::measure`].
+    pub async fn pursue<P: Policy>(
+        mut self,
+        policy: &P,
+        study: Study,
+        evidence: Evidence,
+        store: &Store,
+        catalog: &Catalog,
+        after_kill: bool,
+    ) -> miette::Result<Option<Pursuit<P::Verdict>>> {
+        self.prepare(store, study.id, &study.cells, after_kill)
+            .await?;
+        let name = study.name.clone();
         let mut testbed = Testbed {
             conductor: self.conductor,
             catalog,
-            cells,
+            cells: study.cells.clone(),
             stop: self.stop,
         };
-        let pursued = pursue(&policy, study, evidence, store, &mut testbed, &self.events).await;
+        let pursued = pursue(policy, study, evidence, store, &mut testbed, &self.events).await;
         testbed.conductor.finish().await;
-        let pursuit = match pursued {
-            Ok(pursuit) => pursuit,
-            Err(error) => return Ok(broke_off(&name, &error)),
-        };
-        if !self.quiet {
-            let results = store.result_set(id).await.into_diagnostic()?;
-            files::print(&crate::compare::summary(&results))?;
-        }
-        Ok(conclude(&name, &pursuit))
+        Ok(match pursued {
+            Ok(pursuit) => Some(pursuit),
+            Err(error) => {
+                broke_off(&name, &error);
+                None
+            }
+        })
     }
 }
 

@@ -1,11 +1,11 @@
 //! `backsight studies`, `show` and `delete`: what the store has.
 
-use backsight_model::{Boot, Build, Ending, Layout, StudyHistory, Time, Version};
+use backsight_model::{Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time, Version};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{attempt, bisect, cli::Shared, files, list::table, noise};
+use crate::{attempt, bisect, cli::Shared, files, list::table, noise, overhead};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -64,9 +64,9 @@ fn study_as_json(study: &StudyRow) -> serde_json::Value {
 /// Arguments of `show`.
 #[derive(Debug, clap::Args)]
 pub struct Show {
-    /// A study's name or number, or the word `benchmark`
+    /// A study's name or number, or the word `benchmark` or `monitor`
     what: String,
-    /// With `benchmark`: which one
+    /// With `benchmark` or `monitor`: which one
     name: Option<String>,
     /// One trial of the study, with its steps
     #[arg(long, value_name = "N")]
@@ -92,14 +92,16 @@ impl Show {
     /// Shows it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         if let Some(name) = &self.name {
-            if self.what != "benchmark" {
-                return Err(miette::miette!(
-                    help = "`show STUDY` or `show benchmark NAME`",
-                    "what is a `{}`?",
-                    self.what
-                ));
+            match self.what.as_str() {
+                "benchmark" => show_benchmark(shared, name)?,
+                "monitor" => show_monitor(shared, name)?,
+                what => {
+                    return Err(miette::miette!(
+                        help = "`show STUDY`, `show benchmark NAME` or `show monitor NAME`",
+                        "what is a `{what}`?"
+                    ));
+                }
             }
-            show_benchmark(shared, name)?;
             return Ok(ExitCode::SUCCESS);
         }
         crate::block_on(async {
@@ -182,6 +184,37 @@ fn show_benchmark(shared: &Shared, name: &str) -> miette::Result<()> {
     files::print(&text)
 }
 
+fn show_monitor(shared: &Shared, name: &str) -> miette::Result<()> {
+    let catalog = files::catalog(shared, Some(Path::new("plan.toml")))?;
+    let monitors = catalog.monitors();
+    let known = MonitorName::new(name).ok();
+    let document = known.as_ref().and_then(|name| monitors.document(name));
+    let found = known.as_ref().map(|name| monitors.find(name)).transpose()?;
+    let (Some(monitor), Some(document)) = (found.flatten(), document) else {
+        return Err(overhead::no_monitor(&catalog, name));
+    };
+    let mut text = format!(
+        "{}: {}\n\nwatches   the {}\n",
+        monitor.name, monitor.about, monitor.watches
+    );
+    if monitor.has_interval() {
+        let usual = Time(monitor.usual_interval());
+        text.push_str(&format!("interval  {usual}"));
+        if let Some(least) = monitor.least {
+            text.push_str(&format!(", at least {least}"));
+        }
+        text.push('\n');
+    }
+    for (system, packages) in &monitor.needs {
+        text.push_str(&format!("needs     {} ({system})\n", packages.join(" ")));
+    }
+    text.push_str(&format!("\nhow it is run ({}):\n\n", document.name));
+    for line in document.text.lines() {
+        text.push_str(&format!("    {line}\n"));
+    }
+    files::print(&text)
+}
+
 async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let trials = store.trials(study.id).await.into_diagnostic()?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
@@ -220,9 +253,12 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     } else if study.verb == crate::search::VERB {
         let kept = crate::search::Kept::read(store, study).await?;
         text.push_str(&crate::search::text(&kept));
+    } else if let Some(story) = overhead::story(store, study).await? {
+        text.push_str(&overhead::text(&story));
     } else {
         let results = store.result_set(study.id).await.into_diagnostic()?;
-        text.push_str(&crate::compare::summary(&results));
+        let known = overhead::known_costs(store, [&results]).await?;
+        text.push_str(&crate::compare::summary(&results, known));
     }
     let version = history.is_some().then_some("version");
     let columns = ["round", "cell", "took", "others' cpu", "outcome"];
@@ -404,10 +440,11 @@ async fn trial(store: &Store, study: &StudyRow, number: u32, raw: bool) -> miett
     }
     for step in store.steps(study.id, number).await.into_diagnostic()? {
         let command = step.command.trim();
-        let heading = format!(
-            "\n{} of {} on {}: {command}\n",
-            step.phase, step.role, step.host
-        );
+        let what = match &step.monitor {
+            Some(monitor) => format!("monitor {monitor}, {}", step.phase),
+            None => step.phase.to_string(),
+        };
+        let heading = format!("\n{what} of {} on {}: {command}\n", step.role, step.host);
         page.extend(heading.bytes());
         // A file that was imported has used nothing.
         if step.usage.wall.is_finite() {

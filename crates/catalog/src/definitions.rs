@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    pattern,
+    Monitors, pattern,
     samples::{NoSamples, Parsers},
 };
 
@@ -34,17 +34,17 @@ pub enum CatalogError {
     Unreadable(#[from] Unreadable),
     /// A folder that can't be read.
     #[error("can't read the folder of definitions {}: {cause}", path.display())]
-    #[diagnostic(help("name a folder that has NAME.toml files, one a benchmark"))]
+    #[diagnostic(help("name a folder that has NAME.toml files, one a benchmark or one a monitor"))]
     Folder {
         /// Which.
         path: PathBuf,
         /// What the system said.
         cause: std::io::Error,
     },
-    /// A file whose name can't be a benchmark's.
+    /// A file whose name can't be a definition's.
     #[error("{} can't be a definition", path.display())]
     #[diagnostic(help(
-        "call the file after its benchmark: 1 to 64 characters out of A-Z a-z 0-9 . _ + -, then .toml"
+        "call the file after what it defines: 1 to 64 characters out of A-Z a-z 0-9 . _ + -, then .toml"
     ))]
     FileName {
         /// Which.
@@ -136,6 +136,7 @@ impl Entry {
 #[derive(Debug)]
 pub struct Catalog {
     entries: IndexMap<BenchmarkName, Entry>,
+    monitors: Monitors,
 }
 
 impl Catalog {
@@ -147,6 +148,7 @@ impl Catalog {
     pub fn load(folders: &[PathBuf]) -> Result<Self, CatalogError> {
         let mut catalog = Self {
             entries: IndexMap::new(),
+            monitors: Monitors::load(&[])?,
         };
         for (name, text) in BUILT_IN {
             catalog.put(
@@ -174,7 +176,21 @@ impl Catalog {
             let name = Benchmark::read(&document)?.name.into_inner();
             entries.insert(name, Entry::new(document));
         }
-        Ok(Self { entries })
+        Ok(Self {
+            entries,
+            monitors: Monitors::default(),
+        })
+    }
+
+    /// The same benchmarks with these monitors.
+    #[must_use]
+    pub fn with_monitors(self, monitors: Monitors) -> Self {
+        Self { monitors, ..self }
+    }
+
+    /// The monitors: those that come with the program, unless others were given.
+    pub fn monitors(&self) -> &Monitors {
+        &self.monitors
     }
 
     fn put(&mut self, stem: &Path, document: Document) -> Result<(), CatalogError> {
@@ -223,7 +239,7 @@ impl Catalog {
     }
 }
 
-fn definition_files(folder: &Path) -> Result<Vec<PathBuf>, CatalogError> {
+pub(crate) fn definition_files(folder: &Path) -> Result<Vec<PathBuf>, CatalogError> {
     let fault = |cause| CatalogError::Folder {
         path: folder.to_owned(),
         cause,

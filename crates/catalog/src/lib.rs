@@ -1,4 +1,4 @@
-//! The catalogue: definitions of benchmarks as data files, and the parsers that they name.
+//! The catalogue: definitions of benchmarks and monitors as data files, and the parsers that they name.
 //!
 //! Definitions come with the program; a user's folders lie over them, the later over the earlier. The
 //! parsers turn what steps printed into samples: jq programs, regular expressions, columns.
@@ -8,10 +8,12 @@
 
 mod definitions;
 mod jq;
+mod monitors;
 mod pattern;
 mod query;
 mod samples;
 
 pub use definitions::{Catalog, CatalogError, Definition};
+pub use monitors::Monitors;
 pub use query::{Found, Mistake, Query, Searched, Stopped, deeply};
 pub use samples::{Fault, LONGEST_OUTPUT, MOST_SAMPLES, NoSamples, Parsers, SampleError};

@@ -320,6 +320,7 @@ impl<'a> Printed<'a> {
         let here = |spawned: bool| -> Vec<&'a StepRecord> {
             steps
                 .iter()
+                .filter(|step| step.monitor.is_none())
                 .filter(|step| step.role == source.role && step.phase == source.phase)
                 .filter(|step| step.spawned == spawned)
                 .collect()
@@ -491,6 +492,7 @@ mod tests {
             number: 0,
             command: String::new(),
             spawned,
+            monitor: None,
             began: jiff::Timestamp::UNIX_EPOCH,
             began_monotonic: 0,
             ending: Ending::Exit(0),

@@ -584,6 +584,7 @@ fn step(source: &Source, stdout: Vec<u8>) -> StepRecord {
         number: 0,
         command: String::new(),
         spawned: false,
+        monitor: None,
         began: jiff::Timestamp::UNIX_EPOCH,
         began_monotonic: 0,
         ending: Ending::Exit(0),

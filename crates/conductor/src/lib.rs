@@ -19,6 +19,7 @@ mod restart;
 mod ssh;
 mod start_line;
 mod trial;
+mod watching;
 mod workbench;
 
 pub use guests::{BootError, BootFault, BootRecord, Kernel};

@@ -11,8 +11,8 @@ use backsight_agent::{
     StepId,
 };
 use backsight_model::{
-    Ending, Event, Failure, FilledAction, FilledStep, HostName, Output, Phase, ReadyWhen,
-    RoleTrial, StepRecord, Stop, Usage,
+    Ending, Event, Failure, FilledAction, FilledStep, HostName, MonitorName, Output, Phase,
+    ReadyWhen, RoleTrial, StepRecord, Stop, Usage,
 };
 use futures_util::future::{join_all, select_all};
 use indexmap::IndexMap;
@@ -40,11 +40,11 @@ const QUOTED: usize = 300;
 const NEWS_LIMIT: Duration = Duration::from_millis(200);
 
 /// A program that was spawned and goes on.
-struct Spawned {
+pub(crate) struct Spawned {
     id: StepId,
-    place: Place,
-    started: Started,
-    expect: Vec<i32>,
+    pub(crate) place: Place,
+    pub(crate) started: Started,
+    pub(crate) expect: Vec<i32>,
     /// Takes in what it prints, until its end.
     task: JoinHandle<()>,
     outcome: Arc<OnceLock<Result<Outcome, AgentError>>>,
@@ -52,18 +52,20 @@ struct Spawned {
 
 /// Whose step it is.
 #[derive(Clone)]
-struct Place {
-    role: usize,
-    phase: Phase,
-    number: usize,
-    command: String,
+pub(crate) struct Place {
+    pub(crate) role: usize,
+    pub(crate) phase: Phase,
+    pub(crate) number: usize,
+    pub(crate) command: String,
+    /// The monitor that it is, if it is one.
+    pub(crate) monitor: Option<MonitorName>,
 }
 
 /// What is known of a program since it began.
 #[derive(Clone, Copy, Default)]
-struct Started {
-    wall_ns: i64,
-    monotonic_ns: u64,
+pub(crate) struct Started {
+    pub(crate) wall_ns: i64,
+    pub(crate) monotonic_ns: u64,
 }
 
 /// Why a role's part of a phase ended early.
@@ -73,6 +75,9 @@ enum Halt {
     Cancelled,
 }
 
+/// What to do about a program that a host doesn't have: of the benchmark, or of a monitor.
+pub(crate) type Install<'a> = dyn Fn(Option<&MonitorName>, &str, &Connected) -> String + Sync + 'a;
+
 /// The hosts and roles of the trial that is under way, and what came of it so far.
 pub(crate) struct Stage<'a> {
     pub(crate) hosts: &'a IndexMap<HostName, Connected>,
@@ -80,13 +85,15 @@ pub(crate) struct Stage<'a> {
     pub(crate) roles: &'a [RoleTrial],
     pub(crate) events: &'a Events,
     /// What to do about a program that a host doesn't have.
-    pub(crate) install: &'a (dyn Fn(&str, &Connected) -> String + Sync),
+    pub(crate) install: &'a Install<'a>,
     /// The user wants to stop.
     pub(crate) stop: watch::Receiver<bool>,
-    next_step: AtomicU64,
+    pub(crate) next_step: AtomicU64,
     spawned: Mutex<Vec<Spawned>>,
+    /// Monitors that go on.
+    pub(crate) watching: Mutex<Vec<Spawned>>,
     /// How many spawned programs have ended.
-    ended: watch::Sender<usize>,
+    pub(crate) ended: watch::Sender<usize>,
     records: Mutex<Vec<StepRecord>>,
 }
 
@@ -96,7 +103,7 @@ impl<'a> Stage<'a> {
         spools: HashMap<HostName, PathBuf>,
         roles: &'a [RoleTrial],
         events: &'a Events,
-        install: &'a (dyn Fn(&str, &Connected) -> String + Sync),
+        install: &'a Install<'a>,
         stop: watch::Receiver<bool>,
     ) -> Self {
         Self {
@@ -108,6 +115,7 @@ impl<'a> Stage<'a> {
             stop,
             next_step: AtomicU64::new(1),
             spawned: Mutex::default(),
+            watching: Mutex::default(),
             ended: watch::channel(0).0,
             records: Mutex::default(),
         }
@@ -303,6 +311,7 @@ impl<'a> Stage<'a> {
                         phase,
                         number,
                         command: step.command.clone(),
+                        monitor: None,
                     };
                     let line = meetings.starts.get(&(role, number)).cloned();
                     self.step(place, step, line, cancel).await
@@ -323,13 +332,17 @@ impl<'a> Stage<'a> {
 
     fn host(&self, role: usize) -> Result<&Connected, Halt> {
         let trial = &self.roles[role];
-        self.hosts.get(&trial.host).ok_or_else(|| {
+        self.host_of(role).ok_or_else(|| {
             Halt::Failed(Failure {
                 host: Some(trial.host.clone()),
                 host_lost: true,
                 ..Failure::of_trial("no agent on this host")
             })
         })
+    }
+
+    pub(crate) fn host_of(&self, role: usize) -> Option<&Connected> {
+        self.hosts.get(&self.roles[role].host)
     }
 
     fn failure(&self, place: &Place, reason: String, host_lost: bool) -> Failure {
@@ -343,7 +356,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn agent_failure(&self, place: &Place, error: &AgentError) -> Failure {
+    pub(crate) fn agent_failure(&self, place: &Place, error: &AgentError) -> Failure {
         match error {
             AgentError::Lost { why } => self.failure(
                 place,
@@ -415,7 +428,8 @@ impl<'a> Stage<'a> {
                         monotonic_ns: at.monotonic_ns,
                     };
                     if spawned && !awaits_ready && !held_first && !stopping {
-                        return self.keep(run, place, started, step);
+                        self.go_on(self.keep(run, place, started, step));
+                        return Ok(());
                     }
                 }
                 Ok(Some(StepEvent::Held(_))) => {
@@ -425,7 +439,8 @@ impl<'a> Stage<'a> {
                     }
                 }
                 Ok(Some(StepEvent::Ready(_))) if spawned && !stopping => {
-                    return self.keep(run, place, started, step);
+                    self.go_on(self.keep(run, place, started, step));
+                    return Ok(());
                 }
                 Ok(Some(StepEvent::Ready(_))) => {}
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
@@ -455,32 +470,35 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn keep(
+    /// A program that goes on, from now on taken in by a task of its own.
+    pub(crate) fn keep(
         &self,
         run: Run,
         place: Place,
         started: Started,
         step: &FilledStep,
-    ) -> Result<(), Halt> {
+    ) -> Spawned {
         let (id, outcome) = (run.step(), Arc::new(OnceLock::new()));
         let (slot, ended) = (Arc::clone(&outcome), self.ended.clone());
         let task = tokio::spawn(async move {
             let _ = slot.set(run.outcome().await);
             ended.send_modify(|ended| *ended += 1);
         });
-        let spawned = Spawned {
+        Spawned {
             id,
             place,
             started,
             expect: step.expect.clone(),
             task,
             outcome,
-        };
+        }
+    }
+
+    fn go_on(&self, spawned: Spawned) {
         self.spawned
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(spawned);
-        Ok(())
     }
 
     /// Stops every spawned program and takes in what it printed.
@@ -495,34 +513,12 @@ impl<'a> Stage<'a> {
     }
 
     async fn stop_one(&self, spawned: Spawned) -> Result<(), Failure> {
-        let Spawned {
-            id,
-            place,
-            started,
-            expect,
-            task,
-            outcome,
-        } = spawned;
+        let (id, place, started) = (spawned.id, spawned.place.clone(), spawned.started);
+        let expect = spawned.expect.clone();
         let Ok(host) = self.host(place.role) else {
             return Ok(());
         };
-        let outcome = match host.client.stop(id, None, None).await {
-            Ok(()) => {
-                let _ended_in_its_outcome = task.await;
-                Arc::into_inner(outcome)
-                    .and_then(OnceLock::into_inner)
-                    .unwrap_or_else(|| {
-                        Err(AgentError::Lost {
-                            why: "nobody took in what it printed".into(),
-                        })
-                    })
-            }
-            Err(error) => {
-                task.abort();
-                Err(error)
-            }
-        };
-        match outcome {
+        match spawned.end(host).await {
             Ok(Outcome {
                 finished,
                 stdout,
@@ -541,7 +537,7 @@ impl<'a> Stage<'a> {
     }
 
     /// Why a step that has ended is a failure, if it is one.
-    fn judge(
+    pub(crate) fn judge(
         &self,
         place: &Place,
         finished: &Finished,
@@ -554,11 +550,13 @@ impl<'a> Stage<'a> {
         }
         let command = shortened(&place.command);
         let mut reason = match (&finished.reason, finished.exit) {
-            (Reason::NotFound { program }, _) => (self.install)(program, host),
+            (Reason::NotFound { program }, _) => {
+                (self.install)(place.monitor.as_ref(), program, host)
+            }
             // What a shell says when it doesn't find a program.
             (Reason::Exited, Some(Exit::Code(127))) if !expect.contains(&127) => {
                 match program_not_found(stderr) {
-                    Some(program) => (self.install)(&program, host),
+                    Some(program) => (self.install)(place.monitor.as_ref(), &program, host),
                     None => format!("`{command}` exited with code 127"),
                 }
             }
@@ -582,7 +580,7 @@ impl<'a> Stage<'a> {
         Some(self.failure(place, reason, false))
     }
 
-    fn finish(
+    pub(crate) fn finish(
         &self,
         place: &Place,
         spawned: bool,
@@ -613,7 +611,7 @@ impl<'a> Stage<'a> {
     }
 
     /// A step whose host went away: what it had printed is still in the agent's files, if they are here.
-    fn lost_step(&self, place: &Place, id: u64, started: Started, host: &Connected) {
+    pub(crate) fn lost_step(&self, place: &Place, id: u64, started: Started, host: &Connected) {
         let read = |stream: &str| {
             let spool = self.spools.get(&host.name).filter(|_| host.is_here());
             let bytes = spool
@@ -651,13 +649,16 @@ impl<'a> Stage<'a> {
         stderr: Output,
     ) {
         let trial = &self.roles[place.role];
-        self.events.tell(&Event::StepFinished {
-            role: trial.role.clone(),
-            host: trial.host.clone(),
-            phase: place.phase,
-            ending: ending.clone(),
-            seconds: usage.wall,
-        });
+        // A monitor is no step of the benchmark.
+        if place.monitor.is_none() {
+            self.events.tell(&Event::StepFinished {
+                role: trial.role.clone(),
+                host: trial.host.clone(),
+                phase: place.phase,
+                ending: ending.clone(),
+                seconds: usage.wall,
+            });
+        }
         let record = StepRecord {
             role: trial.role.clone(),
             host: trial.host.clone(),
@@ -665,6 +666,7 @@ impl<'a> Stage<'a> {
             number: place.number,
             command: place.command.clone(),
             spawned,
+            monitor: place.monitor.clone(),
             began: jiff::Timestamp::from_nanosecond(i128::from(began.wall_ns)).unwrap_or_default(),
             began_monotonic: began.monotonic_ns,
             ending,
@@ -676,6 +678,39 @@ impl<'a> Stage<'a> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(record);
+    }
+}
+
+impl Spawned {
+    /// Asks it to end, and waits until it has.
+    ///
+    /// # Errors
+    /// The agent's.
+    pub(crate) async fn end(self, host: &Connected) -> Result<Outcome, AgentError> {
+        let Self {
+            id, task, outcome, ..
+        } = self;
+        if let Err(error) = host.client.stop(id, None, None).await {
+            task.abort();
+            return Err(error);
+        }
+        let _ended_in_its_outcome = task.await;
+        let outcome = Arc::into_inner(outcome).and_then(OnceLock::into_inner);
+        outcome.unwrap_or_else(|| {
+            Err(AgentError::Lost {
+                why: "nobody took in what it printed".into(),
+            })
+        })
+    }
+
+    /// Its number among the steps of the trial.
+    pub(crate) fn number(&self) -> u64 {
+        self.id.0
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.outcome.get().is_some()
     }
 }
 
@@ -709,7 +744,7 @@ async fn release(line: Option<&StartLine>) -> u64 {
     }
 }
 
-fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
+pub(crate) fn agent_step(id: u64, step: &FilledStep, hold: bool) -> backsight_agent::Step {
     let command = match step.shell {
         Some(true) => Command::Argv(vec!["/bin/sh".into(), "-c".into(), step.command.clone()]),
         Some(false) => Command::Argv(step.command.split_whitespace().map(str::to_owned).collect()),

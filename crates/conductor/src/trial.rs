@@ -6,8 +6,8 @@
 use backsight_agent::{Account, BeginTrial, Neighbours};
 use backsight_catalog::Catalog;
 use backsight_model::{
-    Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples, Phase,
-    RoleName, RoleTrial, StepRecord, TrialRecord,
+    Arrangement, Cell, Event, Failure, HostName, Lab, Machine, MachineLoad, MetricSamples,
+    MonitorName, Phase, RoleName, RoleTrial, StepRecord, TrialRecord,
 };
 use futures_util::future::join_all;
 use indexmap::IndexMap;
@@ -23,6 +23,7 @@ use crate::{
     hosts::Connected,
     machine::promised,
     phase::{Stage, undo},
+    watching::{Complaint, Watcher, install_of},
     workbench::alone,
 };
 
@@ -371,6 +372,16 @@ impl Conductor {
                 }
             }
         }
+        for (monitor, host) in self.monitored() {
+            for program in &monitor.programs {
+                number += 1;
+                if !self.has(host, number, program).await {
+                    let way_out = hint(&monitor.needs, program, host);
+                    let (host, name) = (&host.name, &monitor.name);
+                    missing.push(format!("{host}: monitor `{name}`: {way_out}"));
+                }
+            }
+        }
         join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
         missing.dedup();
         (missing, versions)
@@ -480,11 +491,16 @@ impl Conductor {
                 return false;
             }
         };
-        let benchmark = &self.arrangement.benchmarks[&cell.benchmark];
-        let install = |program: &str, host: &Connected| install_hint(benchmark, program, host);
-        let stage = Stage::new(&self.hosts, spools, &roles, &self.events, &install, stop);
-        let (outcome, interrupted) = perform(&stage).await;
-        record.steps = stage.into_records();
+        let (outcome, interrupted) = {
+            let install = install_of(&self.arrangement, cell);
+            let watchers = self.watchers(cell, &roles);
+            let stage = Stage::new(&self.hosts, spools, &roles, &self.events, &install, stop);
+            let (outcome, interrupted, complaints) = perform(&stage, &watchers).await;
+            let complaints = complaints.iter().map(Complaint::sentence);
+            record.warnings.extend(complaints);
+            record.steps = stage.into_records();
+            (outcome, interrupted)
+        };
         let ended = join_all(
             self.hosts
                 .values()
@@ -650,7 +666,7 @@ impl Conductor {
             .await
             .map_err(|failure| failure.to_string())?;
         let quiet = Events::default();
-        let hint = |program: &str, _: &Connected| program.to_owned();
+        let hint = |_: Option<&MonitorName>, program: &str, _: &Connected| program.to_owned();
         let (_never, stop) = watch::channel(false);
         let stage = Stage::new(&self.hosts, spools, &roles, &quiet, &hint, stop);
         for phase in Phase::ALL.into_iter().filter(|phase| phase.always()) {
@@ -679,8 +695,12 @@ impl Conductor {
     }
 }
 
-/// The phases of a trial. What is always done is done even after a failure.
-async fn perform(stage: &Stage<'_>) -> (Result<(), Failure>, bool) {
+/// The phases of a trial, and its monitors beside `run`. What is always done is done even after a failure.
+async fn perform(
+    stage: &Stage<'_>,
+    watchers: &[Watcher],
+) -> (Result<(), Failure>, bool, Vec<Complaint>) {
+    let mut complaints = Vec::new();
     let mut outcome = Ok(());
     let mut interrupted = false;
     for phase in Phase::ALL {
@@ -694,7 +714,14 @@ async fn perform(stage: &Stage<'_>) -> (Result<(), Failure>, bool) {
         if !phase.always() && (outcome.is_err() || interrupted) {
             continue;
         }
-        match stage.phase(phase).await {
+        if phase == Phase::Run {
+            complaints.extend(stage.start_monitors(watchers).await);
+        }
+        let done = stage.phase(phase).await;
+        if phase == Phase::Run {
+            complaints.extend(stage.stop_monitors().await);
+        }
+        match done {
             Ok(()) => {}
             Err(None) => interrupted = true,
             Err(Some(failure)) => {
@@ -704,7 +731,7 @@ async fn perform(stage: &Stage<'_>) -> (Result<(), Failure>, bool) {
             }
         }
     }
-    (outcome, interrupted)
+    (outcome, interrupted, complaints)
 }
 
 /// A failure with what the console of the guest that it happened on said at its end.
@@ -727,13 +754,23 @@ fn samples(
         .map_err(|fault| Failure::of_trial(fault.to_string()))
 }
 
-/// What to do about a program that a host doesn't have.
-fn install_hint(benchmark: &backsight_model::Benchmark, program: &str, host: &Connected) -> String {
+/// What to do about a program of a benchmark that a host doesn't have.
+pub(crate) fn install_hint(
+    benchmark: &backsight_model::Benchmark,
+    program: &str,
+    host: &Connected,
+) -> String {
+    hint(&benchmark.needs, program, host)
+}
+
+/// What to do about a program that a host doesn't have, of a definition that needs these packages.
+pub(crate) fn hint(
+    needs: &IndexMap<String, Vec<String>>,
+    program: &str,
+    host: &Connected,
+) -> String {
     let like = host.facts.get("os.id").map_or("debian", String::as_str);
-    let packages = benchmark
-        .needs
-        .get(like)
-        .or_else(|| benchmark.needs.get("debian"));
+    let packages = needs.get(like).or_else(|| needs.get("debian"));
     match packages {
         Some(packages) if !packages.is_empty() => {
             format!(

@@ -754,6 +754,7 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
             params: indexmap(&[("n", Value::Integer(1))]),
             chosen: vec!["n".parse().unwrap()],
             variant: "default".parse().unwrap(),
+            monitors: None,
         },
         metric: "time".parse().unwrap(),
         unit: Unit::parse("ms").unwrap(),

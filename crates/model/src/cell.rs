@@ -4,9 +4,9 @@
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use crate::{BenchmarkName, ParamName, Value, VariantName};
+use crate::{BenchmarkName, MonitorName, ParamName, Value, VariantName};
 
 /// One point of the plan's cross product.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Cell {
     pub chosen: Vec<ParamName>,
     /// The set-up of the system under test.
     pub variant: VariantName,
+    /// What watches, where that is what is asked; those of the plan unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitors: Option<Vec<MonitorName>>,
 }
 
 impl Cell {
@@ -27,6 +30,7 @@ impl Cell {
         self.benchmark == other.benchmark
             && self.variant == other.variant
             && self.params == other.params
+            && self.monitors == other.monitors
     }
 
     /// The chosen parameters: `streams=10 reverse=true`.
@@ -38,13 +42,32 @@ impl Cell {
             .collect();
         shown.join(" ")
     }
+
+    /// Everything of it but benchmark and parameters, in one text: the variant, and what watches where that is what is
+    /// asked: `default`, `filter`, `unwatched`, `filter with vmstat`.
+    pub fn set_up(&self) -> Cow<'_, str> {
+        match self.watched() {
+            None => Cow::Borrowed(self.variant.as_str()),
+            Some(watched) if self.variant.as_str() == "default" => Cow::Owned(watched),
+            Some(watched) => Cow::Owned(format!("{} {watched}", self.variant)),
+        }
+    }
+
+    /// What watches, where that is what is asked: `unwatched`, `with vmstat`, `with 4 monitors`.
+    pub fn watched(&self) -> Option<String> {
+        self.monitors.as_deref().map(|monitors| match monitors {
+            [] => "unwatched".to_owned(),
+            [only] => format!("with {only}"),
+            several => format!("with {} monitors", several.len()),
+        })
+    }
 }
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let params = self.chosen_params();
         let mut text = self.benchmark.to_string();
-        for part in [params.as_str(), self.variant.as_str()] {
+        for part in [params.as_str(), &self.set_up()] {
             if !part.is_empty() && part != "default" {
                 text.push(' ');
                 text.push_str(part);

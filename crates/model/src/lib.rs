@@ -10,6 +10,7 @@ mod document;
 mod event;
 mod history;
 mod lab;
+mod monitor;
 mod name;
 mod plan;
 mod results;
@@ -38,9 +39,10 @@ pub use history::{
     StudyHistory,
 };
 pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Seat, Testbed};
+pub use monitor::{MONITOR_PLACEHOLDERS, Monitor, PlanMonitor, PlannedMonitor, Watches};
 pub use name::{
-    BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, ParamName, RoleName,
-    StudyName, TargetName, TestbedName, VariantName, nearest,
+    BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, ParamName,
+    RoleName, StudyName, TargetName, TestbedName, VariantName, nearest,
 };
 pub use plan::{
     Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,

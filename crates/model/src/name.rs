@@ -109,6 +109,8 @@ name_types! {
     MetricName
     /// A variant's name, within its plan.
     VariantName
+    /// A monitor's name; also the name of its file.
+    MonitorName
     /// A study's name: what `compare` takes.
     StudyName
     /// A target's name: what `--target` takes.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{fmt, num::NonZeroU32, path::PathBuf};
 
 use crate::{
-    At, Benchmark, BenchmarkName, Cell, Document, HostName, Lab, ParamName, Phase, Problem,
-    RoleName, Seat, Steps, Testbed, TestbedName, Value, Values, VariantName,
+    At, Benchmark, BenchmarkName, Cell, Document, HostName, Lab, Monitor, MonitorName, ParamName,
+    Phase, PlanMonitor, PlannedMonitor, Problem, RoleName, Seat, Steps, Testbed, TestbedName,
+    Value, Values, VariantName,
     benchmark::{BUILT_IN, ROLE_FACTS, place_of},
     document::{IfTable, did_you_mean},
 };
@@ -56,6 +57,9 @@ pub struct Plan {
     /// Set-ups of the system under test.
     #[serde(default)]
     pub variant: Vec<Variant>,
+    /// What watches while a benchmark runs: names, or tables with `name`, `interval` and `roles`.
+    #[serde(default)]
+    pub monitors: Vec<At<PlanMonitor>>,
     /// Combinations that make no sense and aren't measured.
     #[serde(default)]
     pub leave_out: Vec<LeaveOut>,
@@ -284,6 +288,8 @@ pub struct Arrangement {
     pub rounds: u32,
     /// What happens after a failed trial.
     pub on_failure: OnFailure,
+    /// What watches while a benchmark runs.
+    pub monitors: Vec<PlannedMonitor>,
     /// The plan's folder: what a variant's commands find beside it.
     pub folder: Option<PathBuf>,
     /// The build that is measured now: its version's name and its folder.
@@ -370,10 +376,62 @@ impl Plan {
             leave_out: self.leave_out.clone(),
             rounds: self.rounds.get(),
             on_failure: self.on_failure,
+            monitors: Vec::new(),
             folder: None,
             build: None,
             build_on: IndexMap::new(),
         })
+    }
+
+    /// Finds the plan's monitors, for what it has been arranged to.
+    ///
+    /// `find` looks a monitor up by name, as that of [`Plan::arrange`] does a benchmark.
+    ///
+    /// # Errors
+    /// A monitor or role that doesn't exist, a monitor that is there twice, or an interval that it can't keep.
+    pub fn arrange_monitors<E: From<Problem>>(
+        &self,
+        document: &Document,
+        arrangement: &mut Arrangement,
+        find: impl Fn(&MonitorName) -> Result<Monitor, Missing<E>>,
+    ) -> Result<(), E> {
+        for asked in &self.monitors {
+            let fault = |message: String, help| {
+                E::from(document.problem(asked.span(), message, "here", help))
+            };
+            let monitor = find(&asked.name).map_err(|missing| match missing {
+                Missing::Unknown { help } => fault(
+                    format!("no monitor `{}` in the catalogue", asked.name),
+                    help,
+                ),
+                Missing::Faulty(error) => error,
+            })?;
+            let known = &arrangement.monitors;
+            if known.iter().any(|known| *known.monitor.name == asked.name) {
+                return Err(fault(
+                    format!("monitor `{}` stands here twice", asked.name),
+                    None,
+                ));
+            }
+            if let Some(interval) = asked.interval {
+                let checked = monitor.check_interval(interval.0);
+                checked.map_err(|why| fault(why, None))?;
+            }
+            let seats = &arrangement.seats;
+            if let Some(role) = asked.roles.iter().find(|role| !seats.contains_key(*role)) {
+                let help = did_you_mean(role.as_str(), seats.keys().map(RoleName::as_str));
+                return Err(fault(
+                    format!("no benchmark here has the role `{role}`"),
+                    help,
+                ));
+            }
+            arrangement.monitors.push(PlannedMonitor {
+                monitor,
+                interval: asked.interval.map(|time| time.0),
+                roles: asked.roles.clone(),
+            });
+        }
+        Ok(())
     }
 
     #[expect(
@@ -720,6 +778,7 @@ impl Arrangement {
                         params,
                         chosen,
                         variant: (*variant.name).clone(),
+                        monitors: None,
                     });
                 }
             }

@@ -1,13 +1,14 @@
 //! JSON schemas of the files that users write, for editors.
 
 /// Kinds of files that have a schema.
-pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "target"];
+pub const KINDS: &[&str] = &["lab", "plan", "benchmark", "monitor", "target"];
 
 /// The JSON schema of this kind of file, if there is such a kind.
 pub fn of(kind: &str) -> Option<serde_json::Value> {
     let schema = match kind {
         "lab" => schemars::schema_for!(crate::Lab),
         "plan" => schemars::schema_for!(crate::Plan),
+        "monitor" => schemars::schema_for!(crate::Monitor),
         "target" => schemars::schema_for!(crate::Target),
         "benchmark" => crate::benchmark::schema(),
         _ => return None,
@@ -23,6 +24,7 @@ mod tests {
             ("lab", "host"),
             ("plan", "use"),
             ("benchmark", "metric"),
+            ("monitor", "run"),
             ("target", "quirk"),
         ] {
             let schema = super::of(kind).unwrap();

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    Action, Arrangement, Cell, HostKind, HostName, Machine, MetricName, ParamName, Phase, Ready,
-    RoleName, Step, Stop, Template, TemplateError, Value, When,
+    Action, Arrangement, Cell, HostKind, HostName, Machine, MetricName, MonitorName, ParamName,
+    Phase, Ready, RoleName, Step, Stop, Template, TemplateError, Value, When,
 };
 
 /// Time limit of a step that nobody limits otherwise.
@@ -384,6 +384,8 @@ pub struct StepRecord {
     pub command: String,
     /// Whether it was spawned.
     pub spawned: bool,
+    /// The monitor that it is, if it is one; not a step of the benchmark then.
+    pub monitor: Option<MonitorName>,
     /// When the program began, on the host's wall clock.
     pub began: jiff::Timestamp,
     /// When it began on the host's monotonic clock, in nanoseconds.

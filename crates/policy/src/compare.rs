@@ -18,7 +18,7 @@ pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use listed::{Listed, compare_listed};
 pub use remark::Remark;
 pub use split::{By, NothingToSplit, compare_by, split};
-pub use warning::Warning;
+pub use warning::{Warning, same_machine};
 
 use backsight_model::{
     Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, Unit,
@@ -427,10 +427,11 @@ fn question(cell: &Cell) -> String {
         .collect();
     params.sort_unstable();
     format!(
-        "{}\0{}\0{}",
+        "{}\0{}\0{}\0{:?}",
         cell.benchmark,
         cell.variant,
-        params.join("\0")
+        params.join("\0"),
+        cell.monitors
     )
 }
 

@@ -12,6 +12,7 @@ mod compare;
 mod discovery;
 mod history;
 mod noise;
+mod overhead;
 mod run;
 mod search;
 mod step;
@@ -23,7 +24,7 @@ pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
     Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
-    Warning, Within, compare, compare_by, compare_listed, split,
+    Warning, Within, compare, compare_by, compare_listed, same_machine, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
@@ -31,6 +32,7 @@ pub use history::{
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
+pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};
 pub use run::{RunPolicy, RunVerdict};
 pub use search::{
     BASELINE_COARSER, Bounds, Found as SearchFound, GeneratorStands, Goal, GoalAnswer, Ladder,

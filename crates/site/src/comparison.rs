@@ -7,6 +7,7 @@ use backsight_stats::{Better, Interval, Undefined};
 
 use crate::{
     chart, figures,
+    overhead::OverheadStory,
     report::Report,
     shown::{self, Scale, percent},
 };
@@ -159,11 +160,12 @@ impl Compared {
 /// Everything of a cell but its benchmark.
 fn question(row: &Row) -> String {
     let params = row.cell.chosen_params();
-    let variant = match row.cell.variant.as_str() {
+    let set_up = row.cell.set_up();
+    let set_up = match &*set_up {
         "default" => "",
-        variant => variant,
+        other => other,
     };
-    [params.as_str(), variant].join(" ").trim().to_owned()
+    [params.as_str(), set_up].join(" ").trim().to_owned()
 }
 
 impl RowView {
@@ -442,6 +444,9 @@ pub(crate) fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> 
 
 /// The sentences at the top: what changed most, with its interval.
 pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
+    if let Some(overhead) = &report.overhead {
+        return overhead_sentences(overhead);
+    }
     match &report.comparison {
         Some(comparison) if comparison.sides.len() > 1 => {
             let others = 1..comparison.sides.len();
@@ -460,6 +465,13 @@ pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
         }
         _ => vec![vec![Piece::plain(alone(report))]],
     }
+}
+
+fn overhead_sentences(overhead: &OverheadStory) -> Vec<Sentence> {
+    let words = overhead.sentences().into_iter();
+    words
+        .map(|(text, class)| vec![Piece { class, text }])
+        .collect()
 }
 
 impl Piece {

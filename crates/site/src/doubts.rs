@@ -33,6 +33,7 @@ pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
         .comparison
         .iter()
         .flat_map(comparison::warnings)
+        .chain(report.notes.iter().cloned())
         .collect();
     for study in &report.studies {
         doubts.extend(neighbours(study));
@@ -188,6 +189,7 @@ mod tests {
                 params: indexmap::IndexMap::new(),
                 chosen: vec![],
                 variant: "default".parse().unwrap(),
+                monitors: None,
             },
             metric: "m".parse().unwrap(),
             unit: Unit::parse("s").unwrap(),

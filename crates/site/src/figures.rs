@@ -5,6 +5,7 @@
 use backsight_model::{Better, ResultSet, Series, Simulator};
 use backsight_policy::{self as policy, Comparison};
 use backsight_stats::Samples;
+use std::borrow::Cow;
 
 use crate::{
     chart::{Bar, Chart, Group},
@@ -137,10 +138,10 @@ pub(crate) fn figures(sets: &[&ResultSet]) -> (Vec<Figure>, usize) {
 }
 
 /// All variants, in the order in which the studies name them.
-fn variants<'a>(sets: &[&'a ResultSet]) -> Vec<&'a str> {
+fn variants<'a>(sets: &[&'a ResultSet]) -> Vec<Cow<'a, str>> {
     let mut variants = Vec::new();
     for series in sets.iter().flat_map(|set| &set.series) {
-        let variant = series.cell.variant.as_str();
+        let variant = series.cell.set_up();
         if !variants.contains(&variant) {
             variants.push(variant);
         }
@@ -171,7 +172,7 @@ impl Draft<'_> {
                 == series.simulator.and_then(Simulator::time_base)
     }
 
-    fn figure(&self, sides: usize, variants: &[&str]) -> Figure {
+    fn figure(&self, sides: usize, variants: &[Cow<'_, str>]) -> Figure {
         let scale = Scale::fitting(
             self.first.unit,
             self.rows.iter().flat_map(|row| row.series.values()),
@@ -180,7 +181,7 @@ impl Draft<'_> {
         let mut rows: Vec<&Row<'_>> = self.rows.iter().collect();
         // What asks the same question on several sides stands together.
         rows.sort_by_key(|row| {
-            let variant = row.series.cell.variant.as_str();
+            let variant = row.series.cell.set_up();
             (
                 variants.iter().position(|known| *known == variant),
                 row.number,
@@ -212,15 +213,15 @@ impl Draft<'_> {
 }
 
 impl Row<'_> {
-    fn bar(&self, scale: &Scale, sides: usize, variants: &[&str]) -> Bar {
-        let variant = self.series.cell.variant.as_str();
+    fn bar(&self, scale: &Scale, sides: usize, variants: &[Cow<'_, str>]) -> Bar {
+        let variant = self.series.cell.set_up();
         let side = self.set.name.as_str();
         let (label, tone) = if sides == 1 {
             let place = variants.iter().position(|known| *known == variant);
             let label = if variants.len() == 1 && variant == "default" {
                 side
             } else {
-                variant
+                &variant
             };
             (label.to_owned(), place.unwrap_or(0))
         } else if variants.len() == 1 {

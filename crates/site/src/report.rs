@@ -9,6 +9,7 @@ use backsight_store::{
 };
 
 use crate::{
+    overhead::OverheadStory,
     page::PAGE_LIMIT,
     printed::{Printed, share_out},
 };
@@ -22,6 +23,10 @@ pub struct Report {
     pub studies: Vec<Study>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,
+    /// What watching costs, if the only study asked that.
+    pub overhead: Option<OverheadStory>,
+    /// What a reader should know before believing it, beside what is seen here.
+    pub notes: Vec<String>,
 }
 
 /// A study with everything that was kept of it.
@@ -89,6 +94,8 @@ pub async fn report_of(
         title,
         studies,
         comparison,
+        overhead: None,
+        notes: Vec::new(),
     })
 }
 

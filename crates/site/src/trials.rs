@@ -301,7 +301,10 @@ impl StepView {
             facts.push(format!("{} resident", shown::size(usage.maxrss)));
         }
         Self {
-            heading: format!("{} · {}", row.role, row.phase),
+            heading: match &row.monitor {
+                Some(monitor) => format!("{} · {} · monitor {monitor}", row.role, row.phase),
+                None => format!("{} · {}", row.role, row.phase),
+            },
             facts: facts.join(" · "),
             amiss: !matches!(row.ending, Ending::Exit(0) | Ending::Stopped),
             command: clipped(&row.command, LONGEST_COMMAND),

@@ -268,6 +268,8 @@ fn lists(names: [&str; 2], cell: &str) -> Report {
         title: names.join(" and "),
         studies: Vec::new(),
         comparison: Some(comparison),
+        overhead: None,
+        notes: Vec::new(),
     }
 }
 
@@ -423,6 +425,7 @@ mod from_a_store {
                 number: 0,
                 command: "measure --it".into(),
                 spawned: false,
+                monitor: None,
                 began,
                 began_monotonic: 0,
                 ending: Ending::Exit(0),
@@ -444,6 +447,7 @@ mod from_a_store {
             params: indexmap::IndexMap::new(),
             chosen: vec![],
             variant: "default".parse().unwrap(),
+            monitors: None,
         };
         let rate = MetricShape {
             name: "rate".parse().unwrap(),

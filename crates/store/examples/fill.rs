@@ -59,6 +59,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
                 .collect(),
             chosen: vec!["size".parse()?],
             variant: "default".parse()?,
+            monitors: None,
         })
     });
     let metric = MetricShape {

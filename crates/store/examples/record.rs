@@ -64,6 +64,7 @@ fn study() -> Result<NewStudy, Box<dyn Error>> {
             params: Default::default(),
             chosen: Vec::new(),
             variant: "default".parse()?,
+            monitors: None,
         }],
         metrics: [("b".parse()?, vec![metric])].into_iter().collect(),
     })
@@ -80,6 +81,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
             number: step,
             command: "true".into(),
             spawned: false,
+            monitor: None,
             began: "2024-01-01T00:00:00Z".parse()?,
             began_monotonic: 1,
             ending: Ending::Exit(0),

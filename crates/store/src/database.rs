@@ -39,6 +39,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "amendments",
         include_str!("../migrations/0003_amendments.sql"),
     ),
+    (
+        5,
+        "monitors",
+        include_str!("../migrations/0005_monitors.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

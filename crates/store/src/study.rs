@@ -299,20 +299,23 @@ impl Store {
                 .zip(from..)
                 .map(|(cell, number)| {
                     let params = self.to_json(&cell.params)?;
-                    Ok((cell, number, params, self.to_json(&cell.chosen)?))
+                    let monitors = cell.monitors.as_ref().map(|names| self.to_json(names));
+                    let chosen = self.to_json(&cell.chosen)?;
+                    Ok((cell, number, params, chosen, monitors.transpose()?))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO cell (study, number, benchmark, variant, params, chosen, question) ",
+                "INSERT INTO cell (study, number, benchmark, variant, params, chosen, question, monitors) ",
             );
-            insert.push_values(rows, |mut row, (cell, number, params, chosen)| {
+            insert.push_values(rows, |mut row, (cell, number, params, chosen, monitors)| {
                 row.push_bind(study)
                     .push_bind(number)
                     .push_bind(cell.benchmark.as_str())
                     .push_bind(cell.variant.as_str())
                     .push_bind(params)
                     .push_bind(chosen)
-                    .push_bind(question(number));
+                    .push_bind(question(number))
+                    .push_bind(monitors);
             });
             self.execute(tx, insert).await?;
         }
@@ -494,7 +497,7 @@ impl Store {
     /// The store's own.
     pub async fn cells(&self, study: StudyId) -> Result<Vec<Cell>, StoreError> {
         let rows = sqlx::query(
-            "SELECT benchmark, variant, params, chosen FROM cell WHERE study = $1 ORDER BY number",
+            "SELECT benchmark, variant, params, chosen, monitors FROM cell WHERE study = $1 ORDER BY number",
         )
         .bind(study.0)
         .fetch_all(self.database.pool())
@@ -508,6 +511,10 @@ impl Store {
                     variant: db.parsed(row, 1, "a variant's name")?,
                     params: db.json(row, 2, "a cell's parameters")?,
                     chosen: db.json(row, 3, "names of parameters")?,
+                    monitors: match db.column::<Option<&str>>(row, 4)? {
+                        Some(_) => Some(db.json(row, 4, "names of monitors")?),
+                        None => None,
+                    },
                 })
             })
             .collect()

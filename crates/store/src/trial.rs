@@ -4,8 +4,8 @@
 //! doesn't have.
 
 use backsight_model::{
-    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, Phase, RoleName, StepRecord,
-    TrialRecord, Usage,
+    Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName, Phase,
+    RoleName, StepRecord, TrialRecord, Usage,
 };
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
@@ -86,6 +86,8 @@ pub struct StepRow {
     pub command: String,
     /// Whether it was spawned.
     pub spawned: bool,
+    /// The monitor that it is, if it is one; not a step of the benchmark then.
+    pub monitor: Option<MonitorName>,
     /// When the program began, on the host's wall clock.
     pub began: Timestamp,
     /// When it began on the host's monotonic clock, in nanoseconds.
@@ -338,7 +340,7 @@ impl Store {
             let mut insert = QueryBuilder::<Kind>::new(
                 "INSERT INTO step (study, trial, position, role, host, phase, number, command, spawned, began, \
                  began_monotonic, ending, wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
-                 stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed) ",
+                 stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor) ",
             );
             insert.push_values(rows, |mut row, (step, position, ending, stdout, stderr)| {
                 row.push_bind(trial.study.0)
@@ -364,6 +366,7 @@ impl Store {
                         .push_bind(output.bytes.len() as i64)
                         .push_bind(saturated(output.printed));
                 }
+                row.push_bind(step.monitor.as_ref().map(MonitorName::as_str));
             });
             self.execute(tx, insert).await?;
         }
@@ -525,6 +528,23 @@ impl Store {
         })
     }
 
+    /// The monitors that ran in the trials of a study, in the order of the alphabet.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn monitors(&self, study: StudyId) -> Result<Vec<MonitorName>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT monitor FROM step WHERE study = $1 AND monitor IS NOT NULL ORDER BY monitor",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| self.database.parsed(row, 0, "a monitor's name"))
+            .collect()
+    }
+
     /// The steps of one trial, in the order in which they were recorded.
     ///
     /// # Errors
@@ -534,7 +554,7 @@ impl Store {
         let rows = sqlx::query(
             "SELECT role, host, phase, number, command, spawned, began, began_monotonic, ending, \
              wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
-             stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed \
+             stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor \
              FROM step WHERE study = $1 AND trial = $2 ORDER BY position",
         )
         .bind(study.0)
@@ -558,6 +578,10 @@ impl Store {
             number: db.whole(row, 3)?,
             command: db.column(row, 4)?,
             spawned: db.column(row, 5)?,
+            monitor: match db.column::<Option<&str>>(row, 21)? {
+                Some(_) => Some(db.parsed(row, 21, "a monitor's name")?),
+                None => None,
+            },
             began: db.parsed(row, 6, "a time")?,
             began_monotonic: db.whole(row, 7)?,
             ending: db.json(row, 8, "a step's ending")?,

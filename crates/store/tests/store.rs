@@ -4,8 +4,8 @@
 
 use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, Ending, Failure, HostName, Layout,
-    MachineLoad, MetricSamples, Output, Phase, Simulator, StepRecord, StudyState, TrialRecord,
-    Unit, Usage, Value, Version,
+    MachineLoad, MetricSamples, MonitorName, Output, Phase, Simulator, StepRecord, StudyState,
+    TrialRecord, Unit, Usage, Value, Version,
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, NewTarget,
@@ -42,6 +42,7 @@ fn cell(benchmark: &str, streams: i64) -> Cell {
         .collect(),
         chosen: vec!["streams".parse().unwrap()],
         variant: "default".parse().unwrap(),
+        monitors: None,
     }
 }
 
@@ -117,6 +118,7 @@ fn step(number: usize, stdout: &[u8], stderr: &[u8]) -> StepRecord {
         number,
         command: format!("iperf3 --client 10.0.0.{number}"),
         spawned: number == 1,
+        monitor: None,
         began: "2024-02-29T23:59:59.123456789Z".parse().unwrap(),
         began_monotonic: 123_456_789_012,
         ending: Ending::Exit(0),
@@ -735,6 +737,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     for before in [
         "ALTER TABLE metric DROP COLUMN simulator",
         "ALTER TABLE machine_load DROP COLUMN busiest",
+        "ALTER TABLE step DROP COLUMN monitor",
+        "ALTER TABLE cell DROP COLUMN monitors",
         "ALTER TABLE version DROP COLUMN amendments",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
@@ -747,6 +751,33 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     let later = store.study("later").await.unwrap().id;
     let metrics = store.metrics(later).await.unwrap();
     assert_eq!(metrics["ping-rtt"][0].simulator, Some(Simulator::Icount(2)));
+}
+
+#[tokio::test]
+async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_asked_about_with_their_cell()
+ {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let names = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect();
+    let mut new = new_study("watched");
+    new.cells[1].monitors = Some(Vec::new());
+    new.cells[2].monitors = Some(names(&["vmstat", "proc-stat"]));
+    let study = store.create_study(&new).await.unwrap();
+    assert_eq!(store.cells(study).await.unwrap(), new.cells);
+    assert!(store.monitors(study).await.unwrap().is_empty());
+
+    let watcher = StepRecord {
+        monitor: Some("vmstat".parse().unwrap()),
+        ..step(1, b"procs", b"")
+    };
+    let steps = vec![step(0, b"42", b""), watcher];
+    let record = measured(vec![samples("throughput", &[1.0])], steps);
+    store.record_trial(study, 1, 0, 1, &record).await.unwrap();
+    let kept = store.steps(study, 1).await.unwrap();
+    assert_eq!(kept[0].monitor, None);
+    assert_eq!(kept[1].monitor, Some("vmstat".parse().unwrap()));
+    let watched: Vec<MonitorName> = names(&["vmstat"]);
+    assert_eq!(store.monitors(study).await.unwrap(), watched);
 }
 
 #[tokio::test]

@@ -146,33 +146,6 @@ pub async fn evidence_along(
     Ok(evidence)
 }
 
-/// What a study of the software as it is found has seen, with its figures.
-///
-/// # Errors
-/// The store's own.
-pub async fn evidence_as_measured(store: &Store, study: StudyId) -> Result<Evidence, StoreError> {
-    let results = store.result_set(study).await?;
-    let mut figures: HashMap<u32, BTreeMap<MetricName, f64>> = HashMap::new();
-    for series in &results.series {
-        for trial in series.trials.iter().filter(|t| !t.values.is_empty()) {
-            let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
-            let of_trial = figures.entry(trial.trial).or_default();
-            of_trial.insert(series.metric.clone(), mean);
-        }
-    }
-    let trials = store.trials(study).await?;
-    let seen = trials.into_iter().map(|trial| Observation {
-        request: Request::as_found(trial.cell, trial.round),
-        outcome: match trial.failure {
-            None => Outcome::Measured,
-            Some(_) => Outcome::Failed,
-        },
-        figures: figures.remove(&trial.number).unwrap_or_default(),
-        took: trial.took,
-    });
-    Ok(Evidence::of(seen.collect()))
-}
-
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
 /// builds and questions. `layouts` are its own, by number.
 ///

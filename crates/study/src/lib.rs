@@ -11,22 +11,22 @@ mod ahead;
 mod along;
 mod evidence;
 mod far;
+mod overhead;
 mod pursuit;
 mod question;
 mod simulated;
 mod testbed;
 
 pub use along::AlongHistory;
-pub use evidence::{
-    Along, evidence_along, evidence_as_measured, evidence_before, evidence_of, questions,
-};
+pub use evidence::{Along, evidence_along, evidence_before, evidence_of, questions};
+pub use overhead::{Overhead, watched_cells};
 pub use pursuit::{
     Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
     evidence_with_figures, pursue,
 };
 pub use question::{
-    AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, Question,
-    QuestionError, SearchChoices, StepChoices,
+    AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, OverheadChoices,
+    Question, QuestionError, SearchChoices, StepChoices,
 };
 pub use simulated::Simulated;
 pub use testbed::Testbed;

@@ -5,8 +5,8 @@
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Plan, PlanParam,
-    Problem, did_you_mean,
+    Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Monitor,
+    MonitorName, Plan, PlanMonitor, PlanParam, Problem, did_you_mean,
 };
 use backsight_policy::{SearchPolicy, StepOrder};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ pub struct Choices {
     /// What `step` asks for along a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepChoices>,
+    /// What `overhead` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overhead: Option<OverheadChoices>,
     /// What `try` asks for.
     #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
     pub attempt: Option<AttemptChoices>,
@@ -63,6 +66,18 @@ pub struct SearchChoices {
     /// How long it may measure at a stretch, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
+}
+
+/// What `overhead` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverheadChoices {
+    /// The monitors whose cost is asked for.
+    pub monitors: Vec<MonitorName>,
+    /// What the trials may take in all, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// A cost within this percentage is no matter.
+    pub margin_percent: f64,
 }
 
 /// What every verb along a history has chosen.
@@ -247,6 +262,9 @@ impl Question {
         if !self.choices.benchmarks.is_empty() {
             narrow(&mut plan, &self.choices.benchmarks, catalog);
         }
+        if let Some(overhead) = &self.choices.overhead {
+            choose_monitors(&mut plan, &overhead.monitors);
+        }
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),
             Ok(None) => Err(Missing::Unknown {
@@ -272,9 +290,38 @@ impl Question {
                 ).into());
             }
         }
+        plan.arrange_monitors(&self.plan, &mut arrangement, |name| {
+            find_monitor(catalog, name)
+        })?;
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }
+}
+
+fn find_monitor(catalog: &Catalog, name: &MonitorName) -> Result<Monitor, Missing<QuestionError>> {
+    match catalog.monitors().find(name) {
+        Ok(Some(monitor)) => Ok(monitor),
+        Ok(None) => {
+            let names = catalog.monitors().names();
+            let near = did_you_mean(name.as_str(), names.iter().map(MonitorName::as_str));
+            let list = || "`backsight list monitors` shows what there is".into();
+            Err(Missing::Unknown {
+                help: near.or_else(|| Some(list())),
+            })
+        }
+        Err(error) => Err(Missing::Faulty(error.into())),
+    }
+}
+
+/// Chooses monitors over the plan's own; what the plan says of one of them stays.
+fn choose_monitors(plan: &mut Plan, chosen: &[MonitorName]) {
+    let planned = std::mem::take(&mut plan.monitors);
+    let of_plan = |name: &MonitorName| planned.iter().find(|own| own.name == *name).cloned();
+    let named = |name: &MonitorName| At::nowhere(PlanMonitor::named(name.clone()));
+    plan.monitors = chosen
+        .iter()
+        .map(|name| of_plan(name).unwrap_or_else(|| named(name)))
+        .collect();
 }
 
 /// Chooses benchmarks over the plan's own. Parameters that only those take that aren't chosen go with them; what

@@ -311,7 +311,7 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
             .map(|(name, value)| (name.to_string(), value.clone()))
             .collect(),
         chosen: row.cell.chosen.iter().map(ToString::to_string).collect(),
-        variant: row.cell.variant.to_string(),
+        variant: row.cell.set_up().into_owned(),
         metric: row.metric.to_string(),
         about: row.about.clone(),
         unit: unit_of(row, None),

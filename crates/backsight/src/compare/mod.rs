@@ -18,7 +18,7 @@ mod verb;
 pub use verb::{Compare, confidence, percent};
 
 use backsight_model::ResultSet;
-use backsight_policy::{CompareOptions, Comparison};
+use backsight_policy::{CompareOptions, Comparison, Warning};
 
 /// How a comparison is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +76,11 @@ pub fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
     }
 }
 
-/// One result set by itself, for a terminal: what a run ends with.
-pub fn summary(results: &ResultSet) -> String {
-    let alone = backsight_policy::compare(std::slice::from_ref(results), CompareOptions::default());
+/// One result set by itself, for a terminal: what a run ends with; these warnings are said besides.
+pub fn summary(results: &ResultSet, warnings: Vec<Warning>) -> String {
+    let sets = std::slice::from_ref(results);
+    let mut alone = backsight_policy::compare(sets, CompareOptions::default());
+    alone.warnings.extend(warnings);
     text::render(&alone, &Look::default())
 }
 

@@ -114,7 +114,7 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
     vec![
         row.cell.benchmark.to_string(),
         params.join(" "),
-        row.cell.variant.to_string(),
+        row.cell.set_up().into_owned(),
         row.metric.to_string(),
         unit_of(row, measured),
         row.better.to_string(),

@@ -21,6 +21,7 @@ fn cell(benchmark: &str, params: &[(&str, Value)], variant: &str) -> Cell {
             .map(|(name, _)| name.parse().unwrap())
             .collect(),
         variant: variant.parse().unwrap(),
+        monitors: None,
     }
 }
 
@@ -190,7 +191,7 @@ fn the_variants_of_a_study_stand_below_each_other() {
 
 #[test]
 fn a_study_by_itself_has_means_and_extremes() {
-    insta::assert_snapshot!(summary(&base_and_new()[1]));
+    insta::assert_snapshot!(summary(&base_and_new()[1], Vec::new()));
 }
 
 #[test]

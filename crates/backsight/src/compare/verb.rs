@@ -10,7 +10,7 @@ use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, path::PathBuf, process::ExitCode};
 
 use super::{Format, Look, file::Source, render, status::Asked};
-use crate::{cli::Shared, files};
+use crate::{cli::Shared, files, overhead};
 
 /// Narrower terminals than this break words.
 const NARROWEST: u16 = 80;
@@ -150,6 +150,8 @@ impl Compare {
                         title: self.sides.join(" and "),
                         studies: Vec::new(),
                         comparison: Some(comparison.clone()),
+                        overhead: None,
+                        notes: Vec::new(),
                     });
                     (comparison, page)
                 }
@@ -288,7 +290,7 @@ impl Compare {
             studies.push(study.id);
         }
         let sets = load(store, &studies).await?;
-        let comparison = match (&self.by, &sets[..]) {
+        let mut comparison = match (&self.by, &sets[..]) {
             (Some(by), [only]) => compare_by(only, by, options).into_diagnostic()?,
             (Some(by), _) => {
                 return Err(miette::miette!(
@@ -309,6 +311,8 @@ impl Compare {
             }
             (None, sets) => compare(sets, options),
         };
+        let known = overhead::known_costs(store, &sets).await?;
+        comparison.warnings.extend(known);
         Ok((studies, comparison))
     }
 

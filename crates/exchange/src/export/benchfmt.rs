@@ -75,8 +75,8 @@ fn name(cell: &Cell) -> String {
     for (param, value) in &cell.params {
         let _ = write!(name, "/{param}={}", escaped(&value.to_string()));
     }
-    if cell.variant.as_str() != "default" {
-        let _ = write!(name, "/variant={}", cell.variant);
+    if cell.set_up() != "default" {
+        let _ = write!(name, "/variant={}", escaped(&cell.set_up()));
     }
     // A number behind a last dash would be taken for a number of processors.
     if let Some(dash) = name.rfind('-') {

@@ -62,5 +62,8 @@ fn cell_entries(cell: &Cell) -> Map<String, Json> {
     entry.insert("benchmark".into(), json!(cell.benchmark.as_str()));
     entry.insert("variant".into(), json!(cell.variant.as_str()));
     entry.insert("params".into(), json!(cell.params));
+    if let Some(monitors) = &cell.monitors {
+        entry.insert("monitors".into(), json!(monitors));
+    }
     entry
 }

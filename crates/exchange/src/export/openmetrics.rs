@@ -36,7 +36,7 @@ fn points(set: &ResultSet, series: &Series, family: &str, text: &mut String) {
     let mut labels: IndexMap<String, String> = [
         ("study", set.study_name.to_string()),
         ("benchmark", series.cell.benchmark.to_string()),
-        ("variant", series.cell.variant.to_string()),
+        ("variant", series.cell.set_up().into_owned()),
         ("metric", series.metric.to_string()),
         ("better", series.better.to_string()),
     ]

@@ -50,6 +50,7 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
     for series in &set.series {
         let texts = param_texts(&series.cell, &params);
         let unit = series.unit.to_string();
+        let set_up = series.cell.set_up();
         for trial in &series.trials {
             let kinds = [(SAMPLE, &trial.values), (INTERVAL, &trial.each)];
             for (kind, value) in kinds
@@ -58,7 +59,7 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
             {
                 let mut row = vec![
                     Cell::Text(series.cell.benchmark.as_str()),
-                    Cell::Text(series.cell.variant.as_str()),
+                    Cell::Text(&set_up),
                 ];
                 row.extend(texts.iter().map(|text| Cell::from(text.as_deref())));
                 row.extend([

@@ -247,6 +247,7 @@ impl<'a> Assembly<'a> {
             chosen: params.keys().cloned().collect(),
             params,
             variant: VariantName::new(variant).map_err(bad)?,
+            monitors: None,
         };
         let mut sorted: Vec<String> = cell
             .params

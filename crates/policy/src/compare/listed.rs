@@ -96,5 +96,6 @@ fn cell(name: &str) -> Option<Cell> {
         params,
         chosen,
         variant: "default".parse().ok()?,
+        monitors: None,
     })
 }

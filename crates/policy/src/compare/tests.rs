@@ -19,6 +19,7 @@ fn series(
                 .collect(),
             chosen: vec!["streams".parse().unwrap()],
             variant: variant.parse().unwrap(),
+            monitors: None,
         },
         metric: metric.parse().unwrap(),
         unit: Unit::parse(unit).unwrap(),

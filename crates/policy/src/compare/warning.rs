@@ -2,7 +2,8 @@
 //!
 //! Refuses: to say the same thing once a row; a warning names what it is about and how often.
 
-use backsight_model::{HostName, ResultSet, Simulator, StudyName, StudyState};
+use backsight_model::{HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState};
+use backsight_stats::Interval;
 use indexmap::IndexMap;
 use std::fmt;
 
@@ -111,6 +112,23 @@ pub enum Warning {
         /// How many rows have nothing yet.
         rows: usize,
     },
+    /// A monitor watched whose cost is known.
+    Watched {
+        /// The side.
+        side: String,
+        /// The monitor.
+        monitor: MonitorName,
+        /// The cell and metric that it costs most of.
+        row: String,
+        /// How much worse that is, in percent of the unwatched; negative: better.
+        percent: f64,
+        /// Its interval.
+        interval: Interval,
+        /// How many more rows it costs something of.
+        more: usize,
+        /// The study that found it.
+        study: StudyName,
+    },
     /// Series that have nothing of what a set was split by.
     LeftOut {
         /// What it was split by.
@@ -123,6 +141,29 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Watched {
+                side,
+                monitor,
+                row,
+                percent,
+                interval,
+                more,
+                study,
+            } => {
+                let (verb, size, low, high) = match *percent < 0.0 {
+                    true => ("improves", -percent, -interval.high, -interval.low),
+                    false => ("costs", *percent, interval.low, interval.high),
+                };
+                write!(
+                    f,
+                    "`{side}` was watched by `{monitor}`, which {verb} {row} by {size:.1}% [{low:.1}%, {high:.1}%] on this \
+                     machine (`{study}`)"
+                )?;
+                match more {
+                    0 => Ok(()),
+                    more => write!(f, ", and {} besides", counted(*more, "metric")),
+                }
+            }
             Self::Neighbours {
                 side,
                 base,
@@ -401,6 +442,19 @@ fn unequal_trials(comparison: &Comparison, side: usize) -> Option<Warning> {
 
 /// Facts about a host without which its numbers are another machine's.
 const MACHINE: [&str; 3] = ["architecture", "cpu.model", "cpus"];
+
+/// Whether two sets were measured on one kind of machine, as far as is known: a host of each has the same processors.
+pub fn same_machine(a: &ResultSet, b: &ResultSet) -> bool {
+    let facts = |set: &ResultSet| -> Vec<[Option<String>; 3]> {
+        let hosts = set.hosts.values();
+        let of_host = hosts.map(|facts| MACHINE.map(|fact| facts.get(fact).cloned()));
+        of_host
+            .filter(|facts| facts.iter().all(Option::is_some))
+            .collect()
+    };
+    let known = facts(a);
+    facts(b).iter().any(|facts| known.contains(facts))
+}
 
 /// The first of these facts that differs on a host that both sets have.
 pub(super) fn other_machine(base: &ResultSet, new: &ResultSet) -> Option<NotComparable> {

@@ -40,6 +40,7 @@ fn cell(key: &str) -> HistoryCell {
                 .collect(),
             chosen: vec!["clients".parse().unwrap()],
             variant: "default".parse().unwrap(),
+            monitors: None,
         },
         key: key.into(),
         metrics: vec![CellMetric {

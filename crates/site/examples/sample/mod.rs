@@ -150,6 +150,7 @@ impl Measure {
             chosen: params.keys().cloned().collect(),
             params,
             variant: read(variant),
+            monitors: None,
         }
     }
 }
@@ -407,6 +408,7 @@ fn step(
         number: 0,
         command: command.into(),
         spawned: ending == Ending::Stopped,
+        monitor: None,
         began: jiff::Timestamp::UNIX_EPOCH,
         began_monotonic: 0,
         ending,
@@ -505,6 +507,8 @@ pub fn report() -> Report {
         title: "through-dut".into(),
         comparison: comparison.ok(),
         studies: vec![study],
+        overhead: None,
+        notes: Vec::new(),
     }
 }
 
@@ -517,5 +521,7 @@ pub fn report_of_two() -> Report {
         title: "new against base".into(),
         comparison: Some(comparison),
         studies,
+        overhead: None,
+        notes: Vec::new(),
     }
 }

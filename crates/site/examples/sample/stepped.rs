@@ -97,6 +97,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
             chosen: params.iter().map(|(name, _)| name).cloned().collect(),
             params: params.into_iter().collect(),
             variant: variant.parse()?,
+            monitors: None,
         })
     };
     let shape = |name: &str, unit: &str, better| -> Result<MetricShape, Fault> {
@@ -333,6 +334,7 @@ fn step(version: usize, cell: usize) -> Result<StepRecord, Fault> {
         number: 0,
         command: if cell == 0 { "tbench 2" } else { "hackbench" }.into(),
         spawned: false,
+        monitor: None,
         began: day(version)?,
         began_monotonic: 0,
         ending: Ending::Exit(0),

@@ -1,0 +1,348 @@
+//! Monitors of a trial: started when `startup` is done, stopped when `run` is, kept like steps.
+//!
+//! Refuses: to let a monitor fail a trial. One that can't be started or that ends by itself is a warning with its
+//! reason; that a host went away is seen elsewhere.
+
+use backsight_agent::{BeginTrial, Finished, Reason, StepEvent};
+use backsight_model::{
+    Arrangement, Cell, FilledStep, HostName, Monitor, MonitorName, Phase, PlannedMonitor,
+    RoleTrial, Watches,
+};
+use futures_util::future::join_all;
+use indexmap::{IndexMap, IndexSet};
+use std::{
+    collections::HashMap,
+    sync::{PoisonError, atomic::Ordering},
+    time::Duration,
+};
+use tokio::{sync::watch, time::timeout};
+
+use crate::{
+    Conductor, ConnectError, Events,
+    hosts::Connected,
+    phase::{Place, Spawned, Stage, Started, agent_step},
+    trial::{hint, install_hint},
+};
+
+/// How long a monitor is tried before it counts as one that runs here.
+const TRY_LIMIT: Duration = Duration::from_millis(500);
+
+/// A monitor on one host.
+pub(crate) struct Watcher {
+    place: Place,
+    name: MonitorName,
+    /// What is run there, or why it can't be said.
+    step: Result<FilledStep, String>,
+}
+
+/// What came of a monitor that isn't as it should be.
+pub(crate) struct Complaint {
+    pub(crate) name: MonitorName,
+    /// The reason, with the host's name before it.
+    pub(crate) reason: String,
+}
+
+impl Complaint {
+    /// As the reader of a result is told.
+    pub(crate) fn sentence(&self) -> String {
+        format!("monitor `{}`: {}", self.name, self.reason)
+    }
+}
+
+impl Conductor {
+    /// The monitors of a cell, each on the hosts that it watches.
+    pub(crate) fn watchers(&self, cell: &Cell, roles: &[RoleTrial]) -> Vec<Watcher> {
+        let asked = |planned: &&PlannedMonitor| {
+            let only = cell.monitors.as_ref();
+            only.is_none_or(|only| only.contains(&planned.monitor.name))
+        };
+        let takes_part = |role: &RoleTrial| !role.steps.is_empty();
+        let planned = self.arrangement.monitors.iter().filter(asked);
+        self.placed(planned, roles, takes_part)
+    }
+
+    /// Every monitor of the arrangement with each host that it may run on.
+    pub(crate) fn monitored(&self) -> Vec<(&Monitor, &Connected)> {
+        let mut found = Vec::new();
+        for planned in &self.arrangement.monitors {
+            let seats = self.arrangement.seats.iter();
+            let meant =
+                seats.filter(|(role, _)| planned.roles.is_empty() || planned.roles.contains(role));
+            let hosts: IndexSet<&HostName> = meant.map(|(_, seat)| &*seat.host).collect();
+            let hosts = hosts.into_iter().filter_map(|host| self.hosts.get(host));
+            found.extend(hosts.map(|host| (&planned.monitor, host)));
+        }
+        found
+    }
+
+    fn placed<'a>(
+        &self,
+        planned: impl Iterator<Item = &'a PlannedMonitor>,
+        roles: &[RoleTrial],
+        takes_part: impl Fn(&RoleTrial) -> bool,
+    ) -> Vec<Watcher> {
+        let mut found = Vec::new();
+        for planned in planned {
+            let mut watched = IndexSet::new();
+            for (number, role) in roles.iter().enumerate() {
+                let meant = planned.roles.is_empty() || planned.roles.contains(&role.role);
+                let Some(host) = self
+                    .hosts
+                    .get(&role.host)
+                    .filter(|_| meant && takes_part(role))
+                else {
+                    continue;
+                };
+                let what = match planned.monitor.watches {
+                    Watches::Machine => host.boot_id(),
+                    Watches::Host => host.name.as_str(),
+                };
+                if watched.insert(what) {
+                    let before = role.steps.get(&Phase::Run).map_or(0, Vec::len);
+                    found.push(watcher(planned, host, number, before + found.len()));
+                }
+            }
+        }
+        found
+    }
+
+    /// Leaves these monitors out from now on.
+    pub fn leave_out_monitors<'a>(&mut self, names: impl Iterator<Item = &'a MonitorName>) {
+        let names: IndexSet<&MonitorName> = names.collect();
+        let monitors = &mut self.arrangement.monitors;
+        monitors.retain(|planned| !names.contains(&*planned.monitor.name));
+    }
+
+    /// Starts every monitor of the arrangement for a moment: those that don't run here, with the reason.
+    ///
+    /// # Errors
+    /// A host refuses a trial.
+    pub async fn try_monitors(&mut self) -> Result<IndexMap<MonitorName, String>, ConnectError> {
+        let trials = self.hosts.values().map(|host| async move {
+            let trial = BeginTrial {
+                trial: "survey".into(),
+                ..BeginTrial::default()
+            };
+            let begun = host.client.begin_trial(trial).await;
+            begun.map_err(|cause| ConnectError::Agent {
+                host: host.name.clone(),
+                cause,
+                said: String::new(),
+            })
+        });
+        for begun in join_all(trials).await {
+            begun?;
+        }
+        let seats = self.arrangement.seats.iter();
+        let roles: Vec<RoleTrial> = seats
+            .map(|(role, seat)| RoleTrial {
+                role: role.clone(),
+                host: (*seat.host).clone(),
+                steps: IndexMap::new(),
+            })
+            .collect();
+        let watchers = self.placed(self.arrangement.monitors.iter(), &roles, |_| true);
+        let install = |monitor: Option<&MonitorName>, program: &str, host: &Connected| {
+            self.arrangement.install(monitor, program, host)
+        };
+        let (quiet, (_never, stop)) = (Events::default(), watch::channel(false));
+        let stage = Stage::new(&self.hosts, HashMap::new(), &roles, &quiet, &install, stop);
+        let mut complaints = stage.start_monitors(&watchers).await;
+        let _ended_or_not = timeout(TRY_LIMIT, stage.all_monitors_ended()).await;
+        complaints.extend(stage.stop_monitors().await);
+        join_all(self.hosts.values().map(|host| host.client.end_trial())).await;
+        let mut found = IndexMap::new();
+        for complaint in complaints {
+            found.entry(complaint.name).or_insert(complaint.reason);
+        }
+        Ok(found)
+    }
+}
+
+fn watcher(planned: &PlannedMonitor, host: &Connected, role: usize, number: usize) -> Watcher {
+    let monitor = &planned.monitor;
+    let program = host.client.hello().program.clone();
+    let step = match program {
+        None if monitor.run.names().contains(&"backsight") => Err(
+            "the agent there is older than this program: install the same version on both".into(),
+        ),
+        program => monitor
+            .fill(
+                planned.interval,
+                Some(host.machine()),
+                &program.unwrap_or_default(),
+            )
+            .map_err(|fault| fault.to_string()),
+    };
+    let command = step.as_ref().map(|step| step.command.clone());
+    Watcher {
+        place: Place {
+            role,
+            phase: Phase::Run,
+            number,
+            command: command.unwrap_or_default(),
+            monitor: Some((*monitor.name).clone()),
+        },
+        name: (*monitor.name).clone(),
+        step,
+    }
+}
+
+/// What to do about programs that hosts don't have.
+pub(crate) trait Installs {
+    /// The hint about a program of a monitor; of no monitor, that it is missing.
+    fn install(&self, monitor: Option<&MonitorName>, program: &str, host: &Connected) -> String;
+}
+
+impl Installs for Arrangement {
+    fn install(&self, monitor: Option<&MonitorName>, program: &str, host: &Connected) -> String {
+        let planned = self
+            .monitors
+            .iter()
+            .find(|planned| Some(&*planned.monitor.name) == monitor);
+        match planned {
+            Some(planned) => hint(&planned.monitor.needs, program, host),
+            None => hint(&IndexMap::new(), program, host),
+        }
+    }
+}
+
+impl Stage<'_> {
+    /// Starts monitors, all at once; returns when each has begun or can't.
+    pub(crate) async fn start_monitors(&self, watchers: &[Watcher]) -> Vec<Complaint> {
+        let started = join_all(watchers.iter().map(|watcher| self.start_monitor(watcher))).await;
+        let mut complaints = Vec::new();
+        for (watcher, started) in watchers.iter().zip(started) {
+            match started {
+                Ok(Some(spawned)) => self
+                    .watching
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(spawned),
+                Ok(None) => {}
+                Err(reason) => {
+                    complaints.push(self.complaint(watcher.place.role, &watcher.name, reason))
+                }
+            }
+        }
+        complaints
+    }
+
+    fn complaint(&self, role: usize, name: &MonitorName, reason: String) -> Complaint {
+        Complaint {
+            name: name.clone(),
+            reason: format!("{}: {reason}", self.roles[role].host),
+        }
+    }
+
+    async fn start_monitor(&self, watcher: &Watcher) -> Result<Option<Spawned>, String> {
+        let step = watcher.step.as_ref().map_err(Clone::clone)?;
+        let Some(host) = self.host_of(watcher.place.role) else {
+            return Ok(None);
+        };
+        let id = self.next_step.fetch_add(1, Ordering::Relaxed);
+        let run = host.client.run(agent_step(id, step, false)).await;
+        let mut run = run.map_err(|error| error.to_string())?;
+        let mut output = (Vec::new(), Vec::new());
+        loop {
+            match run.next().await {
+                Ok(Some(StepEvent::Started { at, .. } | StepEvent::Begun(at))) => {
+                    let started = Started {
+                        wall_ns: at.wall_ns,
+                        monotonic_ns: at.monotonic_ns,
+                    };
+                    return Ok(Some(self.keep(run, watcher.place.clone(), started, step)));
+                }
+                Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
+                Ok(Some(StepEvent::Stderr(piece))) => output.1.extend_from_slice(&piece),
+                Ok(Some(StepEvent::Finished(finished))) => {
+                    let printed = (&output.0[..], &output.1[..]);
+                    let why = self.why_it_ended(&watcher.place, &finished, printed, &step.expect);
+                    let none = Started::default();
+                    self.finish(&watcher.place, true, none, &finished, output);
+                    return why.map_or(Ok(None), Err);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+    }
+
+    /// Resolves when no monitor is left.
+    async fn all_monitors_ended(&self) {
+        let mut ended = self.ended.subscribe();
+        loop {
+            ended.borrow_and_update();
+            let all = self
+                .watching
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .iter()
+                .all(Spawned::has_ended);
+            if all || ended.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Stops every monitor and takes in what it printed.
+    pub(crate) async fn stop_monitors(&self) -> Vec<Complaint> {
+        let watching =
+            std::mem::take(&mut *self.watching.lock().unwrap_or_else(PoisonError::into_inner));
+        let stopped = join_all(watching.into_iter().map(|one| self.stop_monitor(one))).await;
+        stopped.into_iter().flatten().collect()
+    }
+
+    async fn stop_monitor(&self, spawned: Spawned) -> Option<Complaint> {
+        let (place, started, number) = (spawned.place.clone(), spawned.started, spawned.number());
+        let expect = spawned.expect.clone();
+        let host = self.host_of(place.role)?;
+        let why = match spawned.end(host).await {
+            Ok(outcome) => {
+                let (stdout, stderr) = (outcome.stdout, outcome.stderr);
+                let why = self.why_it_ended(&place, &outcome.finished, (&stdout, &stderr), &expect);
+                self.finish(&place, true, started, &outcome.finished, (stdout, stderr));
+                why
+            }
+            Err(error) => {
+                self.lost_step(&place, number, started, host);
+                let failure = self.agent_failure(&place, &error);
+                (!failure.host_lost).then_some(failure.reason)
+            }
+        };
+        let name = place.monitor.as_ref()?;
+        why.map(|why| self.complaint(place.role, name, why))
+    }
+
+    /// What is amiss with a monitor that has ended; nothing if it was stopped.
+    fn why_it_ended(
+        &self,
+        place: &Place,
+        finished: &Finished,
+        printed: (&[u8], &[u8]),
+        expect: &[i32],
+    ) -> Option<String> {
+        if finished.reason == Reason::Stopped {
+            return None;
+        }
+        let host = self.host_of(place.role)?;
+        let failure = self.judge(place, finished, printed, expect, host);
+        Some(failure.map_or_else(
+            || format!("`{}` ended before `run` did", place.command),
+            |failure| failure.reason,
+        ))
+    }
+}
+
+/// What a benchmark or a monitor needs on a host, or how its lack is mended.
+pub(crate) fn install_of<'a>(
+    arrangement: &'a Arrangement,
+    cell: &Cell,
+) -> impl Fn(Option<&MonitorName>, &str, &Connected) -> String + Sync + 'a {
+    let benchmark = arrangement.benchmarks.get(&cell.benchmark);
+    move |monitor, program, host| match (monitor, benchmark) {
+        (None, Some(benchmark)) => install_hint(benchmark, program, host),
+        (monitor, _) => arrangement.install(monitor, program, host),
+    }
+}

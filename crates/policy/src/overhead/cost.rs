@@ -1,0 +1,270 @@
+//! The cost of a monitor on one metric, by the rounds in which both sides were measured.
+//!
+//! Both sides of a round are measured one soon after the other, so what disturbed one mostly disturbed the other: they
+//! are compared within their round. Where all values are positive the logarithms of the rounds' ratios have Student's
+//! interval (a mean of the ratios themselves would be too large by the noise of what they are divided by); else the
+//! rounds' differences have.
+//!
+//! Refuses: to compare a round with another.
+
+use backsight_model::{Better, MetricName};
+use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, welch};
+
+use super::Watched;
+
+/// So many rounds that agree to the last digit are believed.
+const ALIKE_ENOUGH: usize = 3;
+/// More rounds than this are as good as never.
+const MOST_MORE: f64 = 1e6;
+
+/// What the cost of a monitor is said to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CostCall {
+    /// The interval excludes zero: the metric is worse with it.
+    Costs,
+    /// The interval excludes zero: the metric is better with it.
+    Helps,
+    /// The interval lies inside of the margin.
+    Nothing {
+        /// No effect larger than this, in percent.
+        larger_than_percent: f64,
+    },
+    /// Neither.
+    CannotTell {
+        /// About so many more rounds would tell, if that can be said.
+        more: Option<usize>,
+    },
+    /// No round has samples of both sides.
+    Missing,
+}
+
+/// What a side measured in the rounds that count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SideMean {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The coefficient of variation, in percent.
+    pub spread: Result<f64, Undefined>,
+}
+
+/// How much worse the metric is when it is watched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    /// In percent of the unwatched, by the geometric mean of the rounds' ratios; in the metric's unit where that isn't
+    /// positive. Negative where it is better.
+    pub worse: f64,
+    /// Its interval.
+    pub interval: Result<Interval, Undefined>,
+    /// Whether it is in percent.
+    pub in_percent: bool,
+}
+
+/// What watching does to one metric of one cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cost {
+    /// The cell's number in the plan.
+    pub cell: usize,
+    /// The metric.
+    pub metric: MetricName,
+    /// Which direction of it is good.
+    pub better: Better,
+    /// What watches.
+    pub watched_by: Watched,
+    /// What is said of it.
+    pub call: CostCall,
+    /// Rounds in which both sides were measured.
+    pub rounds: usize,
+    /// The unwatched side and the watched one; none without a round.
+    pub sides: Option<(SideMean, SideMean)>,
+    /// How much worse it is; none without a round.
+    pub effect: Option<Effect>,
+}
+
+impl Cost {
+    /// Whether the interval excludes zero.
+    pub fn is_real(&self) -> bool {
+        matches!(self.call, CostCall::Costs | CostCall::Helps)
+    }
+
+    /// What watching costs in percent, with its interval, where it can be said in percent.
+    pub fn percent(&self) -> Option<(f64, Result<Interval, Undefined>)> {
+        let effect = self.effect.filter(|effect| effect.in_percent)?;
+        Some((effect.worse, effect.interval))
+    }
+}
+
+/// The values of both sides, by round.
+pub(super) struct Pairs {
+    unwatched: Vec<f64>,
+    watched: Vec<f64>,
+}
+
+impl Pairs {
+    /// Of the rounds that have both.
+    pub(super) fn new(both: impl Iterator<Item = (f64, f64)>) -> Self {
+        let finite = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite();
+        let (unwatched, watched) = both.filter(finite).unzip();
+        Self { unwatched, watched }
+    }
+
+    pub(super) fn rounds(&self) -> usize {
+        self.unwatched.len()
+    }
+
+    pub(super) fn sides(&self, better: Better) -> Option<(SideMean, SideMean)> {
+        let mean = |values: &Vec<f64>| {
+            let samples = Samples::new(values.clone()).ok()?;
+            Some(SideMean {
+                mean: samples.amean(),
+                spread: Summary::of(&samples, better).coeffvar,
+            })
+        };
+        Some((mean(&self.unwatched)?, mean(&self.watched)?))
+    }
+
+    pub(super) fn effect(&self, better: Better, confidence: Confidence) -> Option<Effect> {
+        let positive = |values: &[f64]| values.iter().all(|value| *value > 0.0);
+        let in_percent = positive(&self.unwatched) && positive(&self.watched);
+        let pairs = self.unwatched.iter().zip(&self.watched);
+        let distance = |(unwatched, watched): (&f64, &f64)| match in_percent {
+            true => (watched / unwatched).ln(),
+            false => watched - unwatched,
+        };
+        let distances = Samples::new(pairs.map(distance).collect()).ok()?;
+        let worse = |distance: f64| {
+            let change = match in_percent {
+                true => 100.0 * distance.exp_m1(),
+                false => distance,
+            };
+            match better {
+                Better::Lower => change,
+                Better::Higher => -change,
+            }
+        };
+        let interval = students(&distances, confidence).map(|distance| {
+            let ends = [worse(distance.low), worse(distance.high)];
+            Interval {
+                low: ends[0].min(ends[1]),
+                high: ends[0].max(ends[1]),
+            }
+        });
+        Some(Effect {
+            worse: worse(distances.amean()),
+            interval,
+            in_percent,
+        })
+    }
+}
+
+/// Student's interval of a mean.
+fn students(samples: &Samples, confidence: Confidence) -> Result<Interval, Undefined> {
+    // Beside something that is exactly zero, Welch's difference is the mean and its degrees of freedom are n − 1.
+    let nothing = Samples::new(vec![0.0, 0.0]).map_err(|_| Undefined::NoSpread)?;
+    welch(&nothing, samples, confidence).map(|welch| welch.difference_interval)
+}
+
+/// What is said of an effect that was seen in so many rounds.
+pub(super) fn call(effect: &Effect, rounds: usize, margin_percent: f64) -> CostCall {
+    match effect.interval {
+        Ok(interval) if interval.low > 0.0 => CostCall::Costs,
+        Ok(interval) if interval.high < 0.0 => CostCall::Helps,
+        Ok(interval) => {
+            let larger_than_percent = interval.low.abs().max(interval.high.abs());
+            if effect.in_percent && larger_than_percent <= margin_percent {
+                CostCall::Nothing {
+                    larger_than_percent,
+                }
+            } else {
+                CostCall::CannotTell {
+                    more: more(effect, interval, rounds, margin_percent),
+                }
+            }
+        }
+        Err(Undefined::NoSpread) if rounds >= ALIKE_ENOUGH => {
+            if effect.worse > 0.0 {
+                CostCall::Costs
+            } else if effect.worse < 0.0 {
+                CostCall::Helps
+            } else {
+                CostCall::Nothing {
+                    larger_than_percent: 0.0,
+                }
+            }
+        }
+        Err(_) => CostCall::CannotTell { more: None },
+    }
+}
+
+/// Rounds until the interval, which gets narrower with their square root, would exclude zero or fit into the margin.
+fn more(effect: &Effect, interval: Interval, rounds: usize, margin_percent: f64) -> Option<usize> {
+    let half = interval.width() / 2.0;
+    let mut reaches = vec![effect.worse.abs()];
+    if effect.in_percent {
+        reaches.push(margin_percent - effect.worse.abs());
+    }
+    let reach = reaches.into_iter().fold(0.0, f64::max);
+    let needed = rounds as f64 * (half / reach).powi(2);
+    let more = (needed - rounds as f64).ceil().max(1.0);
+    (more.is_finite() && more <= MOST_MORE).then_some(more as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn effect(pairs: &[(f64, f64)], better: Better) -> Effect {
+        let pairs = Pairs::new(pairs.iter().copied());
+        pairs.effect(better, Confidence::USUAL).unwrap()
+    }
+
+    #[test]
+    fn rounds_are_compared_within_themselves() {
+        // The machine is three times as slow in the second half; 10 % more is 10 % more throughout.
+        let slow = [1.0, 1.01, 3.0, 3.03, 3.01];
+        let pairs: Vec<(f64, f64)> = slow
+            .iter()
+            .zip([1.1, 1.12, 1.08, 1.1, 1.1])
+            .map(|(time, factor)| (*time, time * factor))
+            .collect();
+        let found = effect(&pairs, Better::Lower);
+        let interval = found.interval.unwrap();
+        assert!((found.worse - 10.0).abs() < 0.1, "{found:?}");
+        assert!(interval.low > 7.0 && interval.high < 13.0, "{interval:?}");
+        assert_eq!(call(&found, 5, 1.0), CostCall::Costs);
+        // A rate that is a tenth lower is worse by 10 %.
+        let rates: Vec<(f64, f64)> = slow.iter().map(|rate| (*rate, rate * 0.9)).collect();
+        let found = effect(&rates, Better::Higher);
+        assert!((found.worse - 10.0).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn what_is_not_positive_is_compared_by_differences() {
+        let found = effect(&[(0.0, 2.0), (0.0, 3.0), (0.0, 2.5)], Better::Lower);
+        assert!(!found.in_percent);
+        assert_eq!(found.worse, 2.5);
+        assert_eq!(call(&found, 3, 1.0), CostCall::Costs);
+        let nothing = effect(&[(0.0, 0.0); 3], Better::Lower);
+        let none = CostCall::Nothing {
+            larger_than_percent: 0.0,
+        };
+        assert_eq!(call(&nothing, 3, 1.0), none);
+        let early = effect(&[(0.0, 0.0); 2], Better::Lower);
+        assert_eq!(call(&early, 2, 1.0), CostCall::CannotTell { more: None });
+    }
+
+    proptest! {
+        #[test]
+        fn swapping_the_sides_turns_the_logarithm_of_the_effect(
+            pairs in prop::collection::vec((0.1..10.0f64, 0.1..10.0f64), 2..20),
+        ) {
+            let swapped: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
+            let (one, other) = (effect(&pairs, Better::Lower), effect(&swapped, Better::Lower));
+            let product = (1.0 + one.worse / 100.0) * (1.0 + other.worse / 100.0);
+            prop_assert!((product - 1.0).abs() < 1e-9);
+            if let Ok(interval) = one.interval {
+                prop_assert!(interval.contains(one.worse));
+            }
+        }
+    }
+}

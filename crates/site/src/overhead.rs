@@ -1,0 +1,395 @@
+//! What watching costs, in words and numbers: the lines that the terminal and the page show alike.
+//!
+//! Refuses: a cost without its interval, and a mean without its spread and count.
+
+use backsight_model::{Cell, MonitorName, Unit};
+use backsight_policy::{Cost, CostCall, Effect, OverheadVerdict, SideMean, Watched};
+use backsight_stats::Undefined;
+
+use crate::shown::{self, Scale};
+
+/// Most rows on a page.
+const MOST_ROWS: usize = 2000;
+/// Most sentences at the head of a page.
+const MOST_SENTENCES: usize = 30;
+
+/// A study of what watching costs, with its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OverheadStory {
+    /// The monitors, by number.
+    pub monitors: Vec<MonitorName>,
+    /// The cells of the plan.
+    pub cells: Vec<Cell>,
+    /// The units of each cell's metrics, in the order of the verdict.
+    pub units: Vec<Vec<Unit>>,
+    /// The verdict.
+    pub verdict: OverheadVerdict,
+}
+
+/// The cost of one monitor, or of all together, on one metric of one cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverheadLine {
+    /// A monitor's name, or `all together`.
+    pub watched_by: String,
+    /// The cell of the plan.
+    pub cell: String,
+    /// The metric.
+    pub metric: String,
+    /// Mean, spread and count of the unwatched side.
+    pub unwatched: String,
+    /// The same of the watched one.
+    pub watched: String,
+    /// How much worse it is, in percent; in the metric's unit where the unwatched mean is zero.
+    pub cost: String,
+    /// Its interval.
+    pub interval: String,
+    /// The cost as a number, to sort by; empty if there is none.
+    pub key: String,
+    /// What is said of it.
+    pub word: String,
+    /// `bad`, `good`, `unsure`, or nothing.
+    pub class: &'static str,
+}
+
+impl OverheadStory {
+    /// Who watches, in words.
+    pub fn name(&self, watched: Watched) -> String {
+        match watched {
+            Watched::Not => "nobody".to_owned(),
+            Watched::By(number) => self
+                .monitors
+                .get(number)
+                .map_or_else(String::new, ToString::to_string),
+            Watched::Together => "all together".to_owned(),
+        }
+    }
+
+    /// Every cost, in the order of the verdict.
+    pub fn lines(&self) -> Vec<OverheadLine> {
+        self.verdict
+            .costs
+            .iter()
+            .map(|cost| self.line(cost))
+            .collect()
+    }
+
+    /// The unit of a cost's metric.
+    pub fn unit(&self, cost: &Cost) -> Option<Unit> {
+        let of_cell = self
+            .verdict
+            .costs
+            .iter()
+            .filter(|other| other.cell == cost.cell && other.watched_by == cost.watched_by);
+        let place = of_cell
+            .take_while(|other| other.metric != cost.metric)
+            .count();
+        self.units.get(cost.cell)?.get(place).copied()
+    }
+
+    fn line(&self, cost: &Cost) -> OverheadLine {
+        let (word, class) = said(&cost.call);
+        let mut line = OverheadLine {
+            watched_by: self.name(cost.watched_by),
+            cell: self
+                .cells
+                .get(cost.cell)
+                .map_or_else(String::new, ToString::to_string),
+            metric: cost.metric.to_string(),
+            unwatched: "nothing measured".to_owned(),
+            watched: "nothing measured".to_owned(),
+            cost: String::new(),
+            interval: String::new(),
+            key: String::new(),
+            word,
+            class,
+        };
+        let (Some((unwatched, watched)), Some(effect)) = (cost.sides, cost.effect) else {
+            return line;
+        };
+        let scale = Scale::fitting(self.unit(cost), [unwatched.mean, watched.mean]);
+        let side = |side: SideMean| {
+            let spread = match side.spread {
+                Ok(cv) => shown::share(cv.abs() / 100.0),
+                Err(_) => "?".to_owned(),
+            };
+            let (mean, unit) = (shown::value(scale.of(side.mean), 4), scale.unit_after());
+            format!("{mean}{unit} ±{spread} n={}", cost.rounds)
+        };
+        line.unwatched = side(unwatched);
+        line.watched = side(watched);
+        line.cost = sized(&effect, &scale, effect.worse);
+        if effect.in_percent {
+            line.key = effect.worse.to_string();
+        } else {
+            line.cost.push_str(&scale.unit_after());
+        }
+        line.interval = match effect.interval {
+            Ok(interval) => {
+                let [low, high] =
+                    [interval.low, interval.high].map(|end| sized(&effect, &scale, end));
+                format!("[{low}, {high}]")
+            }
+            Err(Undefined::NoSpread) => "no spread".to_owned(),
+            Err(why) => format!("no interval: {why}"),
+        };
+        line
+    }
+
+    /// What the numbers of the table are.
+    pub fn legend(&self) -> String {
+        let confidence = shown::value(self.verdict.confidence.share() * 100.0, 4);
+        format!(
+            "{} rounds, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
+             over n rounds. The cost is how much worse the metric is than unwatched, within rounds, in percent; negative: \
+             better. Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
+             often they were looked at. Costs: the interval excludes zero.",
+            self.verdict.rounds,
+            match self.monitors.len() {
+                1 => "",
+                _ => ", by all together",
+            }
+        )
+    }
+
+    /// One sentence a monitor, with a class: what it costs most, or that it costs nothing.
+    pub fn sentences(&self) -> Vec<(String, &'static str)> {
+        let together = (self.monitors.len() > 1).then_some(Watched::Together);
+        let all = (0..self.monitors.len()).map(Watched::By).chain(together);
+        all.take(MOST_SENTENCES)
+            .map(|watched| self.sentence(watched))
+            .collect()
+    }
+
+    fn sentence(&self, watched: Watched) -> (String, &'static str) {
+        let name = self.name(watched);
+        let costs: Vec<&Cost> = self
+            .verdict
+            .costs
+            .iter()
+            .filter(|cost| cost.watched_by == watched)
+            .collect();
+        if let Some(worst) = worst(&costs) {
+            let line = self.line(worst);
+            let row = format!("{} {}", line.cell, line.metric);
+            let verb = match worst.call {
+                CostCall::Helps => "changes",
+                _ => "costs",
+            };
+            let real = costs.iter().filter(|cost| cost.is_real()).count();
+            let more = match real {
+                1 => String::new(),
+                several => format!(", and {} besides", shown::counted(several - 1, "metric")),
+            };
+            let text = format!(
+                "{name} {verb} {} {} of {row}{more}.",
+                line.cost, line.interval
+            );
+            return (text, line.class);
+        }
+        let larger = costs.iter().map(|cost| match cost.call {
+            CostCall::Nothing {
+                larger_than_percent,
+            } => Some(larger_than_percent),
+            _ => None,
+        });
+        let larger: Option<Vec<f64>> = larger.collect();
+        match larger.map(|all| all.into_iter().fold(0.0, f64::max)) {
+            Some(larger) => (
+                format!(
+                    "{name}: no effect larger than {}.",
+                    shown::share(larger / 100.0)
+                ),
+                "good",
+            ),
+            None => (
+                format!("{name}: no cost was seen; too few rounds to say how small it is."),
+                "unsure",
+            ),
+        }
+    }
+}
+
+/// The cost that is said of a monitor first: one that makes worse, the largest.
+fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
+    let size = |cost: &&Cost| {
+        cost.percent()
+            .map_or(f64::INFINITY, |(percent, _)| percent.abs())
+    };
+    let real = costs.iter().copied().filter(|cost| cost.is_real());
+    real.max_by(|a, b| {
+        let rank = |cost: &Cost| matches!(cost.call, CostCall::Costs);
+        let by_rank = rank(a).cmp(&rank(b));
+        by_rank.then(size(a).total_cmp(&size(b)))
+    })
+}
+
+/// An effect, or an end of its interval: in percent, or in the metric's unit.
+fn sized(effect: &Effect, scale: &Scale, value: f64) -> String {
+    if effect.in_percent {
+        shown::percent(value)
+    } else {
+        shown::signed(&shown::value(scale.of(value), 3))
+    }
+}
+
+fn said(call: &CostCall) -> (String, &'static str) {
+    match call {
+        CostCall::Costs => ("costs".to_owned(), "bad"),
+        CostCall::Helps => ("better with it".to_owned(), "bad"),
+        CostCall::Nothing {
+            larger_than_percent,
+        } => (
+            format!("nothing > {}", shown::share(larger_than_percent / 100.0)),
+            "good",
+        ),
+        CostCall::CannotTell { more: Some(more) } => {
+            (format!("can't tell; ~{more} more rounds"), "unsure")
+        }
+        CostCall::CannotTell { more: None } => ("can't tell".to_owned(), "unsure"),
+        CostCall::Missing => ("nothing measured".to_owned(), "unsure"),
+    }
+}
+
+/// What the page shows of it.
+pub(crate) struct OverheadView {
+    pub legend: String,
+    pub lines: Vec<OverheadLine>,
+    pub left_out: usize,
+}
+
+impl OverheadView {
+    pub fn new(story: &OverheadStory) -> Self {
+        let mut lines = story.lines();
+        let left_out = lines.len().saturating_sub(MOST_ROWS);
+        lines.truncate(MOST_ROWS);
+        Self {
+            legend: story.legend(),
+            lines,
+            left_out,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::Better;
+    use backsight_stats::{Confidence, Interval};
+    use indexmap::IndexMap;
+
+    fn cost(watched_by: Watched, call: CostCall, worse: f64, ends: Option<(f64, f64)>) -> Cost {
+        let side = |mean| SideMean {
+            mean,
+            spread: Ok(1.5),
+        };
+        Cost {
+            cell: 0,
+            metric: "time".parse().unwrap(),
+            better: Better::Lower,
+            watched_by,
+            call,
+            rounds: 8,
+            sides: Some((side(0.1), side(0.1 * (1.0 + worse / 100.0)))),
+            effect: Some(Effect {
+                worse,
+                interval: ends
+                    .map(|(low, high)| Interval { low, high })
+                    .ok_or(Undefined::NoSpread),
+                in_percent: true,
+            }),
+        }
+    }
+
+    fn story(costs: Vec<Cost>) -> OverheadStory {
+        OverheadStory {
+            monitors: ["burner", "sleeper"]
+                .map(|name| name.parse().unwrap())
+                .into(),
+            cells: vec![Cell {
+                benchmark: "count".parse().unwrap(),
+                params: IndexMap::new(),
+                chosen: Vec::new(),
+                variant: "default".parse().unwrap(),
+                monitors: None,
+            }],
+            units: vec![vec![Unit::parse("s").unwrap()]],
+            verdict: OverheadVerdict {
+                rounds: 8,
+                confidence: Confidence::new(0.99).unwrap(),
+                decided: true,
+                costs,
+                round_took: None,
+            },
+        }
+    }
+
+    #[test]
+    fn a_cost_has_its_interval_and_both_means_their_spread_and_count() {
+        let quiet = CostCall::Nothing {
+            larger_than_percent: 0.8,
+        };
+        let story = story(vec![
+            cost(Watched::By(0), CostCall::Costs, 85.2, Some((55.0, 122.4))),
+            cost(Watched::By(1), quiet, -0.1, Some((-0.8, 0.6))),
+            cost(
+                Watched::Together,
+                CostCall::CannotTell { more: Some(3) },
+                5.0,
+                None,
+            ),
+        ]);
+        let lines = story.lines();
+        let of = |line: &OverheadLine| {
+            let OverheadLine {
+                watched_by,
+                unwatched,
+                cost,
+                interval,
+                word,
+                ..
+            } = line.clone();
+            [watched_by, unwatched, cost, interval, word]
+        };
+        let expected = [
+            [
+                "burner",
+                "100 ms ±1.5 % n=8",
+                "+85.2 %",
+                "[+55.0 %, +122.4 %]",
+                "costs",
+            ],
+            [
+                "sleeper",
+                "100 ms ±1.5 % n=8",
+                "−0.10 %",
+                "[−0.80 %, +0.60 %]",
+                "nothing > 0.8 %",
+            ],
+            [
+                "all together",
+                "100 ms ±1.5 % n=8",
+                "+5.00 %",
+                "no spread",
+                "can't tell; ~3 more rounds",
+            ],
+        ];
+        for (line, expected) in lines.iter().zip(expected) {
+            assert_eq!(of(line), expected);
+        }
+        let said: Vec<String> = story
+            .sentences()
+            .into_iter()
+            .map(|(text, _)| text)
+            .collect();
+        assert_eq!(
+            said[0],
+            "burner costs +85.2 % [+55.0 %, +122.4 %] of count time."
+        );
+        assert_eq!(said[1], "sleeper: no effect larger than 0.8 %.");
+        assert!(
+            said[2].starts_with("all together: no cost was seen"),
+            "{said:?}"
+        );
+        assert!(story.legend().contains("one of 99 %"), "{}", story.legend());
+    }
+}

@@ -1,0 +1,171 @@
+//! `overhead`: what watching costs, found on real processes; killed and gone on with; known afterwards.
+
+use serde_json::Value;
+
+use crate::place::{Place, VALUE};
+
+/// A benchmark that counts on one processor, one monitor that burns the same and one that sleeps.
+fn counting() -> Place {
+    let place = Place::new();
+    let count = "taskset -c 0 sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done'";
+    place.benchmark(
+        "count",
+        &format!(
+            "[tester]\nrun = \"{count}\"\n[metric.time]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\n"
+        ),
+    );
+    place.monitor("burner", "exec taskset -c 0 sh -c 'while :; do :; done'");
+    place.monitor("sleeper", "sleep 1000");
+    place.plan("use = [\"count\"]\n");
+    place
+}
+
+fn of<'a>(verdict: &'a Value, monitor: &str) -> &'a Value {
+    let costs = verdict["costs"].as_array().unwrap();
+    costs
+        .iter()
+        .find(|cost| cost["monitor"] == monitor)
+        .unwrap()
+}
+
+#[test]
+fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
+    let place = counting();
+    let monitors = [
+        "--monitors",
+        "burner,sleeper",
+        "--rounds",
+        "16",
+        "--name",
+        "o",
+    ];
+    let arguments = [&["overhead", "plan.toml"], &monitors[..]].concat();
+    let run = place.begins(&arguments);
+    let ended = run.ends();
+    ended.assert_code(0);
+    let verdict = ended.events().into_iter().next_back().unwrap();
+    assert_eq!(verdict["event"], "verdict", "{verdict}");
+    assert_eq!(verdict["rounds"], 16, "{verdict}");
+    let burner = of(&verdict, "burner");
+    assert_eq!(burner["is"], "costs", "{verdict}");
+    assert_eq!(burner["excludes_zero"], true, "{verdict}");
+    assert!(burner["interval"][0].as_f64().unwrap() > 0.0, "{verdict}");
+    // It takes half of the processor; what sleeps costs nothing, or next to nothing.
+    let cost = burner["cost"].as_f64().unwrap();
+    assert!(cost > 10.0, "{verdict}");
+    let sleeper = of(&verdict, "sleeper");
+    let at_least = sleeper["interval"][0].as_f64().unwrap();
+    assert!(at_least < cost / 2.0, "{verdict}");
+    place.assert_nothing_left();
+
+    let shown = place.prints_of(&["show", "o"]);
+    assert!(shown.contains("burner costs +"), "{shown}");
+    place.prints_of(&["report", "o"]);
+    let page = place.read("o.html");
+    for words in [
+        "What watching costs",
+        "burner costs +",
+        "all together",
+        "count with burner",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+
+    place.plan("use = [\"count\"]\nrounds = 2\nmonitors = [\"burner\"]\n");
+    let table = place.prints_of(&["run", "plan.toml", "--name", "watched"]);
+    assert!(
+        table.contains("`watched` was watched by `burner`, which costs count"),
+        "{table}"
+    );
+    place.plan("use = [\"count\"]\nrounds = 2\n");
+    let table = place.prints_of(&["run", "plan.toml", "--name", "plain"]);
+    assert!(!table.contains("was watched"), "{table}");
+    let compared = place.prints_of(&["compare", "plain", "watched", "--format", "markdown"]);
+    assert!(compared.contains("was watched by"), "{compared}");
+    place.prints_of(&["report", "watched"]);
+    let page = place.read("watched.html");
+    assert!(page.contains("was watched by"), "the page says it too");
+    assert!(
+        page.contains("monitor burner"),
+        "what it printed is under its name"
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_killed_study_of_costs_leaves_no_monitor_and_goes_on() {
+    let place = Place::new();
+    place.logged("logged");
+    place.monitor("one", "sleep 1000");
+    place.monitor("two", "while :; do sleep 0.05; done");
+    place.plan("use = [\"logged\"]\n");
+    // The first block is unwatched, one, two, both: all of them watch the fourth trial.
+    place.hold("run", 4);
+    let run = place.begins(&[
+        "overhead",
+        "plan.toml",
+        "--monitors",
+        "one,two",
+        "--rounds",
+        "2",
+        "--name",
+        "o",
+    ]);
+    place.until_held("run");
+    run.after_sigkill();
+    place.release("run");
+    place.assert_nothing_left();
+    let row = place.study("o");
+    assert_eq!(
+        (&row["state"], &row["measured"]),
+        (&"killed".into(), &3.into()),
+        "{row}"
+    );
+
+    let ended = place.ends(&["resume", "o"]);
+    ended.assert_code(0);
+    place.assert_complete("o", 4, 2);
+    // What it prints is always the same, and so costs nothing at all.
+    let words = ended.stdout();
+    assert!(
+        words.contains("one: ") && words.contains("two: "),
+        "{words}"
+    );
+    assert_eq!(place.calls("run"), 4 + 5, "nothing is measured twice");
+    place.assert_nothing_left();
+    place.prints_of(&["delete", "o"]);
+}
+
+#[test]
+fn all_monitors_that_run_here_are_taken_and_the_others_named() {
+    let place = Place::new();
+    place.benchmark("number", &format!("[tester]\nrun = \"echo 42\"\n{VALUE}"));
+    place.monitor("broken", "echo no such counter >&2; exit 1");
+    place.plan("use = [\"number\"]\n");
+    let run = place.begins(&["overhead", "plan.toml", "--rounds", "1"]);
+    let ended = run.ends();
+    ended.assert_code(0);
+    assert!(
+        ended
+            .stderr
+            .contains("left out: monitor `broken` can't run"),
+        "{}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("no such counter"), "{}", ended.stderr);
+    let verdict = ended.events().into_iter().next_back().unwrap();
+    let taken = verdict["monitors"].as_array().unwrap();
+    assert!(taken.contains(&"proc-stat".into()), "{verdict}");
+    assert!(!taken.contains(&"broken".into()), "{verdict}");
+    place.assert_nothing_left();
+
+    for (monitors, words) in [
+        ("broken", "monitor `broken` can't run"),
+        ("vmstta", "did you mean `vmstat`?"),
+    ] {
+        let ended = place.ends(&["overhead", "plan.toml", "--monitors", monitors]);
+        ended.assert_code(2);
+        assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
+    }
+    place.assert_nothing_left();
+}

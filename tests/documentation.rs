@@ -136,6 +136,11 @@ fn files_on_the_page_about_watching_are_right() {
 }
 
 #[test]
+fn the_page_about_bisecting_works_to_the_letter() {
+    follow("docs/how-to/find-the-change.md");
+}
+
+#[test]
 fn the_page_about_trying_works_to_the_letter() {
     follow("docs/how-to/try-a-patch.md");
 }

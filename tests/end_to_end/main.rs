@@ -14,6 +14,7 @@ mod running;
 
 mod agents;
 mod ahead;
+mod bisecting;
 mod comparing;
 mod describing;
 mod detecting;

@@ -136,6 +136,8 @@ struct Seen {
     /// For both ends, whether they were measured in the second half.
     fresh: [bool; 2],
     broken: Vec<usize>,
+    /// The version that was measured last.
+    last: Option<usize>,
 }
 
 /// A measurement that can be averaged over its trials: version, layout, boot, turn.
@@ -181,6 +183,7 @@ impl BisectPolicy {
             trials: (0, 0),
             fresh: [false; 2],
             broken: Vec::new(),
+            last: None,
         };
         let mut units: BTreeMap<Unit, (f64, u32)> = BTreeMap::new();
         let mut order: Vec<Unit> = Vec::new();
@@ -237,6 +240,7 @@ impl BisectPolicy {
             *fruitless.entry(*version).or_default() += 1;
         }
         seen.units = order.len();
+        seen.last = order.last().map(|unit| unit.0);
         let second_half = &order[order.len() / 2..];
         let ends = [0, self.versions.saturating_sub(1)];
         seen.fresh = ends.map(|end| second_half.iter().any(|unit| unit.0 == end));
@@ -365,6 +369,7 @@ impl BisectPolicy {
         let costs = Costs {
             again,
             first: &first,
+            last: seen.last,
         };
         match belief.next(&costs) {
             Some(asked) => ask(asked.at),

@@ -19,6 +19,7 @@ fn cell(variant: &str) -> Cell {
         params: [("size".parse().unwrap(), Value::Integer(64))].into(),
         chosen: Vec::new(),
         variant: VariantName::new(variant).unwrap(),
+        monitors: None,
     }
 }
 

@@ -13,6 +13,9 @@ pub struct Costs<'a> {
     pub again: f64,
     /// What comes before the first measurement of each version, by position: a build, or nothing where it is there.
     pub first: &'a [f64],
+    /// The version that was measured last: what disturbs one measurement disturbs the next, so that another version is
+    /// taken if there is one that tells something.
+    pub last: Option<usize>,
 }
 
 /// What is to be measured next.
@@ -71,6 +74,7 @@ impl Belief {
         let mut scored: Vec<(f64, usize, Vec<Level>)> = self
             .candidates()
             .into_iter()
+            .filter(|at| Some(*at) != costs.last)
             .map(|at| {
                 let levels = self.levels(at);
                 let score = information(&levels, self.typical.noise) / cost(at, 1);

@@ -19,6 +19,7 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
         let costs = Costs {
             again: 1.0,
             first: &first,
+            last: None,
         };
         match belief.next(&costs) {
             Some(ask) => measure(&mut course, ask.at),
@@ -92,6 +93,7 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
         let costs = Costs {
             again: 1.0,
             first: &first,
+            last: None,
         };
         let Some(ask) = belief.next(&costs) else {
             return Some(belief);
@@ -209,7 +211,7 @@ proptest! {
         prop_assert!(places.is_sorted());
         prop_assert!((0.0..=1.0).contains(&belief.changed()) && belief.smallest() > 0.0);
         let first = vec![1.0; 30];
-        match belief.next(&Costs { again: 1.0, first: &first }) {
+        match belief.next(&Costs { again: 1.0, first: &first, last: None }) {
             None => prop_assert!(belief.is_settled()),
             Some(ask) => prop_assert!(ask.at < 30 && course.is_open(ask.at) && ask.times >= 1),
         }

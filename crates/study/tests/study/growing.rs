@@ -17,6 +17,7 @@ fn cell(at: i64) -> Cell {
         params: [("at".parse().unwrap(), Value::Integer(at))].into(),
         chosen: vec!["at".parse().unwrap()],
         variant: "default".parse().unwrap(),
+        monitors: None,
     }
 }
 

@@ -1,0 +1,274 @@
+//! The changes that did it, along a repository whose slow-downs are known: found, resumed, refused.
+
+use serde_json::Value;
+use std::process::Command;
+
+use crate::{place::Place, running::Ended};
+
+/// A place with the repository of tests/fixtures/slowdowns.sh, whose numbers have a noise of their own.
+fn place() -> Place {
+    let place = Place::new();
+    let script = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/fixtures/slowdowns.sh"
+    );
+    let made = Command::new("sh")
+        .arg(script)
+        .arg(place.path("repo"))
+        .output()
+        .unwrap();
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    place.benchmark(
+        "work",
+        "[tester]\nrun = [\"@/step run\", \"{build}/work\"]\n[metric.rounds]\nunit = \"count\"\nbetter = \"lower\"\n\
+         regex = '(?<value>\\d+(\\.\\d+)?)'\n",
+    );
+    place.plan("use = [\"work\"]\nseed = 1\n");
+    let build = "gcc -O1 -DWORK=20 -o work main.c parse.c plan.c render.c && sh @/step build";
+    let text = format!(
+        "name = \"app\"\nsource = {{ git = {{ url = \"repo\" }} }}\n\
+         build = {{ run = \"{build}\", keep = [\"work\"], timeout = \"60s\" }}\n"
+    );
+    place.write(
+        "app.toml",
+        text.replace('@', place.path("").to_str().unwrap()),
+    );
+    place
+}
+
+fn bisect<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let mut arguments = vec!["bisect", "plan.toml", "--target", "app", "--json"];
+    arguments.extend(more);
+    arguments
+}
+
+fn verdict(ended: &Ended) -> Value {
+    let events = ended.events();
+    let mut verdicts = events
+        .iter()
+        .filter(|event| event["event"] == "verdict" && event["verb"] == "bisect");
+    let verdict = verdicts.next().expect("a verdict").clone();
+    assert!(verdicts.next().is_none());
+    verdict
+}
+
+fn names(verdict: &Value) -> Vec<&str> {
+    let culprits = verdict["culprits"].as_array().unwrap();
+    let names = culprits
+        .iter()
+        .map(|culprit| culprit["until"]["name"].as_str().unwrap());
+    names.collect()
+}
+
+#[test]
+fn the_true_commits_are_named_with_their_sizes() {
+    let place = place();
+    let ended = place.ends(&bisect(&[
+        "--good",
+        "c1",
+        "--bad",
+        "c60",
+        "--no-verify",
+        "--confidence",
+        "99.8",
+        "--name",
+        "b",
+    ]));
+    ended.assert_code(0);
+    let verdict = verdict(&ended);
+    assert_eq!(names(&verdict), ["c14", "c27", "c41", "c52"], "{verdict}");
+    for (culprit, size) in verdict["culprits"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip([30.0, 82.0, -50.0, 22.0])
+    {
+        let interval = &culprit["size"]["interval"];
+        let (low, high) = (
+            interval["low"].as_f64().unwrap(),
+            interval["high"].as_f64().unwrap(),
+        );
+        assert!((low..=high).contains(&size), "{culprit}");
+        // The change, and who made it.
+        let changes = culprit["changes"].as_array().unwrap();
+        assert_eq!(changes.len(), 1, "{culprit}");
+        assert!(changes[0]["author"].as_str().unwrap().starts_with("Ann"));
+    }
+    // Suspects are told as it goes, and no more versions were built than were looked at.
+    let events = ended.events();
+    assert!(events.iter().any(|event| event["event"] == "suspected"));
+    assert_eq!(
+        place.calls("build"),
+        verdict["measured"].as_array().unwrap().len()
+    );
+    place.assert_nothing_left();
+
+    let shown = place.prints_of(&["show", "b"]);
+    assert!(
+        shown.contains("4 changes did it: c14 \"Commit 14: parse looks twice\""),
+        "{shown}"
+    );
+    place.ends(&["report", "b", "-o", "b.md"]).assert_code(0);
+    let mail = place.read("b.md");
+    assert!(
+        mail.contains("| remainder, not attributed |")
+            && mail.contains("backsight bisect plan.toml"),
+        "{mail}"
+    );
+    place.ends(&["report", "b", "-o", "b.html"]).assert_code(0);
+    assert!(
+        place
+            .read("b.html")
+            .contains("Commit 27: plan asks everybody")
+    );
+
+    // Everything is known: asked again, nothing is measured.
+    let again = place.ends(&[
+        "bisect",
+        "plan.toml",
+        "--target",
+        "app",
+        "--good",
+        "c1",
+        "--bad",
+        "c60",
+        "--no-verify",
+        "--json",
+    ]);
+    again.assert_code(0);
+    let trials = again
+        .events()
+        .iter()
+        .filter(|event| event["event"] == "trial_finished")
+        .count();
+    assert!(trials <= 2, "{trials} trials although all was known");
+}
+
+#[test]
+fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
+    let place = place();
+    let ended = place.ends(&bisect(&[
+        "--good",
+        "c22",
+        "--bad",
+        "c32",
+        "--confidence",
+        "99.8",
+        "--name",
+        "b",
+    ]));
+    ended.assert_code(0);
+    assert_eq!(names(&verdict(&ended)), ["c27"]);
+    let came: Vec<(String, String)> = ended
+        .events()
+        .iter()
+        .filter(|event| event["event"] == "verdict" && event["verb"] == "try")
+        .map(|event| {
+            (
+                event["name"].as_str().unwrap().to_owned(),
+                event["came"].as_str().unwrap().to_owned(),
+            )
+        })
+        .collect();
+    let expected = [("b-pair-1", "worse"), ("b-revert-1", "better")];
+    assert_eq!(
+        came,
+        expected.map(|(name, came)| (name.to_owned(), came.to_owned()))
+    );
+}
+
+#[test]
+fn killed_and_gone_on_with_it_comes_to_the_same() {
+    let place = place();
+    let whole = [
+        "--good",
+        "c20",
+        "--bad",
+        "c32",
+        "--no-verify",
+        "--confidence",
+        "99.8",
+        "--name",
+        "b",
+    ];
+    let mut running = place.begins(&bisect(&whole));
+    for _ in 0..10 {
+        running.until_trial_finished();
+    }
+    running.after_sigkill();
+    let ended = place.ends(&["resume", "b", "--json"]);
+    ended.assert_code(0);
+    assert_eq!(names(&verdict(&ended)), ["c27"]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
+    let place = place();
+    let refused = |more: &[&str], says: &str| {
+        let ended = place.ends(&bisect(more));
+        ended.assert_code(2);
+        ended.assert_says(&[says]);
+    };
+    refused(
+        &["--good", "c1", "--bad", "c1"],
+        "they are the same version",
+    );
+    refused(&["--good", "nowhere", "--bad", "c9"], "nowhere");
+    refused(
+        &["--good", "c1", "--bad", "c9", "--metric", "round"],
+        "no benchmark of the plan has a metric `round`",
+    );
+    refused(
+        &["--good", "c1", "--bad", "c9", "--relink", "4"],
+        "no command that relinks it",
+    );
+    refused(
+        &["--good", "c1", "--bad", "c9", "--cell", "other"],
+        "none is `other`",
+    );
+    assert!(!place.prints_of(&["studies"]).contains("bisect"));
+
+    // Nothing changed from 2 to 12.
+    let ended = place.ends(&bisect(&["--good", "c2", "--bad", "c12"]));
+    ended.assert_code(0);
+    let said = verdict(&ended);
+    assert_eq!(names(&said), [""; 0]);
+    let sentences = said["sentences"].to_string();
+    assert!(
+        sentences.contains("no change of") && sentences.contains("--cancelling"),
+        "{sentences}"
+    );
+
+    // An end that doesn't compile; and a budget for nothing.
+    let ended = place.ends(&bisect(&["--good", "c30", "--bad", "c33"]));
+    ended.assert_code(1);
+    assert!(
+        verdict(&ended)["sentences"]
+            .to_string()
+            .contains("c33 can't be measured")
+    );
+    let ended = place.ends(&[
+        "bisect",
+        "plan.toml",
+        "--target",
+        "app",
+        "--good",
+        "c1",
+        "--bad",
+        "c60",
+        "--budget",
+        "1ms",
+        "--json",
+    ]);
+    ended.assert_code(3);
+    assert!(
+        verdict(&ended)["sentences"]
+            .to_string()
+            .contains("the budget of 1ms is spent")
+    );
+}

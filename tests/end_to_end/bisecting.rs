@@ -195,7 +195,8 @@ fn killed_and_gone_on_with_it_comes_to_the_same() {
         "--name",
         "b",
     ];
-    let mut running = place.begins(&bisect(&whole));
+    let mut running =
+        place.begins(&[&["bisect", "plan.toml", "--target", "app"], &whole[..]].concat());
     for _ in 0..10 {
         running.until_trial_finished();
     }
@@ -234,7 +235,14 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
     assert!(!place.prints_of(&["studies"]).contains("bisect"));
 
     // Nothing changed from 2 to 12.
-    let ended = place.ends(&bisect(&["--good", "c2", "--bad", "c12"]));
+    let ended = place.ends(&bisect(&[
+        "--good",
+        "c2",
+        "--bad",
+        "c12",
+        "--smallest",
+        "3%",
+    ]));
     ended.assert_code(0);
     let said = verdict(&ended);
     assert_eq!(names(&said), [""; 0]);

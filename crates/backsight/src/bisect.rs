@@ -5,8 +5,8 @@
 
 use backsight_history::Diff;
 use backsight_model::{
-    BootKind, Document, Every, HistoryCell, Layout, LayoutKind, Range, StudyHistory, StudyName,
-    TargetName, Time, Version, shell_quoted,
+    BootKind, Document, Every, HistoryCell, Range, StudyHistory, StudyName, TargetName, Time,
+    Version, shell_quoted,
 };
 use backsight_policy::{BisectEnd, BisectPolicy, BisectVerdict, Place};
 use backsight_site::{BisectWords, Holds};
@@ -18,13 +18,13 @@ use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
-    attempt::{Attempting, known_metrics, next_boot, resolved, side_by_side},
+    attempt::{Attempting, known_metrics, side_by_side},
     cli::Shared,
     compare::{confidence, percent},
     files,
     list::table,
     run::{Asked, Watching, conclude, drawn_seed, free_name},
-    target::Opened,
+    target::{Opened, next_boot, resolved},
 };
 
 /// The verb's name in the store.
@@ -120,7 +120,7 @@ impl Bisect {
         let metric = self.metric(&metrics)?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-            let layouts = layouts(self.relink, &opened)?;
+            let layouts = opened.sampled_layouts(self.relink)?;
             let versions = self.versions(&opened).await?;
             question.choices.bisect = Some(BisectChoices {
                 along: AlongChoices {
@@ -321,31 +321,6 @@ fn command_line() -> String {
     words
         .by_ref()
         .fold("backsight".to_owned(), |line, word| line + " " + &word)
-}
-
-/// The layouts that are sampled; the version's own alone unless some are asked for.
-fn layouts(relink: Option<u32>, opened: &Opened) -> miette::Result<Vec<Layout>> {
-    let target = &opened.target;
-    let Some(number) = relink else {
-        return Ok(vec![Layout::default()]);
-    };
-    let random = target
-        .layout
-        .as_ref()
-        .is_some_and(|relayout| relayout.layouts.contains(&LayoutKind::Random));
-    if !random {
-        return Err(miette::miette!(
-            help = "give it one: layout = { relink = \"… {seed} …\" }, a command that is run in the built tree; or leave out --relink",
-            "target `{}` has no command that relinks it at random",
-            *target.name
-        ));
-    }
-    Ok((1..=number)
-        .map(|seed| Layout {
-            kind: LayoutKind::Random,
-            seed,
-        })
-        .collect())
 }
 
 /// `bisect` along a history.

@@ -19,13 +19,12 @@ use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
-    attempt::{next_boot, resolved},
     cli::Shared,
     compare::percent,
     files,
     list::table,
     run::{Asked, Session, Watching, conclude, drawn_seed, free_name, new_study},
-    target::Opened,
+    target::{Opened, next_boot, resolved},
 };
 
 /// The verb's name in the store.

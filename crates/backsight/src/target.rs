@@ -3,7 +3,10 @@
 //! Refuses: to guess. A target that isn't found says where it was looked for.
 
 use backsight_history::{History, HistoryError};
-use backsight_model::{Document, Target, TargetName, did_you_mean};
+use backsight_model::{
+    Back, Document, Every, Layout, LayoutKind, Range, Target, TargetName, TimeUnit, Version,
+    did_you_mean,
+};
 use backsight_store::Store;
 use backsight_study::Choices;
 use miette::IntoDiagnostic as _;
@@ -81,6 +84,26 @@ impl Opened {
             .map(Some)
     }
 
+    /// As many random layouts as are to be sampled; a version's own alone where none are.
+    pub fn sampled_layouts(&self, relink: Option<u32>) -> miette::Result<Vec<Layout>> {
+        let Some(number) = relink else {
+            return Ok(vec![Layout::default()]);
+        };
+        let relayout = self.target.layout.as_ref();
+        if !relayout.is_some_and(|relayout| relayout.layouts.contains(&LayoutKind::Random)) {
+            return Err(miette::miette!(
+                help = "give it one: layout = { relink = \"… {seed} …\" }, a command that is run in the built tree; or leave out --relink",
+                "target `{}` has no command that relinks it at random",
+                *self.target.name
+            ));
+        }
+        let random = |seed| Layout {
+            kind: LayoutKind::Random,
+            seed,
+        };
+        Ok((1..=number).map(random).collect())
+    }
+
     /// Asks the history, which may take long.
     pub async fn ask<T: Send + 'static>(
         &self,
@@ -91,6 +114,24 @@ impl Opened {
         let answer = asked.await.into_diagnostic()?;
         answer.map_err(|error| miette::Report::msg(error.to_string()))
     }
+}
+
+/// A version by name; `HEAD` is the newest where a history knows no such name.
+pub fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
+    history.resolve(asked).or_else(|unknown| {
+        if asked != "HEAD" {
+            return Err(unknown);
+        }
+        let newest = history.versions(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All)?;
+        newest.into_iter().next_back().ok_or(unknown)
+    })
+}
+
+/// The ordinal behind those of all boots that any study of the target made.
+pub async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
+    let asked = store.asked_along(target).await.into_diagnostic()?;
+    let last = asked.iter().map(|asked| asked.ordinal).max();
+    Ok(last.unwrap_or(0).saturating_add(1))
 }
 
 /// A fault of a history, pointed at where the target says which it is.

@@ -22,6 +22,8 @@ const MOST_LISTED: usize = 20;
 const MOST_FILES: usize = 12;
 /// Longest title, in characters.
 const LONGEST: usize = 100;
+/// Longest name of a version below the picture.
+const LONGEST_NAME: usize = 40;
 /// From this prior probability on it is said that changes may cancel unseen.
 const WORTH_SAYING: f64 = 0.01;
 
@@ -490,6 +492,7 @@ impl<'a> BisectWords<'a> {
         const WIDTH: f64 = 720.0;
         const HEIGHT: f64 = 200.0;
         const EDGE: f64 = 10.0;
+        const FOOT: f64 = 18.0;
         let measured = &self.verdict.measured;
         let range = measured
             .iter()
@@ -501,20 +504,45 @@ impl<'a> BisectWords<'a> {
         }
         let last = self.history.versions.len().saturating_sub(1).max(1) as f64;
         let spread = (range.1 - range.0).max(f64::MIN_POSITIVE);
-        let x = |at: f64| EDGE + (WIDTH - 2.0 * EDGE) * at / last;
-        let y = |mean: f64| HEIGHT - EDGE - (HEIGHT - 2.0 * EDGE) * (mean - range.0) / spread;
+        let labels = [range.1, range.0].map(|mean| self.figure(mean));
+        let longest = labels.iter().map(|label| label.chars().count()).max();
+        let left = EDGE + 7.0 * longest.unwrap_or(0) as f64;
+        let (top, low) = (EDGE, HEIGHT - FOOT - EDGE);
+        let x = |at: f64| left + (WIDTH - EDGE - left) * at / last;
+        let y = |mean: f64| low - (low - top) * (mean - range.0) / spread;
+        let (first_version, last_version) = self.ends();
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
              style=\"max-width:100%;height:auto\"><title>{}</title>",
             escape::text(&self.question())
         );
+        for (label, at) in labels.iter().zip([top, low]) {
+            let _ = write!(
+                svg,
+                "<text x=\"0\" y=\"{:.1}\" font-size=\"12\" fill=\"currentColor\">{}</text>",
+                at + 4.0,
+                escape::text(label)
+            );
+        }
+        for (label, at, anchor) in [
+            (&first_version, left, "start"),
+            (&last_version, WIDTH - EDGE, "end"),
+        ] {
+            let _ = write!(
+                svg,
+                "<text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"12\" text-anchor=\"{anchor}\" fill=\"currentColor\">{}</text>",
+                HEIGHT - 4.0,
+                escape::text(&clipped(label, LONGEST_NAME))
+            );
+        }
         for culprit in &self.verdict.culprits {
             let at = x(culprit.place.until as f64);
             let from = x(culprit.place.after as f64);
             let _ = write!(
                 svg,
-                "<rect x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"{HEIGHT}\" fill=\"#b5566b\" fill-opacity=\"0.25\"/>",
-                (at - from).max(1.5)
+                "<rect x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#b5566b\" fill-opacity=\"0.25\"/>",
+                (at - from).max(1.5),
+                HEIGHT - FOOT
             );
         }
         let ends = self.verdict.culprits.iter().map(|culprit| culprit.place);

@@ -42,7 +42,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (
         5,
         "monitors",
-        include_str!("../migrations/0005_monitors.sql"),
+        include_str!("../migrations/0004_monitors.sql"),
     ),
 ];
 

@@ -135,6 +135,17 @@ impl Belief {
         self.changed
     }
 
+    /// How probable it is that there are steps between ends that are alike.
+    pub(super) fn within(&self) -> f64 {
+        let none = self.sets.iter().find(|(steps, _)| steps.is_empty());
+        (1.0 - self.changed - none.map_or(0.0, |(_, probability)| *probability)).max(0.0)
+    }
+
+    /// What the answer may leave open.
+    pub(super) fn doubt(&self) -> f64 {
+        1.0 - self.aim.confidence
+    }
+
     /// Smaller steps than this aren't counted, in the metric's unit.
     #[must_use]
     pub fn smallest(&self) -> f64 {

@@ -52,8 +52,9 @@ impl Belief {
         if self.is_settled() {
             return None;
         }
-        if !self.aim.cancelling && self.changed() < CHANGED {
-            // As long as nothing seems to have changed, what lies between the ends isn't of interest.
+        if !self.aim.cancelling && self.changed() < CHANGED && self.within() < self.doubt() / 2.0 {
+            // As long as nothing seems to have changed, what lies between the ends isn't of interest; unless something
+            // was seen there already, which the ends say nothing about.
             return Some(Ask {
                 at: self.less_known_end(),
                 times: 1,

@@ -26,7 +26,7 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
             None => return (course, belief),
         }
     }
-    panic!("asks for ever");
+    panic!("asks for ever: {course:?}");
 }
 
 fn stairs(versions: usize, steps: &[(usize, f64)]) -> Vec<f64> {
@@ -63,11 +63,15 @@ fn what_cancels_is_found_where_it_is_looked_for() {
         ..Aim::default()
     };
     assert_eq!(untils(&settle(&levels, 1.0, &looking, 3).1), [40, 60]);
-    let (course, belief) = settle(&levels, 1.0, &Aim::default(), 3);
-    assert!(belief.best().0.is_empty() && belief.changed() < 0.05);
-    // Only the ends were looked at, and it says that something may be hidden.
-    assert_eq!(course.points().len(), 2);
-    assert!(belief.hidden() > 0.2);
+    // Otherwise that nothing changed is said by the ends alone, or what was seen by the way.
+    for seed in 0..20 {
+        let (course, belief) = settle(&levels, 1.0, &Aim::default(), seed);
+        let found = untils(&belief);
+        match course.points().len() {
+            2 => assert!(found.is_empty() && belief.changed() < 0.05 && belief.hidden() > 0.2),
+            _ => assert!(found.is_empty() || found == [40, 60], "{found:?}"),
+        }
+    }
 }
 
 #[test]

@@ -57,8 +57,12 @@ fn monitors_watch_while_a_benchmark_runs_and_what_they_print_is_kept_and_no_samp
 fn a_monitor_that_dies_or_is_missing_is_a_warning_and_no_failed_trial() {
     let place = Place::new();
     place.prints("number", "echo 42");
-    place.monitor("dies", "echo out of paper >&2; exit 3");
-    place.monitor("ends", "true");
+    let (died, gone) = (place.at("died"), place.at("gone"));
+    place.monitor(
+        "dies",
+        &format!("echo $$ > {died}; echo out of paper >&2; exit 3"),
+    );
+    place.monitor("ends", &format!("echo $$ > {gone}"));
     place.write(
         "monitors/missing.toml",
         "name = 'missing'\nabout = 'x'\nrun = 'no-such-tool 1'\nprograms = ['no-such-tool']\n\
@@ -67,7 +71,10 @@ fn a_monitor_that_dies_or_is_missing_is_a_warning_and_no_failed_trial() {
     // It runs until the others have ended.
     place.benchmark(
         "slow",
-        &format!("[tester]\nrun = \"sleep 0.3; echo 42\"\n{VALUE}"),
+        &format!(
+            "[tester]\nrun = \"for f in {died} {gone}; do until test -s $f; do sleep 0.02; done; \
+             while kill -0 $(cat $f) 2>/dev/null; do sleep 0.02; done; done; echo 42\"\n{VALUE}"
+        ),
     );
     place.plan("use = [\"slow\"]\nrounds = 1\nmonitors = [\"dies\", \"ends\", \"missing\"]\n");
     let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
@@ -76,7 +83,7 @@ fn a_monitor_that_dies_or_is_missing_is_a_warning_and_no_failed_trial() {
     assert!(trials[0].measured(), "{trials:#?}");
     for words in [
         "exited with code 3: out of paper",
-        "`true` ended before `run` did",
+        "` ended before `run` did",
         "`no-such-tool` is not installed: apt-get install tool-package",
     ] {
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);

@@ -74,7 +74,7 @@ fn the_true_commits_are_named_with_their_sizes() {
         "c60",
         "--no-verify",
         "--confidence",
-        "99.8",
+        "99.99",
         "--name",
         "b",
     ]));
@@ -157,7 +157,7 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
         "--bad",
         "c32",
         "--confidence",
-        "99.8",
+        "99.99",
         "--name",
         "b",
     ]));
@@ -191,7 +191,7 @@ fn killed_and_gone_on_with_it_comes_to_the_same() {
         "c32",
         "--no-verify",
         "--confidence",
-        "99.8",
+        "99.99",
         "--name",
         "b",
     ];
@@ -242,6 +242,8 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
         "c12",
         "--smallest",
         "3%",
+        "--confidence",
+        "99.99",
     ]));
     ended.assert_code(0);
     let said = verdict(&ended);
@@ -291,7 +293,7 @@ fn a_change_for_the_better_is_found_and_said_to_be_one() {
         "c44",
         "--no-verify",
         "--confidence",
-        "99.8",
+        "99.99",
     ]));
     ended.assert_code(0);
     let said = verdict(&ended);

@@ -16,12 +16,9 @@ use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, Interval};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
-use crate::{Decision, Evidence, Observation, Outcome, Policy, Request};
+use crate::{Decision, Evidence, Policy, Request, settled::Settled};
 use standing::Standing;
 
 /// Passes one after the other in which a side may give nothing until it is given up.
@@ -158,46 +155,6 @@ impl Call {
     }
 }
 
-/// What the evidence says, looked up fast.
-struct Seen<'a> {
-    trials: HashMap<Request, &'a Observation>,
-    /// Builds that there aren't: version, layout.
-    unbuilt: HashSet<(usize, usize)>,
-    /// Boots that failed: version, layout, boot.
-    unbooted: HashSet<(usize, usize, u32)>,
-}
-
-impl<'a> Seen<'a> {
-    fn of(evidence: &'a Evidence) -> Self {
-        let mut seen = Self {
-            trials: HashMap::with_capacity(evidence.observations.len()),
-            unbuilt: HashSet::new(),
-            unbooted: HashSet::new(),
-        };
-        for observation in &evidence.observations {
-            let request = observation.request;
-            let Request {
-                version,
-                layout,
-                boot,
-                ..
-            } = request;
-            match observation.outcome {
-                Outcome::Measured | Outcome::Failed => {
-                    seen.trials.insert(request, observation);
-                }
-                Outcome::NoBoot => {
-                    seen.unbooted.insert((version, layout, boot));
-                }
-                Outcome::NoBuild => {
-                    seen.unbuilt.insert((version, layout));
-                }
-            }
-        }
-        seen
-    }
-}
-
 /// One pass over the sides.
 #[derive(Debug, Clone, Copy)]
 struct Pass {
@@ -299,13 +256,12 @@ impl AttemptPolicy {
     }
 
     /// Whether a side is to be had in a pass, as far as it is known.
-    fn is_there(pass: Pass, side: usize, seen: &Seen<'_>) -> bool {
-        let (layout, boot) = (pass.layout, pass.boot);
-        !seen.unbuilt.contains(&(side, layout)) && !seen.unbooted.contains(&(side, layout, boot))
+    fn is_there(pass: Pass, side: usize, seen: &Settled<'_>) -> bool {
+        seen.is_there(side, pass.layout, pass.boot)
     }
 
     fn walk(&self, evidence: &Evidence) -> Walk {
-        let seen = Seen::of(evidence);
+        let seen = Settled::of(evidence);
         let mut standing = Standing::of(self);
         let mut end = None;
         let mut passes = 0;

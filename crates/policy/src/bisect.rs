@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Observation, Outcome, Policy, Request};
+use crate::{Decision, Evidence, Policy, Request, settled::Settled};
 
 /// Measurements of each end before anything else, where they differ from each other at all.
 const ENDS: usize = 4;
@@ -122,11 +122,9 @@ pub enum BisectEnd {
 }
 
 /// What the evidence says.
-struct Seen {
+struct Seen<'a> {
     course: Course,
-    settled: HashSet<Request>,
-    unbuilt: HashSet<(usize, usize)>,
-    unbooted: HashSet<(usize, usize, u32)>,
+    settled: Settled<'a>,
     /// Versions on which something was begun.
     there: HashSet<usize>,
     units: usize,
@@ -171,12 +169,10 @@ impl BisectPolicy {
         })
     }
 
-    fn seen(&self, evidence: &Evidence) -> Seen {
+    fn seen<'a>(&self, evidence: &'a Evidence) -> Seen<'a> {
         let mut seen = Seen {
             course: Course::new(self.versions),
-            settled: HashSet::with_capacity(evidence.observations.len()),
-            unbuilt: HashSet::new(),
-            unbooted: HashSet::new(),
+            settled: Settled::of(evidence),
             there: HashSet::new(),
             units: 0,
             trial: 1.0,
@@ -188,42 +184,25 @@ impl BisectPolicy {
         let mut units: BTreeMap<Unit, (f64, u32)> = BTreeMap::new();
         let mut order: Vec<Unit> = Vec::new();
         let mut took = Duration::ZERO;
-        for Observation {
-            request,
-            outcome,
-            figures,
-            took: each,
-        } in &evidence.observations
-        {
-            let boot = (request.version, request.layout, request.boot);
-            match outcome {
-                Outcome::NoBuild => {
-                    seen.unbuilt.insert((request.version, request.layout));
+        for observation in evidence.observations.iter().filter(|o| o.is_trial()) {
+            let request = observation.request;
+            seen.there.insert(request.version);
+            if request.cell != self.cell {
+                continue;
+            }
+            took += observation.took;
+            let unit = units.entry(self.unit_of(&request)).or_insert_with(|| {
+                order.push(self.unit_of(&request));
+                (0.0, 0)
+            });
+            let value = observation.figures.get(&self.metric);
+            match value.filter(|value| value.is_finite()) {
+                Some(value) if observation.measured() => {
+                    seen.trials.0 += 1;
+                    unit.0 += value;
+                    unit.1 += 1;
                 }
-                Outcome::NoBoot => {
-                    seen.unbooted.insert(boot);
-                }
-                Outcome::Measured | Outcome::Failed if request.cell == self.cell => {
-                    seen.settled.insert(*request);
-                    seen.there.insert(request.version);
-                    took += *each;
-                    let unit = units.entry(self.unit_of(request)).or_insert_with(|| {
-                        order.push(self.unit_of(request));
-                        (0.0, 0)
-                    });
-                    let value = figures.get(&self.metric).filter(|value| value.is_finite());
-                    match value {
-                        Some(value) if *outcome == Outcome::Measured => {
-                            seen.trials.0 += 1;
-                            unit.0 += value;
-                            unit.1 += 1;
-                        }
-                        _ => seen.trials.1 += 1,
-                    }
-                }
-                Outcome::Measured | Outcome::Failed => {
-                    seen.there.insert(request.version);
-                }
+                _ => seen.trials.1 += 1,
             }
         }
         let all = (seen.trials.0 + seen.trials.1).max(1);
@@ -236,7 +215,7 @@ impl BisectPolicy {
                 n => seen.course.add(unit.0, sum / f64::from(n)),
             }
         }
-        for (version, ..) in &seen.unbooted {
+        for (version, ..) in &seen.settled.unbooted {
             *fruitless.entry(*version).or_default() += 1;
         }
         seen.units = order.len();
@@ -246,7 +225,7 @@ impl BisectPolicy {
         seen.fresh = ends.map(|end| second_half.iter().any(|unit| unit.0 == end));
         for version in 0..self.versions {
             let measured = seen.course.point(version).is_some();
-            let unbuilt = seen.unbuilt.contains(&(version, 0));
+            let unbuilt = seen.settled.unbuilt.contains(&(version, 0));
             let dead = fruitless.get(&version).is_some_and(|n| *n >= FRUITLESS);
             if !measured && (unbuilt || dead) {
                 seen.course.rule_out(version);
@@ -257,19 +236,15 @@ impl BisectPolicy {
     }
 
     /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one.
-    fn next_of(&self, version: usize, seen: &Seen) -> Option<Request> {
+    fn next_of(&self, version: usize, seen: &Seen<'_>) -> Option<Request> {
         (0..self.most.max(1) + seen.units + 1).find_map(|number| {
-            self.requests(version, number).find(|request| {
-                let (layout, boot) = (request.layout, request.boot);
-                !seen.settled.contains(request)
-                    && !seen.unbuilt.contains(&(version, layout))
-                    && !seen.unbooted.contains(&(version, layout, boot))
-            })
+            let mut requests = self.requests(version, number);
+            requests.find(|request| !seen.settled.is_settled(request))
         })
     }
 
     /// What is left of the measurement that is under way.
-    fn under_way(&self, evidence: &Evidence, seen: &Seen) -> Option<Request> {
+    fn under_way(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Request> {
         let last = evidence
             .observations
             .last()
@@ -287,10 +262,10 @@ impl BisectPolicy {
             true => self.unit_of(&next) == unit,
             false => next.round <= self.trials.max(1),
         };
-        (within && !seen.settled.contains(&next)).then_some(next)
+        (within && !seen.settled.trials.contains_key(&next)).then_some(next)
     }
 
-    fn belief(&self, seen: &Seen) -> Option<Belief> {
+    fn belief(&self, seen: &Seen<'_>) -> Option<Belief> {
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
         let first = seen.course.point(0)?.mean.abs();
         let share = self.smallest.map(|share| share * first);
@@ -302,7 +277,7 @@ impl BisectPolicy {
     }
 
     /// An end that must be measured before anything is believed.
-    fn open_end(&self, seen: &Seen) -> Option<usize> {
+    fn open_end(&self, seen: &Seen<'_>) -> Option<usize> {
         let ends = [0, self.versions - 1];
         let n = |end| seen.course.point(end).map_or(0, |point| point.n as usize);
         let counted = ends.iter().all(|end| {
@@ -318,7 +293,7 @@ impl BisectPolicy {
             .min_by_key(|end| n(*end))
     }
 
-    fn costs_of_builds(&self, evidence: &Evidence, seen: &Seen) -> (f64, Vec<f64>) {
+    fn costs_of_builds(&self, evidence: &Evidence, seen: &Seen<'_>) -> (f64, Vec<f64>) {
         let mean = |took: &[Duration]| -> f64 {
             let sum: Duration = took.iter().sum();
             sum.as_secs_f64() / took.len().max(1) as f64
@@ -339,7 +314,7 @@ impl BisectPolicy {
     }
 
     /// What comes next: a version to measure, or why nothing does.
-    fn next(&self, evidence: &Evidence, seen: &Seen) -> Result<Request, BisectEnd> {
+    fn next(&self, evidence: &Evidence, seen: &Seen<'_>) -> Result<Request, BisectEnd> {
         if self.versions < 2 {
             return Err(BisectEnd::Short);
         }

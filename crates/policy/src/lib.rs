@@ -15,6 +15,7 @@ mod noise;
 mod overhead;
 mod run;
 mod search;
+mod settled;
 mod step;
 
 pub use attempt::{

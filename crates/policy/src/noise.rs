@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Decision, Evidence, Outcome, Policy, Request};
+use crate::{Decision, Evidence, Policy, Request, settled::Settled};
 
 /// Builds, or boots, in a row that may fail before the version is given up.
 const FRUITLESS: usize = 3;
@@ -138,51 +138,6 @@ impl Noise {
     }
 }
 
-/// What is settled, looked up fast.
-struct Seen {
-    trials: HashSet<Request>,
-    unbuilt: HashSet<usize>,
-    unbooted: HashSet<(usize, u32)>,
-}
-
-impl Seen {
-    fn of(evidence: &Evidence) -> Self {
-        let mut seen = Self {
-            trials: HashSet::with_capacity(evidence.observations.len()),
-            unbuilt: HashSet::new(),
-            unbooted: HashSet::new(),
-        };
-        for observation in &evidence.observations {
-            let request = observation.request;
-            match observation.outcome {
-                Outcome::Measured | Outcome::Failed => {
-                    seen.trials.insert(request);
-                }
-                Outcome::NoBoot => {
-                    seen.unbooted.insert((request.layout, request.boot));
-                }
-                Outcome::NoBuild => {
-                    seen.unbuilt.insert(request.layout);
-                }
-            }
-        }
-        seen
-    }
-
-    fn is_settled(&self, request: &Request) -> bool {
-        self.trials.contains(request)
-            || self.unbuilt.contains(&request.layout)
-            || self.unbooted.contains(&(request.layout, request.boot))
-    }
-
-    /// Whether nothing is to be had of the version.
-    fn is_dead(&self, policy: &NoisePolicy) -> bool {
-        self.trials.is_empty()
-            && (self.unbuilt.len() >= FRUITLESS.min(policy.layouts.max(1))
-                || self.unbooted.len() >= FRUITLESS)
-    }
-}
-
 impl NoisePolicy {
     /// Everything that is asked, in its order.
     fn requests(&self) -> impl Iterator<Item = Request> {
@@ -214,8 +169,15 @@ impl NoisePolicy {
         cells
     }
 
-    fn end(&self, evidence: &Evidence, seen: &Seen) -> Option<NoiseEnd> {
-        if seen.is_dead(self) {
+    /// Whether nothing is to be had of the version.
+    fn is_dead(&self, seen: &Settled<'_>) -> bool {
+        seen.trials.is_empty()
+            && (seen.unbuilt.len() >= FRUITLESS.min(self.layouts.max(1))
+                || seen.unbooted.len() >= FRUITLESS)
+    }
+
+    fn end(&self, evidence: &Evidence, seen: &Settled<'_>) -> Option<NoiseEnd> {
+        if self.is_dead(seen) {
             return Some(NoiseEnd::Dead);
         }
         if self.requests().all(|request| seen.is_settled(&request)) {
@@ -227,7 +189,7 @@ impl NoisePolicy {
 
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> NoiseVerdict {
-        let seen = Seen::of(evidence);
+        let seen = Settled::of(evidence);
         let mut sides: BTreeMap<(usize, &MetricName), Vec<Placed>> = BTreeMap::new();
         let measured = evidence.observations.iter().filter(|seen| seen.measured());
         for observation in measured.clone() {
@@ -302,7 +264,7 @@ impl Policy for NoisePolicy {
     type Verdict = NoiseVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<NoiseVerdict> {
-        let seen = Seen::of(evidence);
+        let seen = Settled::of(evidence);
         if self.end(evidence, &seen).is_some() {
             return Decision::Done(self.verdict(evidence));
         }
@@ -313,7 +275,7 @@ impl Policy for NoisePolicy {
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        let seen = Seen::of(evidence);
+        let seen = Settled::of(evidence);
         if self.end(evidence, &seen).is_some() {
             return 0;
         }
@@ -330,7 +292,7 @@ impl Policy for NoisePolicy {
     }
 
     fn coming(&self, evidence: &Evidence, most: usize) -> Vec<Request> {
-        let seen = Seen::of(evidence);
+        let seen = Settled::of(evidence);
         if self.as_found || self.end(evidence, &seen).is_some() {
             return Vec::new();
         }
@@ -353,7 +315,7 @@ impl Policy for NoisePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Observation;
+    use crate::{Observation, Outcome};
     use backsight_stats::Random;
     use proptest::prelude::*;
 

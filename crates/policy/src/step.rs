@@ -14,7 +14,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::{Decision, Evidence, Observation, Outcome, Policy, Request};
+use crate::{Decision, Evidence, Observation, Outcome, Policy, Request, settled::Settled};
 
 /// Boots of a version that may fail before it counts as one that doesn't boot.
 const FAILED_BOOTS: usize = 2;
@@ -74,48 +74,26 @@ pub struct StepVerdict {
     pub stable: bool,
 }
 
-/// What the evidence says, looked up fast.
-struct Seen {
-    trials: HashSet<Request>,
-    /// Builds that there aren't: version, layout.
-    unbuilt: HashSet<(usize, usize)>,
-    /// Boots that failed: version, layout, boot.
-    unbooted: HashSet<(usize, usize, u32)>,
+/// What the evidence says of requests and versions.
+struct Seen<'a> {
+    settled: Settled<'a>,
     /// Versions on which a trial was begun.
     alive: HashSet<usize>,
     failed_boots: HashMap<usize, usize>,
 }
 
-impl Seen {
-    fn of(evidence: &Evidence) -> Self {
-        let mut seen = Self {
-            trials: HashSet::with_capacity(evidence.observations.len()),
-            unbuilt: HashSet::new(),
-            unbooted: HashSet::new(),
-            alive: HashSet::new(),
-            failed_boots: HashMap::new(),
-        };
-        for Observation {
-            request, outcome, ..
-        } in &evidence.observations
-        {
-            match outcome {
-                Outcome::Measured | Outcome::Failed => {
-                    seen.trials.insert(*request);
-                    seen.alive.insert(request.version);
-                }
-                Outcome::NoBoot => {
-                    let boot = (request.version, request.layout, request.boot);
-                    if seen.unbooted.insert(boot) {
-                        *seen.failed_boots.entry(request.version).or_default() += 1;
-                    }
-                }
-                Outcome::NoBuild => {
-                    seen.unbuilt.insert((request.version, request.layout));
-                }
-            }
+impl<'a> Seen<'a> {
+    fn of(evidence: &'a Evidence) -> Self {
+        let settled = Settled::of(evidence);
+        let mut failed_boots: HashMap<usize, usize> = HashMap::new();
+        for (version, ..) in &settled.unbooted {
+            *failed_boots.entry(*version).or_default() += 1;
         }
-        seen
+        Self {
+            alive: settled.trials.keys().map(|trial| trial.version).collect(),
+            settled,
+            failed_boots,
+        }
     }
 
     /// Whether nothing more is to be had of the version.
@@ -123,20 +101,8 @@ impl Seen {
         if self.alive.contains(&version) {
             return false;
         }
-        self.unbuilt.contains(&(version, 0))
+        self.settled.unbuilt.contains(&(version, 0))
             || self.failed_boots.get(&version).copied().unwrap_or(0) >= FAILED_BOOTS
-    }
-
-    fn is_settled(&self, request: &Request) -> bool {
-        let Request {
-            version,
-            layout,
-            boot,
-            ..
-        } = *request;
-        self.trials.contains(request)
-            || self.unbuilt.contains(&(version, layout))
-            || self.unbooted.contains(&(version, layout, boot))
     }
 }
 
@@ -172,7 +138,7 @@ impl StepPolicy {
     }
 
     /// The versions that are measured: the wanted ones, or what stands in for them.
-    fn measured_versions(&self, seen: &Seen) -> Vec<usize> {
+    fn measured_versions(&self, seen: &Seen<'_>) -> Vec<usize> {
         let mut taken: HashSet<usize> = self.wanted.iter().copied().collect();
         let mut versions = Vec::with_capacity(self.wanted.len());
         for (n, version) in self.wanted.iter().copied().enumerate() {
@@ -190,7 +156,7 @@ impl StepPolicy {
     }
 
     /// The nearest version that isn't known to be broken, between the wanted ones on both sides.
-    fn neighbour(&self, n: usize, seen: &Seen, taken: &HashSet<usize>) -> Option<usize> {
+    fn neighbour(&self, n: usize, seen: &Seen<'_>, taken: &HashSet<usize>) -> Option<usize> {
         let version = self.wanted[n];
         let first = n.checked_sub(1).map_or(0, |n| self.wanted[n] + 1);
         let end = self.wanted.get(n + 1).copied().unwrap_or(self.versions);
@@ -258,12 +224,12 @@ impl StepPolicy {
         &'a self,
         (n, pass): (usize, &'a Pass),
         versions: &[usize],
-        seen: &'a Seen,
+        seen: &'a Seen<'a>,
     ) -> impl Iterator<Item = Request> + use<'a> {
         let versions = self.ordered(n, versions.to_vec()).into_iter();
         versions.filter_map(move |version| {
             let mut requests = self.requests_of(version, pass);
-            requests.find(|request| !seen.is_settled(request))
+            requests.find(|request| !seen.settled.is_settled(request))
         })
     }
 
@@ -385,7 +351,9 @@ impl Policy for StepPolicy {
         let of_pass = |pass: &Pass| -> usize {
             let requests = |version: &usize| {
                 let requests = self.requests_of(*version, pass);
-                requests.filter(|request| !seen.is_settled(request)).count()
+                requests
+                    .filter(|request| !seen.settled.is_settled(request))
+                    .count()
             };
             versions.iter().map(requests).sum()
         };

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Observation, Outcome};
 use backsight_stats::{Random, simulate::Noise};
 use proptest::prelude::*;
 

@@ -1,0 +1,59 @@
+//! What of a policy's requests is settled: trials that were made, builds that there aren't, boots that failed.
+//!
+//! Refuses: to say when a version is given up. How patient to be is each policy's own.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::{Evidence, Observation, Outcome, Request};
+
+/// The evidence, looked up fast.
+pub(crate) struct Settled<'a> {
+    /// Trials that were made, well or not.
+    pub(crate) trials: HashMap<Request, &'a Observation>,
+    /// Builds that there aren't: version, layout.
+    pub(crate) unbuilt: HashSet<(usize, usize)>,
+    /// Boots that failed: version, layout, boot.
+    pub(crate) unbooted: HashSet<(usize, usize, u32)>,
+}
+
+impl<'a> Settled<'a> {
+    pub(crate) fn of(evidence: &'a Evidence) -> Self {
+        let mut settled = Self {
+            trials: HashMap::with_capacity(evidence.observations.len()),
+            unbuilt: HashSet::new(),
+            unbooted: HashSet::new(),
+        };
+        for observation in &evidence.observations {
+            let Request {
+                version,
+                layout,
+                boot,
+                ..
+            } = observation.request;
+            match observation.outcome {
+                Outcome::Measured | Outcome::Failed => {
+                    settled.trials.insert(observation.request, observation);
+                }
+                Outcome::NoBoot => {
+                    settled.unbooted.insert((version, layout, boot));
+                }
+                Outcome::NoBuild => {
+                    settled.unbuilt.insert((version, layout));
+                }
+            }
+        }
+        settled
+    }
+
+    /// Whether a build's boot is there, or may still be made.
+    pub(crate) fn is_there(&self, version: usize, layout: usize, boot: u32) -> bool {
+        !self.unbuilt.contains(&(version, layout))
+            && !self.unbooted.contains(&(version, layout, boot))
+    }
+
+    /// Whether asking it would tell nothing new.
+    pub(crate) fn is_settled(&self, request: &Request) -> bool {
+        self.trials.contains_key(request)
+            || !self.is_there(request.version, request.layout, request.boot)
+    }
+}

@@ -262,6 +262,12 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
             .to_string()
             .contains("c33 can't be measured")
     );
+    // It is known now, and said again without building it.
+    let builds = place.calls("build");
+    let again = place.ends(&bisect(&["--good", "c30", "--bad", "c33"]));
+    again.assert_code(1);
+    again.assert_says(&["c33 can't be measured"]);
+    assert_eq!(place.calls("build"), builds);
     let ended = place.ends(&[
         "bisect",
         "plan.toml",

@@ -471,7 +471,7 @@ impl Account {
             revisits,
             study.seed,
         )?;
-        let evidence = evidence_before(store, target, &history, &choices.along.layouts);
+        let evidence = evidence_before(store, target, &history, &choices.along);
         let verdict = policy.verdict(&evidence.await.into_diagnostic()?);
         let places: Vec<Place> = verdict.culprits.iter().map(|c| c.place).collect();
         let folder = choices.along.folder.clone();

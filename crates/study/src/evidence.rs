@@ -3,6 +3,7 @@
 //! Refuses: evidence of another question. A version counts as measured only on the same build, with the same
 //! definition, parameters, variant and testbed, on the same kind of machine.
 
+use crate::AlongChoices;
 use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
@@ -108,32 +109,9 @@ pub async fn evidence_along(
                 .or_insert_with(|| workshop.place(*version, seen.layout).key);
             *key == seen.content
         })?;
-        let own = along.study == Some(seen.study);
-        let (outcome, counts) = match seen.standing {
-            Standing::Measured => (Outcome::Measured, true),
-            // A failed trial of another study is no answer: it is tried again.
-            Standing::Failed => (Outcome::Failed, own),
-            Standing::NoBoot => (Outcome::NoBoot, own || !along.retry),
-            Standing::NoBuild => (Outcome::NoBuild, own || !along.retry),
-        };
-        if !counts {
-            return None;
-        }
-        let is_trial = matches!(outcome, Outcome::Measured | Outcome::Failed);
         let cell = along.questions.iter().position(|q| *q == seen.question);
-        Some(Observation {
-            request: Request {
-                version,
-                layout,
-                boot: seen.ordinal,
-                cell: if is_trial { cell? } else { 0 },
-                round: seen.round,
-            },
-            outcome,
-            figures: figures(seen),
-            // What others took isn't this study's to pay.
-            took: if own { seen.took } else { Duration::ZERO },
-        })
+        let own = along.study == Some(seen.study);
+        observation(seen, (version, layout), cell, own, along.retry)
     };
     let observations = asked.iter().filter_map(&mut of).collect();
     let mut evidence = Evidence::of(observations);
@@ -146,8 +124,42 @@ pub async fn evidence_along(
     Ok(evidence)
 }
 
+/// What was asked, as evidence about a version in a layout; nothing where it doesn't count for who asks now.
+fn observation(
+    seen: &Asked,
+    (version, layout): (usize, usize),
+    cell: Option<usize>,
+    own: bool,
+    retry: bool,
+) -> Option<Observation> {
+    let (outcome, counts) = match seen.standing {
+        Standing::Measured => (Outcome::Measured, true),
+        // A failed trial of another study is no answer: it is tried again.
+        Standing::Failed => (Outcome::Failed, own),
+        Standing::NoBoot => (Outcome::NoBoot, own || !retry),
+        Standing::NoBuild => (Outcome::NoBuild, own || !retry),
+    };
+    if !counts {
+        return None;
+    }
+    let is_trial = matches!(outcome, Outcome::Measured | Outcome::Failed);
+    Some(Observation {
+        request: Request {
+            version,
+            layout,
+            boot: seen.ordinal,
+            cell: if is_trial { cell? } else { 0 },
+            round: seen.round,
+        },
+        outcome,
+        figures: figures(seen),
+        // What others took isn't this study's to pay.
+        took: if own { seen.took } else { Duration::ZERO },
+    })
+}
+
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
-/// builds and questions. `layouts` are its own, by number.
+/// builds and questions, as [`evidence_along`] gave it then. `along` is as the study chose it.
 ///
 /// # Errors
 /// The store's own.
@@ -155,54 +167,32 @@ pub async fn evidence_before(
     store: &Store,
     target: &TargetName,
     history: &StudyHistory,
-    layouts: &[Layout],
+    along: &AlongChoices,
 ) -> Result<Evidence, StoreError> {
-    let own = evidence_of(history, layouts);
-    let versions: HashMap<&str, usize> = history
-        .versions
-        .iter()
-        .enumerate()
-        .filter(|(_, version)| version.amendments.is_empty())
+    let own = evidence_of(history, &along.layouts);
+    let versions = history.versions.iter().enumerate();
+    let versions: HashMap<&str, usize> = versions
+        .filter(|(_, version)| version.is_plain())
         .map(|(position, version)| (version.id.as_str(), position))
         .collect();
-    let builds: HashMap<(usize, Layout), &str> = history
-        .builds
-        .iter()
+    let builds = history.builds.iter();
+    let builds: HashMap<(usize, Layout), &str> = builds
         .map(|build| ((build.version, build.layout), build.key.as_str()))
         .collect();
-    let asked = store.asked_along(target).await?;
-    let mut observations = Vec::new();
-    for seen in asked.iter().filter(|seen| seen.study.0 < history.study) {
-        let Some(version) = versions.get(seen.version.as_str()) else {
-            continue;
-        };
+    let of = |seen: &Asked| -> Option<Observation> {
+        let version = *versions.get(seen.version.as_str())?;
+        let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
         // A build that the study didn't need itself can't be told from another of the same version.
-        let own_build = builds.get(&(*version, seen.layout));
-        if seen.standing != Standing::Measured || own_build.is_some_and(|key| *key != seen.content)
-        {
-            continue;
+        let own_build = builds.get(&(version, seen.layout));
+        if own_build.is_some_and(|key| *key != seen.content) {
+            return None;
         }
-        let layout = layouts.iter().position(|layout| *layout == seen.layout);
-        let cell = history
-            .cells
-            .iter()
-            .position(|cell| cell.key == seen.question);
-        let (Some(layout), Some(cell)) = (layout, cell) else {
-            continue;
-        };
-        observations.push(Observation {
-            request: Request {
-                version: *version,
-                layout,
-                boot: seen.ordinal,
-                cell,
-                round: seen.round,
-            },
-            outcome: Outcome::Measured,
-            figures: figures(seen),
-            took: Duration::ZERO,
-        });
-    }
+        let cell = history.cells.iter().position(|c| c.key == seen.question);
+        observation(seen, (version, layout), cell, false, along.retry)
+    };
+    let asked = store.asked_along(target).await?;
+    let before = asked.iter().filter(|seen| seen.study.0 < history.study);
+    let mut observations: Vec<Observation> = before.filter_map(of).collect();
     observations.extend(own.observations);
     Ok(Evidence {
         observations,

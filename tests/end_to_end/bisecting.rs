@@ -127,18 +127,7 @@ fn the_true_commits_are_named_with_their_sizes() {
     );
 
     // Everything is known: asked again, nothing is measured.
-    let again = place.ends(&[
-        "bisect",
-        "plan.toml",
-        "--target",
-        "app",
-        "--good",
-        "c1",
-        "--bad",
-        "c60",
-        "--no-verify",
-        "--json",
-    ]);
+    let again = place.ends(&bisect(&["--good", "c1", "--bad", "c60", "--no-verify"]));
     again.assert_code(0);
     let trials = again
         .events()
@@ -268,19 +257,9 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
     again.assert_code(1);
     again.assert_says(&["c33 can't be measured"]);
     assert_eq!(place.calls("build"), builds);
-    let ended = place.ends(&[
-        "bisect",
-        "plan.toml",
-        "--target",
-        "app",
-        "--good",
-        "c1",
-        "--bad",
-        "c60",
-        "--budget",
-        "1ms",
-        "--json",
-    ]);
+    let ended = place.ends(&bisect(&[
+        "--good", "c1", "--bad", "c60", "--budget", "1ms",
+    ]));
     ended.assert_code(3);
     assert!(
         verdict(&ended)["sentences"]

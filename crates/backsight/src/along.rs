@@ -27,7 +27,7 @@ use std::{
 
 use crate::{
     files,
-    run::{Session, Watching, broke_off, free_name, new_study},
+    run::{Posed, Session, Watching, broke_off, free_name, new_study},
     target::Opened,
 };
 
@@ -213,7 +213,13 @@ struct Begun {
 
 impl<V: AlongVerb> Asking<V> {
     /// A question of this verb.
-    pub fn of(question: Question, arrangement: Arrangement, catalog: Catalog, seed: u32) -> Self {
+    pub fn of(posed: Posed) -> Self {
+        let Posed {
+            question,
+            arrangement,
+            catalog,
+            seed,
+        } = posed;
         Self {
             question,
             arrangement,
@@ -439,10 +445,9 @@ impl<V: AlongVerb> Asking<V> {
         catalog: Catalog,
         watching: &Watching,
     ) -> miette::Result<ExitCode> {
-        let arrangement = question.arrange(&catalog)?;
         let target = documents.iter().find(|document| document.kind == "target");
         let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
-        let asking = Self::of(question, arrangement, catalog, study.seed);
+        let asking = Self::of(Posed::of(question, catalog, study.seed)?);
         let document = Document::new(target.name.clone(), target.text.as_str());
         let folder = asking.along()?.folder;
         let opened = Opened::of(document, folder, store.dir().to_owned()).await?;

@@ -5,7 +5,7 @@
 
 use backsight_history::{Diff, WorkshopError};
 use backsight_model::{
-    Amendment, BootKind, HistoryCell, StudyHistory, StudyName, Time, Version, did_you_mean,
+    Amendment, HistoryCell, StudyHistory, StudyName, Time, Version, did_you_mean,
 };
 use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
 use backsight_site::{SideCame, TryWords};
@@ -25,8 +25,8 @@ use crate::{
     compare::{confidence, percent},
     files,
     list::table,
-    run::{Asked, Watching, conclude, drawn_seed},
-    target::{Opened, next_boot, resolved},
+    run::{Asked, Watching, conclude},
+    target::{Opened, resolved},
 };
 
 /// The verb's name in the store.
@@ -35,7 +35,7 @@ pub const VERB: &str = "try";
 /// Most sides beside the base.
 const MOST_SIDES: usize = 10;
 /// Passes without end: the budget comes before.
-const MOST_PASSES: u32 = 10_000;
+pub const MOST_PASSES: u32 = 10_000;
 /// Longest patch, in bytes.
 const LONGEST_PATCH: u64 = 64 << 20;
 
@@ -105,28 +105,17 @@ pub struct Attempt {
 impl Attempt {
     /// Measures until it is decided.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
-        question.along_history = true;
-        let arrangement = question.arrange(&catalog)?;
-        let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
-        let metrics = arrangement.benchmarks.iter().flat_map(|(name, benchmark)| {
-            let metrics = benchmark.metrics.keys();
-            metrics.map(move |metric| (name.to_string(), metric.to_string()))
-        });
-        known_metrics(&self.metrics, &metrics.collect::<Vec<_>>())?;
+        let mut posed = self.asked.posed(shared, true, self.seed)?;
+        known_metrics(&self.metrics, &posed.metrics())?;
         let patches = self.patches()?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
             let (versions, diffs) = self.sides(&opened, patches).await?;
             let store = files::open_store(shared).await?;
-            let boot = opened.target.activate.boot;
-            let first_boot = match boot {
-                BootKind::None => 1,
-                _ => next_boot(&store, &opened.target.name).await?,
-            };
-            question.choices.attempt = Some(AttemptChoices {
+            let first_boot = opened.first_boot(&store).await?;
+            let rounds = posed.question.choices.rounds;
+            posed.question.choices.attempt = Some(AttemptChoices {
                 along: AlongChoices {
                     folder: opened.folder.clone(),
                     layouts,
@@ -135,15 +124,15 @@ impl Attempt {
                 },
                 metrics: self.metrics.clone(),
                 trials: self.trials.get(),
-                most: question.choices.rounds.map_or(MOST_PASSES, NonZeroU32::get),
+                most: rounds.map_or(MOST_PASSES, NonZeroU32::get),
                 first_boot,
-                revisits: boot.can_be_revisited(),
+                revisits: opened.target.activate.boot.can_be_revisited(),
                 budget: Some(self.budget.0),
                 equal: self.equal,
                 confidence: self.confidence.share(),
             });
             let site = Site::open(opened, versions, diffs).await?;
-            let asking = Asking::of(question, arrangement, catalog, seed);
+            let asking = Asking::of(posed);
             side_by_side(asking, &store, site, self.name, &self.watching).await
         })
     }

@@ -5,26 +5,26 @@
 
 use backsight_history::Diff;
 use backsight_model::{
-    BootKind, Document, Every, HistoryCell, Range, StudyHistory, StudyName, TargetName, Time,
-    Version, shell_quoted,
+    Document, Every, HistoryCell, Range, StudyHistory, StudyName, TargetName, Time, Version,
+    shell_quoted,
 };
 use backsight_policy::{BisectEnd, BisectPolicy, BisectVerdict, Place};
 use backsight_site::{BisectWords, Holds};
-use backsight_stats::{Confidence, culprits::Aim};
+use backsight_stats::{Confidence, Statistic, culprits::Aim};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, BisectChoices, Choices, evidence_before};
 use miette::IntoDiagnostic as _;
-use std::{num::NonZeroU32, process::ExitCode};
+use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
-    attempt::{Attempting, known_metrics, side_by_side},
+    attempt::{Attempting, MOST_PASSES, known_metrics, side_by_side},
     cli::Shared,
     compare::{confidence, percent},
     files,
     list::table,
-    run::{Asked, Watching, conclude, drawn_seed, free_name},
-    target::{Opened, next_boot, resolved},
+    run::{Asked, Watching, conclude, free_name},
+    target::{Opened, resolved},
 };
 
 /// The verb's name in the store.
@@ -36,6 +36,8 @@ const MOST: usize = 5000;
 const UNDECIDED: u8 = 3;
 /// Most culprits that are measured against what is before them.
 const MOST_VERIFIED: usize = 10;
+/// What each of these measurements may take at least.
+const LEAST_VERIFIED: Duration = Duration::from_secs(30);
 
 /// Arguments of `bisect`.
 #[derive(Debug, clap::Args)]
@@ -79,19 +81,20 @@ pub struct Bisect {
     /// Look for changes that cancel each other as well
     #[arg(long)]
     cancelling: bool,
-    /// Trials of a measurement; a measurement is one boot where the target boots
-    #[arg(long, value_name = "N", default_value = "1")]
-    trials: NonZeroU32,
+    /// Trials of a measurement, of which the mean is taken; a measurement is one boot where the target boots. Unless said,
+    /// one; or the best of as many as tells most, where the noise turns out to be on one side only
+    #[arg(long, value_name = "N")]
+    trials: Option<NonZeroU32>,
     /// Sample so many layouts in memory of each version: the answer holds for the source, not for one layout
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     relink: Option<u32>,
-    /// Name the changes, and don't measure again whether taking them back undoes them
+    /// Name the changes, and don't measure again whether taking them back undoes them; which takes at most as long again
     #[arg(long)]
     no_verify: bool,
     /// Try again what didn't build or boot in an earlier study
     #[arg(long)]
     retry: bool,
-    /// Build nothing while other machines measure
+    /// Build nothing while other machines measure whether taking them back undoes them
     #[arg(long)]
     no_builds_ahead: bool,
     /// Name of the study; else bisect-1, bisect-2, …
@@ -107,22 +110,14 @@ pub struct Bisect {
 impl Bisect {
     /// Measures until the changes are known.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
-        question.along_history = true;
-        let arrangement = question.arrange(&catalog)?;
-        let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
-        let metrics = arrangement.benchmarks.iter().flat_map(|(name, benchmark)| {
-            let metrics = benchmark.metrics.keys();
-            metrics.map(move |metric| (name.to_string(), metric.to_string()))
-        });
-        let metrics: Vec<(String, String)> = metrics.collect();
-        let metric = self.metric(&metrics)?;
+        let mut posed = self.asked.posed(shared, true, self.seed)?;
+        let seed = posed.seed;
+        let metric = self.metric(&posed.metrics())?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
             let versions = self.versions(&opened).await?;
-            question.choices.bisect = Some(BisectChoices {
+            posed.question.choices.bisect = Some(BisectChoices {
                 along: AlongChoices {
                     folder: opened.folder.clone(),
                     layouts,
@@ -131,7 +126,7 @@ impl Bisect {
                 },
                 metric,
                 cell: self.cell.clone(),
-                trials: self.trials.get(),
+                trials: self.trials.map(NonZeroU32::get),
                 budget: self.budget.map(|budget| budget.0),
                 confidence: self.confidence.share(),
                 resolution: self.resolution as usize,
@@ -144,13 +139,22 @@ impl Bisect {
                 Some(name) => name.clone(),
                 None => free_name(&store, VERB).await?,
             };
-            let site = Site::open(opened, versions, Vec::new()).await?;
-            let asking = Asking::<Bisecting>::of(question, arrangement, catalog, seed);
-            let status = asking
+            let site = Site::open(opened.clone(), versions, Vec::new()).await?;
+            let status = Asking::<Bisecting>::of(posed)
                 .begin(&store, site, Some(name.clone()), &self.watching)
                 .await?;
             if !self.no_verify {
-                self.verify(shared, &store, &name, seed).await?;
+                let study = store.study(name.as_str()).await.into_diagnostic()?;
+                let verification = Verification {
+                    asked: &self,
+                    shared,
+                    store: &store,
+                    opened,
+                    account: Account::of(&store, &study).await?,
+                    name,
+                    seed,
+                };
+                verification.make().await?;
             }
             Ok(status)
         })
@@ -196,69 +200,88 @@ impl Bisect {
         }
         Ok(versions)
     }
+}
 
-    /// Measures each culprit against the version before it, and the newest version against itself without the culprit.
-    async fn verify(
-        &self,
-        shared: &Shared,
-        store: &Store,
-        bisected: &StudyName,
-        seed: u32,
-    ) -> miette::Result<()> {
-        let study = store.study(bisected.as_str()).await.into_diagnostic()?;
-        let account = Account::of(store, &study).await?;
-        if account.verdict.ended != Some(BisectEnd::Decided) {
+/// Whether taking the changes back undoes them: each is measured against the version before it, and the newest version
+/// against itself without the change.
+struct Verification<'a> {
+    asked: &'a Bisect,
+    shared: &'a Shared,
+    store: &'a Store,
+    opened: Opened,
+    account: Account,
+    /// The bisection's.
+    name: StudyName,
+    seed: u32,
+}
+
+impl Verification<'_> {
+    async fn make(&self) -> miette::Result<()> {
+        if self.account.verdict.ended != Some(BisectEnd::Decided) {
             return Ok(());
         }
-        let versions = &account.history.versions;
-        let single = account.verdict.culprits.iter().map(|culprit| culprit.place);
-        let single: Vec<Place> = single.filter(|p| p.until - p.after == 1).collect();
+        let culprits = self.account.verdict.culprits.iter();
+        let places = culprits.map(|culprit| culprit.place);
+        let single: Vec<Place> = places.filter(|p| p.until - p.after == 1).collect();
+        let budget = self.budget_of_each(2 * single.len().min(MOST_VERIFIED));
         for (n, place) in single.iter().take(MOST_VERIFIED).enumerate() {
-            let pair = vec![versions[place.after].clone(), versions[place.until].clone()];
-            files::say(&format!(
-                "{bisected}: {} beside the version before it",
-                versions[place.until].name
-            ));
-            let name = format!("{bisected}-pair-{}", n + 1);
-            self.beside(shared, store, &account, seed, (&name, pair, None))
-                .await?;
-            let (Some(newest), culprit) = (versions.last(), &versions[place.until]) else {
-                continue;
-            };
-            let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-            let asked = culprit.id.clone();
-            let revert = opened
-                .ask(move |history| Diff::revert(history, &asked))
-                .await;
-            let by_hand = |why: String| {
+            self.pair(n + 1, *place, budget).await?;
+            self.revert(n + 1, *place, budget).await?;
+        }
+        Ok(())
+    }
+
+    /// Together they may take as long as the bisection took, and as its budget leaves.
+    fn budget_of_each(&self, number: usize) -> Duration {
+        let spent = self.account.verdict.spent;
+        let all = match self.asked.budget {
+            Some(budget) => spent.min(budget.0.saturating_sub(spent)),
+            None => spent,
+        };
+        (all / number.max(1) as u32).max(LEAST_VERIFIED)
+    }
+
+    async fn pair(&self, number: usize, place: Place, budget: Duration) -> miette::Result<()> {
+        let versions = &self.account.history.versions;
+        let sides = vec![versions[place.after].clone(), versions[place.until].clone()];
+        files::say(&format!(
+            "{}: {} beside the version before it",
+            self.name, versions[place.until].name
+        ));
+        let name = format!("{}-pair-{number}", self.name);
+        self.beside(&name, sides, Vec::new(), budget).await
+    }
+
+    async fn revert(&self, number: usize, place: Place, budget: Duration) -> miette::Result<()> {
+        let versions = &self.account.history.versions;
+        let (Some(newest), culprit) = (versions.last(), &versions[place.until]) else {
+            return Ok(());
+        };
+        let asked = culprit.id.clone();
+        let revert = self
+            .opened
+            .ask(move |history| Diff::revert(history, &asked));
+        let tried = match revert.await {
+            Ok(revert) => {
+                let without = Version {
+                    amendments: vec![revert.amendment.clone()],
+                    ..newest.clone()
+                };
                 files::say(&format!(
-                    "{bisected}: {} isn't taken back on top of {}: {why}; try a revert made by hand: backsight try … --at {} --patch FILE",
-                    culprit.name, newest.name, newest.name
+                    "{}: {} with {} taken back",
+                    self.name, newest.name, culprit.name
                 ));
-            };
-            let revert = match revert {
-                Ok(revert) => revert,
-                Err(why) => {
-                    by_hand(why.to_string());
-                    continue;
-                }
-            };
-            let without = Version {
-                amendments: vec![revert.amendment.clone()],
-                ..newest.clone()
-            };
-            files::say(&format!(
-                "{bisected}: {} with {} taken back",
-                newest.name, culprit.name
-            ));
-            let name = format!("{bisected}-revert-{}", n + 1);
-            let sides = vec![newest.clone(), without];
-            let tried = self
-                .beside(shared, store, &account, seed, (&name, sides, Some(revert)))
-                .await;
-            if let Err(why) = tried {
-                by_hand(why.to_string());
+                let name = format!("{}-revert-{number}", self.name);
+                let sides = vec![newest.clone(), without];
+                self.beside(&name, sides, vec![revert], budget).await
             }
+            Err(why) => Err(why),
+        };
+        if let Err(why) = tried {
+            files::say(&format!(
+                "{}: {} isn't taken back on top of {}: {why}; try a revert made by hand: backsight try … --at {} --patch FILE",
+                self.name, culprit.name, newest.name, newest.name
+            ));
         }
         Ok(())
     }
@@ -266,61 +289,43 @@ impl Bisect {
     /// Measures sides as `try` does, by the metric that was bisected.
     async fn beside(
         &self,
-        shared: &Shared,
-        store: &Store,
-        account: &Account,
-        seed: u32,
-        (name, versions, diff): (&str, Vec<Version>, Option<Diff>),
-    ) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
-        question.along_history = true;
-        let arrangement = question.arrange(&catalog)?;
-        let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-        let boot = opened.target.activate.boot;
-        let first_boot = match boot {
-            BootKind::None => 1,
-            _ => next_boot(store, &opened.target.name).await?,
-        };
-        question.choices.attempt = Some(AttemptChoices {
+        name: &str,
+        sides: Vec<Version>,
+        diffs: Vec<Diff>,
+        budget: Duration,
+    ) -> miette::Result<()> {
+        let mut posed = self.asked.asked.posed(self.shared, true, Some(self.seed))?;
+        let choices = &self.account.choices;
+        posed.question.choices.attempt = Some(AttemptChoices {
             along: AlongChoices {
-                builds_ahead: !self.no_builds_ahead,
-                ..account.choices.along.clone()
+                builds_ahead: !self.asked.no_builds_ahead,
+                ..choices.along.clone()
             },
-            metrics: vec![account.choices.metric.clone()],
-            trials: account.choices.trials,
-            most: 10_000,
-            first_boot,
-            revisits: boot.can_be_revisited(),
-            budget: Some(
-                self.budget
-                    .map_or(VERIFIED, |budget| budget.0.min(VERIFIED)),
-            ),
+            metrics: vec![choices.metric.clone()],
+            trials: choices.trials.unwrap_or(1),
+            most: MOST_PASSES,
+            first_boot: self.opened.first_boot(self.store).await?,
+            revisits: self.opened.target.activate.boot.can_be_revisited(),
+            budget: Some(budget),
             equal: None,
-            confidence: account.choices.confidence,
+            confidence: choices.confidence,
         });
-        let site = Site::open(opened, versions, diff.into_iter().collect()).await?;
-        let asking = Asking::<Attempting>::of(question, arrangement, catalog, seed);
-        let name: StudyName = match name.parse() {
-            Ok(name) if store.study(name_of(&name)).await.is_err() => name,
-            _ => free_name(store, crate::attempt::VERB).await?,
+        let site = Site::open(self.opened.clone(), sides, diffs).await?;
+        let asking = Asking::<Attempting>::of(posed);
+        let name: StudyName = match name.parse::<StudyName>() {
+            Ok(name) if self.store.study(name.as_str()).await.is_err() => name,
+            _ => free_name(self.store, crate::attempt::VERB).await?,
         };
-        side_by_side(asking, store, site, Some(name), &self.watching).await
+        let watching = &self.asked.watching;
+        side_by_side(asking, self.store, site, Some(name), watching).await?;
+        Ok(())
     }
-}
-
-/// What a verification may take.
-const VERIFIED: std::time::Duration = std::time::Duration::from_secs(30 * 60);
-
-fn name_of(name: &StudyName) -> &str {
-    name.as_str()
 }
 
 /// The command line as a shell would take it again.
 fn command_line() -> String {
-    let mut words = std::env::args().skip(1).map(|word| shell_quoted(&word));
-    words
-        .by_ref()
-        .fold("backsight".to_owned(), |line, word| line + " " + &word)
+    let words = std::env::args().skip(1).map(|word| shell_quoted(&word));
+    words.fold("backsight".to_owned(), |line, word| line + " " + &word)
 }
 
 /// `bisect` along a history.
@@ -617,6 +622,13 @@ impl Account {
             "hidden": verdict.hidden,
             "smallest": verdict.smallest,
             "noise": verdict.noise,
+            "estimator": {
+                "trials": verdict.estimator.trials,
+                "statistic": match verdict.estimator.statistic {
+                    Statistic::Mean => "mean",
+                    Statistic::Best => "best",
+                },
+            },
             "measured": measured.collect::<Vec<_>>(),
             "broken": verdict.broken.iter().map(|at| version(*at)).collect::<Vec<_>>(),
             "trials": { "measured": verdict.trials.0, "failed": verdict.trials.1 },

@@ -3,9 +3,7 @@
 //!
 //! Refuses: levels that there aren't here.
 
-use backsight_model::{
-    BootKind, CellMetric, HistoryCell, Layout, LayoutKind, StudyName, TargetName, Time,
-};
+use backsight_model::{BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time};
 use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
 use backsight_site::{NoiseWords, level_name};
 use backsight_stats::{Component, Level};
@@ -23,8 +21,8 @@ use crate::{
     compare::percent,
     files,
     list::table,
-    run::{Asked, Session, Watching, conclude, drawn_seed, free_name, new_study},
-    target::{Opened, next_boot, resolved},
+    run::{Asked, Posed, Session, Watching, conclude, free_name, new_study},
+    target::{Opened, resolved},
 };
 
 /// The verb's name in the store.
@@ -114,54 +112,41 @@ impl Repeats {
 impl Noise {
     /// Measures, and says how much it varies.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
-        question.along_history = self.target.is_some();
-        let arrangement = question.arrange(&catalog)?;
-        let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
-        let most = question.choices.rounds.map_or(HIGHEST, NonZeroU32::get);
+        let along_history = self.target.is_some();
+        let mut posed = self.asked.posed(shared, along_history, self.seed)?;
+        let most = posed
+            .question
+            .choices
+            .rounds
+            .map_or(HIGHEST, NonZeroU32::get);
         crate::block_on(async {
             let Some(target) = &self.target else {
                 let levels = self.levels(None)?;
                 let repeats = Repeats::of(&levels, most);
-                question.choices.noise = Some(self.choices(None, repeats, 0));
+                posed.question.choices.noise = Some(self.choices(None, repeats, 0));
                 let store = files::open_store(shared).await?;
-                let asking = AsFound {
-                    question,
-                    arrangement,
-                    catalog,
-                    seed,
-                };
-                return asking.begin(&store, self.name, &self.watching).await;
+                return AsFound(posed)
+                    .begin(&store, self.name, &self.watching)
+                    .await;
             };
             let opened = Opened::named(shared, target, self.asked.plan()).await?;
             let levels = self.levels(Some(&opened))?;
             let repeats = Repeats::of(&levels, most);
             let store = files::open_store(shared).await?;
-            let first_boot = match opened.target.activate.boot {
-                BootKind::None => 1,
-                _ => next_boot(&store, &opened.target.name).await?,
-            };
-            let layouts = match repeats.layouts {
-                1 => vec![Layout::default()],
-                many => (1..=many)
-                    .map(|seed| Layout {
-                        kind: LayoutKind::Random,
-                        seed,
-                    })
-                    .collect(),
-            };
+            let first_boot = opened.first_boot(&store).await?;
+            let sampled = Some(repeats.layouts).filter(|layouts| *layouts > 1);
+            let layouts = opened.sampled_layouts(sampled)?;
             let along = AlongChoices {
                 folder: opened.folder.clone(),
                 layouts,
                 retry: false,
                 builds_ahead: !self.no_builds_ahead,
             };
-            question.choices.noise = Some(self.choices(Some(along), repeats, first_boot));
+            posed.question.choices.noise = Some(self.choices(Some(along), repeats, first_boot));
             let at = self.at.clone();
             let version = opened.ask(move |history| resolved(history, &at)).await?;
             let site = Site::open(opened, vec![version], Vec::new()).await?;
-            let asking = Asking::<Noising>::of(question, arrangement, catalog, seed);
+            let asking = Asking::<Noising>::of(posed);
             asking.begin(&store, site, self.name, &self.watching).await
         })
     }
@@ -286,13 +271,8 @@ async fn told(
     })
 }
 
-/// A question about software as it is found, with all that it is asked with.
-pub struct AsFound {
-    question: Question,
-    arrangement: backsight_model::Arrangement,
-    catalog: backsight_catalog::Catalog,
-    seed: u32,
-}
+/// A question about software as it is found.
+pub struct AsFound(Posed);
 
 impl AsFound {
     async fn begin(
@@ -306,16 +286,16 @@ impl AsFound {
             Some(name) => name,
             None => free_name(store, VERB).await?,
         };
-        let session = Session::open(&self.arrangement, &name, watching, false).await?;
+        let session = Session::open(&self.0.arrangement, &name, watching, false).await?;
         let cells = session.cells()?;
         let id = loop {
             let new = new_study(
-                &self.question,
-                &self.catalog,
-                (&self.arrangement, None),
+                &self.0.question,
+                &self.0.catalog,
+                (&self.0.arrangement, None),
                 &name,
                 &cells,
-                self.seed,
+                self.0.seed,
             );
             let new = NewStudy {
                 verb: VERB.to_owned(),
@@ -340,15 +320,9 @@ impl AsFound {
         catalog: backsight_catalog::Catalog,
         watching: &Watching,
     ) -> miette::Result<ExitCode> {
-        let arrangement = question.arrange(&catalog)?;
         let killed = study.was_killed();
-        let asking = Self {
-            question,
-            arrangement,
-            catalog,
-            seed: study.seed,
-        };
-        let session = Session::open(&asking.arrangement, &study.name, watching, false).await?;
+        let asking = Self(Posed::of(question, catalog, study.seed)?);
+        let session = Session::open(&asking.0.arrangement, &study.name, watching, false).await?;
         asking.measure(store, session, study, killed).await
     }
 
@@ -361,8 +335,8 @@ impl AsFound {
     ) -> miette::Result<ExitCode> {
         let cells = store.cells(row.id).await.into_diagnostic()?;
         session.prepare(store, row.id, &cells, after_kill).await?;
-        let choices = chosen(self.question.choices.noise.as_ref())?;
-        let policy = policy(choices, cells.len(), self.seed);
+        let choices = chosen(self.0.question.choices.noise.as_ref())?;
+        let policy = policy(choices, cells.len(), self.0.seed);
         let evidence = evidence_with_figures(store, row.id)
             .await
             .into_diagnostic()?;
@@ -371,8 +345,8 @@ impl AsFound {
             name: row.name.clone(),
             cells: cells.clone(),
             rounds: choices.trials,
-            seed: self.seed,
-            on_failure: self.arrangement.on_failure,
+            seed: self.0.seed,
+            on_failure: self.0.arrangement.on_failure,
             versions: Vec::new(),
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
             boots: None,
@@ -380,7 +354,7 @@ impl AsFound {
         let look = (session.quiet, session.json);
         let mut testbed = Testbed {
             conductor: session.conductor,
-            catalog: &self.catalog,
+            catalog: &self.0.catalog,
             cells,
             stop: session.stop,
         };

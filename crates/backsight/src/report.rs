@@ -5,7 +5,7 @@ use backsight_store::Store;
 use miette::IntoDiagnostic as _;
 use std::{path::PathBuf, process::ExitCode};
 
-use crate::{attempt, bisect, cli::Shared, files, noise, overhead};
+use crate::{account::Account, attempt, cli::Shared, files, overhead};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -32,29 +32,15 @@ impl Report {
                 studies.push(store.study(asked).await.into_diagnostic()?);
             }
             if let [study] = &studies[..]
-                && study.verb == attempt::VERB
+                && let Some(account) = Account::of(&store, study).await?
             {
-                let account = attempt::Account::of(&store, study.id).await?;
-                let page = account.words().page().into_diagnostic()?;
-                return self.write(study.name.as_str(), &page);
-            }
-            if let [study] = &studies[..]
-                && study.verb == bisect::VERB
-            {
-                let account = bisect::Account::of(&store, study).await?;
-                let markdown = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
-                let page = match self.output.as_ref().is_some_and(markdown) {
-                    true => account.words().markdown(),
-                    false => account.words().page().into_diagnostic()?,
+                let is_mail = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
+                let mail = match self.output.as_ref().is_some_and(is_mail) {
+                    true => account.markdown(),
+                    false => None,
                 };
-                return self.write(study.name.as_str(), &page);
-            }
-            if let [study] = &studies[..]
-                && study.verb == noise::VERB
-            {
-                let account = noise::Account::of(&store, study).await?;
-                let page = account.words().page().into_diagnostic()?;
-                return self.write(study.name.as_str(), &page);
+                let text = mail.map_or_else(|| account.page(), Ok)?;
+                return self.write(study.name.as_str(), &text);
             }
             for study in &studies {
                 attempt::refuse_sides(study)?;

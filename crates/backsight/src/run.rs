@@ -75,6 +75,40 @@ pub struct Run {
     watching: Watching,
 }
 
+/// A question with all that it is asked with.
+pub struct Posed {
+    /// The question.
+    pub question: Question,
+    /// What its plan says.
+    pub arrangement: Arrangement,
+    /// Where its benchmarks and monitors are.
+    pub catalog: Catalog,
+    /// Seed of what is drawn.
+    pub seed: u32,
+}
+
+impl Posed {
+    /// A question of a study that there is.
+    pub fn of(question: Question, catalog: Catalog, seed: u32) -> miette::Result<Self> {
+        Ok(Self {
+            arrangement: question.arrange(&catalog)?,
+            question,
+            catalog,
+            seed,
+        })
+    }
+
+    /// Every metric, with the benchmark before it.
+    pub fn metrics(&self) -> Vec<(String, String)> {
+        let benchmarks = self.arrangement.benchmarks.iter();
+        let metrics = benchmarks.flat_map(|(name, benchmark)| {
+            let metrics = benchmark.metrics.keys();
+            metrics.map(move |metric| (name.to_string(), metric.to_string()))
+        });
+        metrics.collect()
+    }
+}
+
 impl Asked {
     /// The plan's file, if there is one.
     pub fn plan(&self) -> Option<&Path> {
@@ -91,6 +125,23 @@ impl Asked {
         )?;
         question.choices.rounds = self.rounds;
         Ok((question, catalog))
+    }
+
+    /// The question with all that it is asked with. Its seed is the one given, else the plan's, else drawn.
+    pub fn posed(
+        &self,
+        shared: &Shared,
+        along_history: bool,
+        seed: Option<u32>,
+    ) -> miette::Result<Posed> {
+        let (mut question, catalog) = self.question(shared)?;
+        question.along_history = along_history;
+        let planned = backsight_model::Plan::read(&question.plan)?.seed;
+        Posed::of(
+            question,
+            catalog,
+            seed.or(planned).unwrap_or_else(drawn_seed),
+        )
     }
 }
 
@@ -150,10 +201,12 @@ pub fn question_of(
 impl Run {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (question, catalog) = self.asked.question(shared)?;
-        let arrangement = question.arrange(&catalog)?;
-        let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
+        let Posed {
+            question,
+            arrangement,
+            catalog,
+            seed,
+        } = self.asked.posed(shared, false, self.seed)?;
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let chosen = self.name.is_some();

@@ -12,7 +12,7 @@ use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     files, history,
-    run::{Asked, Watching, conclude, drawn_seed},
+    run::{Asked, Watching, conclude},
     target::Opened,
 };
 
@@ -120,14 +120,10 @@ pub struct Step {
 impl Step {
     /// Measures what isn't known yet.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
-        question.along_history = true;
-        let arrangement = question.arrange(&catalog)?;
-        let planned = backsight_model::Plan::read(&question.plan)?.seed;
-        let seed = self.seed.or(planned).unwrap_or_else(drawn_seed);
+        let mut posed = self.asked.posed(shared, true, self.seed)?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-            let modes = self.modes(&opened, arrangement.rounds)?;
+            let modes = self.modes(&opened, posed.arrangement.rounds)?;
             let (versions, wanted) = self.versions(&opened).await?;
             let choices = StepChoices {
                 folder: opened.folder.clone(),
@@ -139,10 +135,10 @@ impl Step {
                 retry: self.retry,
                 builds_ahead: !self.no_builds_ahead,
             };
-            question.choices.step = Some(choices);
+            posed.question.choices.step = Some(choices);
             let store = files::open_store(shared).await?;
             let site = Site::open(opened, versions, Vec::new()).await?;
-            let asking = Asking::<Stepping>::of(question, arrangement, catalog, seed);
+            let asking = Asking::<Stepping>::of(posed);
             asking.begin(&store, site, self.name, &self.watching).await
         })
     }

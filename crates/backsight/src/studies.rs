@@ -5,7 +5,7 @@ use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{attempt, bisect, cli::Shared, files, list::table, noise, overhead};
+use crate::{account::Account, cli::Shared, files, list::table, overhead};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -234,22 +234,15 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         Some(_) => Some(store.study_history(study.id).await.into_diagnostic()?),
         None => None,
     };
-    if let (Some(target), Some(history)) = (&study.target, &history) {
+    if let Some(history) = &history {
         text.push_str(&builds_and_boots(history));
-        if study.verb == attempt::VERB {
-            let account = attempt::Account::of(store, study.id).await?;
-            text.push_str(&account.text());
-        } else if study.verb == bisect::VERB {
-            text.push_str(&bisect::Account::of(store, study).await?.text());
-        } else if study.verb == noise::VERB {
-            text.push_str(&noise::Account::of(store, study).await?.text());
-        } else {
-            text.push_str(&format!(
-                "what was measured: backsight history --target {target}\n"
-            ));
-        }
-    } else if study.verb == noise::VERB {
-        text.push_str(&noise::Account::of(store, study).await?.text());
+    }
+    if let Some(account) = Account::of(store, study).await? {
+        text.push_str(&account.text());
+    } else if let Some(target) = &study.target {
+        text.push_str(&format!(
+            "what was measured: backsight history --target {target}\n"
+        ));
     } else if study.verb == crate::search::VERB {
         let kept = crate::search::Kept::read(store, study).await?;
         text.push_str(&crate::search::text(&kept));

@@ -4,8 +4,8 @@
 
 use backsight_history::{History, HistoryError};
 use backsight_model::{
-    Back, Document, Every, Layout, LayoutKind, Range, Target, TargetName, TimeUnit, Version,
-    did_you_mean,
+    Back, BootKind, Document, Every, Layout, LayoutKind, Range, Target, TargetName, TimeUnit,
+    Version, did_you_mean,
 };
 use backsight_store::Store;
 use backsight_study::Choices;
@@ -18,6 +18,7 @@ use std::{
 use crate::{cli::Shared, files};
 
 /// A target with its history opened.
+#[derive(Clone)]
 pub struct Opened {
     /// Its file.
     pub document: Document,
@@ -104,6 +105,18 @@ impl Opened {
         Ok((1..=number).map(random).collect())
     }
 
+    /// The ordinal of the first boot of a study that wants its own: behind those of all studies of the target; 1 where
+    /// nothing is started.
+    pub async fn first_boot(&self, store: &Store) -> miette::Result<u32> {
+        if self.target.activate.boot == BootKind::None {
+            return Ok(1);
+        }
+        let asked = store.asked_along(&self.target.name).await;
+        let asked = asked.into_diagnostic()?;
+        let last = asked.iter().map(|asked| asked.ordinal).max();
+        Ok(last.unwrap_or(0).saturating_add(1))
+    }
+
     /// Asks the history, which may take long.
     pub async fn ask<T: Send + 'static>(
         &self,
@@ -125,13 +138,6 @@ pub fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryEr
         let newest = history.versions(&Range::Last(Back(1, TimeUnit::Hour)), &Every::All)?;
         newest.into_iter().next_back().ok_or(unknown)
     })
-}
-
-/// The ordinal behind those of all boots that any study of the target made.
-pub async fn next_boot(store: &Store, target: &TargetName) -> miette::Result<u32> {
-    let asked = store.asked_along(target).await.into_diagnostic()?;
-    let last = asked.iter().map(|asked| asked.ordinal).max();
-    Ok(last.unwrap_or(0).saturating_add(1))
 }
 
 /// A fault of a history, pointed at where the target says which it is.

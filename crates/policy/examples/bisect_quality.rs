@@ -1,5 +1,6 @@
 //! How often `bisect` is right, on simulated histories whose steps are known: a part of `make quality`, which writes
-//! docs/quality.md. Prints Markdown. Everything is drawn from seeds: the same program prints the same tables.
+//! docs/quality.md. Prints Markdown. Everything is drawn from seeds: the same program prints the same tables. Arguments,
+//! for a quick look: how many jobs a row, and a part of the rows' names.
 
 use backsight_model::MetricName;
 use backsight_policy::{
@@ -12,12 +13,12 @@ use std::{
     time::Duration,
 };
 
-/// Jobs of each row.
+/// Jobs of each row, unless said.
 const JOBS: u64 = 400;
 /// Steps of one history are at least so many versions apart.
 const APART: usize = 8;
 /// A job that asks for more has failed.
-const MOST: usize = 3000;
+const MOST: usize = 20_000;
 
 /// A row of the table.
 struct Row {
@@ -100,6 +101,24 @@ fn rows() -> Vec<Row> {
             ..row(name, 128, &[1.0])
         });
     }
+    for (name, keep) in [("one of 1σ, AR(1) .5", 0.5), ("one of 1σ, AR(1) .9", 0.9)] {
+        rows.push(Row {
+            noise: Noise::Autoregressive { keep },
+            asked: (0.90, ANY, ANY),
+            ..row(name, 128, &[1.0])
+        });
+    }
+    // Of a program that needs at most 1.9 times as long when a neighbour is busy: +3%, +8%, -5%, +2%.
+    rows.push(Row {
+        noise: Noise::Disturbed { keep: 0.9 },
+        build: 0.5,
+        asked: (0.90, ANY, ANY),
+        ..row(
+            "+.1, +.27, −.17, +.07σ, disturbed",
+            60,
+            &[0.1, 0.27, -0.17, 0.07],
+        )
+    });
     for (name, build) in [
         ("one of 1σ, builds 10:1", 10.0),
         ("one of 1σ, builds 100:1", 100.0),
@@ -117,7 +136,8 @@ struct World<'a> {
     row: &'a Row,
     places: Vec<usize>,
     broken: HashSet<usize>,
-    random: Random,
+    /// Of each measurement, in order of time.
+    noise: std::vec::IntoIter<f64>,
 }
 
 impl<'a> World<'a> {
@@ -136,7 +156,7 @@ impl<'a> World<'a> {
             row,
             places,
             broken: broken.collect(),
-            random,
+            noise: row.noise.draw(2 * MOST, &mut random).into_iter(),
         }
     }
 
@@ -146,7 +166,7 @@ impl<'a> World<'a> {
             .filter(|(at, _)| **at <= version)
             .map(|(_, size)| size)
             .sum();
-        100.0 + level + self.row.noise.draw(1, &mut self.random)[0]
+        100.0 + level + self.noise.next().expect("noise for all measurements")
     }
 
     fn is_right(&self, verdict: &BisectVerdict) -> bool {
@@ -175,7 +195,7 @@ fn bisected(row: &Row, job: u64) -> Job {
         metric: MetricName::new("m").expect("a name"),
         better: Better::Lower,
         layouts: 1,
-        trials: 1,
+        trials: None,
         revisits: true,
         aim: Aim {
             cancelling: row.cancelling,
@@ -245,7 +265,7 @@ fn halved(row: &Row, job: u64, repeats: usize) -> Job {
 }
 
 /// All jobs of a row, on all processors.
-fn jobs(job: impl Fn(u64) -> Job + Sync) -> Vec<Job> {
+fn jobs(number_of_jobs: u64, job: impl Fn(u64) -> Job + Sync) -> Vec<Job> {
     let next = AtomicU64::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut all = Vec::new();
@@ -256,7 +276,7 @@ fn jobs(job: impl Fn(u64) -> Job + Sync) -> Vec<Job> {
                     let mut done = Vec::new();
                     loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        if number >= JOBS {
+                        if number >= number_of_jobs {
                             return done;
                         }
                         done.push(job(number));
@@ -283,8 +303,14 @@ fn judged(figure: String, is_good: bool) -> String {
 }
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let number_of_jobs = arguments
+        .next()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(JOBS);
+    let part = arguments.next().unwrap_or_default();
     println!(
-        "## Which change did it\n\n`bisect` on simulated histories, {JOBS} jobs a row, asked for 95%, both ends included; steps of \
+        "## Which change did it\n\n`bisect` on simulated histories, {number_of_jobs} jobs a row, asked for 95%, both ends included; steps of \
          one history are drawn at random, at least {APART} versions apart. Share right is of jobs in which exactly the true steps \
          are named. A build costs as much as a measurement unless said. The bound is .95·log₂N divided by what one measurement \
          can tell with known means. What misses what was asked for is bold.\n"
@@ -294,8 +320,8 @@ fn main() {
          |---|---|---|---|---|---|---|---|---|---|"
     );
     let (mut said, mut right, mut all) = (0.0, 0, 0);
-    for row in rows() {
-        let done = jobs(|job| bisected(&row, job));
+    for row in rows().into_iter().filter(|row| row.name.contains(&part)) {
+        let done = jobs(number_of_jobs, |job| bisected(&row, job));
         let share = mean(&done, |job| f64::from(u8::from(job.right)));
         let (measured, builds) = (
             mean(&done, |j| j.measured as f64),
@@ -314,7 +340,7 @@ fn main() {
         };
         let peer = |repeats| match row.steps.len() {
             1 if row.broken == 0.0 => {
-                let done = jobs(|job| halved(&row, job, repeats));
+                let done = jobs(number_of_jobs, |job| halved(&row, job, repeats));
                 format!(
                     "{:.2} / {} / {}",
                     mean(&done, |job| f64::from(u8::from(job.right))),

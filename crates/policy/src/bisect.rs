@@ -2,7 +2,8 @@
 //! measuring as the asked confidence allows.
 //!
 //! A measurement is one of the highest level that is repeated: a layout where layouts are sampled, a boot where each
-//! measurement boots, a trial where programs are run from their folder. Both ends are measured first, until the noise is
+//! measurement boots, a trial where programs are run from their folder; or, where the trials themselves show that it tells
+//! more, the best of several trials ([`Estimator`]). Both ends are measured first, until the noise is
 //! known; then [`Belief`] says which version tells most for its cost, learnt from what builds, boots and trials took. Before
 //! an answer is given, both ends are measured once more if they weren't in the second half of the study, so that a machine
 //! that drifted doesn't make a culprit.
@@ -12,7 +13,7 @@
 
 use backsight_model::MetricName;
 use backsight_stats::{
-    Better, Confidence,
+    Better, Confidence, Estimator, Statistic,
     culprits::{Aim, Belief, Costs, Course, Place, Waterfall, waterfall},
 };
 use std::{
@@ -28,6 +29,8 @@ const ENDS: usize = 4;
 const COUNTED: usize = 2;
 /// What counted numbers may differ, as a share.
 const SAME: f64 = 1e-6;
+/// Trials after which it is asked for the first time what is best made of them.
+const FIRST_LOOK: usize = 32;
 /// Boots that may fail, or measurements that may give nothing, before a version is passed over.
 const FRUITLESS: usize = 2;
 /// What is learnt by a measurement, in nats, as a rule: for telling how many are left.
@@ -46,8 +49,8 @@ pub struct BisectPolicy {
     pub better: Better,
     /// How many layouts a version is sampled in; one where it keeps its own.
     pub layouts: usize,
-    /// Trials of a measurement; at least one.
-    pub trials: u32,
+    /// Trials of a measurement, of which the mean is taken; learnt unless given.
+    pub trials: Option<u32>,
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
     pub revisits: bool,
     /// When it is enough.
@@ -84,6 +87,8 @@ pub struct BisectVerdict {
     pub smallest: Option<f64>,
     /// The standard deviation of one measurement.
     pub noise: Option<f64>,
+    /// How a measurement is made of trials.
+    pub estimator: Estimator,
     /// What was measured, by version: position, how often, mean.
     pub measured: Vec<(usize, usize, f64)>,
     /// Versions that can't be measured.
@@ -123,6 +128,7 @@ pub enum BisectEnd {
 
 /// What the evidence says.
 struct Seen<'a> {
+    estimator: Estimator,
     course: Course,
     settled: Settled<'a>,
     /// Versions on which something was begun.
@@ -138,21 +144,58 @@ struct Seen<'a> {
     last: Option<usize>,
 }
 
-/// A measurement that can be averaged over its trials: version, layout, boot, turn.
+/// A measurement: version, layout, boot, turn.
 type Unit = (usize, usize, u32, u32);
 
 impl BisectPolicy {
-    fn unit_of(&self, request: &Request) -> Unit {
-        let turn = match self.revisits && self.layouts <= 1 {
-            true => request.round.saturating_sub(1) / self.trials.max(1),
+    /// Whether a version can be measured again as often as one likes without a boot or a build.
+    fn is_run(&self) -> bool {
+        self.revisits && self.layouts <= 1
+    }
+
+    /// How a measurement is made of trials, by what was seen until the number of trials had last doubled: so that it
+    /// seldom changes.
+    fn estimator(&self, evidence: &Evidence) -> Estimator {
+        match self.trials {
+            Some(trials) => return Estimator::mean(trials.max(1) as usize),
+            None if !self.is_run() => return Estimator::EACH,
+            None => {}
+        }
+        let trials = evidence.observations.iter().filter(|o| o.measured());
+        let values = trials.filter_map(|o| match o.request.cell == self.cell {
+            true => Some((o.request.version, o.value(&self.metric)?)),
+            false => None,
+        });
+        let values: Vec<(usize, f64)> = values.collect();
+        let doublings = std::iter::successors(Some(FIRST_LOOK), |n| Some(2 * n));
+        let looks = doublings.take_while(|n| *n <= values.len());
+        let Some(last) = looks.last() else {
+            return Estimator::EACH;
+        };
+        let mut series: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        for (version, value) in &values[..last] {
+            series.entry(*version).or_default().push(*value);
+        }
+        let series: Vec<Vec<f64>> = series.into_values().collect();
+        Estimator::learnt(&series, self.better)
+    }
+
+    fn unit_of(&self, request: &Request, estimator: Estimator) -> Unit {
+        let turn = match self.is_run() {
+            true => request.round.saturating_sub(1) / estimator.trials as u32,
             false => 0,
         };
         (request.version, request.layout, request.boot, turn)
     }
 
     /// The trials of a version's measurement with this number, from 0.
-    fn requests(&self, version: usize, number: usize) -> impl Iterator<Item = Request> + use<> {
-        let trials = self.trials.max(1);
+    fn requests(
+        &self,
+        version: usize,
+        number: usize,
+        estimator: Estimator,
+    ) -> impl Iterator<Item = Request> + use<> {
+        let trials = estimator.trials as u32;
         let layouts = self.layouts.max(1);
         let (layout, turn) = (number % layouts, (number / layouts) as u32);
         let (boot, before) = match self.revisits {
@@ -171,6 +214,7 @@ impl BisectPolicy {
 
     fn seen<'a>(&self, evidence: &'a Evidence) -> Seen<'a> {
         let mut seen = Seen {
+            estimator: self.estimator(evidence),
             course: Course::new(self.versions),
             settled: Settled::of(evidence),
             there: HashSet::new(),
@@ -181,7 +225,8 @@ impl BisectPolicy {
             broken: Vec::new(),
             last: None,
         };
-        let mut units: BTreeMap<Unit, (f64, u32)> = BTreeMap::new();
+        let mut units: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
+        let mut trials_of: HashMap<Unit, usize> = HashMap::new();
         let mut order: Vec<Unit> = Vec::new();
         let mut took = Duration::ZERO;
         for observation in evidence.observations.iter().filter(|o| o.is_trial()) {
@@ -191,28 +236,31 @@ impl BisectPolicy {
                 continue;
             }
             took += observation.took;
-            let unit = units.entry(self.unit_of(&request)).or_insert_with(|| {
-                order.push(self.unit_of(&request));
-                (0.0, 0)
+            let unit = self.unit_of(&request, seen.estimator);
+            *trials_of.entry(unit).or_default() += 1;
+            let values = units.entry(unit).or_insert_with(|| {
+                order.push(unit);
+                Vec::new()
             });
-            let value = observation.figures.get(&self.metric);
-            match value.filter(|value| value.is_finite()) {
+            match observation.value(&self.metric) {
                 Some(value) if observation.measured() => {
                     seen.trials.0 += 1;
-                    unit.0 += value;
-                    unit.1 += 1;
+                    values.push(value);
                 }
                 _ => seen.trials.1 += 1,
             }
         }
         let all = (seen.trials.0 + seen.trials.1).max(1);
         seen.trial = (took.as_secs_f64() / all as f64).max(1e-6);
+        if seen.estimator.statistic == Statistic::Best {
+            // The best of fewer isn't as good.
+            order.retain(|unit| trials_of[unit] >= seen.estimator.trials);
+        }
         let mut fruitless: HashMap<usize, usize> = HashMap::new();
         for unit in &order {
-            let (sum, n) = units[unit];
-            match n {
-                0 => *fruitless.entry(unit.0).or_default() += 1,
-                n => seen.course.add(unit.0, sum / f64::from(n)),
+            match seen.estimator.of(&units[unit], self.better) {
+                None => *fruitless.entry(unit.0).or_default() += 1,
+                Some(value) => seen.course.add(unit.0, value),
             }
         }
         for (version, ..) in &seen.settled.unbooted {
@@ -238,7 +286,7 @@ impl BisectPolicy {
     /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one.
     fn next_of(&self, version: usize, seen: &Seen<'_>) -> Option<Request> {
         (0..self.most.max(1) + seen.units + 1).find_map(|number| {
-            let mut requests = self.requests(version, number);
+            let mut requests = self.requests(version, number, seen.estimator);
             requests.find(|request| !seen.settled.is_settled(request))
         })
     }
@@ -253,14 +301,14 @@ impl BisectPolicy {
         if last.cell != self.cell || last.version >= self.versions {
             return None;
         }
-        let unit = self.unit_of(&last);
         let next = Request {
             round: last.round + 1,
             ..last
         };
-        let within = match self.revisits && self.layouts <= 1 {
-            true => self.unit_of(&next) == unit,
-            false => next.round <= self.trials.max(1),
+        let unit = |request| self.unit_of(request, seen.estimator);
+        let within = match self.is_run() {
+            true => unit(&next) == unit(&last),
+            false => next.round <= seen.estimator.trials as u32,
         };
         (within && !seen.settled.trials.contains_key(&next)).then_some(next)
     }
@@ -299,7 +347,7 @@ impl BisectPolicy {
             sum.as_secs_f64() / took.len().max(1) as f64
         };
         let (build, boot) = (mean(&evidence.builds), mean(&evidence.boots));
-        let again = f64::from(self.trials.max(1)) * seen.trial
+        let again = seen.estimator.trials as f64 * seen.trial
             + if self.revisits { 0.0 } else { boot }
             + if self.layouts > 1 { build } else { 0.0 };
         // Another version is never for nothing: each is one more that may be broken.
@@ -393,6 +441,7 @@ impl BisectPolicy {
             hidden: belief.as_ref().map_or(1.0, Belief::hidden),
             smallest: belief.as_ref().map(Belief::smallest),
             noise: belief.as_ref().map(Belief::noise),
+            estimator: seen.estimator,
             places,
             measured: seen
                 .course
@@ -428,7 +477,7 @@ impl Policy for BisectPolicy {
             None => places + LEARNT * (2 * ENDS).saturating_sub(seen.units) as f64,
         };
         let units = (unknown / LEARNT).ceil().max(1.0) as usize;
-        units.min(self.most.saturating_sub(seen.units).max(1)) * self.trials.max(1) as usize
+        units.min(self.most.saturating_sub(seen.units).max(1)) * seen.estimator.trials
     }
 
     fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)> {

@@ -106,6 +106,11 @@ impl Observation {
         self.outcome == Outcome::Measured
     }
 
+    /// The figure of a metric, if it is a number.
+    pub fn value(&self, metric: &MetricName) -> Option<f64> {
+        self.figures.get(metric).copied().filter(|v| v.is_finite())
+    }
+
     /// Whether a trial was begun.
     pub fn is_trial(&self) -> bool {
         matches!(self.outcome, Outcome::Measured | Outcome::Failed)

@@ -6,7 +6,7 @@
 use askama::Template;
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, significant};
 use backsight_policy::{BisectEnd, BisectVerdict, Culprit, Place};
-use backsight_stats::culprits::Estimate;
+use backsight_stats::{Statistic, culprits::Estimate};
 use std::{fmt::Write as _, time::Duration};
 
 use crate::{
@@ -377,6 +377,12 @@ impl<'a> BisectWords<'a> {
                 "smaller changes than {} aren't counted; one measurement has a standard deviation of {}",
                 self.figure(smallest),
                 self.figure(verdict.noise.unwrap_or(0.0))
+            ));
+        }
+        if verdict.estimator.statistic == Statistic::Best {
+            doubts.push(format!(
+                "a measurement is the best of {} trials in a row: what disturbs here makes trials only worse, and the best of several varies far less than their mean",
+                verdict.estimator.trials
             ));
         }
         doubts

@@ -1,7 +1,7 @@
 //! Made-up measurements with known truth, to check the statistics against: noise of several shapes, all with mean 0
 //! and variance 1. For tests, for the quality table, and for policies that are tried on simulated histories.
 
-use crate::Random;
+use crate::{Random, distributions::normal_cdf};
 
 /// A shape of noise, standardised to mean 0 and variance 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +32,16 @@ pub enum Noise {
         /// How far out they are, in standard deviations, on either side.
         far: f64,
     },
+    /// What a neighbour on the same processor makes of durations: never less than with nobody there, up to twice as much
+    /// with somebody who is busy, for some measurements in a row.
+    Disturbed {
+        /// The lag-1 autocorrelation of half of what disturbs.
+        keep: f64,
+    },
 }
+
+/// What is left of a disturbed value's spread where nothing disturbs.
+const UNDISTURBED: f64 = 0.01;
 
 impl Noise {
     /// `n` values of this noise in the order of measurement.
@@ -67,6 +76,13 @@ impl Noise {
                         u if u < share => value + far,
                         _ => value,
                     }
+                }
+                Noise::Disturbed { keep } => {
+                    previous = keep * previous + (1.0 - keep * keep).sqrt() * random.normal();
+                    let busy = normal_cdf((previous + random.normal()) / 2.0_f64.sqrt());
+                    let value = busy * busy + UNDISTURBED * random.normal();
+                    // busy² of uniform busy has mean 1/3 and variance 4/45.
+                    (value - 1.0 / 3.0) / (4.0 / 45.0 + UNDISTURBED * UNDISTURBED).sqrt()
                 }
             })
             .collect()
@@ -106,6 +122,7 @@ mod tests {
                 share: 0.0,
                 far: 10.0,
             },
+            Noise::Disturbed { keep: 0.9 },
         ];
         for noise in shapes {
             let values = noise.draw(200_000, &mut Random::seeded(5));

@@ -173,8 +173,8 @@ pub struct BisectChoices {
     pub metric: String,
     /// The cell, where the plan has several with this metric.
     pub cell: Option<String>,
-    /// Trials of a measurement.
-    pub trials: u32,
+    /// Trials of a measurement; learnt unless said.
+    pub trials: Option<u32>,
     /// What builds, boots and trials may take together.
     pub budget: Option<Duration>,
     /// How sure the answer is to be: 0.95.

@@ -3,11 +3,12 @@ use crate::{Observation, Outcome};
 use backsight_stats::{Random, simulate::Noise};
 use proptest::prelude::*;
 
-/// A history with known steps, noise of one standard deviation, and versions that don't build.
+/// A history with known steps, noise, and versions that don't build.
 struct World {
     versions: usize,
     steps: Vec<(usize, f64)>,
     noise: f64,
+    shape: Noise,
     broken: HashSet<usize>,
     seed: u64,
 }
@@ -25,7 +26,7 @@ impl World {
             | u64::from(request.boot) << 16
             | u64::from(request.round);
         let mut random = Random::seeded(self.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let value = self.level(request.version) + self.noise * Noise::Gauss.draw(1, &mut random)[0];
+        let value = self.level(request.version) + self.noise * self.shape.draw(1, &mut random)[0];
         let outcome = match self.broken.contains(&request.version) {
             true => Outcome::NoBuild,
             false => Outcome::Measured,
@@ -44,6 +45,7 @@ fn world(versions: usize, steps: &[(usize, f64)]) -> World {
         versions,
         steps: steps.to_vec(),
         noise: 1.0,
+        shape: Noise::Gauss,
         broken: HashSet::new(),
         seed: 11,
     }
@@ -56,7 +58,7 @@ fn policy(world: &World) -> BisectPolicy {
         metric: MetricName::new("time").unwrap(),
         better: Better::Lower,
         layouts: 1,
-        trials: 1,
+        trials: None,
         revisits: true,
         aim: Aim::default(),
         smallest: None,
@@ -171,7 +173,7 @@ fn a_measurement_is_a_boot_with_its_trials_and_layouts_are_sampled() {
     let world = world(30, &[(11, 5.0)]);
     let boots = BisectPolicy {
         revisits: false,
-        trials: 3,
+        trials: Some(3),
         ..policy(&world)
     };
     let (evidence, verdict) = pursue(&boots, &world, Evidence::default());
@@ -214,14 +216,38 @@ fn counted_numbers_take_two_measurements_of_each_end() {
     );
 }
 
+#[test]
+fn where_the_noise_makes_trials_only_worse_a_measurement_is_the_best_of_several() {
+    let world = World {
+        noise: 30.0,
+        shape: Noise::Disturbed { keep: 0.5 },
+        ..world(60, &[(26, 8.0)])
+    };
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert_eq!(found(&verdict), [26]);
+    assert_eq!(verdict.estimator.statistic, Statistic::Best);
+    // The mean of as many trials couldn't tell it: their standard error is 30 % of the level over the root of them.
+    assert!(
+        evidence.observations.len() < 1500,
+        "{}",
+        evidence.observations.len()
+    );
+    // Whole measurements are asked one after the other, once it is known how many trials they have.
+    let versions = evidence.observations.iter().map(|o| o.request.version);
+    let versions: Vec<usize> = versions.collect();
+    let late = &versions[versions.len() - 2 * verdict.estimator.trials..];
+    assert!(late.chunk_by(|a, b| a == b).any(|run| run.len() >= 4));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn any_prefix_of_the_evidence_is_gone_on_with_alike(
-        at in 1usize..40, size in prop::sample::select(vec![-4.0, 3.0, 6.0]), cut in 0usize..60, seed: u64, trials in 1u32..3,
-        revisits: bool, broken in prop::collection::hash_set(1usize..39, 0..6),
+        at in 1usize..40, size in prop::sample::select(vec![-4.0, 3.0, 6.0]), cut in 0usize..60, seed: u64, trials in prop::option::of(1u32..3),
+        revisits: bool,
+        shape in prop::sample::select(vec![Noise::Gauss, Noise::Disturbed { keep: 0.5 }]), broken in prop::collection::hash_set(1usize..39, 0..6),
     ) {
-        let world = World { broken, seed, ..world(40, &[(at, size)]) };
+        let world = World { broken, seed, shape, ..world(40, &[(at, size)]) };
         let policy = BisectPolicy { trials, revisits, ..policy(&world) };
         let (all, verdict) = pursue(&policy, &world, Evidence::default());
         let prefix = Evidence::of(all.observations.iter().take(cut).cloned().collect());

@@ -1,0 +1,217 @@
+//! How many trials make one measurement, and what is taken of them.
+//!
+//! The mean is best as long as the noise is alike on both sides. On a machine that others use as well it isn't: whatever
+//! disturbs makes it worse, for some trials in a row, and what a program can do shows only where nothing disturbed. There
+//! the best of several trials varies far less than their mean, and drifts less (J. Chen, J. Revels, "Robust benchmarking
+//! in noisy environments", IEEE HPEC 2016). Which it is is learnt from the trials themselves.
+//!
+//! Refuses: to take the best where the means differ and the best don't: a change of how often something is slow.
+
+use crate::Better;
+
+/// What is taken of the trials of a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Statistic {
+    /// Their mean.
+    Mean,
+    /// The least where less is better, the largest where more is.
+    Best,
+}
+
+/// How a measurement is made of trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimator {
+    /// Trials of one measurement; at least one.
+    pub trials: usize,
+    /// What is taken of them.
+    pub statistic: Statistic,
+}
+
+/// The best of so many trials is considered.
+const TRIALS: [usize; 5] = [4, 8, 16, 32, 64];
+/// So many times as much as the mean must the best tell for its trials, before it is taken.
+const GAIN: f64 = 3.0;
+/// Measurements that a series must be enough for.
+const FEWEST: usize = 4;
+/// The means differ if they do by so many standard errors.
+const DIFFER: f64 = 4.0;
+
+impl Estimator {
+    /// Each trial is a measurement.
+    pub const EACH: Self = Self::mean(1);
+
+    /// The mean of so many trials.
+    #[must_use]
+    pub const fn mean(trials: usize) -> Self {
+        Self {
+            trials,
+            statistic: Statistic::Mean,
+        }
+    }
+
+    /// The one that tells most for its trials, by series of trials, each of one version in order of time; the first and the
+    /// last series are those of the versions that are furthest apart.
+    #[must_use]
+    pub fn learnt(series: &[Vec<f64>], better: Better) -> Self {
+        let Some(single) = variance(series, 1, better) else {
+            return Self::EACH;
+        };
+        let mut learnt = Self::EACH;
+        let mut least = single / GAIN;
+        for trials in TRIALS {
+            let Some(variance) = variance(series, trials, better) else {
+                continue;
+            };
+            let cost = variance * trials as f64;
+            if cost < least && !hides(series, single, (trials, variance), better) {
+                least = cost;
+                learnt = Self {
+                    trials,
+                    statistic: Statistic::Best,
+                };
+            }
+        }
+        learnt
+    }
+
+    /// The measurement that these trials make; nothing where there are none.
+    #[must_use]
+    pub fn of(self, trials: &[f64], better: Better) -> Option<f64> {
+        match self.statistic {
+            Statistic::Mean if trials.is_empty() => None,
+            Statistic::Mean => Some(trials.iter().sum::<f64>() / trials.len() as f64),
+            Statistic::Best => best(trials, better),
+        }
+    }
+}
+
+fn best(trials: &[f64], better: Better) -> Option<f64> {
+    let trials = trials.iter().copied();
+    match better {
+        Better::Lower => trials.min_by(f64::total_cmp),
+        Better::Higher => trials.max_by(f64::total_cmp),
+    }
+}
+
+/// The variance of the best of so many successive trials about its series' mean, pooled; nothing where no series is long
+/// enough. Windows overlap, so that little is lost; what the mean takes of it is given back.
+fn variance(series: &[Vec<f64>], trials: usize, better: Better) -> Option<f64> {
+    let (mut squares, mut weights) = (0.0, 0.0);
+    for values in series.iter().filter(|s| s.len() >= FEWEST * trials) {
+        let windows = values.windows(trials);
+        let taken: Vec<f64> = windows.filter_map(|w| best(w, better)).collect();
+        let n = taken.len() as f64;
+        let mean = taken.iter().sum::<f64>() / n;
+        let about: f64 = taken.iter().map(|x| (x - mean) * (x - mean)).sum();
+        let given = 1.0 - trials as f64 / values.len() as f64;
+        let weight = values.len() as f64;
+        squares += weight * about / n / given;
+        weights += weight;
+    }
+    (weights > 0.0).then(|| squares / weights)
+}
+
+/// Whether the first and the last series differ by their means, and by their best far less.
+fn hides(series: &[Vec<f64>], single: f64, of: (usize, f64), better: Better) -> bool {
+    let (Some(first), Some(last)) = (series.first(), series.last()) else {
+        return false;
+    };
+    let apart = |trials: usize, variance: f64| {
+        let mean = |values: &[f64]| {
+            let taken = values
+                .chunks_exact(trials)
+                .filter_map(|c| best(c, better))
+                .collect::<Vec<f64>>();
+            (taken.iter().sum::<f64>() / taken.len() as f64, taken.len())
+        };
+        let ((a, of_a), (b, of_b)) = (mean(first), mean(last));
+        (a - b).abs() / (variance * (1.0 / of_a as f64 + 1.0 / of_b as f64)).sqrt()
+    };
+    let means = apart(1, single);
+    means > DIFFER && 2.0 * apart(of.0, of.1) < means
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Random, simulate::Noise};
+
+    /// Two series of trials that took turns, the second with this shift.
+    fn series(noise: Noise, n: usize, shift: f64, seed: u64) -> Vec<Vec<f64>> {
+        let drawn = noise.draw(2 * n, &mut Random::seeded(seed));
+        let every = |from: usize| drawn.iter().skip(from).step_by(2);
+        vec![
+            every(0).map(|x| 100.0 + x).collect(),
+            every(1).map(|x| 100.0 + shift + x).collect(),
+        ]
+    }
+
+    #[test]
+    fn where_the_noise_is_alike_on_both_sides_each_trial_is_a_measurement() {
+        for noise in [
+            Noise::Gauss,
+            Noise::Autoregressive { keep: 0.5 },
+            Noise::Outliers {
+                share: 0.05,
+                far: 10.0,
+            },
+        ] {
+            let single = (0..100).filter(|seed| {
+                let learnt = Estimator::learnt(&series(noise, 64, 1.0, *seed), Better::Lower);
+                learnt == Estimator::EACH
+            });
+            assert!(single.count() >= 99, "{noise:?}");
+        }
+    }
+
+    #[test]
+    fn where_others_disturb_for_a_while_the_best_of_several_is_taken() {
+        for (better, turn) in [(Better::Lower, 1.0), (Better::Higher, -1.0)] {
+            let best = (0..100).filter(|seed| {
+                let mut series = series(Noise::Disturbed { keep: 0.9 }, 256, 0.5, *seed);
+                series.iter_mut().flatten().for_each(|x| *x *= turn);
+                Estimator::learnt(&series, better).statistic == Statistic::Best
+            });
+            let best = best.count();
+            assert!(best >= 90, "{better:?} {best}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_how_often_it_is_slow_is_not_hidden() {
+        let mut random = Random::seeded(3);
+        let mut slow = |share: f64| -> Vec<f64> {
+            let drawn = (0..256).map(|_| f64::from(u8::from(random.uniform() < share)));
+            drawn.map(|slow| 100.0 + 30.0 * slow).collect()
+        };
+        let same = vec![slow(0.3), slow(0.3)];
+        let jitter = |series: Vec<Vec<f64>>| -> Vec<Vec<f64>> {
+            let mut random = Random::seeded(4);
+            let more = |x: f64, random: &mut Random| x + random.normal();
+            let all = series.into_iter();
+            all.map(|s| s.into_iter().map(|x| more(x, &mut random)).collect())
+                .collect()
+        };
+        let changed = vec![slow(0.3), slow(0.7)];
+        let same = Estimator::learnt(&jitter(same), Better::Lower);
+        assert_eq!(same.statistic, Statistic::Best);
+        let changed = Estimator::learnt(&jitter(changed), Better::Lower);
+        assert_eq!(changed, Estimator::EACH);
+    }
+
+    #[test]
+    fn what_is_taken_is_the_mean_or_the_best() {
+        let best = Estimator {
+            trials: 3,
+            statistic: Statistic::Best,
+        };
+        assert_eq!(
+            Estimator::mean(3).of(&[1.0, 2.0, 6.0], Better::Lower),
+            Some(3.0)
+        );
+        assert_eq!(best.of(&[1.0, 2.0, 6.0], Better::Lower), Some(1.0));
+        assert_eq!(best.of(&[1.0, 2.0, 6.0], Better::Higher), Some(6.0));
+        assert_eq!(best.of(&[], Better::Lower), None);
+        assert_eq!(Estimator::learnt(&[], Better::Lower), Estimator::EACH);
+    }
+}

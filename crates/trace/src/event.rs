@@ -1,0 +1,187 @@
+//! What an engine tells, in the order of time.
+
+use serde::{Deserialize, Serialize};
+
+/// Something that happened to a traced task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The process: its thread group.
+    pub pid: i32,
+    /// The thread.
+    pub tid: i32,
+    /// When it happened; for a call, when it was told: as it came back. Nanoseconds of the monotonic clock.
+    pub at: u64,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum What {
+    /// A call came back, or never will: `exit`, or a thread that is gone.
+    Call(Call),
+    /// A call that takes long enough to be told while it goes on; it is told again when it comes back.
+    Pending(Call),
+    /// A signal was delivered.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// The kernel's `siginfo`, as it lies in memory; empty where it wasn't to be had.
+        info: Vec<u8>,
+    },
+    /// The thread's process was stopped by a signal, as by ^Z.
+    Stopped {
+        /// Which.
+        signal: i32,
+    },
+    /// The thread ended.
+    Exited {
+        /// Its status.
+        status: i32,
+    },
+    /// The thread was ended by a signal.
+    Killed {
+        /// Which.
+        signal: i32,
+        /// Whether memory was dumped.
+        core: bool,
+    },
+    /// The thread vanished because another thread of its process did `execve`.
+    Superseded {
+        /// The thread that did it, by its number before.
+        by: i32,
+    },
+    /// The thread was attached to, by number or as a child of a traced one.
+    Attached {
+        /// The thread that made it, if it was traced.
+        parent: Option<i32>,
+    },
+    /// It isn't traced any longer, and goes on.
+    Detached,
+    /// Events were lost here: never, unless the counter that this is made of says so.
+    Lost {
+        /// How many.
+        number: u64,
+    },
+}
+
+/// How a program calls the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Abi {
+    /// 64-bit calls on x86.
+    X86_64,
+    /// 32-bit calls on x86, of 32-bit programs and of `int $0x80` in 64-bit ones.
+    I386,
+    /// 64-bit calls on ARM.
+    Aarch64,
+}
+
+/// One system call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// How it was made.
+    pub abi: Abi,
+    /// Its number there.
+    pub number: u64,
+    /// Its arguments as they were in the registers when it was entered.
+    pub arguments: [u64; 6],
+    /// When it was entered, in nanoseconds of the monotonic clock.
+    pub entered: u64,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What lay behind its pointers.
+    pub memory: Memory,
+    /// Whether its result was made up by who traces.
+    pub injected: bool,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// It came back with this in the result's register, -errno for errors, after so many nanoseconds.
+    Returned {
+        /// The register.
+        value: i64,
+        /// How long it took.
+        took: u64,
+    },
+    /// It doesn't come back, or hasn't yet.
+    Open,
+}
+
+/// When a piece of memory was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum When {
+    /// As the call was entered.
+    Entered,
+    /// As it came back.
+    Left,
+}
+
+/// A stretch of the program's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Where it begins.
+    pub address: u64,
+    /// When it was read.
+    pub when: When,
+    /// What was there, as far as it could be read: shorter than what was wanted where memory ends, empty where there is
+    /// none.
+    pub bytes: Vec<u8>,
+}
+
+/// The memory that came with a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Memory {
+    pieces: Vec<Piece>,
+}
+
+impl Memory {
+    /// Adds a piece.
+    pub fn add(&mut self, piece: Piece) {
+        self.pieces.push(piece);
+    }
+
+    /// Every piece, in the order in which they were read.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// What was at an address, up to so many bytes, by the piece that was read at this time; fewer bytes where the piece
+    /// ends before. Nothing if no piece holds the address.
+    pub fn at(&self, address: u64, most: usize, when: When) -> Option<&[u8]> {
+        self.pieces.iter().find_map(|piece| {
+            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+            if piece.when != when || from > piece.bytes.len() {
+                return None;
+            }
+            let rest = &piece.bytes[from..];
+            Some(&rest[..rest.len().min(most)])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_found_by_where_and_when() {
+        let mut memory = Memory::default();
+        memory.add(Piece {
+            address: 100,
+            when: When::Entered,
+            bytes: vec![1, 2, 3, 4],
+        });
+        memory.add(Piece {
+            address: 100,
+            when: When::Left,
+            bytes: vec![9],
+        });
+        assert_eq!(memory.at(101, 2, When::Entered), Some(&[2, 3][..]));
+        assert_eq!(memory.at(102, 20, When::Entered), Some(&[3, 4][..]));
+        assert_eq!(memory.at(100, 20, When::Left), Some(&[9][..]));
+        assert_eq!(memory.at(99, 1, When::Entered), None);
+        assert_eq!(memory.at(105, 1, When::Entered), None);
+    }
+}

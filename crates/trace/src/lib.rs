@@ -1,0 +1,15 @@
+//! The system-call tracer: every call of a process, its children and threads, with decoded arguments, result and time.
+//!
+//! An engine makes [`Event`]s: the kernel engine collects them in BPF programs and stops nobody as long as they are read
+//! fast enough, the ptrace engine needs no privileges. Both give the same events for the same program. What lies behind
+//! pointers comes with a [`Call`] as [`Piece`]s of memory, taken when it was entered and when it came back; which pieces a
+//! call needs is said by its row of the [`table`], so that text, JSON, summary, recording and replay are made of events
+//! alone, wherever and whenever.
+//!
+//! Refuses: to lose an event without saying so, to leave anything of its own behind in a program that was traced, and to
+//! guess what wasn't captured.
+
+mod event;
+pub mod table;
+
+pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};

@@ -208,9 +208,7 @@ fn listed(target: &TargetName, all: &[Acceptance], now: Timestamp) -> String {
     }
     let mut rows = table(&["version", "metric", "by", "until", "reason", "work-around"]);
     for one in all {
-        let until = one
-            .until
-            .map_or_else(|| "for ever".to_owned(), |until| day(until));
+        let until = one.until.map_or_else(|| "for ever".to_owned(), day);
         let until = match one.holds(now) {
             true => until,
             false => format!("{until}, which is over"),

@@ -221,23 +221,28 @@ fn the_examples_are_right() {
 }
 
 #[test]
-fn the_target_with_fifty_instructions_more_is_otherwise_the_one_without() {
-    let folder = project().join("examples/linux-icount");
-    let read = |name: &str| {
-        let document = Document::open(&folder.join(name)).unwrap();
-        document
-            .read::<serde_json::Map<String, serde_json::Value>>()
-            .unwrap()
-    };
-    let mut more = read("fifty-more.toml");
-    assert_eq!(more["quirk"].as_array().unwrap().len(), 1);
-    let plain = read("target.toml");
-    more.remove("quirk");
-    assert_ne!(more["name"], plain["name"]);
-    for own in ["name", "about"] {
-        more[own] = plain[own].clone();
+fn targets_with_a_change_of_their_own_are_otherwise_those_without() {
+    for (folder, changed) in [
+        ("linux-icount", "fifty-more.toml"),
+        ("linux-uml", "slower.toml"),
+    ] {
+        let folder = project().join("examples").join(folder);
+        let read = |name: &str| {
+            let document = Document::open(&folder.join(name)).unwrap();
+            document
+                .read::<serde_json::Map<String, serde_json::Value>>()
+                .unwrap()
+        };
+        let mut more = read(changed);
+        assert_eq!(more["quirk"].as_array().unwrap().len(), 1);
+        let plain = read("target.toml");
+        more.remove("quirk");
+        assert_ne!(more["name"], plain["name"]);
+        for own in ["name", "about"] {
+            more[own] = plain[own].clone();
+        }
+        assert_eq!(more, plain);
     }
-    assert_eq!(more, plain);
 }
 
 #[test]

@@ -380,3 +380,100 @@ fn counts_of_a_simulator_that_are_all_alike_hold_no_change() {
     assert_eq!(json["series"][0]["changes"].as_array().unwrap().len(), 0);
     assert!(json["series"][0]["doubted"].is_null());
 }
+
+#[test]
+fn an_accepted_change_stays_in_the_history_and_is_no_reason_for_alarm() {
+    let place = place(Extent::USUAL);
+    let step = name(Extent::USUAL.step());
+    let status = |more: &[&str]| {
+        let shown = ["history", "--metric", "tbench.throughput"];
+        place.ends(&[&shown[..], more].concat())
+    };
+    status(&[]).assert_code(0);
+    status(&["--fail-on", "worse"]).assert_code(1);
+
+    let nameless = place.ends(&["accept", "6.9.9", "--reason", "x"]);
+    nameless.assert_code(2);
+    nameless.assert_says(&["no study of the target knows a version 6.9.9"]);
+    place.ends(&["accept", &step]).assert_code(2);
+    let over = ["accept", &step, "--reason", "x", "--until", "2001-01-31"];
+    place.ends(&over).assert_says(&["it would be over already"]);
+    let other = [
+        "accept",
+        &step,
+        "--reason",
+        "x",
+        "--metric",
+        "tbench.colour",
+    ];
+    place
+        .ends(&other)
+        .assert_says(&["nothing has measured a metric"]);
+    status(&["--fail-on", "worse"]).assert_code(1);
+
+    // A hostile reason is just text.
+    let reason = "safer <b>now</b> \u{1b}[31m";
+    let accept = [
+        "accept",
+        &step,
+        "--reason",
+        reason,
+        "--by",
+        "Ann",
+        "--work-around",
+        "mitigations=off",
+        "--until",
+        "2130-01-31",
+        "--metric",
+        "tbench.throughput",
+    ];
+    let accepted = place.ends(&accept);
+    accepted.assert_code(0);
+    accepted.assert_says(&["accepted: what", &step]);
+    assert!(!accepted.stdout().contains('\u{1b}'));
+    let quiet = status(&["--fail-on", "worse"]);
+    quiet.assert_code(0);
+    let words = quiet
+        .stdout()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        words.contains("accepted by Ann until 2130-01-31: safer <b>now</b>"),
+        "{words}"
+    );
+    assert!(words.contains("(work-around: mitigations=off)"), "{words}");
+    let json: Value = serde_json::from_slice(&status(&["--json"]).bytes).unwrap();
+    let changes = json["series"][0]["changes"].as_array().unwrap();
+    assert!(
+        changes.iter().any(
+            |change| change["accepted"]["by"] == "Ann" && change["accepted"]["lapsed"] == false
+        )
+    );
+
+    place.prints_of(&["publish", "site"]);
+    let pages: String = pages(&place.path("site"))
+        .iter()
+        .map(|page| fs::read_to_string(page).unwrap())
+        .collect();
+    assert!(pages.contains("change accepted"));
+    assert!(pages.contains("accepted by Ann") && !pages.contains("safer <b>"));
+
+    assert!(
+        place
+            .prints_of(&["accept", "--list"])
+            .contains("mitigations=off")
+    );
+    place
+        .ends(&["accept", &step, "--withdraw"])
+        .assert_says(&["nothing was accepted"]);
+    let withdraw = [
+        "accept",
+        &step,
+        "--withdraw",
+        "--metric",
+        "tbench.throughput",
+    ];
+    place.ends(&withdraw).assert_code(0);
+    status(&["--fail-on", "worse"]).assert_code(1);
+}

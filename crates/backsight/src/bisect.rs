@@ -8,11 +8,12 @@ use backsight_model::{
     Document, Every, HistoryCell, Range, StudyHistory, StudyName, TargetName, Time, Version,
     shell_quoted,
 };
-use backsight_policy::{BisectEnd, BisectPolicy, BisectVerdict, Place};
+use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, Place};
 use backsight_site::{BisectWords, Holds};
 use backsight_stats::{Confidence, Statistic, culprits::Aim};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, BisectChoices, Choices, evidence_before};
+use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
@@ -452,6 +453,7 @@ pub struct Account {
     metric: String,
     verdict: BisectVerdict,
     between: Vec<Holds>,
+    accepted: Vec<Accepted>,
 }
 
 impl Account {
@@ -495,7 +497,15 @@ impl Account {
                 asked.map_err(|why| format!("the history can't be asked what it was: {why}")),
             );
         }
+        let benchmark = &history.cells[policy.cell].cell.benchmark;
+        let all = store.acceptances(target).await.into_diagnostic()?;
+        let about = all
+            .iter()
+            .filter(|it| it.covers(benchmark.as_str(), policy.metric.as_str()));
+        let now = Timestamp::now();
+        let accepted = about.map(|it| Accepted::at(it, now)).collect();
         Ok(Self {
+            accepted,
             cell: policy.cell,
             metric: policy.metric.to_string(),
             history,
@@ -516,6 +526,7 @@ impl Account {
             confidence: self.choices.confidence,
             cancelling: self.choices.cancelling,
             between: &self.between,
+            accepted: &self.accepted,
             command: &self.choices.command,
         }
     }

@@ -5,8 +5,9 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab, list,
-    manual, monitor, noise, overhead, publish, report, resume, run, schema, search, step, studies,
+    accept, agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab,
+    list, manual, monitor, noise, overhead, publish, report, resume, run, schema, search, step,
+    studies,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -79,6 +80,8 @@ enum Verb {
     Detect(Box<detect::Detect>),
     /// Show what was measured along a target's versions, and where it changed
     History(history::History),
+    /// Accept a change that is known: it stays in the history and is no reason for alarm
+    Accept(accept::Accept),
     /// Publish the histories of targets as a site of plain files
     Publish(publish::Publish),
     /// Make a study of what another tool measured
@@ -133,6 +136,7 @@ impl Arguments {
             Verb::Compare(verb) => verb.execute(&shared),
             Verb::Detect(verb) => verb.execute(&shared),
             Verb::History(verb) => verb.execute(&shared),
+            Verb::Accept(verb) => verb.execute(&shared),
             Verb::Publish(verb) => verb.execute(&shared),
             Verb::Import(verb) => verb.execute(&shared),
             Verb::Export(verb) => verb.execute(&shared),

@@ -7,8 +7,9 @@ mod rows;
 mod text;
 
 use backsight_model::{StudyHistory, TargetName, did_you_mean};
-use backsight_policy::{History as Verdict, VersionSeries, history};
+use backsight_policy::{ChangePoint, Direction, History as Verdict, VersionSeries, history};
 use backsight_store::Store;
+use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
 use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
@@ -18,6 +19,18 @@ use crate::{cli::Shared, files, publish};
 const USUAL_WIDTH: u16 = 100;
 /// A narrower terminal is treated as if it were so wide.
 const NARROWEST: u16 = 40;
+
+/// Exit status where something is as --fail-on says.
+const CHANGED: u8 = 1;
+
+/// What makes the exit status 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum FailOn {
+    /// A change for the worse that isn't accepted
+    Worse,
+    /// Any change that isn't accepted
+    AnyChange,
+}
 
 /// Arguments of `history`.
 #[derive(Debug, clap::Args)]
@@ -40,6 +53,9 @@ pub struct History {
     /// A line for each series and version
     #[arg(long, conflicts_with = "all")]
     csv: bool,
+    /// End with status 1 if the series that are shown have such a change
+    #[arg(long, value_enum, value_name = "WHAT")]
+    fail_on: Option<FailOn>,
     /// Write the history's pages into this folder instead, as `publish` does
     #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
     page: Option<PathBuf>,
@@ -63,8 +79,7 @@ impl History {
                 publish::into(&store, &[target], folder).await?;
                 return Ok(ExitCode::SUCCESS);
             }
-            let studies = store.target_history(&target).await.into_diagnostic()?;
-            let history = history(&studies);
+            let (studies, history) = known_of(&store, &target).await?;
             let along = Along {
                 target: target.as_str(),
                 studies: &studies,
@@ -78,23 +93,34 @@ impl History {
             } else {
                 files::print(&text::render(&along, &look(self.all)))?;
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(match self.fails(&along.series) {
+                true => ExitCode::from(CHANGED),
+                false => ExitCode::SUCCESS,
+            })
         })
+    }
+
+    fn fails(&self, series: &[&VersionSeries]) -> bool {
+        let alarming = |change: &ChangePoint| match self.fail_on {
+            None => false,
+            Some(FailOn::AnyChange) => true,
+            Some(FailOn::Worse) => change.direction == Direction::Worse,
+        };
+        let believed = series.iter().flat_map(|series| series.believed());
+        believed
+            .filter(|change| !change.is_accepted())
+            .any(alarming)
     }
 
     fn chosen<'a>(&self, history: &'a Verdict) -> miette::Result<Vec<&'a VersionSeries>> {
         let benchmark = |series: &VersionSeries| vec![series.cell.benchmark.to_string()];
-        let metric = |series: &VersionSeries| {
-            let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
-            vec![metric.to_string(), format!("{benchmark}.{metric}")]
-        };
         known("benchmark", &self.only, &history.series, benchmark)?;
-        known("metric", &self.metrics, &history.series, metric)?;
+        known("metric", &self.metrics, &history.series, metric_names)?;
         let asked = |asked: &[String], names: Vec<String>| {
             asked.is_empty() || names.iter().any(|name| asked.contains(name))
         };
         let series = history.series.iter().filter(|series| {
-            asked(&self.only, benchmark(series)) && asked(&self.metrics, metric(series))
+            asked(&self.only, benchmark(series)) && asked(&self.metrics, metric_names(series))
         });
         let series: Vec<_> = series.collect();
         if series.is_empty() && !(self.only.is_empty() && self.metrics.is_empty()) {
@@ -109,8 +135,7 @@ impl History {
 
 /// What is known along a target's history, as the terminal shows it.
 pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<String> {
-    let studies = store.target_history(target).await.into_diagnostic()?;
-    let history = history(&studies);
+    let (studies, history) = known_of(store, target).await?;
     let along = Along {
         target: target.as_str(),
         studies: &studies,
@@ -120,6 +145,18 @@ pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<Strin
     Ok(text::render(&along, &look(false)))
 }
 
+/// A target's studies and the history that they make, with what of it is accepted now.
+async fn known_of(
+    store: &Store,
+    target: &TargetName,
+) -> miette::Result<(Vec<StudyHistory>, Verdict)> {
+    let studies = store.target_history(target).await.into_diagnostic()?;
+    let accepted = store.acceptances(target).await.into_diagnostic()?;
+    let mut history = history(&studies);
+    history.accept(&accepted, Timestamp::now());
+    Ok((studies, history))
+}
+
 fn look(all: bool) -> text::Look {
     let to_terminal = std::io::stdout().is_terminal();
     let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
@@ -127,6 +164,17 @@ fn look(all: bool) -> text::Look {
         width: terminal.unwrap_or(USUAL_WIDTH).max(NARROWEST).into(),
         all,
     }
+}
+
+/// The names by which a series' metric may be asked for.
+fn metric_names(series: &VersionSeries) -> Vec<String> {
+    let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
+    vec![metric.to_string(), format!("{benchmark}.{metric}")]
+}
+
+/// That some series has this metric.
+pub fn known_metric(asked: &str, series: &[VersionSeries]) -> miette::Result<()> {
+    known("metric", &[asked.to_owned()], series, metric_names)
 }
 
 /// Every name that was asked for is one that some series has.

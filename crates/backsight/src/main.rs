@@ -3,6 +3,7 @@
 //! One module a verb; each holds its arguments, its work and its words. Refuses: to print a backtrace for
 //! something that the user can mend, and to exit with 0 when anything failed.
 
+mod accept;
 mod account;
 mod agent;
 mod along;

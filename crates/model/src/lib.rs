@@ -4,6 +4,7 @@
 //! Everything here is a value. Refuses: to touch a disk beyond reading one file, a clock, a process or a
 //! network; those belong to the floors above.
 
+mod acceptance;
 mod benchmark;
 mod cell;
 mod document;
@@ -26,6 +27,7 @@ mod unit;
 mod value;
 mod version;
 
+pub use acceptance::Acceptance;
 pub use backsight_stats::Better;
 pub use benchmark::{
     BUILT_IN, Benchmark, Column, Metric, Param, Parser, Pick, ROLE_FACTS, Resource, RoleSteps,

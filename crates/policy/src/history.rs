@@ -12,13 +12,14 @@ mod found;
 mod nesting;
 mod order;
 
-pub use found::{ChangePoint, Found, How, NoiseEpoch};
+pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch};
 pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
 
 use backsight_model::{
-    Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial, StudyHistory,
-    StudyName, Version,
+    Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
+    StudyHistory, StudyName, Version,
 };
+use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::discovery::adjusted_tests;
@@ -131,6 +132,33 @@ impl VersionSeries {
     }
 }
 
+impl History {
+    /// Notes which changes were accepted, and which of that is over at this time. An acceptance is about the change that may
+    /// lie at its version.
+    pub fn accept(&mut self, acceptances: &[Acceptance], now: Timestamp) {
+        let versions = self.versions.iter().enumerate();
+        let places: HashMap<&str, usize> = versions
+            .map(|(at, version)| (version.version.id.as_str(), at))
+            .collect();
+        for series in &mut self.series {
+            let (benchmark, metric) = (&series.cell.benchmark, &series.metric.name);
+            for change in &mut series.found.changes {
+                let lies_there =
+                    |at: usize| change.after.is_none_or(|after| after < at) && at <= change.until;
+                let about = acceptances.iter().filter(|it| {
+                    it.covers(benchmark.as_str(), metric.as_str())
+                        && places
+                            .get(it.version.as_str())
+                            .is_some_and(|at| lies_there(*at))
+                });
+                // One that holds says more than one that is over.
+                let best = about.max_by_key(|it| (it.holds(now), it.at));
+                change.accepted = best.map(|it| Accepted::at(it, now));
+            }
+        }
+    }
+}
+
 /// The history that these studies of one target make together; their order doesn't matter.
 pub fn history(studies: &[StudyHistory]) -> History {
     let mut studies: Vec<&StudyHistory> = studies.iter().collect();
@@ -173,10 +201,10 @@ struct Record {
     /// The last of each, with when it was.
     failed: Option<Fault>,
     unbootable: Option<Fault>,
-    unbuilt: Option<(jiff::Timestamp, BuildFailure)>,
+    unbuilt: Option<(Timestamp, BuildFailure)>,
 }
 
-type Fault = (jiff::Timestamp, String);
+type Fault = (Timestamp, String);
 
 impl Record {
     fn version(self, version: Version) -> HistoryVersion {
@@ -201,7 +229,7 @@ impl Record {
     }
 }
 
-fn later<T>(known: &mut Option<(jiff::Timestamp, T)>, at: jiff::Timestamp, what: T) {
+fn later<T>(known: &mut Option<(Timestamp, T)>, at: Timestamp, what: T) {
     if known.as_ref().is_none_or(|(before, _)| *before <= at) {
         *known = Some((at, what));
     }

@@ -29,7 +29,7 @@ pub use compare::{
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
-    BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
+    Accepted, BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
     NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};

@@ -5,13 +5,14 @@
 
 use askama::Template;
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, significant};
-use backsight_policy::{BisectEnd, BisectVerdict, Culprit, Place};
+use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Place};
 use backsight_stats::{Statistic, culprits::Estimate};
 use std::{fmt::Write as _, time::Duration};
 
 use crate::{
     PageError, chart, escape,
     shown::{Scale, clipped, counted, duration, percent, signed},
+    words,
 };
 
 /// Digits of a size.
@@ -49,6 +50,8 @@ pub struct BisectWords<'a> {
     pub cancelling: bool,
     /// What each culprit's stretch holds, in their order.
     pub between: &'a [Holds],
+    /// What is accepted along the target's history of this metric.
+    pub accepted: &'a [Accepted],
     /// The command line that asks the same again.
     pub command: &'a str,
 }
@@ -330,9 +333,24 @@ impl<'a> BisectWords<'a> {
         format!("suspected is {}", words.collect::<Vec<_>>().join(", "))
     }
 
+    /// Which of the changes are accepted.
+    fn accepted_ones(&self) -> Vec<String> {
+        let culprits = self.verdict.culprits.iter();
+        let accepted = culprits.flat_map(|culprit| {
+            let versions = culprit.place.after + 1..=culprit.place.until;
+            let ids = versions.filter_map(|at| Some(&self.history.versions.get(at)?.id));
+            let ids: Vec<&String> = ids.collect();
+            let about = self.accepted.iter();
+            about.filter(move |it| ids.contains(&&it.acceptance.version))
+        });
+        let said =
+            accepted.map(|it| format!("{} is {}", it.acceptance.name, words::acceptance(it)));
+        said.collect()
+    }
+
     fn doubts(&self) -> Vec<String> {
         let verdict = self.verdict;
-        let mut doubts = Vec::new();
+        let mut doubts = self.accepted_ones();
         let total = verdict.waterfall.as_ref().map(|sizes| sizes.total);
         let better = self.of_metric().map(|metric| metric.better);
         if let (Some(total), Some(better)) = (total, better)

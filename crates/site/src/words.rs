@@ -4,9 +4,12 @@
 
 use backsight_model::{Better, significant};
 use backsight_policy::{
-    ChangePoint, History, How, Spread, VersionPoint, VersionSeries, percent_of,
+    Accepted, ChangePoint, History, How, Spread, VersionPoint, VersionSeries, percent_of,
 };
 use backsight_stats::{Undefined, changes::Kind};
+use jiff::{Timestamp, tz::TimeZone};
+
+use std::fmt::Write as _;
 
 use crate::shown::{self, Estimate, Scale, counted};
 
@@ -211,6 +214,9 @@ impl<'a> SeriesWords<'a> {
         if !point.believed {
             text.push_str("; not believed among so many series");
         }
+        if let Some(accepted) = &point.accepted {
+            let _ = write!(text, "; {}", acceptance(accepted));
+        }
         text
     }
 
@@ -307,6 +313,26 @@ impl<'a> SeriesWords<'a> {
         }
         text
     }
+}
+
+/// `accepted by Ann until 2030-01-31: it is safer now (work-around: --unsafe)`.
+pub(crate) fn acceptance(accepted: &Accepted) -> String {
+    let it = &accepted.acceptance;
+    let day = |at: Timestamp| at.to_zoned(TimeZone::system()).date();
+    let until = it
+        .until
+        .map_or_else(String::new, |at| format!(" until {}", day(at)));
+    let work_around = it.work_around.as_ref();
+    format!(
+        "{} by {}{until}: {}{}",
+        match accepted.lapsed {
+            true => "was accepted",
+            false => "accepted",
+        },
+        it.by,
+        it.reason,
+        work_around.map_or_else(String::new, |how| format!(" (work-around: {how})")),
+    )
 }
 
 /// `99.2 %`, `>99.9 %`.

@@ -44,6 +44,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "monitors",
         include_str!("../migrations/0004_monitors.sql"),
     ),
+    (
+        6,
+        "acceptances",
+        include_str!("../migrations/0005_acceptances.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -13,6 +13,7 @@
 //! Refuses: to record the same cell of the same round twice, to compute anything with the samples, to open a store
 //! that a newer Backsight has written, and to guess what a damaged file said.
 
+mod acceptance;
 mod database;
 mod error;
 mod finished;

@@ -163,6 +163,13 @@ fn change(history: &History, point: &ChangePoint) -> Value {
         "probability": by_chance(change.probability.into()),
         "alike": point.alike,
         "believed": point.believed,
+        "accepted": point.accepted.as_ref().map(|accepted| json!({
+            "by": accepted.acceptance.by,
+            "reason": accepted.acceptance.reason,
+            "work_around": accepted.acceptance.work_around,
+            "until": accepted.acceptance.until.map(|at| at.to_string()),
+            "lapsed": accepted.lapsed,
+        })),
     })
 }
 

@@ -3,11 +3,13 @@
 //! A long series is searched for lasting changes of level. Few versions can't show one (ranks of ten points say little), so
 //! they are also compared (`few`). Refuses: to take a version by itself that was measured once for a level.
 
-use backsight_model::Better;
+use backsight_model::{Acceptance, Better};
 use backsight_stats::{
     Side,
     changes::{Change, Epoch, Findings, Kind, Search, detect},
 };
+
+use jiff::Timestamp;
 
 use super::{
     VersionPoint,
@@ -47,8 +49,29 @@ pub struct ChangePoint {
     pub adjusted: Option<f64>,
     /// Whether it is believed among so many.
     pub believed: bool,
+    /// Whether somebody has accepted it.
+    pub accepted: Option<Accepted>,
     /// Whether what stands for either side is all alike: an interval would have no width, and chance has no say.
     pub alike: bool,
+}
+
+/// That a change is accepted, or was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Accepted {
+    /// By whom, why and until when.
+    pub acceptance: Acceptance,
+    /// Whether that time is over.
+    pub lapsed: bool,
+}
+
+impl Accepted {
+    /// By this acceptance, at this time.
+    pub fn at(acceptance: &Acceptance, now: Timestamp) -> Self {
+        Self {
+            acceptance: acceptance.clone(),
+            lapsed: !acceptance.holds(now),
+        }
+    }
 }
 
 /// A place from which on a series is noisier or quieter.
@@ -186,6 +209,12 @@ impl Found {
 }
 
 impl ChangePoint {
+    /// Whether it is accepted, and that isn't over.
+    pub fn is_accepted(&self) -> bool {
+        let accepted = self.accepted.as_ref();
+        accepted.is_some_and(|accepted| !accepted.lapsed)
+    }
+
     fn of(change: Change, versions: &[usize], better: Better) -> Self {
         Self {
             after: change.earliest.checked_sub(1).map(|at| versions[at]),
@@ -194,6 +223,7 @@ impl ChangePoint {
             direction: Direction::of(&change, Some(better)),
             adjusted: None,
             believed: true,
+            accepted: None,
             alike: false,
             change,
         }

@@ -173,6 +173,7 @@ impl Drawing<'_> {
     ) {
         for point in self.series.believed() {
             let class = match point.direction {
+                _ if point.is_accepted() => "accepted",
                 Direction::Better | Direction::Up => "better",
                 Direction::Worse | Direction::Down => "worse",
             };

@@ -21,6 +21,7 @@ use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
 use backsight_policy::{History, VersionStanding, history};
 use backsight_store::{RawRef, Store, StoreError};
+use jiff::Timestamp;
 use std::{collections::HashMap, path::Path};
 
 use crate::{
@@ -78,7 +79,9 @@ pub async fn publish(
     press.folder.put("style.css", STYLE.as_bytes())?;
     let mut briefs = Vec::new();
     for target in targets {
-        let book = Book::new(target, store.target_history(target).await?);
+        let mut book = Book::new(target, store.target_history(target).await?);
+        let accepted = store.acceptances(target).await?;
+        book.history.accept(&accepted, Timestamp::now());
         // What is linked to is there before the link is.
         press.trials(&book).await?;
         press.boots(&book).await?;

@@ -104,7 +104,7 @@ pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<Told> {
         .map(|point| Told {
             series: series.name(),
             sentence: words.change(point),
-            class: if point.believed {
+            class: if point.believed && !point.is_accepted() {
                 class(point.direction)
             } else {
                 "soft-word"

@@ -435,8 +435,8 @@ fn policy(
         aim: Aim {
             confidence: choices.confidence,
             resolution: choices.resolution,
-            smallest: None,
             cancelling: choices.cancelling,
+            ..Aim::default()
         },
         smallest: choices.smallest,
         budget: choices.budget,

@@ -28,6 +28,8 @@ struct Row {
     noise: Noise,
     broken: f64,
     cancelling: bool,
+    /// What a trial takes.
+    trial: Duration,
     /// What a build costs, in trials.
     build: f64,
     /// Share right, measurements, builds, as asked; and the bound on measurements.
@@ -51,6 +53,7 @@ const fn row(name: &'static str, versions: usize, steps: &'static [f64]) -> Row 
         noise: GAUSS,
         broken: 0.0,
         cancelling: false,
+        trial: Duration::from_secs(60),
         build: 1.0,
         asked: (0.95, ANY, ANY),
         bound: None,
@@ -111,7 +114,8 @@ fn rows() -> Vec<Row> {
     // Of a program that needs at most 1.9 times as long when a neighbour is busy: +3%, +8%, -5%, +2%.
     rows.push(Row {
         noise: Noise::Disturbed { keep: 0.9 },
-        build: 0.5,
+        trial: Duration::from_millis(250),
+        build: 1.0,
         asked: (0.90, ANY, ANY),
         ..row(
             "+.1, +.27, −.17, +.07σ, disturbed",
@@ -213,7 +217,7 @@ fn bisected(row: &Row, job: u64) -> Job {
             Decision::Done(verdict) => break verdict,
             Decision::Measure(request) => {
                 if built.insert(request.version) {
-                    evidence.builds.push(Duration::from_secs_f64(row.build));
+                    evidence.builds.push(row.trial.mul_f64(row.build));
                 }
                 let broken = world.broken.contains(&request.version);
                 let value = world.measure(request.version);
@@ -225,7 +229,7 @@ fn bisected(row: &Row, job: u64) -> Job {
                         Outcome::Measured
                     },
                     figures: BTreeMap::from([(policy.metric.clone(), value)]),
-                    took: Duration::from_secs(1),
+                    took: row.trial,
                 });
             }
         }

@@ -23,6 +23,19 @@ use std::{
 
 use crate::{Decision, Evidence, Policy, Request, settled::Settled};
 
+/// What a bisection may take to tell changes that are small, unless it has a budget; and how many measurements it takes
+/// about to tell one of a standard deviation.
+const ALLOWANCE: Duration = Duration::from_secs(15 * 60);
+const MEASUREMENTS: f64 = 100.0;
+/// Steps of so many standard deviations are worth telling at any cost, and of so few at none.
+const TOLD: (f64, f64) = (0.05, 1.0);
+/// How probable hidden changes may remain; and where they are looked for, or looking everywhere is cheap.
+const HIDDEN: f64 = 0.06;
+const HIDDEN_STILL: f64 = 0.02;
+/// How probable several changes are taken to be where looking everywhere is cheap.
+const SEVERAL: f64 = 0.5;
+/// It is cheap if a trial of every version takes this share of the allowance.
+const CHEAP: f64 = 0.3;
 /// Measurements of each end before anything else, where they differ from each other at all.
 const ENDS: usize = 4;
 /// And where they don't: numbers that were counted.
@@ -228,14 +241,16 @@ impl BisectPolicy {
         let mut units: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
         let mut trials_of: HashMap<Unit, usize> = HashMap::new();
         let mut order: Vec<Unit> = Vec::new();
-        let mut took = Duration::ZERO;
+        let (mut took, mut timed) = (Duration::ZERO, 0);
         for observation in evidence.observations.iter().filter(|o| o.is_trial()) {
             let request = observation.request;
             seen.there.insert(request.version);
             if request.cell != self.cell {
                 continue;
             }
+            // Trials of other studies are there for nothing.
             took += observation.took;
+            timed += usize::from(!observation.took.is_zero());
             let unit = self.unit_of(&request, seen.estimator);
             *trials_of.entry(unit).or_default() += 1;
             let values = units.entry(unit).or_insert_with(|| {
@@ -250,8 +265,9 @@ impl BisectPolicy {
                 _ => seen.trials.1 += 1,
             }
         }
-        let all = (seen.trials.0 + seen.trials.1).max(1);
-        seen.trial = (took.as_secs_f64() / all as f64).max(1e-6);
+        if timed > 0 {
+            seen.trial = took.as_secs_f64() / timed as f64;
+        }
         if seen.estimator.statistic == Statistic::Best {
             // The best of fewer isn't as good.
             order.retain(|unit| trials_of[unit] >= seen.estimator.trials);
@@ -313,13 +329,39 @@ impl BisectPolicy {
         (within && !seen.settled.trials.contains_key(&next)).then_some(next)
     }
 
-    fn belief(&self, seen: &Seen<'_>) -> Option<Belief> {
-        let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        let first = seen.course.point(0)?.mean.abs();
-        let share = self.smallest.map(|share| share * first);
+    fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Belief> {
+        let (again, first) = self.costs_of_builds(evidence, seen);
+        let allowance = self
+            .budget
+            .map_or(ALLOWANCE, |budget| budget.min(ALLOWANCE));
+        let allowance = allowance.as_secs_f64().max(1e-3);
+        let trial = again / seen.estimator.trials as f64;
+        let open = (0..self.versions).filter(|at| seen.course.is_open(*at));
+        let everywhere: f64 = open.map(|at| first[at] + trial).sum();
+        let is_cheap = everywhere <= CHEAP * allowance;
+        let hidden = match self.aim.cancelling || is_cheap {
+            true => HIDDEN_STILL,
+            false => HIDDEN,
+        };
+        let level = seen.course.point(0)?.mean.abs();
+        let smallest = self.smallest.map(|share| share * level);
         let aim = Aim {
-            smallest: share.filter(|size| *size > 0.0).or(self.aim.smallest),
+            smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
+            tellable: (MEASUREMENTS * again / allowance)
+                .sqrt()
+                .clamp(TOLD.0, TOLD.1),
+            hidden,
             ..self.aim
+        };
+        let seed = u64::from(self.seed) << 32 | seen.units as u64;
+        let belief = Belief::of(&seen.course, &aim, seed)?;
+        if !is_cheap || belief.best().0.is_empty() {
+            return Some(belief);
+        }
+        // Where there is one change there may be more, and it costs little to look.
+        let aim = Aim {
+            several: SEVERAL,
+            ..aim
         };
         Belief::of(&seen.course, &aim, seed)
     }
@@ -385,7 +427,7 @@ impl BisectPolicy {
         if let Some(end) = self.open_end(seen) {
             return ask(end);
         }
-        let Some(belief) = self.belief(seen) else {
+        let Some(belief) = self.belief(evidence, seen) else {
             return ask(0);
         };
         let (again, first) = self.costs_of_builds(evidence, seen);
@@ -410,7 +452,7 @@ impl BisectPolicy {
         let ended = self.next(evidence, &seen).err();
         let belief = match self.versions {
             0 | 1 => None,
-            _ => self.belief(&seen),
+            _ => self.belief(evidence, &seen),
         };
         let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Belief::best);
         let places = belief.as_ref().map_or(Vec::new(), Belief::places);
@@ -472,7 +514,7 @@ impl Policy for BisectPolicy {
             return 0;
         }
         let places = (self.versions as f64).ln();
-        let unknown = match self.belief(&seen) {
+        let unknown = match self.belief(evidence, &seen) {
             Some(belief) => belief.unknown(),
             None => places + LEARNT * (2 * ENDS).saturating_sub(seen.units) as f64,
         };
@@ -481,7 +523,7 @@ impl Policy for BisectPolicy {
     }
 
     fn suspects(&self, evidence: &Evidence) -> Vec<(Place, f64)> {
-        let belief = self.belief(&self.seen(evidence));
+        let belief = self.belief(evidence, &self.seen(evidence));
         let mut places = belief.map_or(Vec::new(), |belief| belief.places());
         places.sort_by(|a, b| b.1.total_cmp(&a.1));
         places

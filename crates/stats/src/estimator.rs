@@ -30,7 +30,7 @@ pub struct Estimator {
 /// The best of so many trials is considered.
 const TRIALS: [usize; 5] = [4, 8, 16, 32, 64];
 /// So many times as much as the mean must the best tell for its trials, before it is taken.
-const GAIN: f64 = 3.0;
+const GAIN: f64 = 2.0;
 /// Measurements that a series must be enough for.
 const FEWEST: usize = 4;
 /// The means differ if they do by so many standard errors.

@@ -10,7 +10,7 @@ pub(super) fn version(number: usize) -> Version {
     Version {
         id: format!("v{number}"),
         name: format!("1.{number}"),
-        at: jiff::Timestamp::from_second(EPOCH + 86_400 * number as i64).ok(),
+        at: Timestamp::from_second(EPOCH + 86_400 * number as i64).ok(),
         title: String::new(),
         release: number.is_multiple_of(10),
         amendments: Vec::new(),
@@ -21,7 +21,7 @@ pub(super) fn study(number: i64) -> StudyHistory {
     StudyHistory {
         study: number,
         name: format!("study-{number}").parse().unwrap(),
-        began: jiff::Timestamp::from_second(EPOCH + number).unwrap(),
+        began: Timestamp::from_second(EPOCH + number).unwrap(),
         state: StudyState::Finished,
         versions: Vec::new(),
         builds: Vec::new(),

@@ -13,13 +13,12 @@ use crate::Random;
 
 /// The prior probability that nothing changed at all.
 const NONE: f64 = 0.3;
-/// Prior numbers of steps that are expected, and their weights: mostly one, sometimes several.
-const EXPECTED: [(f64, f64); 2] = [(0.05, 0.9), (3.0, 0.1)];
+/// Prior numbers of steps that are expected: one, or several.
+const ONE: f64 = 0.05;
+const SEVERAL: f64 = 3.0;
 /// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
 const CANCELLING: f64 = 0.3;
 const LOOKED_FOR: f64 = 1.0;
-/// How probable hidden ones may remain.
-const HIDDEN: f64 = 0.06;
 /// How probable it is at least that the ends differ where a change seems to be seen.
 pub(super) const CHANGED: f64 = 0.5;
 /// Cuts that are drawn.
@@ -32,9 +31,7 @@ const MANY: [f64; 3] = [0.88, 1.0, 1.14];
 const SPREADS: usize = 5;
 /// The noise is never less than this share of what is measured: numbers are rounded.
 const ROUNDING: f64 = 1e-9;
-/// Steps smaller than so many standard deviations cost too much to tell, but half of the largest counts always, and a
-/// tenth of it never.
-const TELLABLE: f64 = 0.65;
+/// Steps smaller than can be told cheaply don't count, but half of the largest counts always, and a tenth of it never.
 const ALWAYS: f64 = 0.5;
 const NEVER: f64 = 0.1;
 /// The largest step is taken to be at least so many standard deviations.
@@ -83,12 +80,12 @@ impl Belief {
         let sums = Sums::of(course, centre);
         let scales = scales(variance, freedom, high - low);
         let mut random = Random::seeded(seed);
-        let grid = Grid::of(course, &sums, &scales);
+        let grid = Grid::of(course, &sums, &scales, aim.several);
         let typical = grid.typical();
         let cuts = grid.draw(course, &sums, &mut random);
         let smallest = aim
             .smallest
-            .unwrap_or_else(|| smallest(&cuts, typical.noise));
+            .unwrap_or_else(|| smallest(&cuts, typical.noise, aim.tellable));
         let mut sets: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
         let mut changed = 0;
         for cut in cuts {
@@ -186,7 +183,17 @@ impl Belief {
     /// Whether cancelling changes may still be hidden that must be looked for. Nobody asked for them where nothing seems
     /// to have changed.
     pub(super) fn must_explore(&self) -> bool {
-        (self.aim.cancelling || self.changed >= CHANGED) && self.hidden() > HIDDEN
+        (self.aim.cancelling || self.changed >= CHANGED) && self.hidden() > self.aim.hidden
+    }
+
+    /// A version that stands alone between two steps and was measured once: what disturbed that one measurement would look
+    /// the same.
+    pub(super) fn alone(&self) -> Option<usize> {
+        let steps = &self.sets[0].0;
+        let between = steps.windows(2).map(|pair| (pair[0] + 1, pair[1]));
+        let mut once = between.filter(|(first, last)| first == last);
+        let points = self.course.points();
+        once.find_map(|(point, _)| (points[point].n < 2.0).then_some(points[point].at))
     }
 
     /// Whether the most probable set is the answer.
@@ -196,6 +203,7 @@ impl Belief {
         *probability >= self.aim.confidence
             && steps.iter().all(|gap| self.is_resolved(*gap))
             && !self.must_explore()
+            && self.alone().is_none()
     }
 
     /// Whether a step in this gap needs no closer look, or can't have one.
@@ -267,15 +275,16 @@ struct Hypothesis {
 struct Grid(Vec<Hypothesis>);
 
 impl Grid {
-    fn of(course: &Course, sums: &Sums, scales: &[Scale]) -> Self {
+    fn of(course: &Course, sums: &Sums, scales: &[Scale], several: f64) -> Self {
         let points = course.points();
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
         let places = (course.versions() - 1) as f64;
-        let mut grid = Vec::with_capacity(scales.len() * EXPECTED.len());
+        let numbers = [(ONE, 1.0 - several), (SEVERAL, several)];
+        let mut grid = Vec::with_capacity(scales.len() * numbers.len());
         for scale in scales {
             let density = densities(sums, points.len(), scale);
-            for (expected, weight) in EXPECTED {
+            for (expected, weight) in numbers {
                 let chance = (expected / places).min(0.5);
                 let cuts = Cuts::of(course, density.clone(), chance);
                 // No step has its own prior: what the chance per place makes of it is taken out.
@@ -387,10 +396,10 @@ impl Cut {
 }
 
 /// Steps smaller than this don't count.
-fn smallest(cuts: &[Cut], noise: f64) -> f64 {
+fn smallest(cuts: &[Cut], noise: f64, tellable: f64) -> f64 {
     let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
     largest.sort_by(f64::total_cmp);
-    let tellable = TELLABLE * noise.sqrt();
+    let tellable = tellable * noise.sqrt();
     let largest = largest[largest.len() / 2].max(LARGEST * noise.sqrt());
     tellable.clamp(NEVER * largest, ALWAYS * largest)
 }

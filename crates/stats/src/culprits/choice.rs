@@ -65,6 +65,11 @@ impl Belief {
         {
             return Some(Ask { at, times: 1 });
         }
+        if let Some(at) = self.alone()
+            && Some(at) != costs.last
+        {
+            return Some(Ask { at, times: 1 });
+        }
         let cost = |at: usize, times: usize| {
             let first = match self.course.point(at) {
                 Some(_) => 0.0,

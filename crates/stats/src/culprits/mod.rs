@@ -30,8 +30,16 @@ pub struct Aim {
     /// A step needs no closer look once its stretch has no more than this many versions; at least 1.
     pub resolution: usize,
     /// Smaller steps than this don't count, in the metric's unit. Unless given, a tenth of the largest, but at least
-    /// 0.65 standard deviations of the noise (at most half of the largest), because smaller ones cost too much to tell.
+    /// [`tellable`](Self::tellable) standard deviations of the noise (at most half of the largest), because smaller ones
+    /// cost too much to tell.
     pub smallest: Option<f64>,
+    /// How many standard deviations of a measurement a step must have to be worth what it costs to tell it.
+    pub tellable: f64,
+    /// How probable it is, before anything is measured, that there are several steps and not one; within (0, 1).
+    pub several: f64,
+    /// How probable changes may remain, before anything is measured there, that cancel within stretches that weren't
+    /// looked into.
+    pub hidden: f64,
     /// Whether changes are looked for that cancel within stretches that look the same at both ends.
     pub cancelling: bool,
 }
@@ -42,6 +50,9 @@ impl Default for Aim {
             confidence: 0.95,
             resolution: 1,
             smallest: None,
+            tellable: 1.0,
+            several: 0.1,
+            hidden: 0.06,
             cancelling: false,
         }
     }

@@ -9,7 +9,14 @@
 //! Refuses: to lose an event without saying so, to leave anything of its own behind in a program that was traced, and to
 //! guess what wasn't captured.
 
+mod asked;
+mod error;
 mod event;
+pub mod ptrace;
 pub mod table;
 
+pub use asked::{
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status, Statuses, Tamper, User,
+};
+pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};

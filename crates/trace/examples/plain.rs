@@ -26,7 +26,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return;
         };
         let [a, b, c, d, e, f] = call.arguments;
-        let line = write!(out, "{} {}({a:#x}, {b:#x}, {c:#x}, {d:#x}, {e:#x}, {f:#x})", event.tid, call.number);
+        let line = write!(
+            out,
+            "{} {}({a:#x}, {b:#x}, {c:#x}, {d:#x}, {e:#x}, {f:#x})",
+            event.tid, call.number
+        );
         let end = match call.outcome {
             Outcome::Returned { value, .. } => writeln!(out, " = {value}"),
             Outcome::Open => writeln!(out, " = ?"),

@@ -94,6 +94,8 @@ pub enum ExpressionError {
     )]
     UnknownPart(String),
     /// An injection that injects nothing, or two results.
-    #[error("an injection needs error= or retval=, not both, or signal=, delay_enter= or delay_exit=: `{0}`")]
+    #[error(
+        "an injection needs error= or retval=, not both, or signal=, delay_enter= or delay_exit=: `{0}`"
+    )]
     Injection(String),
 }

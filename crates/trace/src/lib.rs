@@ -16,7 +16,8 @@ pub mod ptrace;
 pub mod table;
 
 pub use asked::{
-    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status, Statuses, Tamper, User,
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status,
+    Statuses, Tamper, User,
 };
 pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};

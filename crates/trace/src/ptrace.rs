@@ -20,10 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    Asked, Ended, Event, Finish, Interrupt, What,
-    error::TraceError,
-};
+use crate::{Asked, Ended, Event, Finish, Interrupt, What, error::TraceError};
 use filter::Filter;
 use halt::Halt;
 use kernel::{Go, Tid, option};
@@ -54,9 +51,7 @@ pub fn trace(
         .wakes_this_thread()
         .map_err(|errno| refused("wake a thread by a signal", errno))?;
     let mut engine = Engine::new(asked, tell);
-    let traced = engine
-        .begin(interrupt)
-        .and_then(|()| engine.run(interrupt));
+    let traced = engine.begin(interrupt).and_then(|()| engine.run(interrupt));
     if traced.is_err() {
         engine.detach_all();
     }
@@ -200,14 +195,19 @@ impl<'a> Engine<'a> {
                 self.serve(tid, status);
             }
             self.queue = queue;
-            if let Some(starting) = self.starting.take_if(|it| !self.tracees.contains_key(&it.tid)) {
+            if let Some(starting) = self
+                .starting
+                .take_if(|it| !self.tracees.contains_key(&it.tid))
+            {
                 return Err(starting.failure());
             }
         }
     }
 
     fn is_at_limit(&self) -> bool {
-        self.asked.limit.is_some_and(|limit| self.ended.told >= limit)
+        self.asked
+            .limit
+            .is_some_and(|limit| self.ended.told >= limit)
     }
 
     /// Fills the queue with all that happened; waits if nothing has.

@@ -76,7 +76,12 @@ impl Calls {
     /// Every call that is in one of the two.
     pub fn or(&self, other: &Self) -> Self {
         let mut both = self.clone();
-        for (mine, theirs) in both.listed.iter_mut().flatten().zip(other.listed.iter().flatten()) {
+        for (mine, theirs) in both
+            .listed
+            .iter_mut()
+            .flatten()
+            .zip(other.listed.iter().flatten())
+        {
             *mine |= theirs;
         }
         both.others |= other.others;
@@ -246,7 +251,13 @@ mod tests {
         KNOWN
             .iter()
             .filter(|known| calls.has(known.abi, known.number))
-            .map(|known| format!("{}@{}", known.name, if known.abi == Abi::I386 { 32 } else { 64 }))
+            .map(|known| {
+                format!(
+                    "{}@{}",
+                    known.name,
+                    if known.abi == Abi::I386 { 32 } else { 64 }
+                )
+            })
             .collect()
     }
 

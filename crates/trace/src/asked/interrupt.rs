@@ -2,7 +2,9 @@
 
 use nix::{
     libc,
-    sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask},
+    sys::signal::{
+        SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
+    },
 };
 use std::{
     io,
@@ -107,11 +109,16 @@ impl Interrupt {
     pub(crate) fn wakes_this_thread(&self) -> nix::Result<Waking<'_>> {
         extern "C" fn nothing(_signal: libc::c_int) {}
         // Without SA_RESTART: a wait ends.
-        let action = SigAction::new(SigHandler::Handler(nothing), SaFlags::empty(), SigSet::empty());
+        let action = SigAction::new(
+            SigHandler::Handler(nothing),
+            SaFlags::empty(),
+            SigSet::empty(),
+        );
         // SAFETY: the handler does nothing at all.
         unsafe { sigaction(WAKE, &action)? };
         self.seen.store(false, Ordering::SeqCst);
-        self.thread.store(nix::unistd::gettid().as_raw(), Ordering::SeqCst);
+        self.thread
+            .store(nix::unistd::gettid().as_raw(), Ordering::SeqCst);
         Ok(Waking(self))
     }
 }

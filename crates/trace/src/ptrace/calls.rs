@@ -24,7 +24,11 @@ impl Engine<'_> {
             return Next::Stay;
         };
         // What isn't told needs no look at its result.
-        if tracee.call.as_ref().is_some_and(|open| !open.told && open.result.is_none()) {
+        if tracee
+            .call
+            .as_ref()
+            .is_some_and(|open| !open.told && open.result.is_none())
+        {
             let hold = tracee.call.take().and_then(|open| open.hold);
             return self.go_after(tid, hold, 0);
         }
@@ -112,7 +116,11 @@ impl Engine<'_> {
     }
 
     fn left(&mut self, tid: Tid, value: i64) -> Next {
-        let Some(mut open) = self.tracees.get_mut(&tid).and_then(|tracee| tracee.call.take()) else {
+        let Some(mut open) = self
+            .tracees
+            .get_mut(&tid)
+            .and_then(|tracee| tracee.call.take())
+        else {
             // Entered before it was attached to.
             return Next::Go(0);
         };
@@ -176,13 +184,19 @@ impl Engine<'_> {
     fn tamper(&mut self, tid: Tid, open: &Open) -> Tamper {
         let asked = self.asked;
         let concerns = asked.paths.is_empty() || open.told;
-        let Some(tracee) = self.tracees.get_mut(&tid).filter(|tracee| !tracee.quiet && concerns) else {
+        let Some(tracee) = self
+            .tracees
+            .get_mut(&tid)
+            .filter(|tracee| !tracee.quiet && concerns)
+        else {
             return Tamper::default();
         };
         let (abi, number) = (open.call.abi, open.call.number);
         let mut tamper = Tamper::default();
         for (index, injection) in asked.injections.iter().enumerate() {
-            if injection.calls.has(abi, number) && injection.occasions.has(tracee.count(index, number)) {
+            if injection.calls.has(abi, number)
+                && injection.occasions.has(tracee.count(index, number))
+            {
                 tamper = tamper.or(injection.tamper);
             }
         }

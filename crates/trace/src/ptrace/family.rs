@@ -65,7 +65,11 @@ impl Engine<'_> {
             return Next::Go(0);
         }
         let parent = parent.pid;
-        let process = if is_thread_of(child, parent) { parent } else { child };
+        let process = if is_thread_of(child, parent) {
+            parent
+        } else {
+            child
+        };
         self.take_in(child, process, Some(tid));
         Next::Go(0)
     }
@@ -87,7 +91,10 @@ impl Engine<'_> {
                 self.early.remove(&tid);
                 continue;
             };
-            let ended = self.early.get(&tid).is_none_or(|status| Halt::of(*status).is_end());
+            let ended = self
+                .early
+                .get(&tid)
+                .is_none_or(|status| Halt::of(*status).is_end());
             let expected = |pid: i32| self.tracees.values().any(|tracee| tracee.pid == pid);
             if !ended && !expected(parent) && !expected(process) {
                 self.take_in(tid, process, None);
@@ -150,7 +157,10 @@ impl Engine<'_> {
 
     /// Tells the call that a thread is in and won't come back from.
     fn tell_unfinished(&mut self, tid: Tid) {
-        let open = self.tracees.get_mut(&tid).and_then(|tracee| tracee.call.take());
+        let open = self
+            .tracees
+            .get_mut(&tid)
+            .and_then(|tracee| tracee.call.take());
         if let Some(open) = open.filter(|open| open.told) {
             self.tell_call(tid, open.call);
         }

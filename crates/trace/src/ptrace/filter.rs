@@ -53,7 +53,11 @@ impl Filter {
         let install = || {
             // SAFETY: the kernel copies the steps, of which there are as many as it says.
             let done = unsafe {
-                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+                libc::prctl(
+                    libc::PR_SET_SECCOMP,
+                    libc::SECCOMP_MODE_FILTER,
+                    &raw const program,
+                )
             };
             Errno::result(done).map(drop)
         };
@@ -112,7 +116,11 @@ mod tests {
             let jump = |yes: bool| usize::from(if yes { step.jt } else { step.jf });
             at += 1 + match step.code {
                 LOAD_WORD => {
-                    word = if step.k == NUMBER { number } else { architecture };
+                    word = if step.k == NUMBER {
+                        number
+                    } else {
+                        architecture
+                    };
                     0
                 }
                 JUMP_IF_EQUAL => jump(word == step.k),
@@ -148,7 +156,10 @@ mod tests {
 
     #[test]
     fn a_filter_fits_into_the_kernel_and_stops_at_other_ways_of_calling() {
-        let every_second: Vec<String> = (0..1024).step_by(2).map(|number| number.to_string()).collect();
+        let every_second: Vec<String> = (0..1024)
+            .step_by(2)
+            .map(|number| number.to_string())
+            .collect();
         let calls = Calls::parse(&every_second.join(","), &[]).unwrap();
         let filter = Filter::new(&calls);
         assert!(filter.steps.len() <= 4096);

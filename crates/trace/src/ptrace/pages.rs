@@ -180,7 +180,10 @@ mod tests {
         assert_eq!(own(&mut pages, at, Extent::Bytes(3 * PAGE)).len(), 2 * PAGE);
         assert_eq!(own(&mut pages, 0, Extent::Text(10)), b"");
         assert_eq!(own(&mut pages, u64::MAX, Extent::Text(10)), b"");
-        assert_eq!(own(&mut pages, u64::MAX - 4096, Extent::Bytes(usize::MAX)), b"");
+        assert_eq!(
+            own(&mut pages, u64::MAX - 4096, Extent::Bytes(usize::MAX)),
+            b""
+        );
     }
 
     proptest! {

@@ -1,14 +1,19 @@
 //! A command's way from nothing to its first call under the tracer's eyes.
+//!
+//! By hand, since who else starts commands here also waits for those that can't be executed, and so does the engine.
 
-use nix::{errno::Errno, libc, sys::signal::SigSet, unistd::Pid};
+use nix::{
+    errno::Errno,
+    libc,
+    sys::signal::{SigSet, Signal, kill},
+    unistd::{ForkResult, Pid, fork},
+};
 use std::{
+    collections::BTreeMap,
+    ffi::{CString, OsString},
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
-    os::{
-        fd::AsRawFd as _,
-        unix::process::{CommandExt as _},
-    },
-    process,
-    thread::JoinHandle,
+    os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
+    ptr,
 };
 
 use super::{
@@ -22,9 +27,9 @@ use crate::{Command, asked::User, error::TraceError};
 pub struct Starting {
     /// Its number.
     pub tid: Tid,
-    program: std::ffi::OsString,
-    spawning: JoinHandle<io::Result<process::Child>>,
+    program: OsString,
     go: PipeWriter,
+    faults: PipeReader,
 }
 
 impl Starting {
@@ -35,11 +40,11 @@ impl Starting {
     }
 
     /// Why it didn't get to its `execve`, once it ended without.
-    pub fn failure(self) -> TraceError {
-        drop(self.go);
-        let why = match self.spawning.join() {
-            Ok(Err(why)) => why,
-            _ => io::Error::other("it was killed before it began"),
+    pub fn failure(mut self) -> TraceError {
+        let mut number = [0_u8; size_of::<i32>()];
+        let why = match self.faults.read_exact(&mut number) {
+            Ok(()) => io::Error::from_raw_os_error(i32::from_ne_bytes(number)),
+            Err(_) => io::Error::other("it was killed before it began"),
         };
         TraceError::NotStarted {
             program: self.program,
@@ -56,66 +61,43 @@ pub fn start(
     mask: Option<SigSet>,
 ) -> Result<Starting, TraceError> {
     let program = command.program.clone();
-    let Some(file) = command.file() else {
-        return Err(TraceError::NotFound { program });
-    };
     let failed = |why: io::Error| TraceError::NotStarted {
         program: program.clone(),
         why,
     };
-    let mut prepared = process::Command::new(&file);
-    prepared.arg0(&command.program).args(&command.arguments);
-    for (name, value) in &command.environment {
-        match value {
-            Some(value) => prepared.env(name, value),
-            None => prepared.env_remove(name),
-        };
-    }
-    let (mut arrivals, arrived) = io::pipe().map_err(failed)?;
+    let image = Image::of(command)?;
     let (door, go) = io::pipe().map_err(failed)?;
-    let child = Between {
-        arrived: arrived.as_raw_fd(),
+    let (faults, fault) = io::pipe().map_err(failed)?;
+    let child = Child {
         door: door.as_raw_fd(),
         go: go.as_raw_fd(),
+        fault: fault.as_raw_fd(),
         user: command.user.clone(),
         filter,
         mask,
+        image: image.pointers(),
     };
-    // SAFETY: between fork and exec the closure makes only system calls, on memory that was made before.
-    unsafe { prepared.pre_exec(move || child.prepare()) };
-    // `spawn` comes back only after the `execve`, which this thread is to trace.
-    let spawning = std::thread::Builder::new()
-        .name("start".to_owned())
-        .spawn(move || {
-            let child = prepared.spawn();
-            drop((arrived, door));
-            child
-        })
-        .map_err(failed)?;
-    let Some(tid) = arrival(&mut arrivals) else {
-        let why = match spawning.join() {
-            Ok(Err(why)) => why,
-            _ => io::Error::other("it was killed before it began"),
-        };
-        return Err(failed(why));
+    // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
+    let tid = match unsafe { fork() } {
+        Ok(ForkResult::Child) => child.run(),
+        Ok(ForkResult::Parent { child }) => child.as_raw(),
+        Err(errno) => return Err(failed(errno.into())),
     };
-    let starting = Starting {
-        tid,
-        program: program.clone(),
-        spawning,
-        go,
-    };
-    match hold(tid, options) {
-        Ok(()) => Ok(starting),
-        Err(errno) => {
-            let _gone = nix::sys::signal::kill(Pid::from_raw(tid), nix::sys::signal::SIGKILL);
-            let _its_own_failure = starting.failure();
-            Err(TraceError::Refused {
-                what: "trace the command",
-                why: errno.into(),
-            })
-        }
+    drop(fault);
+    if let Err(errno) = hold(tid, options) {
+        let _gone = kill(Pid::from_raw(tid), Signal::SIGKILL);
+        let _reaped = kernel::wait_for(tid);
+        return Err(TraceError::Refused {
+            what: "trace the command",
+            why: errno.into(),
+        });
     }
+    Ok(Starting {
+        tid,
+        program,
+        go,
+        faults,
+    })
 }
 
 /// Traces a process and stops it.
@@ -132,33 +114,100 @@ fn hold(tid: Tid, options: usize) -> Result<(), Errno> {
     }
 }
 
-/// The number of the child that waits, or nothing if there is none.
-fn arrival(arrivals: &mut PipeReader) -> Option<Tid> {
-    let mut number = [0_u8; size_of::<Tid>()];
-    arrivals.read_exact(&mut number).ok()?;
-    Some(Tid::from_ne_bytes(number))
+/// What is executed, as the kernel takes it.
+struct Image {
+    file: CString,
+    arguments: Vec<CString>,
+    environment: Vec<CString>,
 }
 
-/// What the child does between `fork` and `execve`.
-struct Between {
-    arrived: i32,
+impl Image {
+    fn of(command: &Command) -> Result<Self, TraceError> {
+        let program = || command.program.clone();
+        let file = command
+            .file()
+            .ok_or_else(|| TraceError::NotFound { program: program() })?;
+        let text = |text: Vec<u8>| {
+            CString::new(text).map_err(|why| TraceError::NotStarted {
+                program: program(),
+                why: why.into(),
+            })
+        };
+        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        for (name, value) in &command.environment {
+            match value {
+                Some(value) => variables.insert(name.clone(), value.clone()),
+                None => variables.remove(name),
+            };
+        }
+        let arguments = std::iter::once(&command.program).chain(&command.arguments);
+        Ok(Self {
+            file: text(file.into_os_string().into_vec())?,
+            arguments: arguments
+                .map(|it| text(it.clone().into_vec()))
+                .collect::<Result<_, _>>()?,
+            environment: variables
+                .into_iter()
+                .map(|(name, value)| text([name.into_vec(), value.into_vec()].join(&b'=')))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn pointers(&self) -> Pointers<'_> {
+        let list = |texts: &[CString]| {
+            let all = texts.iter().map(|text| text.as_ptr());
+            all.chain([ptr::null()]).collect()
+        };
+        Pointers {
+            image: self,
+            arguments: list(&self.arguments),
+            environment: list(&self.environment),
+        }
+    }
+}
+
+/// An image with the lists of pointers that `execve` takes.
+struct Pointers<'a> {
+    image: &'a Image,
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+}
+
+/// What happens between `fork` and `execve`.
+struct Child<'a> {
     door: i32,
     go: i32,
+    fault: i32,
     user: Option<User>,
     filter: Option<Filter>,
     mask: Option<SigSet>,
+    image: Pointers<'a>,
 }
 
-impl Between {
-    fn prepare(&self) -> io::Result<()> {
+impl Child<'_> {
+    fn run(&self) -> ! {
+        let number = match self.execute() {
+            Err(errno) => (errno as i32).to_ne_bytes(),
+            Ok(never) => match never {},
+        };
+        // SAFETY: system calls on numbers and on memory of this process's own.
+        unsafe {
+            libc::write(self.fault, number.as_ptr().cast(), number.len());
+            libc::_exit(127)
+        }
+    }
+
+    fn execute(&self) -> Result<std::convert::Infallible, Errno> {
+        let mut byte = 0_u8;
         // SAFETY: system calls on numbers and on memory of this process's own.
         unsafe {
             // Else it would never see the door closed.
             libc::close(self.go);
-            let pid = libc::getpid().to_ne_bytes();
-            whole(libc::write(self.arrived, pid.as_ptr().cast(), pid.len()), pid.len())?;
-            let mut byte = 0_u8;
-            whole(libc::read(self.door, (&raw mut byte).cast(), 1), 1)?;
+            if libc::read(self.door, (&raw mut byte).cast(), 1) != 1 {
+                return Err(Errno::EPIPE);
+            }
+            // As every program expects it; ours ignores it.
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         }
         if let Some(mask) = &self.mask {
             mask.thread_set_mask()?;
@@ -170,25 +219,28 @@ impl Between {
         if let Some(user) = &self.user {
             become_user(user)?;
         }
-        Ok(())
+        // SAFETY: the texts and the lists of pointers to them, which end in a null, live on in this process's memory.
+        unsafe {
+            libc::execve(
+                self.image.image.file.as_ptr(),
+                self.image.arguments.as_ptr(),
+                self.image.environment.as_ptr(),
+            );
+        }
+        Err(Errno::last())
     }
 }
 
 /// Takes a user's rights, in a process of one thread.
-fn become_user(user: &User) -> io::Result<()> {
+fn become_user(user: &User) -> Result<(), Errno> {
     // SAFETY: the groups are as many as said.
     unsafe {
-        Errno::result(libc::setgroups(user.groups.len() as _, user.groups.as_ptr()))?;
+        Errno::result(libc::setgroups(
+            user.groups.len() as _,
+            user.groups.as_ptr(),
+        ))?;
         Errno::result(libc::setgid(user.gid))?;
         Errno::result(libc::setuid(user.uid))?;
     }
     Ok(())
-}
-
-fn whole(done: isize, all: usize) -> io::Result<()> {
-    if done.cast_unsigned() == all {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }

@@ -53,7 +53,9 @@ impl Tracee {
     /// Counts one more call of an injection; the how manieth it is.
     pub fn count(&mut self, injection: usize, number: u64) -> u32 {
         let times = &mut self.times;
-        let known = times.iter().position(|(i, n, _)| (*i, *n) == (injection, number));
+        let known = times
+            .iter()
+            .position(|(i, n, _)| (*i, *n) == (injection, number));
         let index = known.unwrap_or_else(|| {
             times.push((injection, number, 0));
             times.len() - 1

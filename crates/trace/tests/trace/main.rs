@@ -1,0 +1,4 @@
+//! The engines on programs of the project's own, and on this machine's.
+
+mod programs;
+mod ptrace;

@@ -34,6 +34,7 @@ mod search;
 mod step;
 mod studies;
 mod target;
+mod trace;
 
 use clap::Parser as _;
 use std::process::ExitCode;

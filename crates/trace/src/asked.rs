@@ -105,6 +105,26 @@ pub struct User {
     pub groups: Vec<u32>,
 }
 
+impl User {
+    /// Somebody by name; nothing if nobody is named so.
+    ///
+    /// # Errors
+    ///
+    /// If the list of users can't be read.
+    pub fn named(name: &str) -> std::io::Result<Option<Self>> {
+        let Some(user) = nix::unistd::User::from_name(name)? else {
+            return Ok(None);
+        };
+        let name = std::ffi::CString::new(name)?;
+        let groups = nix::unistd::getgrouplist(&name, user.gid)?;
+        Ok(Some(Self {
+            uid: user.uid.as_raw(),
+            gid: user.gid.as_raw(),
+            groups: groups.into_iter().map(nix::unistd::Gid::as_raw).collect(),
+        }))
+    }
+}
+
 impl Command {
     /// A command by its program and its arguments.
     pub fn new(
@@ -150,6 +170,31 @@ pub struct Ended {
     pub told: u64,
     /// How many events were lost: 0, unless something is wrong.
     pub lost: u64,
+}
+
+impl Finish {
+    /// Ends this process in the same way: a shell sees no difference. Comes back with a status if a signal doesn't end it.
+    pub fn follow(self) -> u8 {
+        use nix::sys::{
+            resource::{Resource, setrlimit},
+            signal::{SigHandler, SigSet, Signal, raise, signal},
+        };
+        let number = match self {
+            Self::Exited(status) => return status as u8,
+            Self::Killed(number) => number,
+        };
+        if let Ok(by) = Signal::try_from(number) {
+            // The memory that matters was the command's.
+            let _as_it_was = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+            let mut only = SigSet::empty();
+            only.add(by);
+            // SAFETY: no code of ours is run by the signal's default.
+            let _cant_be_set = unsafe { signal(by, SigHandler::SigDfl) };
+            let _still_blocked = only.thread_unblock();
+            let _survived = raise(by);
+        }
+        128_u8.wrapping_add(number as u8)
+    }
 }
 
 /// How a process ended.

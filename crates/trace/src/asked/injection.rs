@@ -224,12 +224,14 @@ mod tests {
     use crate::Abi;
     use proptest::prelude::*;
 
-    const KNOWN: &[Known<'_>] = &[Known {
+    fn known() -> [Known<'static>; 1] {
+        [Known {
         abi: Abi::X86_64,
         number: 80,
         name: "chdir",
-        classes: &["file"],
-    }];
+        classes: vec!["file"],
+        }]
+    }
 
     fn times(text: &str) -> Vec<u32> {
         let occasions = Occasions::parse(text).unwrap();
@@ -252,7 +254,7 @@ mod tests {
     #[test]
     fn an_injection_says_to_what_what_and_when() {
         let text = "chdir:error=ENOENT:signal=TERM:delay_enter=20ms:delay_exit=5:when=3+";
-        let injection = Injection::parse(text, KNOWN).unwrap();
+        let injection = Injection::parse(text, &known()).unwrap();
         assert!(injection.calls.has(Abi::X86_64, 80));
         assert_eq!(
             injection.tamper,
@@ -268,12 +270,12 @@ mod tests {
 
     #[test]
     fn results_and_faults_are_numbers_or_names() {
-        let result = |text| Injection::parse(text, KNOWN).map(|it| it.tamper.result);
+        let result = |text| Injection::parse(text, &known()).map(|it| it.tamper.result);
         assert_eq!(result("chdir:retval=0xffffffffffffffff"), Ok(Some(-1)));
         assert_eq!(result("chdir:retval=42"), Ok(Some(42)));
         assert_eq!(result("chdir:error=4095"), Ok(Some(-4095)));
         assert_eq!(result("chdir:error=EWOULDBLOCK"), Ok(Some(-11)));
-        let fault = Injection::parse_fault("chdir", KNOWN).unwrap();
+        let fault = Injection::parse_fault("chdir", &known()).unwrap();
         assert_eq!(fault.tamper.result, Some(-38));
     }
 
@@ -290,14 +292,14 @@ mod tests {
             "chdir:poke=1",
             "chdir:signal=99",
         ] {
-            assert!(Injection::parse(wrong, KNOWN).is_err(), "{wrong}");
+            assert!(Injection::parse(wrong, &known()).is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
         fn any_text_is_an_injection_or_an_error(text in "\\PC{0,40}") {
-            let _either = Injection::parse(&format!("chdir:{text}"), KNOWN);
+            let _either = Injection::parse(&format!("chdir:{text}"), &known());
         }
     }
 }

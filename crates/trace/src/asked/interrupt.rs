@@ -76,12 +76,14 @@ impl Interrupt {
         Ok((interrupt, blocked))
     }
 
-    /// Ends tracing as this signal would; comes back when the engine knows, or if there is none.
+    /// Ends tracing as this signal would; comes back when the engine knows, or if there is none. The engine's own thread
+    /// may ask too: tracing ends when it is back from what it told.
     pub fn ask(&self, signal: i32) {
         self.signal.store(signal, Ordering::SeqCst);
+        let own = nix::unistd::gettid().as_raw();
         loop {
             let thread = self.thread.load(Ordering::SeqCst);
-            if thread == 0 || self.seen.load(Ordering::SeqCst) {
+            if thread == 0 || thread == own || self.seen.load(Ordering::SeqCst) {
                 return;
             }
             // SAFETY: takes three numbers; a thread that is gone is an error that doesn't matter.

@@ -20,5 +20,5 @@ pub use asked::{
     Statuses, Tamper, User,
 };
 pub use error::{ExpressionError, TraceError};
-pub use nix::sys::signal::Signal;
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+pub use nix::sys::signal::Signal;

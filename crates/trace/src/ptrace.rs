@@ -10,6 +10,7 @@ mod filter;
 mod halt;
 mod kernel;
 mod pages;
+mod placement;
 mod start;
 mod tracee;
 
@@ -23,13 +24,17 @@ use std::{
 use crate::{Asked, Ended, Event, Finish, Interrupt, What, error::TraceError};
 use filter::Filter;
 use halt::Halt;
-use kernel::{Go, Tid, option};
+use kernel::{Go, Tid, Who, option};
 use pages::Pages;
+use placement::Placement;
 use start::Starting;
 use tracee::Tracee;
 
 /// Between two looks at whether a delay is over or something happened.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
+
+/// So many threads are many.
+const MANY: usize = 32;
 
 /// Traces what is asked for, and tells what happens, until everything ended or is detached from.
 ///
@@ -79,9 +84,12 @@ struct Engine<'a> {
     early: HashMap<Tid, i32>,
     /// What happened and wasn't served yet.
     queue: Vec<(Tid, i32)>,
+    /// How much had happened at once the last time.
+    stopped_before: usize,
     /// Threads that are held for a while.
     held: Vec<Held>,
     pages: Pages,
+    placement: Placement,
     /// The thread whose call was entered last, if nothing else was told since.
     line: Option<Tid>,
     /// The command, until it is executed.
@@ -115,8 +123,10 @@ impl<'a> Engine<'a> {
             tracees: HashMap::new(),
             early: HashMap::new(),
             queue: Vec::new(),
+            stopped_before: 0,
             held: Vec::new(),
             pages: Pages::default(),
+            placement: Placement::new(asked.share_processor),
             line: None,
             starting: None,
             command: None,
@@ -213,7 +223,7 @@ impl<'a> Engine<'a> {
     /// Fills the queue with all that happened; waits if nothing has.
     fn collect(&mut self) -> Result<(), TraceError> {
         let block = self.held.is_empty();
-        match kernel::wait(block) {
+        match kernel::wait(Who::Any, block) {
             Ok(Some(happened)) => self.queue.push(happened),
             Ok(None) => {
                 std::thread::sleep(LOOK_AGAIN);
@@ -229,13 +239,27 @@ impl<'a> Engine<'a> {
             Err(errno) => return Err(refused("wait for what is traced", errno)),
         }
         // With one thread nothing else can have happened.
-        while self.tracees.len() > 1 {
-            match kernel::wait(false) {
-                Ok(Some(happened)) => self.queue.push(happened),
-                _ => break,
-            }
+        if self.tracees.len() > 1 {
+            self.drain();
         }
         Ok(())
+    }
+
+    /// Adds everything else that happened to the queue. To ask for anybody, the kernel looks through all that don't run or
+    /// do; where most of many have stopped it is quicker to ask for one after the other.
+    fn drain(&mut self) {
+        if self.tracees.len() >= MANY && self.stopped_before * 4 >= self.tracees.len() {
+            let first = self.queue.first().map(|(tid, _)| *tid);
+            for tid in self.tracees.keys().filter(|tid| Some(**tid) != first) {
+                if let Ok(Some(happened)) = kernel::wait(Who::One(*tid), false) {
+                    self.queue.push(happened);
+                }
+            }
+        }
+        while let Ok(Some(happened)) = kernel::wait(Who::Any, false) {
+            self.queue.push(happened);
+        }
+        self.stopped_before = self.queue.len();
     }
 
     /// Serves one thing that happened.

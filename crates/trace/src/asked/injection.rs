@@ -226,10 +226,10 @@ mod tests {
 
     fn known() -> [Known<'static>; 1] {
         [Known {
-        abi: Abi::X86_64,
-        number: 80,
-        name: "chdir",
-        classes: vec!["file"],
+            abi: Abi::X86_64,
+            number: 80,
+            name: "chdir",
+            classes: vec!["file"],
         }]
     }
 

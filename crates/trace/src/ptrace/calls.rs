@@ -7,22 +7,29 @@ use super::{
     kernel::{self, At, Tid},
     now,
     pages::Pages,
+    placement,
     tracee::Open,
 };
 use crate::{
     Abi, Call, Event, Memory, Outcome, Piece, Status, Tamper, What, When,
-    table::{self, Limits},
+    table::{self, Extent, Limits, Want},
 };
 
+/// The longest path there is.
+const PATH_MAX: usize = 4096;
 /// How often memory is looked into for one call: pointers to pointers, and an end for tables that want ever more.
 const ROUNDS: usize = 16;
 
 impl Engine<'_> {
     /// A thread stopped at the entry or at the end of a call.
     pub(super) fn call(&mut self, tid: Tid) -> Next {
+        let alone = !self.filtered && self.tracees.len() == 1 && self.early.is_empty();
         let Some(tracee) = self.tracees.get_mut(&tid) else {
             return Next::Stay;
         };
+        if alone {
+            self.placement.stopped(tid);
+        }
         // What isn't told needs no look at its result.
         if tracee
             .call
@@ -88,6 +95,15 @@ impl Engine<'_> {
         if self.asked.detach_on.has(abi, number) && !self.is_quiet(tid) {
             return self.detach_in(tid, open);
         }
+        let path = arguments[placement::path_argument(abi, number)];
+        self.placement.before(abi, number, || {
+            let text = Want {
+                address: path,
+                extent: Extent::Text(PATH_MAX),
+            };
+            self.pages.forget();
+            self.pages.read(tid, text).ends_with(b"status\0")
+        });
         let tamper = self.tamper(tid, &open);
         self.enter(tid, open, tamper)
     }

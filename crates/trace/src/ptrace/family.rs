@@ -148,6 +148,7 @@ impl Engine<'_> {
             self.say(pid, tid, what);
         }
         self.tracees.remove(&tid);
+        self.placement.part();
         self.finish(tid, finish);
         if !self.early.is_empty() {
             self.adopt();
@@ -189,7 +190,7 @@ impl Engine<'_> {
             for tracee in self.tracees.values() {
                 let _gone = kill(Pid::from_raw(tracee.pid), Signal::SIGKILL);
             }
-            while let Ok(Some((tid, status))) = kernel::wait(false) {
+            while let Ok(Some((tid, status))) = kernel::wait(kernel::Who::Any, false) {
                 let halt = Halt::of(status);
                 if halt.is_end() {
                     self.gone(tid, halt);
@@ -201,6 +202,7 @@ impl Engine<'_> {
 
     /// Detaches from every thread, which goes on as if nothing had been.
     pub(super) fn detach_all(&mut self) {
+        self.placement.part();
         let stopped: Vec<Tid> = self
             .held
             .drain(..)
@@ -215,7 +217,7 @@ impl Engine<'_> {
         }
         let until = Instant::now() + PATIENCE;
         while !self.tracees.is_empty() && Instant::now() < until {
-            match kernel::wait(false) {
+            match kernel::wait(kernel::Who::Any, false) {
                 Ok(Some((tid, status))) => self.detach_at(tid, status),
                 Ok(None) | Err(Errno::EINTR) => std::thread::sleep(super::LOOK_AGAIN),
                 Err(_) => return,
@@ -236,6 +238,7 @@ impl Engine<'_> {
 
     /// Detaches from a stopped thread.
     fn let_be(&mut self, tid: Tid, signal: i32) {
+        self.placement.part();
         if let Some(pid) = self.speaks(tid) {
             self.break_line();
             self.say(pid, tid, What::Detached);

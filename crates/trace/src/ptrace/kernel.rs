@@ -154,12 +154,25 @@ fn abi(arch: u32) -> Option<Abi> {
         .map(|(abi, _)| *abi)
 }
 
-/// Waits for something to happen to a tracee or child of this thread; nothing if it shouldn't block and nothing has.
-pub fn wait(block: bool) -> Answer<Option<(Tid, i32)>> {
+/// Whom to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Any tracee or child of this thread.
+    Any,
+    /// This one.
+    One(Tid),
+}
+
+/// Waits for something to happen; nothing if it shouldn't block and nothing has.
+pub fn wait(who: Who, block: bool) -> Answer<Option<(Tid, i32)>> {
     let mut status = 0;
+    let who = match who {
+        Who::Any => -1,
+        Who::One(tid) => tid,
+    };
     let how = libc::__WALL | libc::__WNOTHREAD | if block { 0 } else { libc::WNOHANG };
     // SAFETY: the kernel writes one status there.
-    let tid = unsafe { libc::waitpid(-1, &raw mut status, how) };
+    let tid = unsafe { libc::waitpid(who, &raw mut status, how) };
     Ok(Some((Errno::result(tid)?, status)).filter(|(tid, _)| *tid != 0))
 }
 

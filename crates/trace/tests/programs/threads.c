@@ -1,5 +1,6 @@
 /* threads calls N CALLS: N threads make CALLS calls of getuid each.
  * threads spin N TOTAL: N threads call getuid from one moment on until they have made TOTAL calls together; prints each one's number.
+ * threads alone CALLS: the first thread makes CALLS calls of getuid.
  * threads loop N: N threads call getuid for ever, and the process ends.
  * threads leave N: the first thread ends by itself, the last of N others ends the process with 7.
  * threads exec PROGRAM: a thread that isn't the first executes PROGRAM while others loop. */
@@ -78,6 +79,11 @@ int main(int argc, char **argv)
 			begin(loop, NULL);
 		begin(execute, argv[2]);
 		pause();
+	}
+	if (!strcmp(what, "alone")) {
+		calls = atol(argv[2]);
+		count(NULL);
+		return 0;
 	}
 	number = atoi(argv[2]);
 	calls = argc > 3 ? atol(argv[3]) : 0;

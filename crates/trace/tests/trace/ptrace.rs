@@ -6,7 +6,7 @@ use backsight_trace::{
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    io::Read as _,
+    io::{Read as _, Write as _},
     os::unix::process::ExitStatusExt as _,
     path::Path,
     process::Stdio,
@@ -798,4 +798,61 @@ fn only_what_concerns_a_path_is_told() {
     let (events, ended) = traced(&asked);
     assert_eq!(calls(&events).count(), 0);
     assert_eq!(ended.command, Some(Finish::Exited(0)));
+}
+
+#[test]
+fn a_program_never_sees_that_it_shared_a_processor_with_its_tracer() {
+    let (events, ended) = traced(&command(program("affinity"), &["20000"]));
+    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert!(events.len() > 4 * 20000);
+}
+
+#[test]
+fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
+    use nix::sched::{CpuSet, sched_getaffinity};
+    let pid = nix::unistd::Pid::from_raw;
+    let count = |set: CpuSet| {
+        (0..CpuSet::count())
+            .filter(|at| set.is_set(*at).unwrap())
+            .count()
+    };
+    let all = count(sched_getaffinity(pid(0)).unwrap());
+    if all < 2 {
+        eprintln!("skipped: there is only one processor");
+        return;
+    }
+    let (mut first, mut output) = std::io::pipe().unwrap();
+    let caller = program("threads");
+    // SAFETY: the child goes on with its one thread only, and ends without coming back here.
+    let tracer = match unsafe { nix::unistd::fork() }.unwrap() {
+        nix::unistd::ForkResult::Child => {
+            let mut told = false;
+            let asked = command(caller, &["alone", "1000000000"]);
+            let _never_ends = ptrace::trace(&asked, &Interrupt::new(), &mut |event| {
+                if !std::mem::replace(&mut told, true) {
+                    output.write_all(&event.pid.to_ne_bytes()).unwrap();
+                }
+            });
+            std::process::abort();
+        }
+        nix::unistd::ForkResult::Parent { child } => child,
+    };
+    let mut number = [0_u8; 4];
+    first.read_exact(&mut number).unwrap();
+    let caller = pid(i32::from_ne_bytes(number));
+    let until = std::time::Instant::now() + LONG;
+    let awaited = |wanted: usize| {
+        while count(sched_getaffinity(caller).unwrap()) != wanted {
+            assert!(
+                std::time::Instant::now() < until,
+                "never on {wanted} processors"
+            );
+            std::thread::yield_now();
+        }
+    };
+    awaited(1);
+    nix::sys::signal::kill(tracer, nix::sys::signal::Signal::SIGKILL).unwrap();
+    nix::sys::wait::waitpid(tracer, None).unwrap();
+    awaited(all);
+    nix::sys::signal::kill(caller, nix::sys::signal::Signal::SIGKILL).unwrap();
 }

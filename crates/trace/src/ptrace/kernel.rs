@@ -82,10 +82,10 @@ pub fn detach(tid: Tid, signal: i32) -> Answer<()> {
 
 /// What belongs to the event that a thread stopped for.
 pub fn event_message(tid: Tid) -> Answer<u64> {
-    let mut message: libc::c_ulong = 0;
+    let mut message: u64 = 0;
     // SAFETY: the kernel writes one long there.
     let done = unsafe { libc::ptrace(GETEVENTMSG as _, tid, 0_usize, &raw mut message) };
-    Errno::result(done).map(|_| u64::from(message))
+    Errno::result(done).map(|_| message)
 }
 
 /// The `siginfo` of the signal that a thread stopped for, as it lies in memory.

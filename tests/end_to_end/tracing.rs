@@ -73,7 +73,7 @@ fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
     let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
     let pid = child.id();
     let out = place.at("out");
-    let tracer = place.begins(&["trace", "-o", &out, "-p", &pid.to_string()]);
+    let tracer = Running::start(place.command(&["trace", "-o", &out, "-p", &pid.to_string()]));
     let traced = |yes: bool| {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         status.contains("TracerPid:\t0\n") != yes
@@ -92,8 +92,8 @@ fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
 #[test]
 fn a_traced_command_goes_on_when_the_tracer_is_killed() {
     let place = Place::new();
-    place.script("forever", "echo $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
-    let tracer: Running = place.begins(&["trace", "-f", "-o", &place.at("out"), &place.at("forever")]);
+    place.script("forever", "#!/bin/sh\necho $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
+    let tracer = Running::start(place.command(&["trace", "-f", "-o", &place.at("out"), &place.at("forever")]));
     place.until_there("tick");
     let pid: i32 = place.read("pid").trim().parse().unwrap();
     tracer.signal(Signal::SIGKILL);

@@ -11,6 +11,8 @@
 
 mod decode;
 mod event;
+pub mod json;
+pub mod summary;
 pub mod table;
 pub mod text;
 

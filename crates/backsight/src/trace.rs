@@ -1,8 +1,13 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options.
 
 use backsight_trace::{
-    Abi, Asked, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Known, Outcome, Signals, Status, Statuses,
-    User, What, ptrace, table,
+    Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish, Injection, Interrupt, Known,
+    Signal, Signals, Status, Statuses, User, What,
+    json::Json,
+    ptrace,
+    summary::{Column, Sort, Summary},
+    table,
+    text::{self, Escapes, Text, Time, Who},
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -17,12 +22,13 @@ use std::{
 
 /// Signals that end tracing.
 const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
-use backsight_trace::Signal;
 
 /// How much is gathered before it is written to a file.
 const GATHERED: usize = 1 << 18;
-/// Greatest numbers of calls that are looked for in the table.
-const NUMBERS: u64 = 1024;
+/// The classes of calls that sets may name.
+const CLASSES: [&str; 9] = [
+    "file", "process", "network", "memory", "signal", "desc", "ipc", "creds", "clock",
+];
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
@@ -106,7 +112,10 @@ struct Look {
     /// Bytes that aren't ASCII in hexadecimal; twice: all
     #[arg(short = 'x', action = clap::ArgAction::Count)]
     hexadecimal: u8,
-    /// Paths beside descriptors; twice: all that is known of them
+    /// The column at which results stand
+    #[arg(short = 'a', long, value_name = "COLUMN", default_value_t = 40)]
+    columns: usize,
+    /// Paths beside descriptors
     #[arg(short = 'y', action = clap::ArgAction::Count)]
     descriptors: u8,
     /// The time of day before each line; twice: with microseconds; thrice: since 1970
@@ -136,7 +145,7 @@ struct Look {
     /// Stack traces: there are none here
     #[arg(short = 'k', long)]
     stack_traces: bool,
-    /// Don't say what is attached to and detached from; twice: nor how processes end
+    /// Twice: don't say how processes end
     #[arg(short = 'q', long, action = clap::ArgAction::Count)]
     quiet: u8,
 }
@@ -158,7 +167,7 @@ impl Trace {
             Interrupt::on(&ENDS)
         }
         .into_diagnostic()?;
-        let mut output = Output::open(self.output.clone(), self.follow > 1)?;
+        let mut output = Output::open(self.output.clone(), self.follow > 1, self.shown()?)?;
         let mut broken = None;
         let ended = ptrace::trace(&asked, &interrupt, &mut |event| {
             if broken.is_none()
@@ -190,6 +199,7 @@ impl Trace {
             limits: (!self.look.summary_only).then_some(table::Limits {
                 string: self.look.strings,
                 elements: self.look.strings,
+                verbose: self.look.verbose,
             }),
             pending: self.follow == 1 && !self.look.json && !self.look.summary_only,
             ..Asked::default()
@@ -210,6 +220,65 @@ impl Trace {
         Ok(asked)
     }
 
+    fn shown(&self) -> miette::Result<Shown> {
+        let look = &self.look;
+        let lines = if look.summary_only {
+            Lines::None
+        } else if look.json {
+            let json = Json::new();
+            Lines::Json(if look.descriptors > 0 {
+                json.with_descriptors(Files::default())
+            } else {
+                json
+            })
+        } else {
+            let text = Text::new(self.text());
+            Lines::Text(if look.descriptors > 0 {
+                text.with_descriptors(Files::default())
+            } else {
+                text
+            })
+        };
+        let summary = look.summary_only || look.summary;
+        Ok(Shown {
+            lines,
+            summary: summary.then(Summary::new),
+            columns: look.columns_of_summary()?,
+            sort: look.sort_of_summary()?,
+        })
+    }
+
+    fn text(&self) -> text::Options {
+        let look = &self.look;
+        text::Options {
+            string: look.strings,
+            verbose: look.verbose,
+            escapes: match look.hexadecimal {
+                0 => Escapes::Octal,
+                1 => Escapes::HexWhereNeeded,
+                _ => Escapes::Hex,
+            },
+            column: look.columns,
+            who: match (self.follow, self.pids.len(), &self.output) {
+                (2.., ..) | (0, 0..=1, _) => Who::Nobody,
+                (_, _, Some(_)) => Who::Plain,
+                (_, _, None) => Who::Bracketed,
+            },
+            time: match look.time {
+                0 => None,
+                1 => Some(Time::Seconds),
+                2 => Some(Time::Microseconds),
+                _ => Some(Time::Epoch),
+            },
+            since: look.since,
+            took: look.took,
+            wall: wall(),
+            zone: jiff::Zoned::now().offset().seconds().into(),
+            exits: look.quiet < 2,
+            signals: true,
+        }
+    }
+
     fn command(&self) -> miette::Result<Option<Command>> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Ok(None);
@@ -222,6 +291,37 @@ impl Trace {
         }
         Ok(Some(command))
     }
+}
+
+impl Look {
+    fn sort_of_summary(&self) -> miette::Result<Sort> {
+        let Some(name) = &self.summary_sort_by else {
+            return Ok(Sort::Time);
+        };
+        Sort::named(name).ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
+    }
+
+    fn columns_of_summary(&self) -> miette::Result<Vec<Column>> {
+        let Some(names) = &self.summary_columns else {
+            return Ok(Column::USUAL.to_vec());
+        };
+        let named = |name| Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"));
+        let mut columns: Vec<Column> = names.split(',').map(named).collect::<miette::Result<_>>()?;
+        if !columns.contains(&Column::Name) {
+            columns.push(Column::Name);
+        }
+        Ok(columns)
+    }
+}
+
+/// What is added to the monotonic clock to have nanoseconds since 1970.
+fn wall() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let nanoseconds = |clock| {
+        let now = clock_gettime(clock);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    };
+    nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
 }
 
 /// A variable of the environment with its value, or without: to be removed.
@@ -243,15 +343,15 @@ fn known() -> Vec<Known<'static>> {
     let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
     abis.into_iter()
         .filter(native)
-        .flat_map(|abi| (0..NUMBERS).map(move |number| (abi, number)))
-        .filter_map(|(abi, number)| {
-            let row = table::row(abi, number)?;
-            Some(Known {
+        .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
+        .map(|(abi, number, row)| {
+            let is_of = |class: &&str| table::Class::named(class).is_some_and(|class| row.classes.has(class));
+            Known {
                 abi,
                 number,
                 name: row.name,
-                classes: Vec::new(),
-            })
+                classes: CLASSES.into_iter().filter(is_of).collect(),
+            }
         })
         .collect()
 }
@@ -294,6 +394,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// Where what is traced is written.
 struct Output {
+    shown: Shown,
     place: Place,
     line: Vec<u8>,
     /// Whether each line is to be seen at once.
@@ -309,9 +410,10 @@ enum Place {
 }
 
 impl Output {
-    fn open(file: Option<OsString>, each: bool) -> miette::Result<Self> {
+    fn open(file: Option<OsString>, each: bool, shown: Shown) -> miette::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let mut output = Self {
+            shown,
             place: Place::One(Box::new(io::stderr())),
             line: Vec::new(),
             at_once: false,
@@ -342,7 +444,7 @@ impl Output {
 
     fn show(&mut self, event: &Event) -> io::Result<()> {
         self.line.clear();
-        plain(event, &mut self.line);
+        self.shown.write(event, &mut self.line);
         if self.line.is_empty() {
             return Ok(());
         }
@@ -373,9 +475,14 @@ impl Output {
         Ok(())
     }
 
-    fn close(self) -> io::Result<()> {
+    fn close(mut self) -> io::Result<()> {
+        self.line.clear();
+        self.shown.finish(&mut self.line);
         match self.place {
-            Place::One(mut out) => out.flush()?,
+            Place::One(mut out) => {
+                out.write_all(&self.line)?;
+                out.flush()?;
+            }
             Place::Each(_, files) => {
                 for mut file in files.into_values() {
                     file.flush()?;
@@ -412,30 +519,63 @@ fn piped(command: &[u8]) -> io::Result<(Place, JoinHandle<io::Result<process::Ex
     Ok((Place::One(Box::new(out)), reader))
 }
 
-/// A call as the kernel sees it, and what else happens.
-fn plain(event: &Event, out: &mut Vec<u8>) {
-    use std::fmt::Write as _;
-    let mut line = format!("{} ", event.tid);
-    let written = match &event.what {
-        What::Call(call) => {
-            let name = table::row(call.abi, call.number)
-                .map_or_else(|| format!("syscall_{:#x}", call.number), |row| row.name.to_owned());
-            let arguments: Vec<String> = call.arguments.iter().map(|value| format!("{value:#x}")).collect();
-            let result = match call.outcome {
-                Outcome::Returned { value, .. } => value.to_string(),
-                Outcome::Open => "?".to_owned(),
-            };
-            writeln!(line, "{name}({}) = {result}", arguments.join(", "))
+/// What is made of events.
+struct Shown {
+    lines: Lines,
+    summary: Option<Summary>,
+    columns: Vec<Column>,
+    sort: Sort,
+}
+
+enum Lines {
+    Text(Text<'static>),
+    Json(Json<'static>),
+    None,
+}
+
+impl Shown {
+    fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        if let Some(summary) = &mut self.summary {
+            summary.add(event);
         }
-        What::Signal { number, .. } => writeln!(line, "--- signal {number} ---"),
-        What::Stopped { signal } => writeln!(line, "--- stopped by signal {signal} ---"),
-        What::Exited { status } => writeln!(line, "+++ exited with {status} +++"),
-        What::Killed { signal, .. } => writeln!(line, "+++ killed by signal {signal} +++"),
-        What::Superseded { by } => writeln!(line, "+++ superseded by execve in pid {by} +++"),
-        What::Lost { number } => writeln!(line, "{number} events were lost here"),
-        What::Pending(_) | What::Attached { .. } | What::Detached => return,
-    };
-    if written.is_ok() {
-        out.extend_from_slice(line.as_bytes());
+        match &mut self.lines {
+            Lines::Text(text) => text.write(event, out),
+            Lines::Json(json) => json.write(event, out),
+            Lines::None => {}
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Lines::Text(text) = &mut self.lines {
+            text.finish(out);
+        }
+        if let Some(summary) = &self.summary {
+            out.extend_from_slice(summary.strace(&self.columns, self.sort).as_bytes());
+        }
+    }
+}
+
+/// The files of descriptors, looked up while their process stands still. One that was just closed is what it was.
+#[derive(Default)]
+struct Files {
+    seen: HashMap<(i32, i32), Vec<u8>>,
+}
+
+impl Descriptors for Files {
+    fn describe(&mut self, pid: i32, fd: i32, _call: &Call, out: &mut Vec<u8>) {
+        use std::os::unix::ffi::OsStringExt as _;
+        let link = if fd == CURRENT_DIRECTORY {
+            format!("/proc/{pid}/cwd")
+        } else {
+            format!("/proc/{pid}/fd/{fd}")
+        };
+        match std::fs::read_link(link) {
+            Ok(file) => {
+                let file = file.into_os_string().into_vec();
+                out.extend_from_slice(&file);
+                self.seen.insert((pid, fd), file);
+            }
+            Err(_) => out.extend(self.seen.remove(&(pid, fd)).unwrap_or_default()),
+        }
     }
 }

@@ -71,10 +71,7 @@ impl Default for Asked {
             detach_on: Calls::none(),
             filter: true,
             limit: None,
-            limits: Some(Limits {
-                string: 32,
-                elements: 32,
-            }),
+            limits: Some(Limits::default()),
             pending: false,
             share_processor: true,
         }

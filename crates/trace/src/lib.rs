@@ -10,15 +10,20 @@
 //! guess what wasn't captured.
 
 mod asked;
+mod decode;
 mod error;
 mod event;
+pub mod json;
 pub mod ptrace;
+pub mod summary;
 pub mod table;
+pub mod text;
 
 pub use asked::{
     Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status,
     Statuses, Tamper, User,
 };
 pub use error::{ExpressionError, TraceError};
+pub use decode::{CURRENT_DIRECTORY, Descriptors};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
 pub use nix::sys::signal::Signal;

@@ -188,10 +188,7 @@ impl Engine<'_> {
         let limits = match (self.asked.limits, self.asked.paths.is_empty()) {
             (Some(limits), _) => limits,
             (None, true) => return,
-            (None, false) => Limits {
-                string: 0,
-                elements: 0,
-            },
+            (None, false) => Limits::default(),
         };
         capture(&mut self.pages, tid, call, when, limits);
     }

@@ -16,7 +16,9 @@ fn a_traced_command_ends_as_it_would_untraced() {
     assert!(place.read("out").ends_with("+++ exited with 3 +++\n"));
     let killed = place.ends(&["trace", "-o", &out, "sh", "-c", "kill -TERM $$"]);
     assert_eq!(killed.status.signal(), Some(15));
-    place.ends(&["trace", "-o", &out, "--", "true", "-f"]).assert_code(0);
+    place
+        .ends(&["trace", "-o", &out, "--", "true", "-f"])
+        .assert_code(0);
     place.assert_nothing_left();
 }
 
@@ -24,7 +26,15 @@ fn a_traced_command_ends_as_it_would_untraced() {
 fn each_thread_has_a_file_of_its_own_if_that_is_asked_for() {
     let place = Place::new();
     place
-        .ends(&["trace", "-ff", "-o", &place.at("out"), "sh", "-c", "true | cat; true"])
+        .ends(&[
+            "trace",
+            "-ff",
+            "-o",
+            &place.at("out"),
+            "sh",
+            "-c",
+            "true | cat; true",
+        ])
         .assert_code(0);
     let folder = place.path("out");
     let files = std::fs::read_dir(folder.parent().unwrap())
@@ -56,9 +66,18 @@ fn what_cant_be_traced_is_said() {
         (&["trace"], "nothing to trace"),
         (&["trace", "-k", "true"], "no stack traces"),
         (&["trace", "-e", "bogus=1", "true"], "isn't known"),
-        (&["trace", "-e", "signal=SIGNONE", "true"], "no signal is named"),
-        (&["trace", "-e", "inject=1:error=ENOTHING", "true"], "no error is named"),
-        (&["trace", "-u", "nobody-of-this-name", "true"], "nobody is named"),
+        (
+            &["trace", "-e", "signal=SIGNONE", "true"],
+            "no signal is named",
+        ),
+        (
+            &["trace", "-e", "inject=1:error=ENOTHING", "true"],
+            "no error is named",
+        ),
+        (
+            &["trace", "-u", "nobody-of-this-name", "true"],
+            "nobody is named",
+        ),
         (&["trace", "-p", "2147483647"], "can't be attached to"),
     ] {
         let ended = place.ends(arguments);
@@ -92,8 +111,14 @@ fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
 #[test]
 fn a_traced_command_goes_on_when_the_tracer_is_killed() {
     let place = Place::new();
-    place.script("forever", "#!/bin/sh\necho $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
-    let tracer = Running::start(place.command(&["trace", "-f", "-o", &place.at("out"), &place.at("forever")]));
+    place.script("forever", "#!/bin/sh\nexec > /dev/null 2>&1\necho $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
+    let tracer = Running::start(place.command(&[
+        "trace",
+        "-f",
+        "-o",
+        &place.at("out"),
+        &place.at("forever"),
+    ]));
     place.until_there("tick");
     let pid: i32 = place.read("pid").trim().parse().unwrap();
     tracer.signal(Signal::SIGKILL);

@@ -1,8 +1,8 @@
 //! `backsight trace`: every system call of a command or a process, with strace's options.
 
 use backsight_trace::{
-    Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish, Injection, Interrupt, Known,
-    Signal, Signals, Status, Statuses, User, What,
+    Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish,
+    Injection, Interrupt, Known, Signal, Signals, Status, Statuses, User, What,
     json::Json,
     ptrace,
     summary::{Column, Sort, Summary},
@@ -21,7 +21,12 @@ use std::{
 };
 
 /// Signals that end tracing.
-const ENDS: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+const ENDS: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+];
 
 /// How much is gathered before it is written to a file.
 const GATHERED: usize = 1 << 18;
@@ -40,7 +45,12 @@ pub struct Trace {
     #[arg(short, long, value_name = "FILE")]
     output: Option<OsString>,
     /// Attach to these processes; ^C lets them go
-    #[arg(short = 'p', long = "attach", value_name = "PID", value_delimiter = ',')]
+    #[arg(
+        short = 'p',
+        long = "attach",
+        value_name = "PID",
+        value_delimiter = ','
+    )]
     pids: Vec<i32>,
     /// What to trace: trace=SET, signal=SET, status=SET, inject=…, fault=…, quiet=SET; SET alone is trace=SET
     #[arg(short = 'e', value_name = "EXPR")]
@@ -84,7 +94,11 @@ pub struct Trace {
     #[command(flatten)]
     look: Look,
     /// The command
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
     command: Vec<OsString>,
 }
 
@@ -104,7 +118,12 @@ struct Look {
     #[arg(long)]
     json: bool,
     /// Most bytes of a string
-    #[arg(short = 's', long = "string-limit", value_name = "BYTES", default_value_t = 32)]
+    #[arg(
+        short = 's',
+        long = "string-limit",
+        value_name = "BYTES",
+        default_value_t = 32
+    )]
     strings: usize,
     /// Structures in full
     #[arg(short = 'v', long = "no-abbrev")]
@@ -209,7 +228,9 @@ impl Trace {
             express(&mut asked, expression, &known).wrap_err_with(|| format!("-e {expression}"))?;
         }
         for calls in &self.detach_on {
-            asked.detach_on = asked.detach_on.or(&Calls::parse(calls, &known).into_diagnostic()?);
+            asked.detach_on = asked
+                .detach_on
+                .or(&Calls::parse(calls, &known).into_diagnostic()?);
         }
         if self.successful_only {
             asked.statuses = Statuses::only(Status::Successful);
@@ -287,7 +308,8 @@ impl Trace {
         command.environment = self.environment.iter().map(|text| variable(text)).collect();
         if let Some(name) = &self.user {
             let user = User::named(name).into_diagnostic()?;
-            command.user = Some(user.ok_or_else(|| miette::miette!("nobody is named `{name}` here"))?);
+            command.user =
+                Some(user.ok_or_else(|| miette::miette!("nobody is named `{name}` here"))?);
         }
         Ok(Some(command))
     }
@@ -305,8 +327,11 @@ impl Look {
         let Some(names) = &self.summary_columns else {
             return Ok(Column::USUAL.to_vec());
         };
-        let named = |name| Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"));
-        let mut columns: Vec<Column> = names.split(',').map(named).collect::<miette::Result<_>>()?;
+        let named = |name| {
+            Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
+        };
+        let mut columns: Vec<Column> =
+            names.split(',').map(named).collect::<miette::Result<_>>()?;
         if !columns.contains(&Column::Name) {
             columns.push(Column::Name);
         }
@@ -345,7 +370,9 @@ fn known() -> Vec<Known<'static>> {
         .filter(native)
         .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
         .map(|(abi, number, row)| {
-            let is_of = |class: &&str| table::Class::named(class).is_some_and(|class| row.classes.has(class));
+            let is_of = |class: &&str| {
+                table::Class::named(class).is_some_and(|class| row.classes.has(class))
+            };
             Known {
                 abi,
                 number,
@@ -367,8 +394,12 @@ fn express(asked: &mut Asked, expression: &str, known: &[Known<'_>]) -> miette::
         "trace" | "t" => asked.calls = Calls::parse(value, known).into_diagnostic()?,
         "signal" | "signals" | "s" => asked.signals = Signals::parse(value).into_diagnostic()?,
         "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
-        "inject" => asked.injections.push(Injection::parse(value, known).into_diagnostic()?),
-        "fault" => asked.injections.push(Injection::parse_fault(value, known).into_diagnostic()?),
+        "inject" => asked
+            .injections
+            .push(Injection::parse(value, known).into_diagnostic()?),
+        "fault" => asked
+            .injections
+            .push(Injection::parse_fault(value, known).into_diagnostic()?),
         _ => {
             return Err(miette::miette!(
                 help = "there are trace=, signal=, status=, inject= and fault=",
@@ -381,7 +412,9 @@ fn express(asked: &mut Asked, expression: &str, known: &[Known<'_>]) -> miette::
 
 /// How this process is to end when its command ended so.
 fn status(ended: Ended) -> ExitCode {
-    ended.command.map_or(ExitCode::SUCCESS, |finish: Finish| ExitCode::from(finish.follow()))
+    ended.command.map_or(ExitCode::SUCCESS, |finish: Finish| {
+        ExitCode::from(finish.follow())
+    })
 }
 
 /// An error with what it comes from.
@@ -422,7 +455,8 @@ impl Output {
         let Some(file) = file else {
             output.at_once = io::stderr().is_terminal();
             if !output.at_once {
-                output.place = Place::One(Box::new(BufWriter::with_capacity(GATHERED, io::stderr())));
+                output.place =
+                    Place::One(Box::new(BufWriter::with_capacity(GATHERED, io::stderr())));
             }
             return Ok(output);
         };

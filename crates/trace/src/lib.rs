@@ -23,7 +23,7 @@ pub use asked::{
     Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status,
     Statuses, Tamper, User,
 };
-pub use error::{ExpressionError, TraceError};
 pub use decode::{CURRENT_DIRECTORY, Descriptors};
+pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
 pub use nix::sys::signal::Signal;

@@ -2,7 +2,7 @@
 
 use backsight_trace::{
     Abi, Asked, Call, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Outcome, Status,
-    Statuses, User, What, ptrace,
+    Statuses, User, What, When, ptrace,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -85,6 +85,8 @@ fn native(numbers: &[(u64, u64)]) -> Calls {
 }
 
 const GETUID: (u64, u64) = (102, 174);
+const OPENAT: (u64, u64) = (257, 56);
+const CLOSE: (u64, u64) = (3, 57);
 const EXECVE: (u64, u64) = (59, 221);
 const EXIT_GROUP: (u64, u64) = (231, 94);
 
@@ -789,15 +791,50 @@ fn what_the_tracer_counts_is_what_strace_counts() {
 }
 
 #[test]
-fn only_what_concerns_a_path_is_told() {
-    // Without a table of arguments nothing concerns anything; with one, the program's own open of its text does.
-    let asked = Asked {
-        paths: vec!["/no/such/path".into()],
-        ..command("/bin/cat", &["/etc/passwd"])
+fn only_what_concerns_a_path_is_told_by_name_or_by_descriptor() {
+    let told = |path: &str| {
+        let asked = Asked {
+            paths: vec![path.into()],
+            limits: None,
+            ..command("/bin/cat", &["/etc/passwd"])
+        };
+        let (events, ended) = traced(&asked);
+        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        counts(&events)
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(calls(&events).count(), 0);
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(told("/no/such/path"), BTreeMap::new());
+    let passwd = told("/etc/passwd");
+    assert_eq!(passwd[&number_of(OPENAT)], 1);
+    assert_eq!(passwd[&number_of(CLOSE)], 1);
+    assert!(!passwd.contains_key(&number_of(EXIT_GROUP)));
+}
+
+#[test]
+fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
+    let asked = Asked {
+        calls: native(&[OPENAT]),
+        ..command(program("texts"), &[])
+    };
+    let (events, _) = traced(&asked);
+    let all: Vec<&Call> = calls(&events).map(|(_, call)| call).collect();
+    let slashes = |count: usize| "/".repeat(count).into_bytes();
+    let expected: [&[u8]; 9] = [
+        b"/end\0",
+        b"/open",
+        b"/boundary\0",
+        b"",
+        b"",
+        b"",
+        &[slashes(4095), vec![0]].concat(),
+        &slashes(4096),
+        b"/zero\0",
+    ];
+    // Before these come those of the loader.
+    let own = &all[all.len() - expected.len()..];
+    for (call, text) in own.iter().zip(expected) {
+        let captured = call.memory.at(call.arguments[1], 1 << 20, When::Entered);
+        assert_eq!(captured.unwrap_or_default(), text, "{call:?}");
+    }
 }
 
 #[test]

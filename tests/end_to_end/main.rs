@@ -39,4 +39,5 @@ mod servers;
 mod stepping;
 mod steps;
 mod studies;
+mod tracing;
 mod trying;

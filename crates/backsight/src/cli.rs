@@ -7,7 +7,7 @@ use std::{path::PathBuf, process::ExitCode};
 use crate::{
     accept, agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab,
     list, manual, monitor, noise, overhead, publish, report, resume, run, schema, search, step,
-    studies,
+    studies, trace,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -70,6 +70,8 @@ enum Verb {
     Noise(Box<noise::Noise>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
     Search(Box<search::Search>),
+    /// Every system call of a command or a process, with strace's options
+    Trace(Box<trace::Trace>),
     /// The commits between two versions of a target: authors, messages, files
     Log(step::Log),
     /// Go on with a study that was stopped or killed
@@ -131,6 +133,7 @@ impl Arguments {
             Verb::Try(verb) => verb.execute(&shared),
             Verb::Noise(verb) => verb.execute(&shared),
             Verb::Search(verb) => verb.execute(&shared),
+            Verb::Trace(verb) => verb.execute(),
             Verb::Log(verb) => verb.execute(&shared),
             Verb::Resume(verb) => verb.execute(&shared),
             Verb::Compare(verb) => verb.execute(&shared),

@@ -35,6 +35,7 @@ mod search;
 mod step;
 mod studies;
 mod target;
+mod trace;
 
 use clap::Parser as _;
 use std::process::ExitCode;

@@ -41,6 +41,8 @@ pub(crate) struct Style {
     pub elements: usize,
     /// Whether everything of structures is shown.
     pub verbose: bool,
+    /// Whether what was captured of a string is shown where less was captured than is to be shown.
+    pub partial: bool,
 }
 
 /// A walk over one call.
@@ -69,6 +71,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let (shown, count) = self.shown();
         for number in &shown[..count] {
             self.argument(*number);
+            self.became(*number);
         }
         self.beside_result();
     }
@@ -86,6 +89,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
             [_, Kind::Special(Special::Prctl), ..] => (ALL, self.prctl_count()),
+            [_, Kind::Special(Special::Request), ..] => (ALL, self.request_count()),
+            [_, _, Kind::Special(Special::NodeDevice(mode)), ..] | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => {
+                (ALL, if self.makes_device(mode) { mode + 2 } else { mode + 1 })
+            }
+            _ if let Some(count) = self.asked_count() => (ALL, count),
             [_, _, _, _, Kind::Hidden, Kind::Flags(..)] if most == 6 => ([0, 1, 2, 3, 5, 4], 5),
             [_, _, _, _, Kind::Hidden, _] if most == 5 => (ALL, 4),
             [_, _, Kind::Special(Special::OpenMode(_)), ..] | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => {
@@ -102,6 +110,18 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
+    /// How many arguments are shown where that depends on the first or the third.
+    fn asked_count(&self) -> Option<usize> {
+        let [first, _, third, ..] = self.call.arguments;
+        match self.row.name {
+            "syslog" if !matches!(first, 2..=4 | 8) => Some(1),
+            "membarrier" => Some(2),
+            "kcmp" if !matches!(third, 0 | 7) => Some(3),
+            "arch_prctl" if first == 0x1011 => Some(1),
+            _ => None,
+        }
+    }
+
     /// Whether this is `clone`, whose arguments are said with their names.
     pub fn is_clone(&self) -> bool {
         self.row.answer == Answer::Child
@@ -113,16 +133,18 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.is_clone() {
             return 2;
         }
-        shown[..count].iter().position(|number| self.filled_in(*number)).unwrap_or(count)
+        let filled = shown[..count].iter().position(|number| self.filled_in(*number)).unwrap_or(count);
+        let becomes = shown[..count].iter().position(|number| self.becomes(*number)).map_or(count, |at| at + 1);
+        filled.min(becomes)
     }
 
     fn filled_in(&self, number: usize) -> bool {
         match self.row.kinds[number] {
-            Kind::To(Way::Out, _) | Kind::Many(Way::Out, ..) | Kind::Bytes(Way::Out, _) | Kind::Path(Way::Out) | Kind::Text(Way::Out) => true,
+            Kind::To(Way::Out, _) | Kind::Many(Way::Out, ..) | Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::Path(Way::Out) | Kind::Text(Way::Out) => true,
             Kind::Special(special) => match special {
-                Special::Signals(way) | Special::Message(way) | Special::Messages(way) | Special::Information(way) | Special::Option(way)
+                Special::Signals(way) | Special::Message(way) | Special::Information(way) | Special::Option(way)
                 | Special::Action(way) | Special::Capabilities(way) | Special::Processors(way) | Special::Vectors(way, _) => way == Way::Out,
-                Special::Status | Special::AddressOut(_) | Special::AddressLength | Special::OptionLength | Special::Remainder
+                Special::Status | Special::Messages(_) | Special::AddressOut(_) | Special::AddressLength | Special::OptionLength | Special::Remainder
                 | Special::Entries | Special::Usage | Special::Random | Special::Resident => true,
                 Special::Requested => self.request_fills_in(),
                 Special::Fcntl => self.fcntl_fills_in(),
@@ -134,6 +156,24 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
+    /// Whether an argument is shown as it was and as it became.
+    pub fn becomes(&self, number: usize) -> bool {
+        match self.row.kinds[number] {
+            Kind::Special(Special::Clone) => self.clone3_becomes(),
+            Kind::Special(Special::Offset) => true,
+            _ => false,
+        }
+    }
+
+    /// Shows what became of an argument.
+    pub fn became(&mut self, number: usize) {
+        match self.row.kinds[number] {
+            Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
+            Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
+            _ => {}
+        }
+    }
+
     /// Walks over one argument.
     pub fn argument(&mut self, number: usize) {
         if self.is_clone() {
@@ -141,6 +181,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         self.value(self.row.kinds[number], self.call.arguments[number], number);
+    }
+
+    /// Whether this walk is to find out what memory is needed.
+    pub fn is_asking(&self) -> bool {
+        self.missing.is_some()
     }
 
     /// Whether the call failed, or what came of it isn't known.
@@ -213,6 +258,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Path(way) => self.path(raw, way),
             Kind::Text(way) => self.text(raw, way),
             Kind::Bytes(way, length) => self.bytes(raw, way, length),
+            Kind::Value(way, length) => self.text_value(raw, way, length),
             Kind::To(way, inner) => self.to(raw, way, inner, number),
             Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
             Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) => self.sink.hex(raw),
@@ -274,10 +320,33 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn one_and_flags(&mut self, value: u64, mask: u64, ones: &'static Names, names: &'static Names) {
         self.sink.word(|out| {
-            put::one(out, value & mask, ones);
-            if value & !mask != 0 {
+            let (one, mut rest) = (value & mask, value & !mask);
+            // A size of huge pages stands in the last bits.
+            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" { rest >> 26 & 63 } else { 0 };
+            rest &= !(huge << 26);
+            match ones.name(one) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => put::one(out, one, ones),
+                None => {
+                    let left = put::named_bits(out, rest, names, b"");
+                    if left | one == value {
+                        put::hex(out, value);
+                        put::remark(out, ones.unknown);
+                    } else if left | one != 0 {
+                        out.push(b'|');
+                        put::hex(out, left | one);
+                    }
+                    return;
+                }
+            }
+            if rest != 0 {
                 out.push(b'|');
-                put::some_flags(out, value & !mask, names);
+                put::some_flags(out, rest, names);
+            }
+            if huge != 0 {
+                out.push(b'|');
+                put::unsigned(out, huge);
+                out.extend_from_slice(b"<<MAP_HUGE_SHIFT");
             }
         });
     }
@@ -327,7 +396,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Text up to a zero byte, in full.
     fn path(&mut self, address: u64, way: Way) {
-        self.zero_terminated(address, way, PATH_MAX, PATH_MAX);
+        self.zero_terminated(address, way, PATH_MAX - 1, PATH_MAX);
     }
 
     /// Text up to a zero byte, cut.
@@ -341,10 +410,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some(bytes) if !bytes.is_empty() => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 let all = &bytes[..length.unwrap_or(bytes.len())];
-                let cut = all.len() > shown || (length.is_none() && bytes.len() >= PATH_MAX);
+                let cut = all.len() > shown;
                 // Neither its end nor as much as is wanted: it runs into memory that isn't there.
                 if length.is_none() && bytes.len() < read {
-                    self.sink.address(address);
+                    if self.style.partial { self.sink.text(all, true) } else { self.sink.address(address) }
                 } else {
                     self.sink.text(&all[..all.len().min(shown)], cut);
                 }
@@ -356,6 +425,19 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn bytes(&mut self, address: u64, way: Way, length: Length) {
         let length = self.length(length);
         self.buffer(address, length, way);
+    }
+
+    /// A buffer that is text more often than not: the zero byte at its end isn't shown.
+    fn text_value(&mut self, address: u64, way: Way, length: Length) {
+        let length = self.length(length);
+        if length == 0 || length > self.style.string || (way == Way::Out && self.failed()) {
+            self.buffer(address, length, way);
+            return;
+        }
+        match self.read(address, length, way).filter(|bytes| bytes.len() == length) {
+            Some(bytes) => self.sink.text(bytes.strip_suffix(&[0]).unwrap_or(bytes), false),
+            None => self.address(address),
+        }
     }
 
     /// A buffer of this length, cut where it is longer than what is shown.
@@ -370,7 +452,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         match self.read(address, shown, way) {
-            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => self.sink.text(bytes, length > shown),
+            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => self.sink.text(bytes, length > bytes.len()),
+            Some(bytes) if self.style.partial && !bytes.is_empty() => self.sink.text(bytes, true),
             _ => self.address(address),
         }
     }
@@ -416,7 +499,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn bracketed(&self, kind: Kind) -> bool {
         match kind {
             Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) | Kind::ByAbi(..) => false,
-            Kind::Special(special) => matches!(special, Special::Limit | Special::IpcKey),
+            Kind::Special(special) => matches!(special, Special::Limit),
             _ => true,
         }
     }
@@ -427,6 +510,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let count = self.length(length);
+        // More than the kernel would look at.
+        if count > MOST_BYTES {
+            self.address(address);
+            return;
+        }
         self.elements(address, way, *inner, count, number);
     }
 
@@ -585,22 +673,82 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
-            Special::Clock => self.clock(raw),
             Special::Limit => self.limit(raw),
             Special::NodeDevice(mode) => self.node_device(raw, mode),
-            Special::MountData => self.text_or_null(raw),
-            Special::Policy => self.policy(raw),
+            Special::MountData => self.mount_text(raw, true),
             Special::Persona => self.persona(raw),
             Special::Random => self.random(raw),
             Special::NewAddress => self.address(raw),
             Special::Resident => self.resident(raw),
             Special::IpcKey => self.ipc_key(raw),
             Special::IpcMode => self.ipc_mode(raw),
+            Special::Offset => self.offset(raw),
+            Special::MountFlags => self.mount_flags(raw),
+            Special::MountType => self.mount_text(raw, false),
+            Special::SyslogType => self.syslog_type(raw),
+            Special::Membarrier => self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER),
         }
     }
 
-    fn text_or_null(&mut self, raw: u64) {
-        if raw == 0 { self.sink.null() } else { self.text(raw, Way::In) }
+    /// A position in a file that the kernel moves on.
+    fn offset(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        self.to(raw, Way::In, &Kind::Signed(Width::Eight), 0);
+    }
+
+    fn offset_became(&mut self, raw: u64) {
+        if let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
+            let (before, after) = (self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)), load(bytes, 8));
+            if before == Some(after) {
+                return;
+            }
+            self.sink.became();
+            self.sink.begin(Bracket::Array);
+            self.sink.item(true);
+            self.sink.signed(after as i64);
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    fn mount_flags(&mut self, raw: u64) {
+        const MAGIC: u64 = 0xc0ed_0000;
+        self.sink.word(|out| {
+            let mut rest = raw;
+            if raw & 0xffff_0000 == MAGIC {
+                out.extend_from_slice(b"MS_MGC_VAL");
+                rest = raw & !MAGIC;
+                if rest == 0 {
+                    return;
+                }
+                out.push(b'|');
+            }
+            put::flags(out, rest, &crate::table::flags::MOUNT);
+        });
+    }
+
+    /// A text of `mount` that is looked at only where something new is mounted.
+    fn mount_text(&mut self, raw: u64, data: bool) {
+        const REMOUNT: u64 = 32;
+        const MOVED_OR_SHARED: u64 = 8192 | 0x2_0000 | 0x4_0000 | 0x8_0000 | 0x10_0000;
+        const BIND: u64 = 4096;
+        let bits = self.call.arguments[3];
+        let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
+        let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
+        if raw != 0 && (!ignored || remounted) {
+            self.text(raw, Way::In);
+        } else {
+            self.address(raw);
+        }
+    }
+
+    fn syslog_type(&mut self, raw: u64) {
+        self.sink.word(|out| {
+            put::unsigned(out, raw & 0xffff_ffff);
+            put::remark(out, crate::table::flags::SYSLOG.name(raw & 0xffff_ffff).unwrap_or("SYSLOG_ACTION_???"));
+        });
     }
 }
 

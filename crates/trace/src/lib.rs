@@ -9,10 +9,21 @@
 //! Refuses: to lose an event without saying so, to leave anything of its own behind in a program that was traced, and to
 //! guess what wasn't captured.
 
+mod asked;
 mod decode;
+mod error;
 mod event;
+pub mod json;
+pub mod ptrace;
+pub mod summary;
 pub mod table;
 pub mod text;
 
+pub use asked::{
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status,
+    Statuses, Tamper, User,
+};
 pub use decode::{CURRENT_DIRECTORY, Descriptors};
+pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+pub use nix::sys::signal::Signal;

@@ -135,6 +135,7 @@ pub fn wants(call: &Call, when: When, limits: Limits) -> Vec<Want> {
             string: limits.string,
             elements: limits.elements,
             verbose: limits.verbose,
+            partial: false,
         };
         Walk::asking(call, row, &mut Nothing, style, when, &mut missing).everything();
     }

@@ -240,7 +240,7 @@ impl<'a> Text<'a> {
     }
 
     fn style(&self) -> Style {
-        Style { string: self.options.string, elements: self.options.string, verbose: self.options.verbose }
+        Style { string: self.options.string, elements: self.options.string, verbose: self.options.verbose, partial: false }
     }
 
     fn begin(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
@@ -258,7 +258,8 @@ impl<'a> Text<'a> {
                 let (order, count) = walk.shown();
                 let known = walk.known_at_entry();
                 put_arguments(&mut walk, &order[..count], 0, known);
-                if known < count && known > 0 {
+                let becomes = known > 0 && walk.becomes(order[known - 1]);
+                if known < count && known > 0 && !becomes {
                     out.extend_from_slice(b", ");
                 }
                 known
@@ -411,9 +412,15 @@ fn put_unknown(out: &mut Vec<u8>, call: &Call) {
 }
 
 fn put_arguments(walk: &mut Walk<'_, TextSink<'_, '_>>, order: &[usize], from: usize, until: usize) {
+    let ends = until == order.len();
+    // Where a part was shown before, its last comma was too, but for what becomes something.
+    let mut separate = false;
+    if from > 0 && walk.becomes(order[from - 1]) {
+        walk.became(order[from - 1]);
+        separate = true;
+    }
     for (index, number) in order.iter().enumerate().take(until).skip(from) {
-        // Where a part was shown before, its last comma was too.
-        if index > from {
+        if index > from || separate {
             walk.sink.out.extend_from_slice(b", ");
         }
         if walk.is_clone() {
@@ -422,6 +429,9 @@ fn put_arguments(walk: &mut Walk<'_, TextSink<'_, '_>>, order: &[usize], from: u
             walk.sink.out.push(b'=');
         }
         walk.argument(*number);
+        if ends {
+            walk.became(*number);
+        }
     }
 }
 
@@ -498,6 +508,10 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
             if let Some(name) = usize::try_from(value).ok().and_then(|value| DUMPABLE.get(value)) {
                 parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
             }
+        }
+        Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
+            put::hex(sink.out, value as u64);
+            parenthesised(sink.out, |out| put::flags(out, value as u64, &flags::MEMBARRIER));
         }
         _ => put::signed(sink.out, value),
     }

@@ -5,7 +5,7 @@ use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::Width::{Eight, Four};
 use crate::table::{Kind, Structure, Way, flags, structure};
-use crate::text::put;
+use crate::text::{DUMPABLE, put};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
@@ -105,6 +105,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
         self.sink.word(|out| match flags::IOCTL.name(raw) {
+            // The sound driver has the same numbers.
+            Some(name @ ("TCSETS" | "TCSETSW" | "TCSETSF")) => {
+                let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"][(raw - 0x5402) as usize];
+                out.extend_from_slice(other.as_bytes());
+                out.extend_from_slice(b" or ");
+                out.extend_from_slice(name.as_bytes());
+            }
             Some(name) => out.extend_from_slice(name.as_bytes()),
             None => put_request(out, raw),
         });
@@ -118,6 +125,12 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn request_fills_in(&self) -> bool {
         let request = self.call.arguments[1] as u32;
         request == GET_TERMINAL || matches!(self.requested_kind(), Some((Way::Out, _)))
+    }
+
+    /// How many arguments of `ioctl` are shown: some requests have nothing to say.
+    pub fn request_count(&self) -> usize {
+        const CLOSE_ON_EXEC: std::ops::RangeInclusive<u32> = 0x5450..=0x5451;
+        if CLOSE_ON_EXEC.contains(&(self.call.arguments[1] as u32)) { 2 } else { 3 }
     }
 
     pub fn requested(&mut self, raw: u64, number: usize) {
@@ -144,27 +157,49 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         };
-        if self.style.verbose {
-            self.terminal_in_full(bytes);
-            return;
-        }
         self.sink.begin(Bracket::Structure);
-        self.sink.nameless(true, "settings");
-        self.sink.word(|out| put_terminal(out, bytes));
+        self.sink.field(true, "c_iflag");
+        self.flags(u64::from(int_at(bytes, 0)), &flags::TTY_IN);
+        self.sink.field(false, "c_oflag");
+        self.sink.word(|out| put_output_modes(out, int_at(bytes, 4)));
+        self.sink.field(false, "c_cflag");
+        self.sink.word(|out| put_control_modes(out, int_at(bytes, 8)));
+        self.sink.field(false, "c_lflag");
+        self.flags(u64::from(int_at(bytes, 12)), &flags::TTY_LOCAL);
+        if self.style.verbose {
+            self.terminal_characters(bytes);
+        } else {
+            self.sink.more(Bracket::Structure, false);
+        }
         self.sink.end(Bracket::Structure);
     }
 
-    fn terminal_in_full(&mut self, bytes: &[u8]) {
-        self.sink.begin(Bracket::Structure);
-        for (index, name) in ["c_iflags", "c_oflags", "c_cflags", "c_lflags"].into_iter().enumerate() {
-            self.sink.field(index == 0, name);
-            self.sink.hex(u64::from(int_at(bytes, 4 * index)));
-        }
+    fn terminal_characters(&mut self, bytes: &[u8]) {
         self.sink.field(false, "c_line");
-        self.sink.unsigned(u64::from(bytes[16]));
+        let line = u64::from(bytes[16]);
+        self.sink.word(|out| {
+            if line == 0 {
+                out.extend_from_slice(b"N_TTY");
+            } else {
+                put::hex(out, line);
+                put::remark(out, "N_???");
+            }
+        });
         self.sink.field(false, "c_cc");
-        self.sink.binary(&bytes[17..36], false);
-        self.sink.end(Bracket::Structure);
+        self.sink.begin(Bracket::Array);
+        for (index, character) in bytes[17..36].iter().enumerate() {
+            self.sink.item(index == 0);
+            self.sink.word(|out| {
+                out.push(b'[');
+                match CHARACTERS.get(index) {
+                    Some(name) => out.extend_from_slice(name.as_bytes()),
+                    None => put::unsigned(out, index as u64),
+                }
+                out.extend_from_slice(b"]=");
+                put::hex(out, u64::from(*character));
+            });
+        }
+        self.sink.end(Bracket::Array);
     }
 
     fn prctl_asked(&self) -> u64 {
@@ -198,10 +233,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             (22, 2) => self.address(raw),
             (47, 1) => self.one(raw, &flags::CAP_AMBIENT),
             (47, 2) if matches!(self.call.arguments[1], 1..=3) => self.one(raw, &flags::CAP),
+            (28, 1) => self.flags(raw, &flags::SECURE_BITS),
             (4, 1) => self.sink.word(|out| {
-                let names: [&[u8]; 3] = [b"SUID_DUMP_DISABLE", b"SUID_DUMP_USER", b"SUID_DUMP_ROOT"];
-                match usize::try_from(raw).ok().and_then(|raw| names.get(raw)) {
-                    Some(name) => out.extend_from_slice(name),
+                match usize::try_from(raw).ok().and_then(|raw| DUMPABLE.get(raw)) {
+                    Some(name) => out.extend_from_slice(name.as_bytes()),
                     None => put::hex(out, raw),
                 }
             }),
@@ -221,7 +256,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some(bytes) if bytes.contains(&0) || bytes.len() == NAME => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 // The kernel looks at no more than fifteen letters.
-                self.sink.text(&bytes[..length.unwrap_or(NAME - 1)], length.is_none());
+                let name = &bytes[..length.unwrap_or(NAME - 1)];
+                let shown = name.len().min(self.style.string);
+                self.sink.text(&name[..shown], length.is_none() || shown < name.len());
             }
             _ => self.address(raw),
         }
@@ -278,24 +315,59 @@ fn put_request(out: &mut Vec<u8>, raw: u64) {
     out.push(b')');
 }
 
-/// What matters most of a terminal's settings, in the words of `stty`.
-fn put_terminal(out: &mut Vec<u8>, bytes: &[u8]) {
-    const SPEEDS: [&str; 16] = [
-        "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400", "B4800", "B9600", "B19200", "B38400",
+/// The names of a terminal's special characters, in the order in which they lie in memory.
+const CHARACTERS: [&str; 17] = [
+    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP", "VSUSP", "VEOL", "VREPRINT", "VDISCARD",
+    "VWERASE", "VLNEXT", "VEOL2",
+];
+
+const SPEEDS: [&str; 16] = [
+    "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400", "B4800", "B9600", "B19200", "B38400",
+];
+const HIGH_SPEEDS: [&str; 16] = [
+    "BOTHER", "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600", "B1000000", "B1152000", "B1500000", "B2000000",
+    "B2500000", "B3000000", "B3500000", "B4000000",
+];
+
+fn speed(modes: u32) -> &'static str {
+    let table = if modes & 0o10_000 == 0 { &SPEEDS } else { &HIGH_SPEEDS };
+    table[(modes & 15) as usize]
+}
+
+fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
+    const DELAYS: [(u32, &[&str]); 6] = [
+        (8, &["NL0", "NL1"]),
+        (9, &["CR0", "CR1", "CR2", "CR3"]),
+        (11, &["TAB0", "TAB1", "TAB2", "XTABS"]),
+        (13, &["BS0", "BS1"]),
+        (14, &["VT0", "VT1"]),
+        (15, &["FF0", "FF1"]),
     ];
-    const MORE: [&str; 15] = [
-        "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600", "B1000000", "B1152000", "B1500000", "B2000000",
-        "B2500000", "B3000000", "B3500000", "B4000000",
-    ];
-    let (output, control, local) = (int_at(bytes, 4), int_at(bytes, 8), int_at(bytes, 12));
-    let speed = match control & 0o10_017 {
-        plain @ 0..=15 => SPEEDS[plain as usize],
-        extended => MORE.get(((extended & 15) as usize).wrapping_sub(1)).copied().unwrap_or("B???"),
-    };
-    out.extend_from_slice(speed.as_bytes());
-    for (set, name) in [(output & 1, "opost"), (local & 1, "isig"), (local & 2, "icanon"), (local & 8, "echo")] {
-        out.extend_from_slice(if set != 0 { b" " } else { b" -" });
-        out.extend_from_slice(name.as_bytes());
+    for (index, (shift, names)) in DELAYS.iter().enumerate() {
+        if index > 0 {
+            out.push(b'|');
+        }
+        out.extend_from_slice(names[(modes >> shift) as usize & (names.len() - 1)].as_bytes());
     }
-    out.extend_from_slice(b" ...");
+    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT);
+}
+
+fn put_control_modes(out: &mut Vec<u8>, modes: u32) {
+    const INPUT_SPEED: u32 = 16;
+    out.extend_from_slice(speed(modes).as_bytes());
+    let input = modes >> INPUT_SPEED & 0o10_017;
+    if input != 0 {
+        out.push(b'|');
+        out.extend_from_slice(speed(input).as_bytes());
+        out.extend_from_slice(b"<<IBSHIFT");
+    }
+    out.extend_from_slice([b"|CS5", b"|CS6", b"|CS7", b"|CS8"][(modes >> 4) as usize & 3]);
+    put_more_modes(out, modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30), &flags::TTY_CONTROL);
+}
+
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static crate::table::Names) {
+    if modes != 0 {
+        out.push(b'|');
+        put::some_flags(out, u64::from(modes), names);
+    }
 }

@@ -125,21 +125,29 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(long_at(bytes, 80));
         }
         self.sink.end(Bracket::Structure);
-        self.clone3_said(bits, long_at(bytes, 8), long_at(bytes, 24));
     }
 
-    fn clone3_said(&mut self, bits: u64, pidfd: u64, parent: u64) {
+    pub fn clone3_becomes(&self) -> bool {
+        self.call.arguments[0] != 0
+    }
+
+    /// What `clone3` says.
+    pub fn clone3_became(&mut self, raw: u64) {
+        let Some(asked) = self.read(raw, 32, Way::In).filter(|bytes| bytes.len() == 32) else {
+            return;
+        };
+        let bits = long_at(asked, 0);
         if self.failed() || bits & (PIDFD | PARENT_SETTID) == 0 {
             return;
         }
         self.sink.became();
         self.sink.begin(Bracket::Structure);
         let mut first = true;
-        for (bit, name, address) in [(PIDFD, "pidfd", pidfd), (PARENT_SETTID, "parent_tid", parent)] {
+        for (bit, name, at) in [(PIDFD, "pidfd", 8), (PARENT_SETTID, "parent_tid", 24)] {
             if bits & bit != 0 {
                 self.sink.field(first, name);
                 first = false;
-                self.number_out(address);
+                self.number_out(long_at(asked, at));
             }
         }
         self.sink.end(Bracket::Structure);
@@ -216,7 +224,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.sink.begin(Bracket::Array);
                 self.sink.item(true);
                 let status = int_at(bytes, 0);
-                self.sink.word(|out| put_status(out, status));
+                self.sink.word(|out| {
+                    out.push(b'{');
+                    put_status(out, status);
+                    out.push(b'}');
+                });
                 self.sink.end(Bracket::Array);
             }
             None => self.sink.address(raw),
@@ -235,17 +247,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                 None => self.sink.address(raw),
             }
         }
-    }
-
-    /// A scheduling policy with the flag that forks don't have it.
-    pub fn policy(&mut self, raw: u64) {
-        const RESET_ON_FORK: u64 = 0x4000_0000;
-        self.sink.word(|out| {
-            put::one(out, raw & 0xffff_ffff & !RESET_ON_FORK, &flags::SCHED);
-            if raw & RESET_ON_FORK != 0 {
-                out.extend_from_slice(b"|SCHED_RESET_ON_FORK");
-            }
-        });
     }
 
     /// An execution domain.
@@ -279,6 +280,9 @@ fn clone_flags(out: &mut Vec<u8>, raw: u64) {
                 out.push(b'|');
             }
             put::hex(out, rest);
+            if rest == bits {
+                put::remark(out, "CLONE_???");
+            }
         }
     }
     if signal != 0 {

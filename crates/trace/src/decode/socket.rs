@@ -92,14 +92,20 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.one(u64::from(family), &flags::DOMAIN);
         match family {
             UNIX => self.unix_address(&bytes[2..]),
-            INET if bytes.len() >= 8 => self.inet_address(bytes),
+            INET if bytes.len() >= 16 => self.inet_address(bytes),
             INET6 if bytes.len() >= 24 => self.inet6_address(bytes),
             NETLINK if bytes.len() >= 12 => {
                 self.sink.field(false, "nl_pid");
                 self.sink.signed(i64::from(int_at(bytes, 4) as i32));
                 self.sink.field(false, "nl_groups");
                 let groups = int_at(bytes, 8);
-                self.sink.word(|out| put::hex_padded(out, u64::from(groups), 8));
+                self.sink.word(|out| {
+                    // Eight places, the prefix among them.
+                    if groups != 0 {
+                        out.extend_from_slice(b"0x");
+                    }
+                    put::hex_padded(out, u64::from(groups), if groups == 0 { 8 } else { 6 });
+                });
             }
             PACKET if bytes.len() >= 12 => self.packet_address(bytes),
             _ => {
@@ -117,7 +123,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         self.sink.field(false, "sun_path");
-        if path[0] == 0 && path.len() > 1 {
+        if path[0] == 0 {
             self.sink.abstract_text(&path[1..]);
             return;
         }
@@ -272,11 +278,11 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A message.
     pub fn message(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) {
+        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
             self.message_failed(raw);
             return;
         }
-        let came = (way == Way::Out).then(|| self.result() as usize);
+        let came = (way == Way::Out && !self.failed()).then(|| self.result() as usize);
         self.message_of(raw, way, came, HEADER);
     }
 
@@ -400,7 +406,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Several messages.
     pub fn messages(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) {
+        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
             self.address(raw);
             return;
         }
@@ -433,7 +439,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         match self.call.arguments[0] as u16 {
             INET | INET6 => self.one(raw, &flags::IPPROTO),
             NETLINK => self.one(raw, &flags::NETLINK),
-            _ => self.sink.hex(raw),
+            _ => self.sink.unsigned(raw),
         }
     }
 
@@ -450,7 +456,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn socket_option_name(&mut self, raw: u64) {
         match self.option_names() {
             Some(names) => self.one(raw & 0xffff_ffff, names),
-            None => self.sink.hex(raw & 0xffff_ffff),
+            None => self.sink.unsigned(raw & 0xffff_ffff),
         }
     }
 
@@ -465,14 +471,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         let kind: Option<(usize, Kind)> = match (level, option) {
             (1, 13) => Some((8, Kind::Structure(&structure::LINGER))),
             (1, 17) => Some((12, Kind::Structure(&structure::UCRED))),
-            (1, 20 | 21 | 66 | 67) => Some((16, Kind::Structure(&structure::TIMEVAL))),
             (1, 25 | 26 | 28) | (6, 13 | 31) => None,
             _ if length == 4 => Some((4, Kind::Signed(Four))),
             _ => None,
         };
         match kind {
             Some((size, kind)) if length >= size => self.option_of(raw, way, size, kind, option),
-            _ => self.buffer_or_text(raw, length, way, level, option),
+            _ => self.buffer(raw, length, way),
         }
     }
 
@@ -486,36 +491,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         const SO_ERROR: u32 = 4;
-        const SO_TYPE: u32 = 3;
         let value = load(bytes, 4);
         let level = self.call.arguments[1] as u32;
         self.sink.begin(Bracket::Array);
         self.sink.item(true);
         match (level, option) {
             (1, SO_ERROR) if value != 0 => self.sink.word(|out| put::error_name(out, value as i64)),
-            (1, SO_TYPE) => self.one(value, &flags::SOCK_TYPE),
-            (1, 38) => self.one(value, &flags::IPPROTO),
-            (1, 39) => self.one(value, &flags::DOMAIN),
             _ => self.sink.signed(i64::from(value as i32)),
         }
         self.sink.end(Bracket::Array);
-    }
-
-    fn buffer_or_text(&mut self, raw: u64, length: usize, way: Way, level: u32, option: u32) {
-        const BIND_TO_DEVICE: (u32, u32) = (1, 25);
-        const CONGESTION: (u32, u32) = (6, 13);
-        if [BIND_TO_DEVICE, CONGESTION].contains(&(level, option)) {
-            let shown = length.min(self.style.string);
-            match self.read(raw, shown, way).filter(|bytes| bytes.len() == shown) {
-                Some(bytes) => {
-                    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-                    self.sink.text(&bytes[..end], end == shown && length > shown);
-                }
-                None => self.address(raw),
-            }
-            return;
-        }
-        self.buffer(raw, length, way);
     }
 }
 

@@ -142,7 +142,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.field(false, "tv_nsec");
             self.sink.unsigned(nanoseconds);
             self.sink.end(Bracket::Structure);
-            self.sink.aside(|out| super::moment(out, seconds, nanoseconds, 9));
+            if seconds != 0 || nanoseconds != 0 {
+                self.sink.aside(|out| super::moment(out, seconds, nanoseconds, 9));
+            }
         }
         for (major, minor, at) in [("stx_rdev_major", "stx_rdev_minor", 128), ("stx_dev_major", "stx_dev_minor", 136)] {
             self.sink.field(false, major);
@@ -153,6 +155,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(false, "stx_mnt_id");
         self.sink.hex(long_at(bytes, 144));
         self.sink.end(Bracket::Structure);
+    }
+
+    /// Whether a mode makes a device.
+    pub fn makes_device(&self, mode: usize) -> bool {
+        is_device(self.call.arguments[mode] as u32)
     }
 
     pub fn node_device(&mut self, raw: u64, mode: usize) {

@@ -101,34 +101,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    /// A clock by its name, or the clock of a process or of a file descriptor.
-    pub fn clock(&mut self, raw: u64) {
-        let clock = raw as i32;
-        if clock >= 0 {
-            self.one(u64::from(clock as u32), &flags::CLOCK);
-            return;
-        }
-        let number = !(clock >> 3);
-        self.sink.word(|out| {
-            if clock & 7 == 3 {
-                out.extend_from_slice(b"FD_TO_CLOCKID(");
-                put::signed(out, i64::from(number));
-                out.push(b')');
-                return;
-            }
-            let (thread, which) = (clock & 4 != 0, clock & 3);
-            let name: &[u8] = if thread { b"MAKE_THREAD_CPUCLOCK(" } else { b"MAKE_PROCESS_CPUCLOCK(" };
-            out.extend_from_slice(name);
-            put::signed(out, i64::from(number));
-            let kind: &[u8] = match which {
-                0 => b", CPUCLOCK_PROF)",
-                1 => b", CPUCLOCK_VIRT)",
-                _ => b", CPUCLOCK_SCHED)",
-            };
-            out.extend_from_slice(kind);
-        });
-    }
-
     /// Whose events a timer raises.
     pub fn signal_event(&mut self, raw: u64) {
         if raw == 0 {
@@ -141,10 +113,15 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         let how = int_at(bytes, 12);
-        self.sink.field(true, "sigev_value");
-        self.sigval(long_at(bytes, 0));
-        self.sink.field(false, "sigev_signo");
-        self.signal_number(int_at(bytes, 8) as i32);
+        let value = long_at(bytes, 0);
+        if value != 0 {
+            self.sink.field(true, "sigev_value");
+            self.sigval(value);
+        }
+        self.sink.field(value == 0, "sigev_signo");
+        let signal = int_at(bytes, 8) as i32;
+        // Without a signal it is nothing but a number.
+        if how == 1 { self.sink.signed(i64::from(signal)) } else { self.signal_number(signal) }
         self.sink.field(false, "sigev_notify");
         self.one(u64::from(how), &flags::SIGEV);
         if how == 4 {

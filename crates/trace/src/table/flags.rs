@@ -5,14 +5,14 @@ use super::kind::Names;
 /// `O_???`
 pub static OPEN: Names = Names {
     unknown: "O_???",
-    zero: "",
+    zero: "0",
     list: &[("O_CREAT", 0x40), ("O_EXCL", 0x80), ("O_NOCTTY", 0x100), ("O_TRUNC", 0x200), ("O_APPEND", 0x400), ("O_NONBLOCK", 0x800), ("O_SYNC", 0x101000), ("O_DSYNC", 0x1000), ("O_DIRECT", 0x4000), ("O_LARGEFILE", 0x8000), ("O_NOFOLLOW", 0x20000), ("O_NOATIME", 0x40000), ("O_CLOEXEC", 0x80000), ("O_PATH", 0x200000), ("O_TMPFILE", 0x410000), ("O_DIRECTORY", 0x10000), ("FASYNC", 0x2000)],
 };
 
 /// `O_???`
 pub static OPEN_ARM: Names = Names {
     unknown: "O_???",
-    zero: "",
+    zero: "0",
     list: &[("O_CREAT", 0x40), ("O_EXCL", 0x80), ("O_NOCTTY", 0x100), ("O_TRUNC", 0x200), ("O_APPEND", 0x400), ("O_NONBLOCK", 0x800), ("O_SYNC", 0x101000), ("O_DSYNC", 0x1000), ("O_DIRECT", 0x10000), ("O_LARGEFILE", 0x20000), ("O_NOFOLLOW", 0x8000), ("O_NOATIME", 0x40000), ("O_CLOEXEC", 0x80000), ("O_PATH", 0x200000), ("O_TMPFILE", 0x404000), ("O_DIRECTORY", 0x4000), ("FASYNC", 0x2000)],
 };
 
@@ -41,21 +41,21 @@ pub static AT: Names = Names {
 pub static AT_FACCESS: Names = Names {
     unknown: "AT_???",
     zero: "0",
-    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_EACCESS", 0x200), ("AT_SYMLINK_FOLLOW", 0x400), ("AT_NO_AUTOMOUNT", 0x800), ("AT_EMPTY_PATH", 0x1000), ("AT_RECURSIVE", 0x8000)],
+    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_EACCESS", 0x200), ("AT_EMPTY_PATH", 0x1000)],
 };
 
 /// `AT_STATX_???`
 pub static AT_STATX: Names = Names {
     unknown: "AT_STATX_???",
     zero: "AT_STATX_SYNC_AS_STAT",
-    list: &[("AT_STATX_FORCE_SYNC", 0x2000), ("AT_STATX_DONT_SYNC", 0x4000), ("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_REMOVEDIR", 0x200), ("AT_SYMLINK_FOLLOW", 0x400), ("AT_NO_AUTOMOUNT", 0x800), ("AT_EMPTY_PATH", 0x1000), ("AT_RECURSIVE", 0x8000)],
+    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_REMOVEDIR", 0x200), ("AT_SYMLINK_FOLLOW", 0x400), ("AT_NO_AUTOMOUNT", 0x800), ("AT_EMPTY_PATH", 0x1000), ("AT_RECURSIVE", 0x8000)],
 };
 
 /// `STATX_???`
 pub static STATX_MASK: Names = Names {
     unknown: "STATX_???",
     zero: "0",
-    list: &[("STATX_BASIC_STATS", 0x7ff), ("STATX_TYPE", 1), ("STATX_MODE", 2), ("STATX_NLINK", 4), ("STATX_UID", 8), ("STATX_GID", 0x10), ("STATX_ATIME", 0x20), ("STATX_MTIME", 0x40), ("STATX_CTIME", 0x80), ("STATX_INO", 0x100), ("STATX_SIZE", 0x200), ("STATX_BLOCKS", 0x400), ("STATX_BTIME", 0x800), ("STATX_MNT_ID", 0x1000), ("STATX_DIOALIGN", 0x2000)],
+    list: &[("STATX_ALL", 0xfff), ("STATX_BASIC_STATS", 0x7ff), ("STATX_TYPE", 1), ("STATX_MODE", 2), ("STATX_NLINK", 4), ("STATX_UID", 8), ("STATX_GID", 0x10), ("STATX_ATIME", 0x20), ("STATX_MTIME", 0x40), ("STATX_CTIME", 0x80), ("STATX_INO", 0x100), ("STATX_SIZE", 0x200), ("STATX_BLOCKS", 0x400), ("STATX_BTIME", 0x800), ("STATX_MNT_ID", 0x1000), ("STATX_DIOALIGN", 0x2000)],
 };
 
 /// `STATX_ATTR_???`
@@ -97,14 +97,14 @@ pub static PROT: Names = Names {
 pub static MAP: Names = Names {
     unknown: "MAP_???",
     zero: "MAP_FILE",
-    list: &[("MAP_FIXED", 0x10), ("MAP_ANONYMOUS", 0x20), ("MAP_32BIT", 0x40), ("MAP_GROWSDOWN", 0x100), ("MAP_DENYWRITE", 0x800), ("MAP_EXECUTABLE", 0x1000), ("MAP_LOCKED", 0x2000), ("MAP_NORESERVE", 0x4000), ("MAP_POPULATE", 0x8000), ("MAP_NONBLOCK", 0x10000), ("MAP_STACK", 0x20000), ("MAP_HUGETLB", 0x40000), ("MAP_SYNC", 0x80000), ("MAP_FIXED_NOREPLACE", 0x100000)],
+    list: &[("MAP_FIXED", 0x10), ("MAP_ANONYMOUS", 0x20), ("MAP_32BIT", 0x40), ("MAP_NORESERVE", 0x4000), ("MAP_POPULATE", 0x8000), ("MAP_NONBLOCK", 0x10000), ("MAP_GROWSDOWN", 0x100), ("MAP_DENYWRITE", 0x800), ("MAP_EXECUTABLE", 0x1000), ("MAP_LOCKED", 0x2000), ("MAP_STACK", 0x20000), ("MAP_HUGETLB", 0x40000), ("MAP_SYNC", 0x80000), ("MAP_FIXED_NOREPLACE", 0x100000)],
 };
 
 /// `MAP_???`
 pub static MAP_TYPE: Names = Names {
     unknown: "MAP_???",
     zero: "",
-    list: &[("MAP_SHARED", 1), ("MAP_PRIVATE", 2), ("MAP_SHARED_VALIDATE", 3)],
+    list: &[("MAP_FILE", 0), ("MAP_SHARED", 1), ("MAP_PRIVATE", 2), ("MAP_SHARED_VALIDATE", 3)],
 };
 
 /// `MREMAP_???`
@@ -118,7 +118,7 @@ pub static MREMAP: Names = Names {
 pub static MSYNC: Names = Names {
     unknown: "MS_???",
     zero: "0",
-    list: &[("MS_ASYNC", 1), ("MS_INVALIDATE", 2), ("MS_SYNC", 4)],
+    list: &[("MS_SYNC", 4), ("MS_ASYNC", 1), ("MS_INVALIDATE", 2)],
 };
 
 /// `MLOCK_???`
@@ -153,49 +153,35 @@ pub static MEMFD: Names = Names {
 pub static PKEY: Names = Names {
     unknown: "PKEY_???",
     zero: "0",
-    list: &[("PKEY_DISABLE_ACCESS", 1), ("PKEY_DISABLE_WRITE", 2)],
-};
-
-/// `MPOL_???`
-pub static MPOL: Names = Names {
-    unknown: "MPOL_???",
-    zero: "",
-    list: &[("MPOL_DEFAULT", 0), ("MPOL_PREFERRED", 1), ("MPOL_BIND", 2), ("MPOL_INTERLEAVE", 3), ("MPOL_LOCAL", 4), ("MPOL_PREFERRED_MANY", 5)],
+    list: &[("PKEY_DISABLE_ACCESS", 1), ("PKEY_DISABLE_WRITE", 2), ("PKEY_DISABLE_EXECUTE", 4)],
 };
 
 /// `CLONE_???`
 pub static CLONE: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_DETACHED", 0x400000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000)],
+    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000)],
 };
 
 /// `CLONE_???`
 pub static CLONE3: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_DETACHED", 0x400000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000), ("CLONE_CLEAR_SIGHAND", 0x100000000), ("CLONE_INTO_CGROUP", 0x200000000), ("CLONE_NEWTIME", 0x80)],
+    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000), ("CLONE_NEWTIME", 0x80), ("CLONE_CLEAR_SIGHAND", 0x100000000), ("CLONE_INTO_CGROUP", 0x200000000)],
 };
 
 /// `CLONE_???`
 pub static UNSHARE: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_NEWTIME", 0x80)],
+    list: &[("CLONE_NEWTIME", 0x80), ("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000)],
 };
 
 /// `W???`
 pub static WAIT: Names = Names {
     unknown: "W???",
     zero: "0",
-    list: &[("WNOHANG", 1), ("WUNTRACED", 2), ("WEXITED", 4), ("WCONTINUED", 8), ("WNOWAIT", 0x1000000), ("__WNOTHREAD", 0x20000000), ("__WALL", 0x40000000), ("__WCLONE", 0x80000000)],
-};
-
-/// `W???`
-pub static WAIT4: Names = Names {
-    unknown: "W???",
-    zero: "0",
-    list: &[("WNOHANG", 1), ("WUNTRACED", 2), ("WEXITED", 4), ("WCONTINUED", 8), ("WNOWAIT", 0x1000000), ("__WNOTHREAD", 0x20000000), ("__WALL", 0x40000000), ("__WCLONE", 0x80000000)],
+    list: &[("WNOHANG", 1), ("WEXITED", 4), ("WSTOPPED", 2), ("WCONTINUED", 8), ("WNOWAIT", 0x1000000), ("__WCLONE", 0x80000000), ("__WALL", 0x40000000), ("__WNOTHREAD", 0x20000000)],
 };
 
 /// `P_???`
@@ -216,7 +202,7 @@ pub static SIG_HOW: Names = Names {
 pub static SA: Names = Names {
     unknown: "SA_???",
     zero: "0",
-    list: &[("SA_NOCLDSTOP", 1), ("SA_NOCLDWAIT", 2), ("SA_SIGINFO", 4), ("SA_RESTORER", 0x4000000), ("SA_ONSTACK", 0x8000000), ("SA_RESTART", 0x10000000), ("SA_NODEFER", 0x40000000), ("SA_RESETHAND", 0x80000000), ("SA_UNSUPPORTED", 0x400), ("SA_EXPOSE_TAGBITS", 0x800)],
+    list: &[("SA_RESTORER", 0x4000000), ("SA_ONSTACK", 0x8000000), ("SA_RESTART", 0x10000000), ("SA_INTERRUPT", 0x20000000), ("SA_NODEFER", 0x40000000), ("SA_RESETHAND", 0x80000000), ("SA_SIGINFO", 4), ("SA_NOCLDSTOP", 1), ("SA_NOCLDWAIT", 2)],
 };
 
 /// `SS_???`
@@ -251,7 +237,7 @@ pub static LOCK_TYPE: Names = Names {
 pub static FLOCK: Names = Names {
     unknown: "LOCK_???",
     zero: "0",
-    list: &[("LOCK_SH", 1), ("LOCK_EX", 2), ("LOCK_NB", 4), ("LOCK_UN", 8), ("LOCK_MAND", 0x20), ("LOCK_READ", 0x40), ("LOCK_WRITE", 0x80)],
+    list: &[("LOCK_SH", 1), ("LOCK_EX", 2), ("LOCK_NB", 4), ("LOCK_UN", 8), ("LOCK_MAND", 0x20), ("LOCK_RW", 0xc0), ("LOCK_READ", 0x40), ("LOCK_WRITE", 0x80)],
 };
 
 /// `F_SEAL_???`
@@ -328,7 +314,7 @@ pub static XATTR: Names = Names {
 pub static MOUNT: Names = Names {
     unknown: "MS_???",
     zero: "0",
-    list: &[("MS_RDONLY", 1), ("MS_NOSUID", 2), ("MS_NODEV", 4), ("MS_NOEXEC", 8), ("MS_SYNCHRONOUS", 0x10), ("MS_REMOUNT", 0x20), ("MS_MANDLOCK", 0x40), ("MS_DIRSYNC", 0x80), ("MS_NOSYMFOLLOW", 0x100), ("MS_NOATIME", 0x400), ("MS_NODIRATIME", 0x800), ("MS_BIND", 0x1000), ("MS_MOVE", 0x2000), ("MS_REC", 0x4000), ("MS_SILENT", 0x8000), ("MS_POSIXACL", 0x10000), ("MS_UNBINDABLE", 0x20000), ("MS_PRIVATE", 0x40000), ("MS_SLAVE", 0x80000), ("MS_SHARED", 0x100000), ("MS_RELATIME", 0x200000), ("MS_KERNMOUNT", 0x400000), ("MS_I_VERSION", 0x800000), ("MS_STRICTATIME", 0x1000000), ("MS_LAZYTIME", 0x2000000)],
+    list: &[("MS_RDONLY", 1), ("MS_NOSUID", 2), ("MS_NODEV", 4), ("MS_NOEXEC", 8), ("MS_SYNCHRONOUS", 0x10), ("MS_REMOUNT", 0x20), ("MS_MANDLOCK", 0x40), ("MS_DIRSYNC", 0x80), ("MS_NOSYMFOLLOW", 0x100), ("MS_NOATIME", 0x400), ("MS_NODIRATIME", 0x800), ("MS_BIND", 0x1000), ("MS_MOVE", 0x2000), ("MS_REC", 0x4000), ("MS_SILENT", 0x8000), ("MS_POSIXACL", 0x10000), ("MS_UNBINDABLE", 0x20000), ("MS_PRIVATE", 0x40000), ("MS_SLAVE", 0x80000), ("MS_SHARED", 0x100000), ("MS_RELATIME", 0x200000), ("MS_KERNMOUNT", 0x400000), ("MS_I_VERSION", 0x800000), ("MS_STRICTATIME", 0x1000000), ("MS_LAZYTIME", 0x2000000), ("MS_SUBMOUNT", 0x4000000), ("MS_NOREMOTELOCK", 0x8000000), ("MS_NOSEC", 0x10000000), ("MS_BORN", 0x20000000)],
 };
 
 /// `MNT_???`
@@ -352,20 +338,6 @@ pub static FS_MAGIC: Names = Names {
     list: &[("ADFS_SUPER_MAGIC", 0xadf5), ("AFFS_SUPER_MAGIC", 0xadff), ("AFS_SUPER_MAGIC", 0x5346414f), ("AUTOFS_SUPER_MAGIC", 0x187), ("BPF_FS_MAGIC", 0xcafe4a11), ("BTRFS_SUPER_MAGIC", 0x9123683e), ("CGROUP_SUPER_MAGIC", 0x27e0eb), ("CGROUP2_SUPER_MAGIC", 0x63677270), ("CODA_SUPER_MAGIC", 0x73757245), ("CRAMFS_MAGIC", 0x28cd3d45), ("DEBUGFS_MAGIC", 0x64626720), ("DEVPTS_SUPER_MAGIC", 0x1cd1), ("ECRYPTFS_SUPER_MAGIC", 0xf15f), ("EFIVARFS_MAGIC", 0xde5e81e4), ("EFS_SUPER_MAGIC", 0x414a53), ("EXT2_SUPER_MAGIC", 0xef53), ("F2FS_SUPER_MAGIC", 0xf2f52010), ("FUSE_SUPER_MAGIC", 0x65735546), ("FUTEXFS_SUPER_MAGIC", 0xbad1dea), ("HOSTFS_SUPER_MAGIC", 0xc0ffee), ("HPFS_SUPER_MAGIC", 0xf995e849), ("HUGETLBFS_MAGIC", 0x958458f6), ("ISOFS_SUPER_MAGIC", 0x9660), ("JFFS2_SUPER_MAGIC", 0x72b6), ("MINIX_SUPER_MAGIC", 0x137f), ("MQUEUE_MAGIC", 0x19800202), ("MSDOS_SUPER_MAGIC", 0x4d44), ("NCP_SUPER_MAGIC", 0x564c), ("NFS_SUPER_MAGIC", 0x6969), ("NILFS_SUPER_MAGIC", 0x3434), ("NSFS_MAGIC", 0x6e736673), ("OCFS2_SUPER_MAGIC", 0x7461636f), ("OPENPROM_SUPER_MAGIC", 0x9fa1), ("OVERLAYFS_SUPER_MAGIC", 0x794c7630), ("PIPEFS_MAGIC", 0x50495045), ("PROC_SUPER_MAGIC", 0x9fa0), ("PSTOREFS_MAGIC", 0x6165676c), ("QNX4_SUPER_MAGIC", 0x2f), ("QNX6_SUPER_MAGIC", 0x68191122), ("RAMFS_MAGIC", 0x858458f6), ("REISERFS_SUPER_MAGIC", 0x52654973), ("SECURITYFS_MAGIC", 0x73636673), ("SELINUX_MAGIC", 0xf97cff8c), ("SMACK_MAGIC", 0x43415d53), ("SMB_SUPER_MAGIC", 0x517b), ("SMB2_SUPER_MAGIC", 0xfe534d42), ("SOCKFS_MAGIC", 0x534f434b), ("SQUASHFS_MAGIC", 0x73717368), ("SYSFS_MAGIC", 0x62656572), ("TMPFS_MAGIC", 0x1021994), ("TRACEFS_MAGIC", 0x74726163), ("UDF_SUPER_MAGIC", 0x15013346), ("USBDEVICE_SUPER_MAGIC", 0x9fa2), ("V9FS_MAGIC", 0x1021997), ("XENFS_SUPER_MAGIC", 0xabba1974), ("XFS_SUPER_MAGIC", 0x58465342), ("ZONEFS_MAGIC", 0x5a4f4653), ("ANON_INODE_FS_MAGIC", 0x9041934), ("BINFMTFS_MAGIC", 0x42494e4d), ("BDEVFS_MAGIC", 0x62646576)],
 };
 
-/// `O_???`
-pub static PIPE: Names = Names {
-    unknown: "O_???",
-    zero: "0",
-    list: &[("O_NONBLOCK", 0x800), ("O_CLOEXEC", 0x80000), ("O_DIRECT", 0x4000), ("O_EXCL", 0x80)],
-};
-
-/// `O_???`
-pub static DUP3: Names = Names {
-    unknown: "O_???",
-    zero: "0",
-    list: &[("O_CLOEXEC", 0x80000)],
-};
-
 /// `EFD_???`
 pub static EVENTFD: Names = Names {
     unknown: "EFD_???",
@@ -384,14 +356,7 @@ pub static SIGNALFD: Names = Names {
 pub static TIMERFD: Names = Names {
     unknown: "TFD_???",
     zero: "0",
-    list: &[("TFD_CLOEXEC", 0x80000), ("TFD_NONBLOCK", 0x800)],
-};
-
-/// `TFD_???`
-pub static TIMERFD_SET: Names = Names {
-    unknown: "TFD_???",
-    zero: "0",
-    list: &[("TFD_TIMER_ABSTIME", 1), ("TFD_TIMER_CANCEL_ON_SET", 2)],
+    list: &[("TFD_TIMER_ABSTIME", 1), ("TFD_TIMER_CANCEL_ON_SET", 2), ("TFD_CLOEXEC", 0x80000), ("TFD_NONBLOCK", 0x800)],
 };
 
 /// `TIMER_???`
@@ -405,7 +370,7 @@ pub static TIMER_ABSTIME: Names = Names {
 pub static INOTIFY_INIT: Names = Names {
     unknown: "IN_???",
     zero: "0",
-    list: &[("IN_CLOEXEC", 0x80000), ("IN_NONBLOCK", 0x800)],
+    list: &[("IN_NONBLOCK", 0x800), ("IN_CLOEXEC", 0x80000)],
 };
 
 /// `IN_???`
@@ -482,7 +447,7 @@ pub static NETLINK: Names = Names {
 pub static MSG: Names = Names {
     unknown: "MSG_???",
     zero: "0",
-    list: &[("MSG_OOB", 1), ("MSG_PEEK", 2), ("MSG_DONTROUTE", 4), ("MSG_CTRUNC", 8), ("MSG_PROBE", 0x10), ("MSG_TRUNC", 0x20), ("MSG_DONTWAIT", 0x40), ("MSG_EOR", 0x80), ("MSG_WAITALL", 0x100), ("MSG_FIN", 0x200), ("MSG_SYN", 0x400), ("MSG_CONFIRM", 0x800), ("MSG_RST", 0x1000), ("MSG_ERRQUEUE", 0x2000), ("MSG_NOSIGNAL", 0x4000), ("MSG_MORE", 0x8000), ("MSG_WAITFORONE", 0x10000), ("MSG_BATCH", 0x40000), ("MSG_ZEROCOPY", 0x4000000), ("MSG_FASTOPEN", 0x20000000), ("MSG_CMSG_CLOEXEC", 0x40000000)],
+    list: &[("MSG_OOB", 1), ("MSG_PEEK", 2), ("MSG_DONTROUTE", 4), ("MSG_CTRUNC", 8), ("MSG_PROBE", 0x10), ("MSG_TRUNC", 0x20), ("MSG_DONTWAIT", 0x40), ("MSG_EOR", 0x80), ("MSG_WAITALL", 0x100), ("MSG_FIN", 0x200), ("MSG_SYN", 0x400), ("MSG_CONFIRM", 0x800), ("MSG_RST", 0x1000), ("MSG_ERRQUEUE", 0x2000), ("MSG_NOSIGNAL", 0x4000), ("MSG_MORE", 0x8000), ("MSG_WAITFORONE", 0x10000), ("MSG_SENDPAGE_NOTLAST", 0x20000), ("MSG_BATCH", 0x40000), ("MSG_NO_SHARED_FRAGS", 0x80000), ("MSG_ZEROCOPY", 0x4000000), ("MSG_FASTOPEN", 0x20000000), ("MSG_CMSG_CLOEXEC", 0x40000000), ("MSG_CMSG_COMPAT", 0x80000000)],
 };
 
 /// `SHUT_???`
@@ -492,9 +457,9 @@ pub static SHUT: Names = Names {
     list: &[("SHUT_RD", 0), ("SHUT_WR", 1), ("SHUT_RDWR", 2)],
 };
 
-/// `SOL_???`
+/// `SOL_??`
 pub static SOL: Names = Names {
-    unknown: "SOL_???",
+    unknown: "SOL_??",
     zero: "",
     list: &[("SOL_IP", 0), ("SOL_SOCKET", 1), ("SOL_TCP", 6), ("SOL_UDP", 0x11), ("SOL_IPV6", 0x29), ("SOL_ICMPV6", 0x3a), ("SOL_SCTP", 0x84), ("SOL_UDPLITE", 0x88), ("SOL_RAW", 0xff), ("SOL_IPX", 0x100), ("SOL_AX25", 0x101), ("SOL_ATALK", 0x102), ("SOL_NETROM", 0x103), ("SOL_ROSE", 0x104), ("SOL_DECNET", 0x105), ("SOL_X25", 0x106), ("SOL_PACKET", 0x107), ("SOL_ATM", 0x108), ("SOL_AAL", 0x109), ("SOL_IRDA", 0x10a), ("SOL_NETBEUI", 0x10b), ("SOL_LLC", 0x10c), ("SOL_DCCP", 0x10d), ("SOL_NETLINK", 0x10e), ("SOL_TIPC", 0x10f), ("SOL_RXRPC", 0x110), ("SOL_PPPOL2TP", 0x111), ("SOL_BLUETOOTH", 0x112), ("SOL_PNPIPE", 0x113), ("SOL_RDS", 0x114), ("SOL_IUCV", 0x115), ("SOL_CAIF", 0x116), ("SOL_ALG", 0x117), ("SOL_NFC", 0x118), ("SOL_KCM", 0x119), ("SOL_TLS", 0x11a), ("SOL_XDP", 0x11b), ("SOL_MPTCP", 0x11c), ("SOL_MCTP", 0x11d), ("SOL_SMC", 0x11e)],
 };
@@ -580,7 +545,7 @@ pub static PRIO: Names = Names {
 pub static SCHED: Names = Names {
     unknown: "SCHED_???",
     zero: "",
-    list: &[("SCHED_FIFO", 1), ("SCHED_RR", 2), ("SCHED_BATCH", 3), ("SCHED_ISO", 4), ("SCHED_IDLE", 5), ("SCHED_DEADLINE", 6)],
+    list: &[("SCHED_OTHER", 0), ("SCHED_FIFO", 1), ("SCHED_RR", 2), ("SCHED_BATCH", 3), ("SCHED_ISO", 4), ("SCHED_IDLE", 5), ("SCHED_DEADLINE", 6)],
 };
 
 /// `SCHED_FLAG_???`
@@ -723,13 +688,6 @@ pub static PTRACE: Names = Names {
     list: &[("PTRACE_TRACEME", 0), ("PTRACE_PEEKTEXT", 1), ("PTRACE_PEEKDATA", 2), ("PTRACE_PEEKUSER", 3), ("PTRACE_POKETEXT", 4), ("PTRACE_POKEDATA", 5), ("PTRACE_POKEUSER", 6), ("PTRACE_CONT", 7), ("PTRACE_KILL", 8), ("PTRACE_SINGLESTEP", 9), ("PTRACE_GETREGS", 0xc), ("PTRACE_SETREGS", 0xd), ("PTRACE_GETFPREGS", 0xe), ("PTRACE_SETFPREGS", 0xf), ("PTRACE_ATTACH", 0x10), ("PTRACE_DETACH", 0x11), ("PTRACE_SYSCALL", 0x18), ("PTRACE_SETOPTIONS", 0x4200), ("PTRACE_GETEVENTMSG", 0x4201), ("PTRACE_GETSIGINFO", 0x4202), ("PTRACE_SETSIGINFO", 0x4203), ("PTRACE_GETREGSET", 0x4204), ("PTRACE_SETREGSET", 0x4205), ("PTRACE_SEIZE", 0x4206), ("PTRACE_INTERRUPT", 0x4207), ("PTRACE_LISTEN", 0x4208), ("PTRACE_PEEKSIGINFO", 0x4209), ("PTRACE_GETSIGMASK", 0x420a), ("PTRACE_SETSIGMASK", 0x420b), ("PTRACE_SECCOMP_GET_FILTER", 0x420c), ("PTRACE_SECCOMP_GET_METADATA", 0x420d), ("PTRACE_GET_SYSCALL_INFO", 0x420e), ("PTRACE_GET_RSEQ_CONFIGURATION", 0x420f)],
 };
 
-/// `PTRACE_O_???`
-pub static PTRACE_O: Names = Names {
-    unknown: "PTRACE_O_???",
-    zero: "0",
-    list: &[("PTRACE_O_TRACESYSGOOD", 1), ("PTRACE_O_TRACEFORK", 2), ("PTRACE_O_TRACEVFORK", 4), ("PTRACE_O_TRACECLONE", 8), ("PTRACE_O_TRACEEXEC", 0x10), ("PTRACE_O_TRACEVFORKDONE", 0x20), ("PTRACE_O_TRACEEXIT", 0x40), ("PTRACE_O_TRACESECCOMP", 0x80), ("PTRACE_O_EXITKILL", 0x100000), ("PTRACE_O_SUSPEND_SECCOMP", 0x200000)],
-};
-
 /// `IPC_???`
 pub static IPC_FLAGS: Names = Names {
     unknown: "IPC_???",
@@ -769,14 +727,7 @@ pub static IOCTL: Names = Names {
 pub static CLONE_NS: Names = Names {
     unknown: "CLONE_NEW???",
     zero: "0",
-    list: &[("CLONE_NEWNS", 0x20000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_NEWTIME", 0x80)],
-};
-
-/// `IORING_SETUP_???`
-pub static URING_SETUP: Names = Names {
-    unknown: "IORING_SETUP_???",
-    zero: "0",
-    list: &[("IORING_SETUP_IOPOLL", 1), ("IORING_SETUP_SQPOLL", 2), ("IORING_SETUP_SQ_AFF", 4), ("IORING_SETUP_CQSIZE", 8), ("IORING_SETUP_CLAMP", 0x10), ("IORING_SETUP_ATTACH_WQ", 0x20), ("IORING_SETUP_R_DISABLED", 0x40), ("IORING_SETUP_SUBMIT_ALL", 0x80), ("IORING_SETUP_COOP_TASKRUN", 0x100), ("IORING_SETUP_TASKRUN_FLAG", 0x200), ("IORING_SETUP_SQE128", 0x400), ("IORING_SETUP_CQE32", 0x800), ("IORING_SETUP_SINGLE_ISSUER", 0x1000), ("IORING_SETUP_DEFER_TASKRUN", 0x2000)],
+    list: &[("CLONE_NEWTIME", 0x80), ("CLONE_NEWNS", 0x20000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000)],
 };
 
 /// `IORING_ENTER_???`
@@ -847,4 +798,67 @@ pub static CODE_SYS: Names = Names {
     unknown: "SYS_???",
     zero: "",
     list: &[("SYS_SECCOMP", 1), ("SYS_USER_DISPATCH", 2)],
+};
+
+/// `AT_STATX_???`
+pub static STATX_SYNC: Names = Names {
+    unknown: "AT_STATX_???",
+    zero: "",
+    list: &[("AT_STATX_SYNC_AS_STAT", 0), ("AT_STATX_FORCE_SYNC", 0x2000), ("AT_STATX_DONT_SYNC", 0x4000)],
+};
+
+/// `IPC_???`
+pub static SEM: Names = Names {
+    unknown: "IPC_???",
+    zero: "0",
+    list: &[("SEM_UNDO", 0x1000), ("IPC_NOWAIT", 0x800)],
+};
+
+/// `IPC_???`
+pub static IPC_CONTROL: Names = Names {
+    unknown: "IPC_???",
+    zero: "",
+    list: &[("IPC_RMID", 0), ("IPC_SET", 1), ("IPC_STAT", 2), ("IPC_INFO", 3)],
+};
+
+/// `SECBIT_???`
+pub static SECURE_BITS: Names = Names {
+    unknown: "SECBIT_???",
+    zero: "0",
+    list: &[("SECBIT_NOROOT", 1), ("SECBIT_NOROOT_LOCKED", 2), ("SECBIT_NO_SETUID_FIXUP", 4), ("SECBIT_NO_SETUID_FIXUP_LOCKED", 8), ("SECBIT_KEEP_CAPS", 0x10), ("SECBIT_KEEP_CAPS_LOCKED", 0x20), ("SECBIT_NO_CAP_AMBIENT_RAISE", 0x40), ("SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED", 0x80)],
+};
+
+/// `KCMP_???`
+pub static KCMP: Names = Names {
+    unknown: "KCMP_???",
+    zero: "",
+    list: &[("KCMP_FILE", 0), ("KCMP_VM", 1), ("KCMP_FILES", 2), ("KCMP_FS", 3), ("KCMP_SIGHAND", 4), ("KCMP_IO", 5), ("KCMP_SYSVSEM", 6), ("KCMP_EPOLL_TFD", 7)],
+};
+
+/// `I???`
+pub static TTY_IN: Names = Names {
+    unknown: "I???",
+    zero: "0",
+    list: &[("IGNBRK", 1), ("BRKINT", 2), ("IGNPAR", 4), ("PARMRK", 8), ("INPCK", 0x10), ("ISTRIP", 0x20), ("INLCR", 0x40), ("IGNCR", 0x80), ("ICRNL", 0x100), ("IUCLC", 0x200), ("IXON", 0x400), ("IXANY", 0x800), ("IXOFF", 0x1000), ("IMAXBEL", 0x2000), ("IUTF8", 0x4000)],
+};
+
+/// `O???`
+pub static TTY_OUT: Names = Names {
+    unknown: "O???",
+    zero: "0",
+    list: &[("OPOST", 1), ("OLCUC", 2), ("ONLCR", 4), ("OCRNL", 8), ("ONOCR", 0x10), ("ONLRET", 0x20), ("OFILL", 0x40), ("OFDEL", 0x80)],
+};
+
+/// `C???`
+pub static TTY_CONTROL: Names = Names {
+    unknown: "C???",
+    zero: "0",
+    list: &[("CSTOPB", 0x40), ("CREAD", 0x80), ("PARENB", 0x100), ("PARODD", 0x200), ("HUPCL", 0x400), ("CLOCAL", 0x800), ("CMSPAR", 0x40000000), ("CRTSCTS", 0x80000000)],
+};
+
+/// `L???`
+pub static TTY_LOCAL: Names = Names {
+    unknown: "L???",
+    zero: "0",
+    list: &[("ISIG", 1), ("ICANON", 2), ("XCASE", 4), ("ECHO", 8), ("ECHOE", 0x10), ("ECHOK", 0x20), ("ECHONL", 0x40), ("NOFLSH", 0x80), ("IEXTEN", 0x8000), ("ECHOCTL", 0x200), ("ECHOPRT", 0x400), ("ECHOKE", 0x800), ("FLUSHO", 0x1000), ("PENDIN", 0x4000), ("TOSTOP", 0x100), ("EXTPROC", 0x10000)],
 };

@@ -148,6 +148,8 @@ pub enum Kind {
     Text(Way),
     /// Bytes.
     Bytes(Way, Length),
+    /// Bytes that are text more often than not.
+    Value(Way, Length),
     /// Something of its own.
     To(Way, &'static Kind),
     /// Several of the same.
@@ -233,8 +235,6 @@ pub enum Special {
     Remainder,
     /// Bits of processors, the length in the argument before or the result.
     Processors(Way),
-    /// A clock, or that of a process.
-    Clock,
     /// A set of signals with its size, as `pselect6` has it.
     SignalsAndSize,
     /// A limit, of which the highest is no limit.
@@ -259,8 +259,6 @@ pub enum Special {
     Watched,
     /// What a process used up, where one was found.
     Usage,
-    /// A scheduling policy with its flag.
-    Policy,
     /// Whose capabilities.
     CapabilityHeader,
     /// An execution domain.
@@ -279,4 +277,14 @@ pub enum Special {
     IpcKey,
     /// Its flags and permissions.
     IpcMode,
+    /// A position in a file that the kernel moves on.
+    Offset,
+    /// The flags of `mount`.
+    MountFlags,
+    /// The file system's type of `mount`.
+    MountType,
+    /// What `syslog` is asked.
+    SyslogType,
+    /// What `membarrier` is asked.
+    Membarrier,
 }

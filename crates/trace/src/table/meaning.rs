@@ -33,6 +33,8 @@ pub enum Answer {
     Policy,
     /// By what `prctl` was asked.
     Prctl,
+    /// What `membarrier` can do, where that was asked.
+    Membarrier,
     /// By what `fcntl` was asked.
     Fcntl,
     /// How many were ready, and which.
@@ -71,7 +73,7 @@ const PATH: Kind = Path(In);
 const TEXT: Kind = Text(In);
 const TIME_IN: Kind = To(In, &Structure(&s::TIMESPEC));
 const TIME_OUT: Kind = To(Out, &Structure(&s::TIMESPEC));
-const CLOCK: Kind = Special(S::Clock);
+const CLOCK: Kind = One(Four, &f::CLOCK);
 const PIPE: Kind = To(Out, &Array(&Fd, 2));
 const EPOLL_EVENT: Kind = ByAbi(&Structure(&s::EPOLL_EVENT_X86), &Structure(&s::EPOLL_EVENT));
 const STAT: Kind = To(Out, &Special(S::Stat));
@@ -98,7 +100,7 @@ static MEANINGS: &[Meaning] = &[
     m("stat lstat", &[PATH, STAT]),
     m("fstat", &[Fd, STAT]),
     m("newfstatat", &[DirFd, PATH, STAT, Flags(Four, &f::AT)]),
-    m("statx", &[DirFd, PATH, Flags(Four, &f::AT_STATX), Flags(Four, &f::STATX_MASK), To(Out, &Special(S::Statx))]),
+    m("statx", &[DirFd, PATH, OneAndFlags(Four, 0x6000, &f::STATX_SYNC, &f::AT_STATX), Flags(Four, &f::STATX_MASK), To(Out, &Special(S::Statx))]),
     m("access", &[PATH, Flags(Four, &f::ACCESS)]),
     m("faccessat", &[DirFd, PATH, Flags(Four, &f::ACCESS)]),
     m("faccessat2", &[DirFd, PATH, Flags(Four, &f::ACCESS), Flags(Four, &f::AT_FACCESS)]),
@@ -129,9 +131,9 @@ static MEANINGS: &[Meaning] = &[
     m("getcwd", &[Path(Out), SIZE]),
     fd("dup", &[Fd]),
     fd("dup2", &[Fd, Fd]),
-    fd("dup3", &[Fd, Fd, Flags(Four, &f::DUP3)]),
+    fd("dup3", &[Fd, Fd, Flags(Four, &f::OPEN)]),
     m("pipe", &[PIPE]),
-    m("pipe2", &[PIPE, Flags(Four, &f::PIPE)]),
+    m("pipe2", &[PIPE, Flags(Four, &f::OPEN)]),
     other("fcntl fcntl64", &[Fd, One(Four, &f::FCNTL), Special(S::Fcntl)], Answer::Fcntl),
     m("ioctl", &[Fd, Special(S::Request), Special(S::Requested)]),
     m("flock", &[Fd, Flags(Four, &f::FLOCK)]),
@@ -143,17 +145,17 @@ static MEANINGS: &[Meaning] = &[
     m("statfs", &[PATH, To(Out, &Structure(&s::STATFS))]),
     m("fstatfs", &[Fd, To(Out, &Structure(&s::STATFS))]),
     other("umask", &[Permissions], Answer::Octal),
-    m("mount", &[PATH, PATH, TEXT, Flags(Eight, &f::MOUNT), Special(S::MountData)]),
+    m("mount", &[PATH, PATH, Special(S::MountType), Special(S::MountFlags), Special(S::MountData)]),
     m("umount2", &[PATH, Flags(Four, &f::UMOUNT)]),
-    m("sendfile", &[Fd, Fd, OFFSET_BOTH, SIZE]),
+    m("sendfile", &[Fd, Fd, Special(S::Offset), SIZE]),
     m("splice", &[Fd, OFFSET, Fd, OFFSET, SIZE, Flags(Four, &f::SPLICE)]),
     m("tee", &[Fd, Fd, SIZE, Flags(Four, &f::SPLICE)]),
     m("vmsplice", &[Fd, Special(S::Vectors(In, 2)), SIZE, Flags(Four, &f::SPLICE)]),
     m("copy_file_range", &[Fd, OFFSET, Fd, OFFSET, SIZE, Hex(Four)]),
-    m("setxattr lsetxattr", &[PATH, TEXT, Bytes(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
-    m("fsetxattr", &[Fd, TEXT, Bytes(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
-    m("getxattr lgetxattr", &[PATH, TEXT, Bytes(Out, Length::Result), SIZE]),
-    m("fgetxattr", &[Fd, TEXT, Bytes(Out, Length::Result), SIZE]),
+    m("setxattr lsetxattr", &[PATH, TEXT, Value(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
+    m("fsetxattr", &[Fd, TEXT, Value(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
+    m("getxattr lgetxattr", &[PATH, TEXT, Value(Out, Length::Result), SIZE]),
+    m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
     m("listxattr llistxattr", &[PATH, Bytes(Out, Length::Result), SIZE]),
     m("flistxattr", &[Fd, Bytes(Out, Length::Result), SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
@@ -171,7 +173,7 @@ static MEANINGS: &[Meaning] = &[
     fd("signalfd", &[Fd, Special(S::Signals(In)), SIZE]),
     fd("signalfd4", &[Fd, Special(S::Signals(In)), SIZE, Flags(Four, &f::SIGNALFD)]),
     fd("timerfd_create", &[CLOCK, Flags(Four, &f::TIMERFD)]),
-    m("timerfd_settime", &[Fd, Flags(Four, &f::TIMERFD_SET), To(In, &Structure(&s::ITIMERSPEC)), To(Out, &Structure(&s::ITIMERSPEC))]),
+    m("timerfd_settime", &[Fd, Flags(Four, &f::TIMERFD), To(In, &Structure(&s::ITIMERSPEC)), To(Out, &Structure(&s::ITIMERSPEC))]),
     m("timerfd_gettime", &[Fd, To(Out, &Structure(&s::ITIMERSPEC))]),
     // waiting for files
     other("poll", &[Special(S::Polled), UINT, INT], Answer::Ready),
@@ -190,7 +192,7 @@ static MEANINGS: &[Meaning] = &[
     m("execve", &[PATH, Special(S::Arguments), Special(S::Environment)]),
     m("execveat", &[DirFd, PATH, Special(S::Arguments), Special(S::Environment), Flags(Four, &f::AT)]),
     other("exit exit_group", &[INT], Answer::Never),
-    m("wait4", &[INT, Special(S::Status), Flags(Four, &f::WAIT4), Special(S::Usage)]),
+    m("wait4", &[INT, Special(S::Status), Flags(Four, &f::WAIT), Special(S::Usage)]),
     m("waitid", &[One(Four, &f::WAITID), INT, Special(S::Information(Out)), Flags(Four, &f::WAIT), To(Out, &Structure(&s::RUSAGE))]),
     other("clone", &[], Answer::Child),
     m("clone3", &[Special(S::Clone), SIZE]),
@@ -207,7 +209,7 @@ static MEANINGS: &[Meaning] = &[
     m("getrusage", &[One(Four, &f::RUSAGE), To(Out, &Structure(&s::RUSAGE))]),
     m("getpriority", &[One(Four, &f::PRIO), INT]),
     m("setpriority", &[One(Four, &f::PRIO), INT, INT]),
-    m("sched_setscheduler", &[INT, Special(S::Policy), To(In, &INT)]),
+    m("sched_setscheduler", &[INT, One(Four, &f::SCHED), To(In, &INT)]),
     other("sched_getscheduler", &[INT], Answer::Policy),
     m("sched_setparam", &[INT, To(In, &INT)]),
     m("sched_getparam", &[INT, To(Out, &INT)]),
@@ -229,16 +231,16 @@ static MEANINGS: &[Meaning] = &[
     m("capset", &[Special(S::CapabilityHeader), Special(S::Capabilities(In))]),
     other("personality", &[Special(S::Persona)], Answer::Persona),
     fd("pidfd_open", &[INT, Flags(Four, &f::PIDFD)]),
-    fd("pidfd_getfd", &[Fd, Fd, Hex(Four)]),
+    fd("pidfd_getfd", &[Fd, INT, Hex(Four)]),
     m("pidfd_send_signal", &[Fd, Signal, Special(S::Information(In)), Hex(Four)]),
     m("rseq", &[Address, Hex(Four), Flags(Four, &f::RSEQ), Hex(Four)]),
     m("getrandom", &[Special(S::Random), SIZE, Flags(Four, &f::GETRANDOM)]),
-    m("membarrier", &[One(Four, &f::MEMBARRIER), Hex(Four), INT]),
+    other("membarrier", &[Special(S::Membarrier), Hex(Four), INT], Answer::Membarrier),
     m("seccomp", &[One(Four, &f::SECCOMP), Flags(Four, &f::SECCOMP_FLAGS), Address]),
-    hex("times", &[To(Out, &Structure(&s::TMS))]),
+    m("times", &[To(Out, &Structure(&s::TMS))]),
     m("uname", &[To(Out, &Structure(&s::UTSNAME))]),
     m("sysinfo", &[To(Out, &Structure(&s::SYSINFO))]),
-    m("syslog", &[One(Four, &f::SYSLOG), Bytes(Out, Length::Result), INT]),
+    m("syslog", &[Special(S::SyslogType), Bytes(Out, Length::Result), INT]),
     m("getcpu", &[To(Out, &UINT), To(Out, &UINT), Address]),
     m("sethostname setdomainname", &[Bytes(In, Length::Argument(1)), SIZE]),
     m("ptrace", &[One(Eight, &f::PTRACE), INT, Address, Address]),
@@ -308,6 +310,9 @@ static MEANINGS: &[Meaning] = &[
     // between processes
     m("shmget", &[Special(S::IpcKey), SIZE, Special(S::IpcMode)]),
     hex("shmat", &[INT, Address, Flags(Four, &f::SHMAT)]),
+    m("kcmp", &[INT, INT, One(Four, &f::KCMP), Hex(Eight), Hex(Eight)]),
+    m("shmctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
+    m("msgctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
     m("shmdt", &[Address]),
     m("semget", &[Special(S::IpcKey), INT, Special(S::IpcMode)]),
     m("semop", &[INT, Many(In, &Structure(&s::SEMBUF), Length::Argument(2)), SIZE]),
@@ -318,8 +323,6 @@ static MEANINGS: &[Meaning] = &[
     m("mq_timedsend", &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN]),
     m("mq_timedreceive", &[Fd, Bytes(Out, Length::Result), SIZE, To(Out, &UINT), TIME_IN]),
 ];
-
-const OFFSET_BOTH: Kind = To(In, &LONG);
 
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
@@ -347,7 +350,7 @@ fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
         To(..) | Many(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
-    ) || matches!(kind, Special(S::OpenFlags | S::OpenMode(_) | S::Request | S::Protocol | S::OptionName | S::Clock | S::Signals(_) | S::AddressLength | S::Address(_) | S::AddressOut(_)))
+    ) || matches!(kind, Special(S::OpenFlags | S::OpenMode(_) | S::Request | S::Protocol | S::OptionName | S::Signals(_) | S::AddressLength | S::Address(_) | S::AddressOut(_)))
 }
 
 /// What a type alone says.

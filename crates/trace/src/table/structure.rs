@@ -1,7 +1,7 @@
 //! The structures that lie behind arguments.
 
 use super::flags as f;
-use super::kind::Shown::{Always, Verbose};
+use super::kind::Shown::{Always, NotZero, Verbose};
 use super::kind::Width::{Eight, Four, Two};
 use super::kind::{Field, Kind, Kind::*, Special, Structure};
 
@@ -11,6 +11,10 @@ const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
 
 const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
     Field { name, at, kind, shown: Verbose }
+}
+
+const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
+    Field { name, at, kind, shown: NotZero }
 }
 
 /// A structure whose fields are all shown.
@@ -59,7 +63,6 @@ structure!(STATFS 120 {
     field f_namelen 64 ULONG, field f_frsize 72 ULONG, field f_flags 80 Flags(Eight, &f::STATFS_FLAGS),
 });
 structure!(FSID 8 { field val 0 Array(&Hex(Four), 2) });
-structure!(STATX_TIMESTAMP 16 { field tv_sec 0 Moment, field tv_nsec 8 UINT });
 structure!(FLOCK 32 {
     field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
 });
@@ -69,12 +72,11 @@ structure!(FLOCK_GET 32 {
 });
 structure!(OWNER 8 { field r#type 0 One(Four, &f::OWNER), field pid 4 INT });
 structure!(OPEN_HOW 24 {
-    field flags 0 Special(Special::OpenFlags), field mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
+    field flags 0 Special(Special::OpenFlags), set mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
 structure!(EPOLL_DATA 8 { field u32 0 UINT, field u64 0 ULONG });
 structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Structure(&EPOLL_DATA) });
 structure!(EPOLL_EVENT 16 { field events 0 Flags(Four, &f::EPOLL), field data 8 Structure(&EPOLL_DATA) });
-structure!(SCHED_PARAM 4 { });
 structure!(SCHED_ATTR 48 {
     field size 0 UINT, field sched_policy 4 One(Four, &f::SCHED), field sched_flags 8 Flags(Eight, &f::SCHED_FLAGS),
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
@@ -86,9 +88,7 @@ structure!(WINSIZE 8 {
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
 structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
-structure!(FD_PAIR 8 { });
-structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::IPC_FLAGS) });
+structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR 64 {
     field mq_flags 0 Special(Special::OpenFlags), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });
-structure!(FILE_HANDLE 8 { field handle_bytes 0 UINT, field handle_type 4 INT });

@@ -208,7 +208,7 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
             0x0b => out.extend_from_slice(b"\\v"),
             0x0c => out.extend_from_slice(b"\\f"),
             b' '..=b'~' if !special.contains(byte) => out.push(*byte),
-            _ => octal_escape(out, *byte, bytes.get(index + 1).is_some_and(|next| (b'0'..=b'9').contains(next))),
+            _ => octal_escape(out, *byte, bytes.get(index + 1).is_some_and(|next| (b'0'..=b'7').contains(next))),
         }
     }
 }

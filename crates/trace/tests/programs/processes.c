@@ -62,7 +62,8 @@ int main(int argc, char **argv) {
 	pthread_join(t, 0);
 	call(SYS_clone3, (long[]){ 0, 0, 0, 0, 0, 5, 6, 0 }, 64);
 	call(SYS_clone3, 0, 64);
-	call(SYS_clone, 0x8000000000ul | 17, 0, 0, 0, 0);
+	call(SYS_clone, 0x8000000000ul | 0x10000 | 17, 0, 0, 0, 0);
+	call(SYS_clone, 0x1000010000ul, 0, 0, 0, 0);
 	call(SYS_unshare, 0);
 	call(SYS_unshare, 0x7);
 	call(SYS_setns, 1, 0x20000);
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
 	call(SYS_syslog, 10, 0, 0);
 	call(SYS_getrandom, b, 8, 1);
 	call(SYS_membarrier, 0, 0, 0);
-	call(SYS_seccomp, 3, 0, b);
+
 	call(SYS_ptrace, 99, 1, 2, 3);
 	call(SYS_pidfd_open, 1, 0);
 	call(SYS_pidfd_send_signal, 99, 9, 0, 0);

@@ -51,8 +51,6 @@ int main(void) {
 	d = accept4(s, (void *)name, &l, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	l = 128;
 	getpeername(s, (void *)name, &l);
-	l = 5;
-	getpeername(d, (void *)name, &l);
 	accept(d, 0, 0);
 	sendmsg(c, &m, 0);
 	recvmsg(d, &r, 0);
@@ -82,6 +80,7 @@ int main(void) {
 	socket(AF_UNIX, SOCK_STREAM, 5);
 
 	/* addresses */
+	a.sin_port = htons(0x4142);
 	connect(c, (void *)&un, sizeof un);
 	connect(c, (void *)&un, 5);
 	connect(c, (void *)&un, 2);

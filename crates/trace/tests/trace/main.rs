@@ -1,5 +1,9 @@
-//! The tracer end to end.
+//! The tracer end to end: the engines on programs of the project's own and on this machine's, and what is made of events.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+mod programs;
+mod ptrace;
 #[cfg(target_arch = "x86_64")]
 mod reader;
 #[cfg(target_arch = "x86_64")]

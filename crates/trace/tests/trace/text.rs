@@ -12,7 +12,7 @@ use crate::reader;
 /// What is different every time: of lines that say this, numbers are not compared.
 const VOLATILE: &[&str] = &[
     "clock_gettime(", "gettimeofday(", "time(", "sysinfo(", "getrandom(", "times(", "statfs(", "getrusage(", "pid", "getcpu(", "stat(", "statx(",
-    "newfstatat(", "si_utime", "fstatfs(", "left {", "htons(", "gettid(", "wait", "clone", "kill", "set_tid_address", "nanosleep", "sigqueueinfo", "getdents", "restart_syscall", "getitimer", "timer_gettime", "timerfd_gettime", "adjtimex", "ppid", "socket:", "pipe:",
+    "newfstatat(", "si_utime", "fstatfs(", "left {", "htons(", "gettid(", "wait", "clone", "kill", "set_tid_address", "nanosleep", "sigqueueinfo", "getdents", "restart_syscall", "getitimer", "timer_gettime", "timerfd_gettime", "adjtimex", "ppid", "fork(", "FUTEX_WAIT_BITSET|", "pgid", "shm", "socket:", "pipe:",
 ];
 
 /// A folder of its own, that goes with it.
@@ -94,6 +94,10 @@ fn lines(text: &[u8]) -> Vec<String> {
             processes.push((pid, Vec::new()));
             processes.len() - 1
         });
+        if rest.starts_with("--- SIGCHLD") {
+            // It comes when it comes: before the call that waits for the child, or behind it.
+            continue;
+        }
         let said = &mut processes[at].1;
         match (rest.strip_prefix("<... ").and_then(|rest| rest.split_once(" resumed>")), said.last_mut()) {
             (Some((_, end)), Some(before)) if before.ends_with(" <unfinished ...>") => {

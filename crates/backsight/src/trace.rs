@@ -1,0 +1,615 @@
+//! `backsight trace`: every system call of a command or a process, with strace's options.
+
+use backsight_trace::{
+    Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish,
+    Injection, Interrupt, Known, Signal, Signals, Status, Statuses, User, What,
+    json::Json,
+    ptrace,
+    summary::{Column, Sort, Summary},
+    table,
+    text::{self, Escapes, Text, Time, Who},
+};
+use miette::{IntoDiagnostic as _, WrapErr as _};
+use std::{
+    collections::HashMap,
+    ffi::OsString,
+    fs::File,
+    io::{self, BufWriter, IsTerminal as _, Write},
+    path::{Path, PathBuf},
+    process::{self, ExitCode, Stdio},
+    thread::JoinHandle,
+};
+
+/// Signals that end tracing.
+const ENDS: [Signal; 4] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+];
+
+/// How much is gathered before it is written to a file.
+const GATHERED: usize = 1 << 18;
+/// The classes of calls that sets may name.
+const CLASSES: [&str; 9] = [
+    "file", "process", "network", "memory", "signal", "desc", "ipc", "creds", "clock",
+];
+
+/// Arguments of `trace`.
+#[derive(Debug, clap::Args)]
+pub struct Trace {
+    /// Trace children and threads too; twice: each into a file of its own, FILE.TID
+    #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
+    follow: u8,
+    /// Write to this file, or with `|` before it to this command; else to the standard error
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<OsString>,
+    /// Attach to these processes; ^C lets them go
+    #[arg(
+        short = 'p',
+        long = "attach",
+        value_name = "PID",
+        value_delimiter = ','
+    )]
+    pids: Vec<i32>,
+    /// What to trace: trace=SET, signal=SET, status=SET, inject=…, fault=…, quiet=SET; SET alone is trace=SET
+    #[arg(short = 'e', value_name = "EXPR")]
+    expressions: Vec<String>,
+    /// Only calls that concern this path
+    #[arg(short = 'P', long = "trace-path", value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Only calls that succeed
+    #[arg(short = 'z', long)]
+    successful_only: bool,
+    /// Only calls that fail
+    #[arg(short = 'Z', long)]
+    failed_only: bool,
+    /// Detach at this call
+    #[arg(short = 'b', long, value_name = "CALL")]
+    detach_on: Vec<String>,
+    /// Detach after so many calls
+    #[arg(long, value_name = "N")]
+    syscall_limit: Option<u64>,
+    /// Stop only at the calls that are asked for, by a filter in the kernel: as it is wherever a command is followed and
+    /// calls are chosen. `no` stops at each, and lets the command go on should the tracer be killed
+    #[arg(
+        long,
+        value_name = "YES/NO",
+        default_value = "yes",
+        default_missing_value = "yes",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = clap::builder::PossibleValuesParser::new(["yes", "no"])
+    )]
+    seccomp_bpf: String,
+    /// How calls are collected
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    engine: Engine,
+    /// Set a variable of the command's environment, or remove it
+    #[arg(short = 'E', long = "env", value_name = "NAME[=VALUE]")]
+    environment: Vec<OsString>,
+    /// Run the command as this user
+    #[arg(short, long, value_name = "NAME")]
+    user: Option<String>,
+    #[command(flatten)]
+    look: Look,
+    /// The command
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+}
+
+/// How calls are collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    /// Whatever is fastest here
+    Auto,
+    /// Stops at each call; needs no privileges
+    Ptrace,
+}
+
+/// How what is traced is shown.
+#[derive(Debug, clap::Args)]
+struct Look {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Most bytes of a string
+    #[arg(
+        short = 's',
+        long = "string-limit",
+        value_name = "BYTES",
+        default_value_t = 32
+    )]
+    strings: usize,
+    /// Structures in full
+    #[arg(short = 'v', long = "no-abbrev")]
+    verbose: bool,
+    /// Bytes that aren't ASCII in hexadecimal; twice: all
+    #[arg(short = 'x', action = clap::ArgAction::Count)]
+    hexadecimal: u8,
+    /// The column at which results stand
+    #[arg(short = 'a', long, value_name = "COLUMN", default_value_t = 40)]
+    columns: usize,
+    /// Paths beside descriptors
+    #[arg(short = 'y', action = clap::ArgAction::Count)]
+    descriptors: u8,
+    /// The time of day before each line; twice: with microseconds; thrice: since 1970
+    #[arg(short = 't', action = clap::ArgAction::Count)]
+    time: u8,
+    /// The time since the line before
+    #[arg(short = 'r', long = "relative-timestamps")]
+    since: bool,
+    /// How long each call took
+    #[arg(short = 'T', long = "syscall-times")]
+    took: bool,
+    /// Only a summary: calls, errors, times
+    #[arg(short = 'c', long)]
+    summary_only: bool,
+    /// A summary too
+    #[arg(short = 'C', long, conflicts_with = "summary_only")]
+    summary: bool,
+    /// Summarise the time from a call's beginning to its end, as is always done here
+    #[arg(short = 'w', long)]
+    summary_wall_clock: bool,
+    /// By what a summary is sorted
+    #[arg(short = 'S', long, value_name = "COLUMN")]
+    summary_sort_by: Option<String>,
+    /// The columns of a summary
+    #[arg(short = 'U', long, value_name = "COLUMNS")]
+    summary_columns: Option<String>,
+    /// Stack traces: there are none here
+    #[arg(short = 'k', long)]
+    stack_traces: bool,
+    /// Twice: don't say how processes end
+    #[arg(short = 'q', long, action = clap::ArgAction::Count)]
+    quiet: u8,
+}
+
+impl Trace {
+    /// Traces, and ends as the command does.
+    pub fn execute(self) -> miette::Result<ExitCode> {
+        if self.look.stack_traces {
+            return Err(miette::miette!(
+                help = "strace -k has them where it was built with them",
+                "there are no stack traces here"
+            ));
+        }
+        let asked = self.asked()?;
+        // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
+        let interrupt = if self.output.is_some() && self.pids.is_empty() {
+            Interrupt::never(&ENDS)
+        } else {
+            Interrupt::on(&ENDS)
+        }
+        .into_diagnostic()?;
+        let mut output = Output::open(self.output.clone(), self.follow > 1, self.shown()?)?;
+        let mut broken = None;
+        let ended = ptrace::trace(&asked, &interrupt, &mut |event| {
+            if broken.is_none()
+                && let Err(error) = output.show(&event)
+            {
+                broken = Some(error);
+                interrupt.ask(Signal::SIGPIPE as i32);
+            }
+        })
+        .map_err(|error| miette::miette!("{}", chain(&error)))?;
+        match broken.map_or_else(|| output.close(), Err) {
+            // The reader has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            written => written
+                .into_diagnostic()
+                .wrap_err("what was traced can't be written")?,
+        }
+        Ok(status(ended))
+    }
+
+    fn asked(&self) -> miette::Result<Asked> {
+        let mut asked = Asked {
+            command: self.command()?,
+            pids: self.pids.clone(),
+            follow: self.follow > 0,
+            paths: self.paths.clone(),
+            filter: self.seccomp_bpf == "yes",
+            limit: self.syscall_limit,
+            limits: (!self.look.summary_only).then_some(table::Limits {
+                string: self.look.strings,
+                elements: self.look.strings,
+                verbose: self.look.verbose,
+            }),
+            pending: self.follow == 1 && !self.look.json && !self.look.summary_only,
+            ..Asked::default()
+        };
+        let known = known();
+        for expression in &self.expressions {
+            express(&mut asked, expression, &known).wrap_err_with(|| format!("-e {expression}"))?;
+        }
+        for calls in &self.detach_on {
+            asked.detach_on = asked
+                .detach_on
+                .or(&Calls::parse(calls, &known).into_diagnostic()?);
+        }
+        if self.successful_only {
+            asked.statuses = Statuses::only(Status::Successful);
+        }
+        if self.failed_only {
+            asked.statuses = Statuses::only(Status::Failed);
+        }
+        Ok(asked)
+    }
+
+    fn shown(&self) -> miette::Result<Shown> {
+        let look = &self.look;
+        let lines = if look.summary_only {
+            Lines::None
+        } else if look.json {
+            let json = Json::new();
+            Lines::Json(if look.descriptors > 0 {
+                json.with_descriptors(Files::default())
+            } else {
+                json
+            })
+        } else {
+            let text = Text::new(self.text());
+            Lines::Text(if look.descriptors > 0 {
+                text.with_descriptors(Files::default())
+            } else {
+                text
+            })
+        };
+        let summary = look.summary_only || look.summary;
+        Ok(Shown {
+            lines,
+            summary: summary.then(Summary::new),
+            columns: look.columns_of_summary()?,
+            sort: look.sort_of_summary()?,
+        })
+    }
+
+    fn text(&self) -> text::Options {
+        let look = &self.look;
+        text::Options {
+            string: look.strings,
+            verbose: look.verbose,
+            escapes: match look.hexadecimal {
+                0 => Escapes::Octal,
+                1 => Escapes::HexWhereNeeded,
+                _ => Escapes::Hex,
+            },
+            column: look.columns,
+            who: match (self.follow, self.pids.len(), &self.output) {
+                (2.., ..) | (0, 0..=1, _) => Who::Nobody,
+                (_, _, Some(_)) => Who::Plain,
+                (_, _, None) => Who::Bracketed,
+            },
+            time: match look.time {
+                0 => None,
+                1 => Some(Time::Seconds),
+                2 => Some(Time::Microseconds),
+                _ => Some(Time::Epoch),
+            },
+            since: look.since,
+            took: look.took,
+            wall: wall(),
+            zone: jiff::Zoned::now().offset().seconds().into(),
+            exits: look.quiet < 2,
+            signals: true,
+        }
+    }
+
+    fn command(&self) -> miette::Result<Option<Command>> {
+        let Some((program, arguments)) = self.command.split_first() else {
+            return Ok(None);
+        };
+        let mut command = Command::new(program, arguments);
+        command.environment = self.environment.iter().map(|text| variable(text)).collect();
+        if let Some(name) = &self.user {
+            let user = User::named(name).into_diagnostic()?;
+            command.user =
+                Some(user.ok_or_else(|| miette::miette!("nobody is named `{name}` here"))?);
+        }
+        Ok(Some(command))
+    }
+}
+
+impl Look {
+    fn sort_of_summary(&self) -> miette::Result<Sort> {
+        let Some(name) = &self.summary_sort_by else {
+            return Ok(Sort::Time);
+        };
+        Sort::named(name).ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
+    }
+
+    fn columns_of_summary(&self) -> miette::Result<Vec<Column>> {
+        let Some(names) = &self.summary_columns else {
+            return Ok(Column::USUAL.to_vec());
+        };
+        let named = |name| {
+            Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
+        };
+        let mut columns: Vec<Column> =
+            names.split(',').map(named).collect::<miette::Result<_>>()?;
+        if !columns.contains(&Column::Name) {
+            columns.push(Column::Name);
+        }
+        Ok(columns)
+    }
+}
+
+/// What is added to the monotonic clock to have nanoseconds since 1970.
+fn wall() -> i64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let nanoseconds = |clock| {
+        let now = clock_gettime(clock);
+        now.tv_sec * 1_000_000_000 + now.tv_nsec
+    };
+    nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
+}
+
+/// A variable of the environment with its value, or without: to be removed.
+fn variable(text: &OsString) -> (OsString, Option<OsString>) {
+    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+    let bytes = text.as_bytes();
+    match bytes.iter().position(|byte| *byte == b'=') {
+        Some(at) => {
+            let part = |part: &[u8]| OsString::from_vec(part.to_vec());
+            (part(&bytes[..at]), Some(part(&bytes[at + 1..])))
+        }
+        None => (text.clone(), None),
+    }
+}
+
+/// Every call that can be named.
+fn known() -> Vec<Known<'static>> {
+    let abis = [Abi::X86_64, Abi::I386, Abi::Aarch64];
+    let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
+    abis.into_iter()
+        .filter(native)
+        .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
+        .map(|(abi, number, row)| {
+            let is_of = |class: &&str| {
+                table::Class::named(class).is_some_and(|class| row.classes.has(class))
+            };
+            Known {
+                abi,
+                number,
+                name: row.name,
+                classes: CLASSES.into_iter().filter(is_of).collect(),
+            }
+        })
+        .collect()
+}
+
+/// Does what an expression of `-e` says.
+fn express(asked: &mut Asked, expression: &str, known: &[Known<'_>]) -> miette::Result<()> {
+    let (what, value) = match expression.split_once('=') {
+        // A name of a call has no sign of equality.
+        Some((what, value)) => (what, value),
+        None => ("trace", expression),
+    };
+    match what {
+        "trace" | "t" => asked.calls = Calls::parse(value, known).into_diagnostic()?,
+        "signal" | "signals" | "s" => asked.signals = Signals::parse(value).into_diagnostic()?,
+        "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
+        "inject" => asked
+            .injections
+            .push(Injection::parse(value, known).into_diagnostic()?),
+        "fault" => asked
+            .injections
+            .push(Injection::parse_fault(value, known).into_diagnostic()?),
+        _ => {
+            return Err(miette::miette!(
+                help = "there are trace=, signal=, status=, inject= and fault=",
+                "`{what}=` isn't known here"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// How this process is to end when its command ended so.
+fn status(ended: Ended) -> ExitCode {
+    ended.command.map_or(ExitCode::SUCCESS, |finish: Finish| {
+        ExitCode::from(finish.follow())
+    })
+}
+
+/// An error with what it comes from.
+fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
+    }
+}
+
+/// Where what is traced is written.
+struct Output {
+    shown: Shown,
+    place: Place,
+    line: Vec<u8>,
+    /// Whether each line is to be seen at once.
+    at_once: bool,
+    /// The command that reads, and is waited for.
+    reader: Option<JoinHandle<io::Result<process::ExitStatus>>>,
+}
+
+enum Place {
+    One(Box<dyn Write>),
+    /// A file for each thread.
+    Each(PathBuf, HashMap<i32, BufWriter<File>>),
+}
+
+impl Output {
+    fn open(file: Option<OsString>, each: bool, shown: Shown) -> miette::Result<Self> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let mut output = Self {
+            shown,
+            place: Place::One(Box::new(io::stderr())),
+            line: Vec::new(),
+            at_once: false,
+            reader: None,
+        };
+        let Some(file) = file else {
+            output.at_once = io::stderr().is_terminal();
+            if !output.at_once {
+                output.place =
+                    Place::One(Box::new(BufWriter::with_capacity(GATHERED, io::stderr())));
+            }
+            return Ok(output);
+        };
+        if let [b'|' | b'!', command @ ..] = file.as_bytes() {
+            let (place, reader) = piped(command).into_diagnostic()?;
+            output.place = place;
+            output.reader = Some(reader);
+            return Ok(output);
+        }
+        let path = PathBuf::from(file);
+        output.place = if each {
+            Place::Each(path, HashMap::new())
+        } else {
+            let made = created(&path).into_diagnostic();
+            Place::One(Box::new(made.wrap_err_with(|| path.display().to_string())?))
+        };
+        Ok(output)
+    }
+
+    fn show(&mut self, event: &Event) -> io::Result<()> {
+        self.line.clear();
+        self.shown.write(event, &mut self.line);
+        if self.line.is_empty() {
+            return Ok(());
+        }
+        match &mut self.place {
+            Place::One(out) => {
+                out.write_all(&self.line)?;
+                if self.at_once {
+                    out.flush()?;
+                }
+            }
+            Place::Each(path, files) => {
+                let file = match files.entry(event.tid) {
+                    std::collections::hash_map::Entry::Occupied(file) => file.into_mut(),
+                    std::collections::hash_map::Entry::Vacant(place) => {
+                        let mut name = path.clone().into_os_string();
+                        name.push(format!(".{}", event.tid));
+                        place.insert(created(Path::new(&name))?)
+                    }
+                };
+                file.write_all(&self.line)?;
+                if matches!(event.what, What::Exited { .. } | What::Killed { .. })
+                    && let Some(mut file) = files.remove(&event.tid)
+                {
+                    file.flush()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn close(mut self) -> io::Result<()> {
+        self.line.clear();
+        self.shown.finish(&mut self.line);
+        match self.place {
+            Place::One(mut out) => {
+                out.write_all(&self.line)?;
+                out.flush()?;
+            }
+            Place::Each(_, files) => {
+                for mut file in files.into_values() {
+                    file.flush()?;
+                }
+            }
+        }
+        if let Some(reader) = self.reader {
+            let _its_own_status = reader.join();
+        }
+        Ok(())
+    }
+}
+
+fn created(path: &Path) -> io::Result<BufWriter<File>> {
+    Ok(BufWriter::with_capacity(GATHERED, File::create(path)?))
+}
+
+/// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
+/// children at once.
+fn piped(command: &[u8]) -> io::Result<(Place, JoinHandle<io::Result<process::ExitStatus>>)> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (input, output) = io::pipe()?;
+    let command = std::ffi::OsStr::from_bytes(command).to_owned();
+    let reader = std::thread::Builder::new()
+        .name("reader".to_owned())
+        .spawn(move || {
+            let mut shell = process::Command::new("sh");
+            shell.arg("-c").arg(command).stdin(Stdio::from(input));
+            let mut child = shell.spawn()?;
+            drop(shell);
+            child.wait()
+        })?;
+    let out = BufWriter::with_capacity(GATHERED, output);
+    Ok((Place::One(Box::new(out)), reader))
+}
+
+/// What is made of events.
+struct Shown {
+    lines: Lines,
+    summary: Option<Summary>,
+    columns: Vec<Column>,
+    sort: Sort,
+}
+
+enum Lines {
+    Text(Text<'static>),
+    Json(Json<'static>),
+    None,
+}
+
+impl Shown {
+    fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        if let Some(summary) = &mut self.summary {
+            summary.add(event);
+        }
+        match &mut self.lines {
+            Lines::Text(text) => text.write(event, out),
+            Lines::Json(json) => json.write(event, out),
+            Lines::None => {}
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Lines::Text(text) = &mut self.lines {
+            text.finish(out);
+        }
+        if let Some(summary) = &self.summary {
+            out.extend_from_slice(summary.strace(&self.columns, self.sort).as_bytes());
+        }
+    }
+}
+
+/// The files of descriptors, looked up while their process stands still. One that was just closed is what it was.
+#[derive(Default)]
+struct Files {
+    seen: HashMap<(i32, i32), Vec<u8>>,
+}
+
+impl Descriptors for Files {
+    fn describe(&mut self, pid: i32, fd: i32, _call: &Call, out: &mut Vec<u8>) {
+        use std::os::unix::ffi::OsStringExt as _;
+        let link = if fd == CURRENT_DIRECTORY {
+            format!("/proc/{pid}/cwd")
+        } else {
+            format!("/proc/{pid}/fd/{fd}")
+        };
+        match std::fs::read_link(link) {
+            Ok(file) => {
+                let file = file.into_os_string().into_vec();
+                out.extend_from_slice(&file);
+                self.seen.insert((pid, fd), file);
+            }
+            Err(_) => out.extend(self.seen.remove(&(pid, fd)).unwrap_or_default()),
+        }
+    }
+}

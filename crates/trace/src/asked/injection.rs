@@ -1,0 +1,305 @@
+//! What is done to calls on purpose, as `-e inject=` says it.
+
+use nix::errno::Errno;
+use std::time::Duration;
+
+use super::{Calls, Known, signals};
+use crate::error::ExpressionError;
+
+/// The greatest number of an error.
+const LAST_ERRNO: i32 = 4095;
+/// The longest delay, so that nothing hangs for ever by a slip of the finger.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// What is done to calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Injection {
+    /// To which.
+    pub calls: Calls,
+    /// What.
+    pub tamper: Tamper,
+    /// To the how manieth of a thread.
+    pub occasions: Occasions,
+}
+
+/// What is done to one call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tamper {
+    /// The call isn't made, and comes back with this in the result's register.
+    pub result: Option<i64>,
+    /// A signal that is sent as the call is entered.
+    pub signal: Option<i32>,
+    /// How long the thread is held before the call.
+    pub before: Option<Duration>,
+    /// How long the thread is held after the call.
+    pub after: Option<Duration>,
+}
+
+impl Tamper {
+    /// This, and of another what this doesn't say.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            result: self.result.or(other.result),
+            signal: self.signal.or(other.signal),
+            before: self.before.or(other.before),
+            after: self.after.or(other.after),
+        }
+    }
+}
+
+/// The how manieth calls something is done to: a thread's calls of the set are counted from 1, each call for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Occasions {
+    first: u32,
+    last: u32,
+    step: u32,
+}
+
+impl Occasions {
+    /// Every time.
+    pub const EVERY: Self = Self {
+        first: 1,
+        last: u32::MAX,
+        step: 1,
+    };
+
+    /// Whether this is one of the times.
+    pub fn has(self, time: u32) -> bool {
+        (self.first..=self.last).contains(&time) && (time - self.first).is_multiple_of(self.step)
+    }
+
+    /// Reads `first[..last][+[step]]`.
+    ///
+    /// # Errors
+    ///
+    /// If it isn't that, or a number isn't 1 to 65535.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (range, step) = match text.split_once('+') {
+            Some((range, "")) => (range, Some(1)),
+            Some((range, step)) => (range, Some(time(step)?)),
+            None => (text, None),
+        };
+        let (first, last) = match range.split_once("..") {
+            Some((first, last)) => (time(first)?, Some(time(last)?)),
+            None => (time(range)?, None),
+        };
+        if last.is_some_and(|last| last < first) {
+            return Err(number(text, "a range that ends after its beginning"));
+        }
+        Ok(Self {
+            first,
+            last: last.unwrap_or(if step.is_some() { u32::MAX } else { first }),
+            step: step.unwrap_or(1),
+        })
+    }
+}
+
+fn time(text: &str) -> Result<u32, ExpressionError> {
+    text.parse::<u16>()
+        .ok()
+        .filter(|time| *time > 0)
+        .map(u32::from)
+        .ok_or_else(|| number(text, "a number of 1 to 65535 for when="))
+}
+
+fn number(text: &str, wanted: &'static str) -> ExpressionError {
+    ExpressionError::Number {
+        text: text.to_owned(),
+        wanted,
+    }
+}
+
+impl Injection {
+    /// Reads `SET:error=E|retval=N:signal=S:delay_enter=TIME:delay_exit=TIME:when=EXPR`.
+    ///
+    /// # Errors
+    ///
+    /// If something isn't known, or nothing is injected.
+    pub fn parse(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+        let injection = Self::parts(text, known)?;
+        if injection.tamper == Tamper::default() {
+            return Err(ExpressionError::Injection(text.to_owned()));
+        }
+        Ok(injection)
+    }
+
+    /// Reads `SET[:error=E][:when=EXPR]`, ENOSYS if no error is named: `-e fault=`.
+    ///
+    /// # Errors
+    ///
+    /// If something isn't known.
+    pub fn parse_fault(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+        let mut injection = Self::parts(text, known)?;
+        let fault = -i64::from(Errno::ENOSYS as i32);
+        injection.tamper.result = injection.tamper.result.or(Some(fault));
+        Ok(injection)
+    }
+
+    fn parts(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+        let mut parts = text.split(':');
+        let mut injection = Self {
+            calls: Calls::parse(parts.next().unwrap_or_default(), known)?,
+            tamper: Tamper::default(),
+            occasions: Occasions::EVERY,
+        };
+        for part in parts {
+            injection.part(part, text)?;
+        }
+        Ok(injection)
+    }
+
+    fn part(&mut self, part: &str, whole: &str) -> Result<(), ExpressionError> {
+        let unknown = || ExpressionError::UnknownPart(part.to_owned());
+        let (name, value) = part.split_once('=').ok_or_else(unknown)?;
+        let tamper = &mut self.tamper;
+        match name {
+            "error" | "retval" if tamper.result.is_some() => {
+                return Err(ExpressionError::Injection(whole.to_owned()));
+            }
+            "error" => tamper.result = Some(-i64::from(errno(value)?)),
+            "retval" => tamper.result = Some(result(value)?),
+            "signal" => tamper.signal = Some(signals::number_of(value)?),
+            "delay_enter" => tamper.before = Some(delay(value)?),
+            "delay_exit" => tamper.after = Some(delay(value)?),
+            "when" => self.occasions = Occasions::parse(value)?,
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+}
+
+/// The number of an error, by name or number.
+fn errno(text: &str) -> Result<i32, ExpressionError> {
+    let unknown = || ExpressionError::Errno(text.to_owned());
+    if let Ok(number) = text.parse::<i32>() {
+        return Some(number)
+            .filter(|number| (1..=LAST_ERRNO).contains(number))
+            .ok_or_else(unknown);
+    }
+    match text {
+        "EWOULDBLOCK" => return Ok(Errno::EAGAIN as i32),
+        "ENOTSUP" => return Ok(Errno::EOPNOTSUPP as i32),
+        "UnknownErrno" => return Err(unknown()),
+        _ => {}
+    }
+    // The names that the library's own type is shown with are the kernel's.
+    (1..200)
+        .find(|number| format!("{:?}", Errno::from_raw(*number)) == text)
+        .ok_or_else(unknown)
+}
+
+/// A result: decimal, or hexadecimal after `0x`.
+fn result(text: &str) -> Result<i64, ExpressionError> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).map(u64::cast_signed).ok(),
+        None => text
+            .parse::<i64>()
+            .ok()
+            .or_else(|| text.parse::<u64>().ok().map(u64::cast_signed)),
+    };
+    parsed.ok_or_else(|| number(text, "a result: a number, or 0x with hexadecimal digits"))
+}
+
+/// A time with its unit, of `s`, `ms`, `us` and `ns`; microseconds if there is none.
+fn delay(text: &str) -> Result<Duration, ExpressionError> {
+    let wanted = || number(text, "a time of at most an hour, as in 100us, 20ms or 1s");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let value: f64 = digits.parse().map_err(|_| wanted())?;
+    let unit = match &text[digits.len()..] {
+        "s" => 1.0,
+        "ms" => 1e-3,
+        "" | "us" => 1e-6,
+        "ns" => 1e-9,
+        _ => return Err(wanted()),
+    };
+    Duration::try_from_secs_f64(value * unit)
+        .ok()
+        .filter(|delay| *delay <= LONGEST)
+        .ok_or_else(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Abi;
+    use proptest::prelude::*;
+
+    fn known() -> [Known<'static>; 1] {
+        [Known {
+            abi: Abi::X86_64,
+            number: 80,
+            name: "chdir",
+            classes: vec!["file"],
+        }]
+    }
+
+    fn times(text: &str) -> Vec<u32> {
+        let occasions = Occasions::parse(text).unwrap();
+        (1..=12).filter(|time| occasions.has(*time)).collect()
+    }
+
+    #[test]
+    fn occasions_are_first_to_last_by_steps() {
+        assert_eq!(times("3"), [3]);
+        assert_eq!(times("3..5"), [3, 4, 5]);
+        assert_eq!(times("9+"), [9, 10, 11, 12]);
+        assert_eq!(times("2+4"), [2, 6, 10]);
+        assert_eq!(times("2..9+3"), [2, 5, 8]);
+        assert_eq!(times("2..4+"), [2, 3, 4]);
+        for wrong in ["", "0", "x", "1..", "1..0", "70000", "1+0"] {
+            assert!(Occasions::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_injection_says_to_what_what_and_when() {
+        let text = "chdir:error=ENOENT:signal=TERM:delay_enter=20ms:delay_exit=5:when=3+";
+        let injection = Injection::parse(text, &known()).unwrap();
+        assert!(injection.calls.has(Abi::X86_64, 80));
+        assert_eq!(
+            injection.tamper,
+            Tamper {
+                result: Some(-2),
+                signal: Some(15),
+                before: Some(Duration::from_millis(20)),
+                after: Some(Duration::from_micros(5)),
+            }
+        );
+        assert!(injection.occasions.has(3) && !injection.occasions.has(2));
+    }
+
+    #[test]
+    fn results_and_faults_are_numbers_or_names() {
+        let result = |text| Injection::parse(text, &known()).map(|it| it.tamper.result);
+        assert_eq!(result("chdir:retval=0xffffffffffffffff"), Ok(Some(-1)));
+        assert_eq!(result("chdir:retval=42"), Ok(Some(42)));
+        assert_eq!(result("chdir:error=4095"), Ok(Some(-4095)));
+        assert_eq!(result("chdir:error=EWOULDBLOCK"), Ok(Some(-11)));
+        let fault = Injection::parse_fault("chdir", &known()).unwrap();
+        assert_eq!(fault.tamper.result, Some(-38));
+    }
+
+    #[test]
+    fn an_injection_of_nothing_or_of_two_results_is_refused() {
+        for wrong in [
+            "chdir",
+            "chdir:when=1",
+            "chdir:error=ENOENT:retval=1",
+            "chdir:error=ENOTHING",
+            "chdir:error=0",
+            "chdir:delay_enter=2h",
+            "chdir:delay_enter=-1",
+            "chdir:poke=1",
+            "chdir:signal=99",
+        ] {
+            assert!(Injection::parse(wrong, &known()).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_an_injection_or_an_error(text in "\\PC{0,40}") {
+            let _either = Injection::parse(&format!("chdir:{text}"), &known());
+        }
+    }
+}

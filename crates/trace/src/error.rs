@@ -1,0 +1,101 @@
+//! What can go wrong before or while a program is traced, and the way out.
+
+use std::{ffi::OsString, io};
+
+/// Why nothing was traced, or no further.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// There is no such program.
+    #[error("`{}` isn't to be found: give its path, or add its folder to PATH", .program.to_string_lossy())]
+    NotFound {
+        /// As it was asked for.
+        program: OsString,
+    },
+    /// The command couldn't be started.
+    #[error("`{}` can't be started", .program.to_string_lossy())]
+    NotStarted {
+        /// As it was asked for.
+        program: OsString,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+    /// A process can't be attached to.
+    #[error("process {pid} can't be attached to{}", way_out(why))]
+    NotAttached {
+        /// Its number.
+        pid: i32,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+    /// There is nothing to trace.
+    #[error("nothing to trace: give a command, or the number of a process")]
+    Nothing,
+    /// The kernel refused what tracing needs.
+    #[error("the kernel refuses to {what}")]
+    Refused {
+        /// What was asked of it.
+        what: &'static str,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+}
+
+/// What helps against a refusal to attach.
+fn way_out(why: &io::Error) -> &'static str {
+    match why.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ": it belongs to another user, is traced by somebody else, or \
+             /proc/sys/kernel/yama/ptrace_scope forbids it; try as root"
+        }
+        _ => ": there is no such process any longer",
+    }
+}
+
+/// What is wrong with an expression that says what is asked for.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ExpressionError {
+    /// No call is named so.
+    #[error("no call is named `{0}`; `?{0}` is for names that needn't exist")]
+    UnknownCall(String),
+    /// No class is named so.
+    #[error(
+        "no class of calls is named `{0}`; there are %file, %process, %network, %signal, %ipc, %desc, %memory, %creds, \
+         %clock, %pure, %stat and their like"
+    )]
+    UnknownClass(String),
+    /// Not a regular expression.
+    #[error("`{0}` isn't a regular expression")]
+    Regex(String),
+    /// Not a signal.
+    #[error("no signal is named `{0}`; names are as in SIGTERM or TERM, numbers 1 to 64")]
+    Signal(String),
+    /// Not an error of the kernel.
+    #[error("no error is named `{0}`; names are as in ENOENT, numbers 1 to 4095")]
+    Errno(String),
+    /// Not a status.
+    #[error(
+        "no status is named `{0}`; there are successful, failed, unfinished, unavailable, detached, all and none"
+    )]
+    Status(String),
+    /// Not a number, or too large a one.
+    #[error("`{text}` isn't {wanted}")]
+    Number {
+        /// What stood there.
+        text: String,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// A part of an injection that nobody knows.
+    #[error(
+        "an injection has no part `{0}`; its parts are error=, retval=, signal=, delay_enter=, delay_exit= and when="
+    )]
+    UnknownPart(String),
+    /// An injection that injects nothing, or two results.
+    #[error(
+        "an injection needs error= or retval=, not both, or signal=, delay_enter= or delay_exit=: `{0}`"
+    )]
+    Injection(String),
+}

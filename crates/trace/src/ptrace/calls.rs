@@ -1,0 +1,291 @@
+//! Calls as they are entered and left.
+
+use std::{os::unix::ffi::OsStrExt as _, path::Path};
+
+use super::{
+    Engine, Next,
+    kernel::{self, At, Tid},
+    now,
+    pages::Pages,
+    placement,
+    tracee::Open,
+};
+use crate::{
+    Abi, Call, Event, Memory, Outcome, Piece, Status, Tamper, What, When,
+    table::{self, Extent, Limits, Want},
+};
+
+/// The longest path there is.
+const PATH_MAX: usize = 4096;
+/// How often memory is looked into for one call: pointers to pointers, and an end for tables that want ever more.
+const ROUNDS: usize = 16;
+
+impl Engine<'_> {
+    /// A thread stopped at the entry or at the end of a call.
+    pub(super) fn call(&mut self, tid: Tid) -> Next {
+        let alone = !self.filtered && self.tracees.len() == 1 && self.early.is_empty();
+        let Some(tracee) = self.tracees.get_mut(&tid) else {
+            return Next::Stay;
+        };
+        if alone {
+            self.placement.stopped(tid);
+        }
+        // What isn't told needs no look at its result.
+        if tracee
+            .call
+            .as_ref()
+            .is_some_and(|open| !open.told && open.result.is_none())
+        {
+            let hold = tracee.call.take().and_then(|open| open.hold);
+            return self.go_after(tid, hold, 0);
+        }
+        match kernel::call_info(tid) {
+            Ok(At::Entry(abi, number, arguments)) => self.entered(tid, abi, number, arguments),
+            Ok(At::Exit(value)) => self.left(tid, value),
+            // Killed meanwhile.
+            Ok(At::Nowhere) | Err(_) => Next::Go(0),
+        }
+    }
+
+    /// The filter stopped a thread at the entry of a call.
+    pub(super) fn filtered_call(&mut self, tid: Tid) -> Next {
+        match kernel::call_info(tid) {
+            Ok(At::Entry(abi, number, arguments)) => self.entered(tid, abi, number, arguments),
+            _ => Next::Go(0),
+        }
+    }
+
+    fn go_after(&mut self, tid: Tid, hold: Option<std::time::Duration>, signal: i32) -> Next {
+        match hold {
+            Some(how_long) => self.hold(tid, how_long, signal),
+            None => Next::Go(signal),
+        }
+    }
+
+    fn entered(&mut self, tid: Tid, abi: Option<Abi>, number: u64, arguments: [u64; 6]) -> Next {
+        let Some(tracee) = self.tracees.get_mut(&tid) else {
+            return Next::Stay;
+        };
+        let Some(abi) = abi else {
+            let pid = tracee.pid;
+            self.ended.lost += 1;
+            self.say(pid, tid, What::Lost { number: 1 });
+            return Next::Go(0);
+        };
+        let chosen = self.asked.calls.has(abi, number);
+        let told = chosen && (!tracee.quiet || is_exec(abi, number));
+        let mut open = Open {
+            call: Call {
+                abi,
+                number,
+                arguments,
+                entered: now(),
+                outcome: Outcome::Open,
+                memory: Memory::default(),
+                injected: false,
+            },
+            told,
+            result: None,
+            hold: None,
+        };
+        if told {
+            self.capture(tid, &mut open.call, When::Entered);
+            open.told = self.concerns_paths(tid, &open.call);
+        }
+        if self.asked.detach_on.has(abi, number) && !self.is_quiet(tid) {
+            return self.detach_in(tid, open);
+        }
+        let path = arguments[placement::path_argument(abi, number)];
+        self.placement.before(abi, number, || {
+            let text = Want {
+                address: path,
+                extent: Extent::Text(PATH_MAX),
+            };
+            self.pages.forget();
+            self.pages.read(tid, text).ends_with(b"status\0")
+        });
+        let tamper = self.tamper(tid, &open);
+        self.enter(tid, open, tamper)
+    }
+
+    fn is_quiet(&self, tid: Tid) -> bool {
+        self.tracees.get(&tid).is_some_and(|tracee| tracee.quiet)
+    }
+
+    /// Tells what is to be told at the entry, does what is to be done to the call, and lets it be made.
+    fn enter(&mut self, tid: Tid, mut open: Open, tamper: Tamper) -> Next {
+        if tamper.result.is_some() && kernel::skip_call(tid).is_ok() {
+            open.result = tamper.result;
+            open.call.injected = true;
+        }
+        open.hold = tamper.after;
+        self.begin_line(tid, &open);
+        if open.told && open.result.is_none() && never_returns(open.call.abi, open.call.number) {
+            open.told = false;
+            let call = open.call.clone();
+            self.tell_call(tid, call);
+        }
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            tracee.call = Some(open);
+        }
+        self.go_after(tid, tamper.before, tamper.signal.unwrap_or(0))
+    }
+
+    fn left(&mut self, tid: Tid, value: i64) -> Next {
+        let Some(mut open) = self
+            .tracees
+            .get_mut(&tid)
+            .and_then(|tracee| tracee.call.take())
+        else {
+            // Entered before it was attached to.
+            return Next::Go(0);
+        };
+        let at = now();
+        let mut value = value;
+        if let Some(result) = open.result
+            && kernel::set_result(tid, result).is_ok()
+        {
+            value = result;
+        }
+        open.call.outcome = Outcome::Returned {
+            value,
+            took: at.saturating_sub(open.call.entered),
+        };
+        if open.told {
+            if self.asked.statuses.has(Status::of(open.call.outcome)) {
+                self.capture(tid, &mut open.call, When::Left);
+            }
+            self.tell_call(tid, open.call);
+        }
+        self.go_after(tid, open.hold, 0)
+    }
+
+    /// Tells a call, if calls that ended so are told.
+    pub(super) fn tell_call(&mut self, tid: Tid, call: Call) {
+        if !self.asked.statuses.has(Status::of(call.outcome)) || self.is_at_limit() {
+            return;
+        }
+        let Some(tracee) = self.tracees.get(&tid) else {
+            return;
+        };
+        let pid = tracee.pid;
+        let at = match call.outcome {
+            Outcome::Returned { took, .. } => call.entered + took,
+            Outcome::Open => now(),
+        };
+        self.finish_line(tid);
+        self.ended.told += 1;
+        (self.tell)(Event {
+            pid,
+            tid,
+            at,
+            what: What::Call(call),
+        });
+    }
+
+    /// Reads what a call is to be shown with.
+    fn capture(&mut self, tid: Tid, call: &mut Call, when: When) {
+        let limits = match (self.asked.limits, self.asked.paths.is_empty()) {
+            (Some(limits), _) => limits,
+            (None, true) => return,
+            (None, false) => Limits::default(),
+        };
+        capture(&mut self.pages, tid, call, when, limits);
+    }
+
+    /// What is to be done to a call.
+    fn tamper(&mut self, tid: Tid, open: &Open) -> Tamper {
+        let asked = self.asked;
+        let concerns = asked.paths.is_empty() || open.told;
+        let Some(tracee) = self
+            .tracees
+            .get_mut(&tid)
+            .filter(|tracee| !tracee.quiet && concerns)
+        else {
+            return Tamper::default();
+        };
+        let (abi, number) = (open.call.abi, open.call.number);
+        let mut tamper = Tamper::default();
+        for (index, injection) in asked.injections.iter().enumerate() {
+            if injection.calls.has(abi, number)
+                && injection.occasions.has(tracee.count(index, number))
+            {
+                tamper = tamper.or(injection.tamper);
+            }
+        }
+        tamper
+    }
+
+    /// Whether a call concerns one of the paths that are asked for, by name or by descriptor.
+    fn concerns_paths(&self, tid: Tid, call: &Call) -> bool {
+        let paths = &self.asked.paths;
+        paths.is_empty()
+            || paths.iter().any(|path| names(call, path))
+            || descriptors(call).any(|descriptor| {
+                let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
+                file.is_ok_and(|file| paths.contains(&file))
+            })
+    }
+}
+
+/// Whether a text behind one of a call's pointers is this path.
+fn names(call: &Call, path: &Path) -> bool {
+    let path = path.as_os_str().as_bytes();
+    call.memory
+        .pieces()
+        .iter()
+        .any(|piece| piece.bytes.split_last() == Some((&0, path)))
+}
+
+/// The descriptors among a call's arguments.
+fn descriptors(call: &Call) -> impl Iterator<Item = i32> {
+    let arguments = table::row(call.abi, call.number).map_or(&[][..], |row| row.arguments);
+    arguments
+        .iter()
+        .zip(call.arguments)
+        .filter(|(argument, _)| is_descriptor(argument.name))
+        .map(|(_, value)| value as i32)
+}
+
+/// Whether the kernel calls descriptors so.
+fn is_descriptor(name: &str) -> bool {
+    name.ends_with("fd") || matches!(name, "fildes" | "fd_in" | "fd_out" | "dfd")
+}
+
+/// Asks the table what a call is shown with and reads that, until nothing more is wanted.
+fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Limits) {
+    for round in 0..ROUNDS {
+        let wants = table::wants(call, when, limits);
+        if wants.is_empty() {
+            return;
+        }
+        if round == 0 {
+            pages.forget();
+        }
+        for want in wants {
+            call.memory.add(Piece {
+                address: want.address,
+                when,
+                bytes: pages.read(tid, want),
+            });
+        }
+    }
+}
+
+/// Whether this is `execve` or `execveat`.
+fn is_exec(abi: Abi, number: u64) -> bool {
+    match abi {
+        Abi::X86_64 => matches!(number, 59 | 322),
+        Abi::I386 => matches!(number, 11 | 358),
+        Abi::Aarch64 => matches!(number, 221 | 281),
+    }
+}
+
+/// Whether this is `exit` or `exit_group`.
+fn never_returns(abi: Abi, number: u64) -> bool {
+    match abi {
+        Abi::X86_64 => matches!(number, 60 | 231),
+        Abi::I386 => matches!(number, 1 | 252),
+        Abi::Aarch64 => matches!(number, 93 | 94),
+    }
+}

@@ -1,0 +1,66 @@
+//! What is known of a traced thread between two of its stops.
+
+use std::time::Duration;
+
+use super::kernel::Tid;
+use crate::Call;
+
+/// A traced thread.
+#[derive(Debug)]
+pub struct Tracee {
+    /// Its process.
+    pub pid: i32,
+    /// The call that it is in.
+    pub call: Option<Open>,
+    /// Whether nothing is told of it but `execve`: it is our own child on its way there.
+    pub quiet: bool,
+    /// How often calls with injections were made: a count for each injection and call.
+    pub times: Vec<(usize, u64, u32)>,
+}
+
+/// A call that is going on.
+#[derive(Debug)]
+pub struct Open {
+    /// The call.
+    pub call: Call,
+    /// Whether it is to be told when it comes back.
+    pub told: bool,
+    /// The result that it is to have.
+    pub result: Option<i64>,
+    /// How long the thread is held when it came back.
+    pub hold: Option<Duration>,
+}
+
+impl Tracee {
+    /// A thread of a process.
+    pub fn of(pid: i32) -> Self {
+        Self {
+            pid,
+            call: None,
+            quiet: false,
+            times: Vec::new(),
+        }
+    }
+
+    /// A command that isn't executed yet.
+    pub fn starting(tid: Tid) -> Self {
+        Self {
+            quiet: true,
+            ..Self::of(tid)
+        }
+    }
+
+    /// Counts one more call of an injection; the how manieth it is.
+    pub fn count(&mut self, injection: usize, number: u64) -> u32 {
+        let times = &mut self.times;
+        let known = times
+            .iter()
+            .position(|(i, n, _)| (*i, *n) == (injection, number));
+        let index = known.unwrap_or_else(|| {
+            times.push((injection, number, 0));
+            times.len() - 1
+        });
+        times[index].2 = times[index].2.saturating_add(1);
+        times[index].2
+    }
+}

@@ -1,0 +1,129 @@
+//! `backsight trace`: what a person sees of a program's calls, and what a program sees of being traced.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::{os::unix::process::ExitStatusExt as _, process::Command};
+
+use crate::{place::Place, running::Running};
+
+#[test]
+fn a_traced_command_ends_as_it_would_untraced() {
+    let place = Place::new();
+    let out = place.at("out");
+    place
+        .ends(&["trace", "-f", "-o", &out, "sh", "-c", "exit 3"])
+        .assert_code(3);
+    assert!(place.read("out").ends_with("+++ exited with 3 +++\n"));
+    let killed = place.ends(&["trace", "-o", &out, "sh", "-c", "kill -TERM $$"]);
+    assert_eq!(killed.status.signal(), Some(15));
+    place
+        .ends(&["trace", "-o", &out, "--", "true", "-f"])
+        .assert_code(0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn each_thread_has_a_file_of_its_own_if_that_is_asked_for() {
+    let place = Place::new();
+    place
+        .ends(&[
+            "trace",
+            "-ff",
+            "-o",
+            &place.at("out"),
+            "sh",
+            "-c",
+            "true | cat; true",
+        ])
+        .assert_code(0);
+    let folder = place.path("out");
+    let files = std::fs::read_dir(folder.parent().unwrap())
+        .unwrap()
+        .filter(|entry| {
+            let name = entry.as_ref().unwrap().file_name();
+            name.to_string_lossy().starts_with("out.")
+        });
+    assert!(files.count() >= 3);
+}
+
+#[test]
+fn what_is_traced_may_go_to_a_command() {
+    let place = Place::new();
+    let into = format!("|cat > {}", place.at("out"));
+    place.ends(&["trace", "-o", &into, "true"]).assert_code(0);
+    assert!(place.read("out").contains("exited with 0"));
+    // One that doesn't read to the end is no fault.
+    place.ends(&["trace", "-o", "|true", "sh", "-c", "ls /"]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_cant_be_traced_is_said() {
+    let place = Place::new();
+    for (arguments, words) in [
+        (&["trace", "no-such-program"][..], "isn't to be found"),
+        (&["trace", "/"], "can't be started"),
+        (&["trace"], "nothing to trace"),
+        (&["trace", "-k", "true"], "no stack traces"),
+        (&["trace", "-e", "bogus=1", "true"], "isn't known"),
+        (
+            &["trace", "-e", "signal=SIGNONE", "true"],
+            "no signal is named",
+        ),
+        (
+            &["trace", "-e", "inject=1:error=ENOTHING", "true"],
+            "no error is named",
+        ),
+        (
+            &["trace", "-u", "nobody-of-this-name", "true"],
+            "nobody is named",
+        ),
+        (&["trace", "-p", "2147483647"], "can't be attached to"),
+    ] {
+        let ended = place.ends(arguments);
+        ended.assert_code(2);
+        ended.assert_says(&[words]);
+    }
+}
+
+#[test]
+fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
+    let place = Place::new();
+    let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = child.id();
+    let out = place.at("out");
+    let tracer = Running::start(place.command(&["trace", "-o", &out, "-p", &pid.to_string()]));
+    let traced = |yes: bool| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        status.contains("TracerPid:\t0\n") != yes
+    };
+    while !traced(true) {
+        std::thread::yield_now();
+    }
+    tracer.signal(Signal::SIGINT);
+    let _either_status = tracer.ends();
+    assert!(traced(false));
+    assert!(child.try_wait().unwrap().is_none());
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_traced_command_goes_on_when_the_tracer_is_killed() {
+    let place = Place::new();
+    place.script("forever", "#!/bin/sh\nexec > /dev/null 2>&1\necho $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
+    let tracer = Running::start(place.command(&[
+        "trace",
+        "-f",
+        "-o",
+        &place.at("out"),
+        &place.at("forever"),
+    ]));
+    place.until_there("tick");
+    let pid: i32 = place.read("pid").trim().parse().unwrap();
+    tracer.signal(Signal::SIGKILL);
+    let _killed = tracer.after_sigkill();
+    std::fs::remove_file(place.path("tick")).unwrap();
+    place.until_there("tick");
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
+}

@@ -1,6 +1,9 @@
 //! The tracer end to end.
 
+#![allow(clippy::unwrap_used, reason = "a test fails where it can't go on")]
+
 #[cfg(target_arch = "x86_64")]
 mod reader;
+mod table;
 #[cfg(target_arch = "x86_64")]
 mod text;

@@ -256,7 +256,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = pages.min(self.shown_elements());
-        let Some(bytes) = self.read(raw, shown, Way::Out) else {
+        let Some(bytes) = self
+            .read(raw, shown, Way::Out)
+            .filter(|bytes| bytes.len() == shown && shown > 0)
+        else {
             self.address(raw);
             return;
         };

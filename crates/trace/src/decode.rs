@@ -31,6 +31,8 @@ const PATH_MAX: usize = 4096;
 const MOST_BYTES: usize = 1 << 16;
 /// Most elements of an array that are looked at, whatever is asked for.
 const MOST_ELEMENTS: usize = 4096;
+/// Most elements of all arrays of one call together.
+const MOST_ALTOGETHER: usize = 16_384;
 /// Most stretches of memory that are wanted for one call.
 const MOST_WANTS: usize = 1024;
 
@@ -58,6 +60,8 @@ pub(crate) struct Walk<'a, S> {
     /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
     /// where structures are, not what is in them.
     late: bool,
+    /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
+    left: usize,
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
@@ -70,6 +74,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: None,
             late: false,
+            left: MOST_ALTOGETHER,
         }
     }
 
@@ -89,6 +94,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: Some((when, missing)),
             late: false,
+            left: MOST_ALTOGETHER,
         }
     }
 
@@ -660,9 +666,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// So many elements from an address on.
     pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
         let size = self.size(inner);
-        let shown = count
-            .min(self.shown_elements())
-            .min(MOST_BYTES / size.max(1));
+        let shown = self.allow(count.min(MOST_BYTES / size.max(1)));
         if count == 0 {
             self.sink.begin(Bracket::Array);
             self.sink.end(Bracket::Array);
@@ -688,6 +692,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.more(Bracket::Array, false);
         }
         self.sink.end(Bracket::Array);
+    }
+
+    /// How many of so many elements are shown, as long as there is room.
+    pub fn allow(&mut self, count: usize) -> usize {
+        let shown = count.min(self.shown_elements()).min(self.left);
+        self.left -= shown;
+        shown
     }
 
     pub fn shown_elements(&self) -> usize {

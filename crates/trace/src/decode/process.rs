@@ -200,7 +200,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.address(raw);
             return;
         };
-        let shown = count.min(self.shown_elements());
+        let shown = self.allow(count);
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             self.sink.item(index == 0);

@@ -258,7 +258,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         // The kernel takes no more than 1024.
         let count = count.min(MOST_ELEMENTS);
-        let shown = count.min(self.shown_elements());
+        let shown = self.allow(count);
         let Some(bytes) = self
             .read(raw, shown * VECTOR, Way::In)
             .filter(|bytes| bytes.len() >= VECTOR)
@@ -465,7 +465,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else {
             self.result() as usize
         };
-        let shown = count.min(self.shown_elements());
+        let shown = self.allow(count);
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);

@@ -20,7 +20,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.end(Bracket::Array);
             return;
         }
-        let shown = count.min(self.shown_elements());
+        let shown = self.allow(count);
         let Some(bytes) = self
             .read(raw, shown * POLLFD, Way::In)
             .filter(|bytes| bytes.len() >= POLLFD)
@@ -255,7 +255,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let shown = pages.min(self.shown_elements());
+        let shown = self.allow(pages);
         let Some(bytes) = self
             .read(raw, shown, Way::Out)
             .filter(|bytes| bytes.len() == shown && shown > 0)

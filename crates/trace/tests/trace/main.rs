@@ -6,5 +6,6 @@ mod programs;
 mod ptrace;
 #[cfg(target_arch = "x86_64")]
 mod reader;
+mod table;
 #[cfg(target_arch = "x86_64")]
 mod text;

@@ -10,6 +10,8 @@
 //! guess what wasn't captured.
 
 mod event;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 pub mod table;
 
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};

@@ -346,10 +346,17 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	} else if (size >= COUNT_BEHIND && size < COUNT_BEHIND + 6) {
 		u32 behind = 0;
 
-		if (read_user(&behind, sizeof(behind), (void *)thread->call.arguments[size - COUNT_BEHIND]))
+		argument = size - COUNT_BEHIND;
+		bounded(argument);
+		if (argument > 5)
+			return 0;
+		if (read_user(&behind, sizeof(behind), (void *)thread->call.arguments[argument]))
 			return -1;
 		count = behind;
 	} else if (size < 6) {
+		bounded(size);
+		if (size > 5)
+			return 0;
 		count = thread->call.arguments[size];
 	} else {
 		return 0;

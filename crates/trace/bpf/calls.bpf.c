@@ -189,37 +189,55 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 	return 0;
 }
 
+/* Where a loop over a program's array is. */
+struct walk {
+	struct thread *thread;
+	u64 array;
+	u64 count;
+	u64 rest;
+	u32 most;
+	u32 when;
+};
+
+/* Loops end with 1, as the helper has it. */
+static long put_vector(u32 index, struct walk *walk)
+{
+	u64 vector[2], size;
+
+	if (index >= walk->count || !walk->rest)
+		return 1;
+	if (read_user(vector, sizeof(vector), (void *)(walk->array + index * sizeof(vector)))) {
+		walk->thread->call.head.flags |= FLAG_CUT;
+		return 1;
+	}
+	size = vector[1] < walk->rest ? vector[1] : walk->rest;
+	walk->rest -= size;
+	if (size > walk->most)
+		size = walk->most;
+	if (size && vector[0] && put(walk->thread, vector[0], size, 0, walk->when))
+		walk->thread->call.head.flags |= FLAG_CUT;
+	return 0;
+}
+
 /* The buffers of an array of vectors, and the array. `rest` is how many bytes they hold in all. */
 not_inline int put_vectors(struct thread *thread, u64 array, u64 count, u64 rest, u32 most_when)
 {
-	u32 when = most_when >> 24, most = most_when & 0xffffff;
-	u64 vector[2];
-	u32 i;
+	struct walk walk = {
+		.thread = thread,
+		.array = array,
+		.count = count > elements ? elements : count,
+		.rest = rest,
+		.most = most_when & 0xffffff,
+		.when = most_when >> 24,
+	};
 
 	if (!thread)
 		return -1;
-	if (count > elements)
-		count = elements;
-	if (!count || !array)
+	if (!walk.count || !array)
 		return 0;
-	if (put(thread, array, count * sizeof(vector), 0, when))
+	if (put(thread, array, walk.count * 16, 0, walk.when))
 		return -1;
-	for (i = 0; i < 16; i++) {
-		u64 size;
-
-		if (i >= count || !rest)
-			break;
-		if (read_user(vector, sizeof(vector), (void *)(array + i * sizeof(vector))))
-			return -1;
-		size = vector[1] < rest ? vector[1] : rest;
-		rest -= size;
-		if (size > most)
-			size = most;
-		if (size && vector[0] && put(thread, vector[0], size, 0, when))
-			thread->call.head.flags |= FLAG_CUT;
-	}
-	if (i < count && rest)
-		thread->call.head.flags |= FLAG_CUT;
+	loop(walk.count, put_vector, &walk, 0);
 	return 0;
 }
 
@@ -258,49 +276,52 @@ not_inline int put_message(struct thread *thread, u64 address, u64 rest, u32 mos
 	return 0;
 }
 
-#define POINTERS_MOST 1024
+#define POINTERS_MOST 4096
+
+static long count_pointer(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)))
+		return 1;
+	walk->count = index + 1; /* Not by adding: the verifier would follow every number. */
+	return !pointer;
+}
 
 /* An array of pointers up to the null one. */
 not_inline int put_pointers(struct thread *thread, u64 array)
 {
-	u64 pointer;
-	u32 i;
+	struct walk walk = { .array = array };
 
 	if (!thread)
 		return -1;
-	for (i = 0; i < POINTERS_MOST; i++) {
-		if (read_user(&pointer, sizeof(pointer), (void *)(array + i * 8)))
-			break;
-		if (!pointer) {
-			i++;
-			break;
-		}
-	}
-	if (!i)
+	loop(POINTERS_MOST, count_pointer, &walk, 0);
+	if (!walk.count)
 		return -1;
-	return put(thread, array, i * 8, 0, ENTERED);
+	return put(thread, array, walk.count * 8, 0, ENTERED);
+}
+
+static long put_one_text(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)) || !pointer)
+		return 1;
+	if (put(walk->thread, pointer, walk->most, 1, ENTERED))
+		walk->thread->call.head.flags |= FLAG_CUT;
+	return 0;
 }
 
 /* An array of pointers up to the null one, and the texts that they point to. */
 not_inline int put_texts(struct thread *thread, u64 array, u32 most)
 {
-	u64 pointer;
-	u32 i;
+	struct walk walk = { .thread = thread, .array = array, .most = most };
 
 	if (!thread)
 		return -1;
 	if (put_pointers(thread, array))
 		return -1;
-	for (i = 0; i < 64; i++) {
-		if (i >= elements)
-			break;
-		if (read_user(&pointer, sizeof(pointer), (void *)(array + i * 8)))
-			return -1;
-		if (!pointer)
-			break;
-		if (put(thread, pointer, most, 1, ENTERED))
-			thread->call.head.flags |= FLAG_CUT;
-	}
+	loop(elements, put_one_text, &walk, 0);
 	return 0;
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use aya::maps::{Map, MapData};
-use aya::programs::{BtfTracePoint, ProgramError};
+use aya::programs::{BtfTracePoint, Program, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 
 use super::plan::{self, Choice};
@@ -160,8 +160,8 @@ fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
 
 /// Why the kernel engine can't run here, if that can be told without trying.
 pub(super) fn allowed() -> Result<(), KernelError> {
-    let status = std::fs::read_to_string("/proc/self/status").map_err(|error| KernelError::System {
-        what: "reading /proc/self/status",
+    let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|error| KernelError::System {
+        what: "reading /proc/thread-self/status",
         error,
     })?;
     let capabilities = status
@@ -192,37 +192,14 @@ impl Programs {
     /// Loads the programs; nothing is traced yet.
     pub fn load(options: &Options) -> Result<(Self, Ring, MapData), KernelError> {
         allowed()?;
-        let btf = Btf::from_sys_fs().map_err(|_| KernelError::Types)?;
-        let choice = Choice::of(options);
-        let plans = plan::table(&choice, options.limits);
-        let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
-        let hold = hold_at(options.ring).to_ne_bytes();
-        let elements = u32::try_from(options.limits.elements).unwrap_or(u32::MAX).to_ne_bytes();
-        let follow = u32::from(options.follow).to_ne_bytes();
-        let outcomes = match options.outcomes {
-            Outcomes::All => 0_u32,
-            Outcomes::Failed => 1,
-            Outcomes::Successful => 2,
-        }
-        .to_ne_bytes();
-        let processors = u32::try_from(aya::util::nr_cpus().unwrap_or(1)).unwrap_or(1);
-        let mut ebpf = EbpfLoader::new()
-            .btf(Some(&btf))
-            .allow_unsupported_maps()
-            .map_max_entries("ring", options.ring)
-            .map_max_entries("larges", processors)
-            .override_global("plans", &plans[..], true)
-            .override_global("wake_at", &wake[..], true)
-            .override_global("hold_at", &hold[..], true)
-            .override_global("elements", &elements[..], true)
-            .override_global("follow", &follow[..], true)
-            .override_global("outcomes", &outcomes[..], true)
-            .load(&OBJECT.0)
-            .map_err(load_error)?;
-        for (name, point) in PROGRAMS {
-            let program = tracepoint(&mut ebpf, name)?;
-            program.load(point, &btf).map_err(|error| program_error(point, error))?;
-        }
+        // Reading the kernel's types is most of the work; the loader reads them once more for itself.
+        let (mut ebpf, btf) = std::thread::scope(|scope| {
+            let types = scope.spawn(|| Btf::from_sys_fs().map_err(|_| KernelError::Types));
+            let ebpf = Self::prepare(options)?;
+            let types = types.join().unwrap_or(Err(KernelError::Types))?;
+            Ok::<_, KernelError>((ebpf, types))
+        })?;
+        verify(&mut ebpf, &btf)?;
         let mut map = |name: &'static str| {
             let map = ebpf.take_map(name).ok_or(KernelError::Object { what: name })?;
             match map {
@@ -245,6 +222,35 @@ impl Programs {
         Ok((programs, reader, ring))
     }
 
+    /// The object with what was asked put in, and its maps made.
+    fn prepare(options: &Options) -> Result<Ebpf, KernelError> {
+        let choice = Choice::of(options);
+        let plans = plan::table(&choice, options.limits);
+        let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
+        let hold = hold_at(options.ring).to_ne_bytes();
+        let elements = u32::try_from(options.limits.elements).unwrap_or(u32::MAX).to_ne_bytes();
+        let follow = u32::from(options.follow).to_ne_bytes();
+        let outcomes = match options.outcomes {
+            Outcomes::All => 0_u32,
+            Outcomes::Failed => 1,
+            Outcomes::Successful => 2,
+        }
+        .to_ne_bytes();
+        let processors = u32::try_from(aya::util::nr_cpus().unwrap_or(1)).unwrap_or(1);
+        EbpfLoader::new()
+            .allow_unsupported_maps()
+            .map_max_entries("ring", options.ring)
+            .map_max_entries("larges", processors)
+            .override_global("plans", &plans[..], true)
+            .override_global("wake_at", &wake[..], true)
+            .override_global("hold_at", &hold[..], true)
+            .override_global("elements", &elements[..], true)
+            .override_global("follow", &follow[..], true)
+            .override_global("outcomes", &outcomes[..], true)
+            .load(&OBJECT.0)
+            .map_err(load_error)
+    }
+
     /// Attaches them: from now on the calls of threads that are followed are told.
     pub fn attach(&mut self) -> Result<(), KernelError> {
         for (name, point) in PROGRAMS {
@@ -262,6 +268,20 @@ impl Programs {
     pub fn control(&self) -> Arc<Control> {
         Arc::clone(&self.control)
     }
+}
+
+/// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
+fn verify(ebpf: &mut Ebpf, btf: &Btf) -> Result<(), KernelError> {
+    let load = |name: &str, program: &mut Program| {
+        let Some((_, point)) = PROGRAMS.iter().find(|(known, _)| *known == name) else { return Ok(()) };
+        let program: &mut BtfTracePoint = program.try_into().map_err(|error| program_error(point, error))?;
+        program.load(point, btf).map_err(|error| program_error(point, error))
+    };
+    std::thread::scope(|scope| {
+        let loads: Vec<_> = ebpf.programs_mut().map(|(name, program)| scope.spawn(move || load(name, program))).collect();
+        let results: Vec<_> = loads.into_iter().map(|load| load.join()).collect();
+        results.into_iter().try_for_each(|result| result.unwrap_or(Err(KernelError::Object { what: "loader" })))
+    })
 }
 
 /// Bytes in a ring of this size at which threads are stopped.

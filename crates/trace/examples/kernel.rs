@@ -34,7 +34,9 @@ fn asked() -> Result<Asked, Box<dyn std::error::Error>> {
         match word.as_str() {
             "-f" => asked.options.follow = true,
             "-c" => asked.count = true,
-            "-o" => asked.output = Box::new(BufWriter::with_capacity(1 << 18, File::create(value()?)?)),
+            "-o" => {
+                asked.output = Box::new(BufWriter::with_capacity(1 << 18, File::create(value()?)?))
+            }
             "-r" => asked.options.ring = value()?.parse::<u32>()? << 10,
             "--slow" => asked.slow = Duration::from_micros(value()?.parse()?),
             "-p" => asked.pids.push(value()?.parse()?),
@@ -49,7 +51,14 @@ fn asked() -> Result<Asked, Box<dyn std::error::Error>> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Asked { options, mut output, count, slow, pids, command } = asked()?;
+    let Asked {
+        options,
+        mut output,
+        count,
+        slow,
+        pids,
+        command,
+    } = asked()?;
     let subject = match command.split_first() {
         Some((program, arguments)) => Subject::Command(Start::new(program, arguments)?),
         None => Subject::Running(pids),
@@ -92,7 +101,12 @@ fn write_event(event: &Event, line: &mut Vec<u8>) {
                 let _ = write!(line, "{argument:#x}, ");
             }
             for piece in call.memory.pieces() {
-                let _ = write!(line, "{:x}=\"{}\" ", piece.address, piece.bytes.escape_ascii());
+                let _ = write!(
+                    line,
+                    "{:x}=\"{}\" ",
+                    piece.address,
+                    piece.bytes.escape_ascii()
+                );
             }
             match call.outcome {
                 Outcome::Returned { value, took } => writeln!(line, ") = {value} <{took}>"),

@@ -5,7 +5,10 @@
 //! lets go of everything when that thread ends, however it does. A thread that asked for a stop is moved from its signal
 //! to a stop that leaves no trace if we are killed. Refuses: stops at system calls.
 
-#![allow(unsafe_code, reason = "waiting for threads of other processes, and a few of ptrace's requests, have no safe wrapper")]
+#![allow(
+    unsafe_code,
+    reason = "waiting for threads of other processes, and a few of ptrace's requests, have no safe wrapper"
+)]
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -72,7 +75,13 @@ const GLANCE: Duration = Duration::from_micros(100);
 
 impl Keeper {
     /// Starts the command, or attaches to what runs.
-    pub fn start(subject: Subject, options: &Options, programs: &Programs, gauge: Gauge, stop: Stop) -> Result<Self, KernelError> {
+    pub fn start(
+        subject: Subject,
+        options: &Options,
+        programs: &Programs,
+        gauge: Gauge,
+        stop: Stop,
+    ) -> Result<Self, KernelError> {
         let hold = hold_at(options.ring);
         let shared = Arc::new(Between {
             gauge,
@@ -120,11 +129,23 @@ impl Keeper {
                 hold.shared.done.store(true, Ordering::SeqCst);
                 hold.shared.stop.0.ring();
             })
-            .map_err(|error| KernelError::System { what: "starting a thread", error })?;
+            .map_err(|error| KernelError::System {
+                what: "starting a thread",
+                error,
+            })?;
         let begun = begun.recv().unwrap_or_else(|_| {
-            Err(KernelError::System { what: "starting to trace", error: io::Error::other("the thread that should is gone") })
+            Err(KernelError::System {
+                what: "starting to trace",
+                error: io::Error::other("the thread that should is gone"),
+            })
         });
-        let keeper = Self { thread: Some(thread), told, shared, bell: Mutex::new(Some(bell)), root: *begun.as_ref().unwrap_or(&None) };
+        let keeper = Self {
+            thread: Some(thread),
+            told,
+            shared,
+            bell: Mutex::new(Some(bell)),
+            root: *begun.as_ref().unwrap_or(&None),
+        };
         begun.map(|_| keeper)
     }
 
@@ -140,8 +161,15 @@ impl Keeper {
 
     /// Says that the ring has more room.
     pub fn freed(&self) {
-        if self.shared.thirsty.load(Ordering::SeqCst) && self.shared.gauge.waiting() <= self.shared.low {
-            let _guard = self.shared.room.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.shared.thirsty.load(Ordering::SeqCst)
+            && self.shared.gauge.waiting() <= self.shared.low
+        {
+            let _guard = self
+                .shared
+                .room
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             self.shared.room.1.notify_one();
         }
     }
@@ -149,7 +177,10 @@ impl Keeper {
     /// Has everything let go. The programs must have been detached before.
     pub fn release(&self) {
         self.shared.release.store(true, Ordering::SeqCst);
-        self.bell.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.bell
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     /// Whether nothing is traced any longer.
@@ -175,7 +206,10 @@ impl Drop for Keeper {
 }
 
 fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> KernelError {
-    move |error| KernelError::System { what, error: error.into() }
+    move |error| KernelError::System {
+        what,
+        error: error.into(),
+    }
 }
 
 /// The keeper's own side.
@@ -217,9 +251,17 @@ const EVENT_STOP: i32 = 128;
 
 impl Hold {
     /// Attaches to what is traced, and says which process was started for it.
-    fn begin(&mut self, subject: &Subject, bell: &OwnedFd, other_end: i32) -> Result<Option<i32>, KernelError> {
+    fn begin(
+        &mut self,
+        subject: &Subject,
+        bell: &OwnedFd,
+        other_end: i32,
+    ) -> Result<Option<i32>, KernelError> {
         // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
-        self.bell = bell_ringer(bell, other_end).map_err(|error| KernelError::System { what: "starting a process", error })?;
+        self.bell = bell_ringer(bell, other_end).map_err(|error| KernelError::System {
+            what: "starting a process",
+            error,
+        })?;
         match subject {
             Subject::Command(start) => self.command(start).map(Some),
             Subject::Running(pids) => {
@@ -232,11 +274,15 @@ impl Hold {
     }
 
     fn command(&mut self, command: &Start) -> Result<i32, KernelError> {
-        let failed = |error| KernelError::Start { program: command.program().to_path_buf(), error };
+        let failed = |error| KernelError::Start {
+            program: command.program().to_path_buf(),
+            error,
+        };
         let waiting = start::fork(command).map_err(failed)?;
         let pid = waiting.pid;
         self.root = Some(pid);
-        self.seize(pid, 0).map_err(|error| KernelError::Attach { pid, error })?;
+        self.seize(pid, 0)
+            .map_err(|error| KernelError::Attach { pid, error })?;
         waiting.go();
         Ok(pid)
     }
@@ -252,7 +298,12 @@ impl Hold {
         loop {
             let before = self.known.len();
             for entry in std::fs::read_dir(format!("/proc/{pid}/task")).map_err(attach)? {
-                let Some(tid) = entry.map_err(attach)?.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                let Some(tid) = entry
+                    .map_err(attach)?
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse().ok())
+                else {
                     continue;
                 };
                 if self.known.contains(&tid) {
@@ -276,7 +327,8 @@ impl Hold {
     fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
         let mut options = libc::PTRACE_O_TRACEEXEC;
         if self.follow {
-            options |= libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE;
+            options |=
+                libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE;
         }
         ptrace(libc::PTRACE_SEIZE, tid, options as usize)?;
         self.known.insert(tid);
@@ -286,7 +338,11 @@ impl Hold {
     /// Answers stops until nothing is left to be held.
     fn keep(&mut self) {
         while !self.known.is_empty() && !self.shared.release.load(Ordering::SeqCst) {
-            let wait = if self.held.is_empty() { 0 } else { libc::WNOHANG };
+            let wait = if self.held.is_empty() {
+                0
+            } else {
+                libc::WNOHANG
+            };
             match wait_for_any(wait) {
                 Ok(Some((tid, seen))) => self.answer(tid, seen),
                 Ok(None) => self.let_some_go(),
@@ -337,7 +393,9 @@ impl Hold {
         }
         self.forget(tid);
         if self.root == Some(tid) {
-            self.shared.status.store(HAS_STATUS | u64::from(status as u32), Ordering::SeqCst);
+            self.shared
+                .status
+                .store(HAS_STATUS | u64::from(status as u32), Ordering::SeqCst);
         }
     }
 
@@ -345,7 +403,9 @@ impl Hold {
         const OF_THE_KERNEL: i32 = 0x80;
         self.known.insert(tid);
         // Only our programs make the kernel itself send one of these.
-        if matches!(signal, libc::SIGCHLD | libc::SIGSTOP) && signal_code(tid) == Some(OF_THE_KERNEL) {
+        if matches!(signal, libc::SIGCHLD | libc::SIGSTOP)
+            && signal_code(tid) == Some(OF_THE_KERNEL)
+        {
             self.seen += 1;
             self.moving.insert(tid);
             let _ = ptrace(libc::PTRACE_INTERRUPT, tid, 0);
@@ -393,7 +453,9 @@ impl Hold {
             self.running.clear();
         }
         while self.running.len() < AT_A_TIME {
-            let Some(tid) = self.held.pop_front() else { break };
+            let Some(tid) = self.held.pop_front() else {
+                break;
+            };
             self.running.insert(tid);
             self.let_go = Instant::now();
             go_on(tid, 0);
@@ -407,7 +469,12 @@ impl Hold {
 
     /// Waits for room, and no longer than that other stops are seen too.
     fn rest(&self) {
-        let guard = self.shared.room.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let guard = self
+            .shared
+            .room
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         self.shared.thirsty.store(true, Ordering::SeqCst);
         let _ = self.shared.room.1.wait_timeout(guard, GLANCE);
         self.shared.thirsty.store(false, Ordering::SeqCst);
@@ -416,7 +483,10 @@ impl Hold {
     /// Lets go of everything: the rest is done by the kernel as this thread ends, and interrupts no call.
     fn let_all_go(&mut self) {
         let late = Instant::now() + Duration::from_secs(1);
-        while !self.known.is_empty() && (self.seen < self.control.held() || !self.moving.is_empty()) && Instant::now() < late {
+        while !self.known.is_empty()
+            && (self.seen < self.control.held() || !self.moving.is_empty())
+            && Instant::now() < late
+        {
             match wait_for_any(libc::WNOHANG) {
                 Ok(Some((tid, seen))) => self.answer(tid, seen),
                 Ok(None) => std::thread::sleep(GLANCE),
@@ -461,14 +531,27 @@ fn bell_ringer(bell: &OwnedFd, other_end: i32) -> io::Result<i32> {
 fn wait_for_any(flags: i32) -> io::Result<Option<(i32, Seen)>> {
     let mut status = 0;
     // SAFETY: the kernel writes to one variable of ours.
-    let tid = unsafe { libc::waitpid(-1, &raw mut status, flags | libc::__WALL | libc::__WNOTHREAD) };
+    let tid = unsafe {
+        libc::waitpid(
+            -1,
+            &raw mut status,
+            flags | libc::__WALL | libc::__WNOTHREAD,
+        )
+    };
     match tid {
         0 => Ok(None),
         -1 => {
             let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(error) }
+            if error.kind() == io::ErrorKind::Interrupted {
+                Ok(None)
+            } else {
+                Err(error)
+            }
         }
-        _ if libc::WIFSTOPPED(status) => Ok(Some((tid, Seen::Stopped(libc::WSTOPSIG(status), status >> 16)))),
+        _ if libc::WIFSTOPPED(status) => Ok(Some((
+            tid,
+            Seen::Stopped(libc::WSTOPSIG(status), status >> 16),
+        ))),
         _ => Ok(Some((tid, Seen::Gone(status)))),
     }
 }
@@ -476,7 +559,11 @@ fn wait_for_any(flags: i32) -> io::Result<Option<(i32, Seen)>> {
 fn ptrace(request: libc::c_uint, tid: i32, argument: usize) -> io::Result<()> {
     // SAFETY: the requests that are made here write nothing to our memory.
     let result = unsafe { libc::ptrace(request, tid, 0_usize, argument) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// Lets a thread go on, with a signal or without. If it can't, it was killed, and that is seen next.
@@ -489,7 +576,8 @@ fn signal_code(tid: i32) -> Option<i32> {
     // SAFETY: all zeroes are a value of this type.
     let mut information: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes to one variable of ours, of the type that it expects.
-    let result = unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, tid, 0_usize, &raw mut information) };
+    let result =
+        unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, tid, 0_usize, &raw mut information) };
     (result == 0).then_some(information.si_code)
 }
 

@@ -34,16 +34,22 @@ pub use start::Start;
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// It isn't allowed to.
-    #[error("the kernel engine needs {name}: run it as root, or grant it with `setcap`; the ptrace engine needs none")]
+    #[error(
+        "the kernel engine needs {name}: run it as root, or grant it with `setcap`; the ptrace engine needs none"
+    )]
     Capability {
         /// What is missing.
         name: &'static str,
     },
     /// The numbers of processes here aren't the kernel's.
-    #[error("the kernel engine sees the numbers that processes have outside of this container, and can't tell yours: use the ptrace engine")]
+    #[error(
+        "the kernel engine sees the numbers that processes have outside of this container, and can't tell yours: use the ptrace engine"
+    )]
     Namespace,
     /// The kernel doesn't describe its structures.
-    #[error("this kernel has no type information (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): use the ptrace engine")]
+    #[error(
+        "this kernel has no type information (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): use the ptrace engine"
+    )]
     Types,
     /// The kernel refuses the programs.
     #[error("the kernel refuses the tracer's programs ({what}): {error}; use the ptrace engine")]
@@ -60,7 +66,9 @@ pub enum KernelError {
         what: &'static str,
     },
     /// A process can't be attached to.
-    #[error("process {pid} can't be traced: {error}; is it there, yours, and traced by nobody else?")]
+    #[error(
+        "process {pid} can't be traced: {error}; is it there, yours, and traced by nobody else?"
+    )]
     Attach {
         /// Which.
         pid: i32,
@@ -137,7 +145,10 @@ impl Default for Options {
         Self {
             follow: false,
             ring: 4 << 20,
-            limits: Limits { string: 32, elements: 32 },
+            limits: Limits {
+                string: 32,
+                elements: 32,
+            },
             chosen: None,
             outcomes: Outcomes::All,
             pending: Some(Duration::from_millis(500)),
@@ -178,7 +189,10 @@ impl Stop {
     /// Where the kernel has no descriptor left.
     pub fn new() -> io::Result<Self> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self(Arc::new(Bell { rung: AtomicBool::new(false), fd })))
+        Ok(Self(Arc::new(Bell {
+            rung: AtomicBool::new(false),
+            fd,
+        })))
     }
 
     /// Asks; can be called from any thread, and in a handler of a signal.
@@ -218,14 +232,27 @@ pub fn available() -> Result<(), KernelError> {
 ///
 /// Where the programs can't be loaded, the command can't be started or a process can't be attached to. Once something is
 /// traced nothing fails: what can't be had is missing in the events, and says so.
-pub fn trace(subject: &Subject, options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, KernelError> {
+pub fn trace(
+    subject: &Subject,
+    options: &Options,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Ended, KernelError> {
     if !options.ring.is_power_of_two() || options.ring < 65536 {
-        return Err(KernelError::Ring { bytes: options.ring });
+        return Err(KernelError::Ring {
+            bytes: options.ring,
+        });
     }
     let (mut programs, mut ring, ring_map) = programs::Programs::load(options)?;
     programs.attach()?;
     let control = programs.control();
-    let keeper = keeper::Keeper::start(subject.clone(), options, &programs, ring.gauge(), stop.clone())?;
+    let keeper = keeper::Keeper::start(
+        subject.clone(),
+        options,
+        &programs,
+        ring.gauge(),
+        stop.clone(),
+    )?;
     let mut story = story::Story::of(options, &programs, keeper.root());
     let mut records = 0;
     let mut attached = Some(programs);
@@ -268,8 +295,14 @@ pub fn trace(subject: &Subject, options: &Options, stop: &Stop, tell: &mut dyn F
 /// Waits for the ring or for the keeper, so long that few records make few wake-ups and yet are soon seen. Says whether
 /// nothing came.
 fn wait(ring: &aya::maps::MapData, stop: &Stop) -> bool {
-    let most = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-    let mut fds = [PollFd::from_borrowed_fd(stop.0.fd.as_fd(), PollFlags::IN), PollFd::from_borrowed_fd(ring.fd().as_fd(), PollFlags::IN)];
+    let most = Timespec {
+        tv_sec: 0,
+        tv_nsec: 20_000_000,
+    };
+    let mut fds = [
+        PollFd::from_borrowed_fd(stop.0.fd.as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(ring.fd().as_fd(), PollFlags::IN),
+    ];
     let came = poll(&mut fds, Some(&most)).unwrap_or(0);
     if fds[0].revents().contains(PollFlags::IN) {
         stop.0.quiet();

@@ -75,12 +75,22 @@ struct Step {
 pub(super) struct Plan(Vec<Step>);
 
 const fn step(what: What, argument: u8, at: At) -> Step {
-    Step { what, argument, count: Count::One, at, size: 1, most: Most::String }
+    Step {
+        what,
+        argument,
+        count: Count::One,
+        at,
+        size: 1,
+        most: Most::String,
+    }
 }
 
 /// A path, always in full.
 const fn path(argument: u8) -> Step {
-    Step { most: Most::Bytes(PATH), ..step(What::Text, argument, At::Entry) }
+    Step {
+        most: Most::Bytes(PATH),
+        ..step(What::Text, argument, At::Entry)
+    }
 }
 
 /// Any other text.
@@ -90,36 +100,62 @@ const fn text(argument: u8) -> Step {
 
 /// A buffer whose length is an argument.
 const fn given(argument: u8, length: u8) -> Step {
-    Step { count: Count::Argument(length), ..step(What::Bytes, argument, At::Entry) }
+    Step {
+        count: Count::Argument(length),
+        ..step(What::Bytes, argument, At::Entry)
+    }
 }
 
 /// A buffer whose length is the result.
 const fn got(argument: u8) -> Step {
-    Step { count: Count::Result, ..step(What::Bytes, argument, At::Exit) }
+    Step {
+        count: Count::Result,
+        ..step(What::Bytes, argument, At::Exit)
+    }
 }
 
 /// A structure.
 const fn structure(argument: u8, size: u32, at: At) -> Step {
-    Step { size, most: Most::Bytes(size), ..step(What::Bytes, argument, at) }
+    Step {
+        size,
+        most: Most::Bytes(size),
+        ..step(What::Bytes, argument, at)
+    }
 }
 
 /// Structures, as many as an argument says.
 const fn structures(argument: u8, size: u32, count: u8, at: At) -> Step {
-    Step { size, count: Count::Argument(count), most: Most::Elements, ..step(What::Bytes, argument, at) }
+    Step {
+        size,
+        count: Count::Argument(count),
+        most: Most::Elements,
+        ..step(What::Bytes, argument, at)
+    }
 }
 
 /// A socket's address that the program gives, and its length.
 const fn address(argument: u8, length: u8) -> Step {
-    Step { count: Count::Argument(length), most: Most::Bytes(128), ..step(What::Bytes, argument, At::Entry) }
+    Step {
+        count: Count::Argument(length),
+        most: Most::Bytes(128),
+        ..step(What::Bytes, argument, At::Entry)
+    }
 }
 
 /// A socket's address that the kernel gives.
 const fn address_got(argument: u8, length: u8) -> Step {
-    Step { count: Count::Behind(length), most: Most::Bytes(128), ..step(What::Bytes, argument, At::Exit) }
+    Step {
+        count: Count::Behind(length),
+        most: Most::Bytes(128),
+        ..step(What::Bytes, argument, At::Exit)
+    }
 }
 
 const fn vectors(argument: u8, count: u8, at: At) -> Step {
-    Step { count: Count::Argument(count), ..step(What::Vectors, argument, at) }
+    Step {
+        count: Count::Argument(count),
+        ..step(What::Vectors, argument, at)
+    }
 }
 
 /// The plan of a call, by its name.
@@ -130,10 +166,13 @@ pub(super) fn plan(name: &str) -> Plan {
         "getrandom" => &[got(0)],
         "listxattr" | "llistxattr" => &[path(0), got(1)],
         "write" | "pwrite64" | "send" => &[given(1, 2)],
-        "open" | "creat" | "access" | "unlink" | "rmdir" | "mkdir" | "chdir" | "chroot" | "chmod" | "chown" | "lchown"
-        | "truncate" | "mknod" | "uselib" | "swapon" | "swapoff" | "acct" | "umount2" => &[path(0)],
-        "openat" | "faccessat" | "faccessat2" | "unlinkat" | "mkdirat" | "mknodat" | "fchmodat" | "fchmodat2" | "fchownat"
-        | "inotify_add_watch" | "name_to_handle_at" | "open_tree" => &[path(1)],
+        "open" | "creat" | "access" | "unlink" | "rmdir" | "mkdir" | "chdir" | "chroot"
+        | "chmod" | "chown" | "lchown" | "truncate" | "mknod" | "uselib" | "swapon" | "swapoff"
+        | "acct" | "umount2" => &[path(0)],
+        "openat" | "faccessat" | "faccessat2" | "unlinkat" | "mkdirat" | "mknodat" | "fchmodat"
+        | "fchmodat2" | "fchownat" | "inotify_add_watch" | "name_to_handle_at" | "open_tree" => {
+            &[path(1)]
+        }
         "openat2" => &[path(1), structure(2, 24, Entry)],
         "stat" | "lstat" => &[path(0), structure(1, 144, Exit)],
         "fstat" => &[structure(1, 144, Exit)],
@@ -146,10 +185,24 @@ pub(super) fn plan(name: &str) -> Plan {
         "symlinkat" => &[path(0), path(2)],
         "readlink" => &[path(0), got(1)],
         "readlinkat" => &[path(1), got(2)],
-        "getcwd" => &[Step { most: Most::Bytes(PATH), ..got(0) }],
-        "getdents64" | "getdents" => &[Step { most: Most::Bytes(32768), ..got(1) }],
-        "execve" => &[path(0), step(What::Texts, 1, Entry), step(What::Pointers, 2, Entry)],
-        "execveat" => &[path(1), step(What::Texts, 2, Entry), step(What::Pointers, 3, Entry)],
+        "getcwd" => &[Step {
+            most: Most::Bytes(PATH),
+            ..got(0)
+        }],
+        "getdents64" | "getdents" => &[Step {
+            most: Most::Bytes(32768),
+            ..got(1)
+        }],
+        "execve" => &[
+            path(0),
+            step(What::Texts, 1, Entry),
+            step(What::Pointers, 2, Entry),
+        ],
+        "execveat" => &[
+            path(1),
+            step(What::Texts, 2, Entry),
+            step(What::Pointers, 3, Entry),
+        ],
         "readv" | "preadv" | "preadv2" => &[vectors(1, 2, Exit)],
         "writev" | "pwritev" | "pwritev2" | "vmsplice" => &[vectors(1, 2, Entry)],
         "sendmsg" => &[step(What::Message, 1, Entry)],
@@ -157,25 +210,44 @@ pub(super) fn plan(name: &str) -> Plan {
         "sendto" => &[given(1, 2), address(4, 5)],
         "recvfrom" => &[got(1), structure(5, 4, Both), address_got(4, 5)],
         "connect" | "bind" => &[address(1, 2)],
-        "accept" | "accept4" | "getsockname" | "getpeername" => &[structure(2, 4, Both), address_got(1, 2)],
-        "setsockopt" => &[given(3, 4)],
-        "getsockopt" => {
-            &[structure(4, 4, Both), Step { count: Count::Behind(4), ..step(What::Bytes, 3, Exit) }]
+        "accept" | "accept4" | "getsockname" | "getpeername" => {
+            &[structure(2, 4, Both), address_got(1, 2)]
         }
+        "setsockopt" => &[given(3, 4)],
+        "getsockopt" => &[
+            structure(4, 4, Both),
+            Step {
+                count: Count::Behind(4),
+                ..step(What::Bytes, 3, Exit)
+            },
+        ],
         "pipe" | "pipe2" => &[structure(0, 8, Exit)],
         "socketpair" => &[structure(3, 8, Exit)],
         "poll" => &[structures(0, 8, 1, Both)],
-        "ppoll" => &[structures(0, 8, 1, Both), structure(2, 16, Entry), structure(3, 8, Entry)],
-        "select" => {
-            &[structure(1, 128, Both), structure(2, 128, Both), structure(3, 128, Both), structure(4, 16, Both)]
-        }
-        "pselect6" => {
-            &[structure(1, 128, Both), structure(2, 128, Both), structure(3, 128, Both), structure(4, 16, Both)]
-        }
+        "ppoll" => &[
+            structures(0, 8, 1, Both),
+            structure(2, 16, Entry),
+            structure(3, 8, Entry),
+        ],
+        "select" => &[
+            structure(1, 128, Both),
+            structure(2, 128, Both),
+            structure(3, 128, Both),
+            structure(4, 16, Both),
+        ],
+        "pselect6" => &[
+            structure(1, 128, Both),
+            structure(2, 128, Both),
+            structure(3, 128, Both),
+            structure(4, 16, Both),
+        ],
         "epoll_ctl" => &[structure(3, 12, Entry)],
-        "epoll_wait" | "epoll_pwait" => {
-            &[Step { size: 12, count: Count::Result, most: Most::Elements, ..step(What::Bytes, 1, Exit) }]
-        }
+        "epoll_wait" | "epoll_pwait" => &[Step {
+            size: 12,
+            count: Count::Result,
+            most: Most::Elements,
+            ..step(What::Bytes, 1, Exit)
+        }],
         "nanosleep" => &[structure(0, 16, Entry), structure(1, 16, Exit)],
         "clock_nanosleep" => &[structure(2, 16, Entry), structure(3, 16, Exit)],
         "clock_gettime" | "clock_getres" => &[structure(1, 16, Exit)],
@@ -186,7 +258,11 @@ pub(super) fn plan(name: &str) -> Plan {
         "rt_sigprocmask" => &[structure(1, 8, Entry), structure(2, 8, Exit)],
         "rt_sigpending" => &[structure(0, 8, Exit)],
         "rt_sigsuspend" => &[structure(0, 8, Entry)],
-        "rt_sigtimedwait" => &[structure(0, 8, Entry), structure(1, 128, Exit), structure(2, 16, Entry)],
+        "rt_sigtimedwait" => &[
+            structure(0, 8, Entry),
+            structure(1, 128, Exit),
+            structure(2, 16, Entry),
+        ],
         "sigaltstack" => &[structure(0, 24, Entry), structure(1, 24, Exit)],
         "getrlimit" => &[structure(1, 16, Exit)],
         "setrlimit" => &[structure(1, 16, Entry)],
@@ -197,7 +273,11 @@ pub(super) fn plan(name: &str) -> Plan {
         "uname" => &[structure(0, 390, Exit)],
         "sysinfo" => &[structure(0, 112, Exit)],
         "times" => &[structure(0, 32, Exit)],
-        "clone3" => &[Step { count: Count::Argument(1), most: Most::Bytes(128), ..step(What::Bytes, 0, Entry) }],
+        "clone3" => &[Step {
+            count: Count::Argument(1),
+            most: Most::Bytes(128),
+            ..step(What::Bytes, 0, Entry)
+        }],
         "setitimer" => &[structure(1, 32, Entry), structure(2, 32, Exit)],
         "getitimer" => &[structure(1, 32, Exit)],
         "utimensat" => &[path(1), structure(2, 32, Entry)],
@@ -220,7 +300,12 @@ pub(super) struct Choice<'a>(Option<&'a dyn Fn(Abi, u64) -> bool>);
 impl<'a> Choice<'a> {
     /// As was asked.
     pub fn of(options: &'a Options) -> Self {
-        Self(options.chosen.as_deref().map(|chosen| chosen as &dyn Fn(Abi, u64) -> bool))
+        Self(
+            options
+                .chosen
+                .as_deref()
+                .map(|chosen| chosen as &dyn Fn(Abi, u64) -> bool),
+        )
     }
 
     fn holds(&self, abi: Abi, number: u64) -> bool {
@@ -268,7 +353,9 @@ impl Step {
         let most = match self.most {
             Most::Bytes(bytes) => return bytes,
             // Of text, one more: whether it goes on is shown.
-            Most::String => limits.string.saturating_add(usize::from(matches!(self.what, What::Text | What::Texts))),
+            Most::String => limits
+                .string
+                .saturating_add(usize::from(matches!(self.what, What::Text | What::Texts))),
             Most::Elements => limits.elements.saturating_mul(self.size as usize),
         };
         u32::try_from(most.min(PIECE_MOST)).unwrap_or(0)
@@ -290,7 +377,13 @@ impl Step {
 impl Plan {
     fn write(&self, name: &str, chosen: bool, limits: Limits, bytes: &mut Vec<u8>) {
         let at = |when: At| self.0.iter().any(|step| step.at as u8 & when as u8 != 0);
-        let flags = [(chosen, 1), (at(At::Entry), 2), (at(At::Exit), 4), (ends(name), 8), (replaces(name), 16)];
+        let flags = [
+            (chosen, 1),
+            (at(At::Entry), 2),
+            (at(At::Exit), 4),
+            (ends(name), 8),
+            (replaces(name), 16),
+        ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;
         bytes.extend_from_slice(&flags.to_ne_bytes());
@@ -302,16 +395,27 @@ impl Plan {
 }
 
 /// The ways of calling, in the programs' order.
-pub(super) const ABIS: [Abi; 2] =
-    [if cfg!(target_arch = "aarch64") { Abi::Aarch64 } else { Abi::X86_64 }, Abi::I386];
+pub(super) const ABIS: [Abi; 2] = [
+    if cfg!(target_arch = "aarch64") {
+        Abi::Aarch64
+    } else {
+        Abi::X86_64
+    },
+    Abi::I386,
+];
 
 /// A call's name.
 pub(super) fn name(abi: Abi, number: u64) -> Option<&'static str> {
     let own = || {
         let known = abi == ABIS[0];
-        COMMON.iter().find(|(common, _)| known && u64::try_from(*common) == Ok(number)).map(|(_, name)| *name)
+        COMMON
+            .iter()
+            .find(|(common, _)| known && u64::try_from(*common) == Ok(number))
+            .map(|(_, name)| *name)
     };
-    crate::table::row(abi, number).map(|row| row.name).or_else(own)
+    crate::table::row(abi, number)
+        .map(|row| row.name)
+        .or_else(own)
 }
 
 macro_rules! calls {
@@ -512,7 +616,10 @@ const COMMON: &[(libc::c_long, &str)] = calls![
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { string: 32, elements: 16 };
+    const LIMITS: Limits = Limits {
+        string: 32,
+        elements: 16,
+    };
 
     #[test]
     fn the_table_has_the_size_that_the_programs_expect() {

@@ -2,7 +2,10 @@
 //!
 //! Refuses: to run where the kernel can't do it, and says what it would take.
 
-#![allow(unsafe_code, reason = "bpf(2) and pidfd_open(2) for threads have no safe wrapper")]
+#![allow(
+    unsafe_code,
+    reason = "bpf(2) and pidfd_open(2) for threads have no safe wrapper"
+)]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
@@ -135,8 +138,19 @@ impl Threads {
             flags: 0,
         };
         // SAFETY: key and value live through the call, and the value has the size that the map was made with or isn't used.
-        let result = unsafe { libc::syscall(libc::SYS_bpf, what, &raw const element, size_of::<Element>()) };
-        if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_bpf,
+                what,
+                &raw const element,
+                size_of::<Element>(),
+            )
+        };
+        if result < 0 {
+            Err(io::Error::last_os_error())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -160,23 +174,29 @@ fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
 
 /// Why the kernel engine can't run here, if that can be told without trying.
 pub(super) fn allowed() -> Result<(), KernelError> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|error| KernelError::System {
-        what: "reading /proc/thread-self/status",
-        error,
+    let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|error| {
+        KernelError::System {
+            what: "reading /proc/thread-self/status",
+            error,
+        }
     })?;
     let capabilities = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
         .and_then(|hexadecimal| u64::from_str_radix(hexadecimal.trim(), 16).ok())
         .unwrap_or(0);
-    let has = |capability: u32| capabilities >> capability & 1 == 1 || capabilities >> CAP_SYS_ADMIN & 1 == 1;
+    let has = |capability: u32| {
+        capabilities >> capability & 1 == 1 || capabilities >> CAP_SYS_ADMIN & 1 == 1
+    };
     for (capability, name) in [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")] {
         if !has(capability) {
             return Err(KernelError::Capability { name });
         }
     }
     if capabilities >> CAP_SYS_PTRACE & 1 == 0 {
-        return Err(KernelError::Capability { name: "CAP_SYS_PTRACE" });
+        return Err(KernelError::Capability {
+            name: "CAP_SYS_PTRACE",
+        });
     }
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     if namespace.as_os_str() != FIRST_PID_NAMESPACE {
@@ -201,7 +221,9 @@ impl Programs {
         })?;
         verify(&mut ebpf, &btf)?;
         let mut map = |name: &'static str| {
-            let map = ebpf.take_map(name).ok_or(KernelError::Object { what: name })?;
+            let map = ebpf
+                .take_map(name)
+                .ok_or(KernelError::Object { what: name })?;
             match map {
                 Map::RingBuf(map) | Map::Array(map) | Map::Unsupported(map) => Ok(map),
                 _ => Err(KernelError::Object { what: name }),
@@ -210,10 +232,17 @@ impl Programs {
         let ring = map("ring")?;
         let control = map("controls")?;
         let threads = map("threads")?;
-        let shared = |what| move |error: rustix::io::Errno| KernelError::System { what, error: error.into() };
+        let shared = |what| {
+            move |error: rustix::io::Errno| KernelError::System {
+                what,
+                error: error.into(),
+            }
+        };
         let page = rustix::param::page_size();
-        let control = Shared::of(control.fd().as_fd(), 0, page, true).map_err(shared("mapping the programs' counters"))?;
-        let reader = Ring::of(ring.fd().as_fd(), options.ring).map_err(shared("mapping the ring"))?;
+        let control = Shared::of(control.fd().as_fd(), 0, page, true)
+            .map_err(shared("mapping the programs' counters"))?;
+        let reader =
+            Ring::of(ring.fd().as_fd(), options.ring).map_err(shared("mapping the ring"))?;
         let programs = Self {
             ebpf,
             threads: Arc::new(threads),
@@ -228,7 +257,9 @@ impl Programs {
         let plans = plan::table(&choice, options.limits);
         let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
         let hold = hold_at(options.ring).to_ne_bytes();
-        let elements = u32::try_from(options.limits.elements).unwrap_or(u32::MAX).to_ne_bytes();
+        let elements = u32::try_from(options.limits.elements)
+            .unwrap_or(u32::MAX)
+            .to_ne_bytes();
         let follow = u32::from(options.follow).to_ne_bytes();
         let outcomes = match options.outcomes {
             Outcomes::All => 0_u32,
@@ -254,7 +285,9 @@ impl Programs {
     /// Attaches them: from now on the calls of threads that are followed are told.
     pub fn attach(&mut self) -> Result<(), KernelError> {
         for (name, point) in PROGRAMS {
-            tracepoint(&mut self.ebpf, name)?.attach().map_err(|error| program_error(point, error))?;
+            tracepoint(&mut self.ebpf, name)?
+                .attach()
+                .map_err(|error| program_error(point, error))?;
         }
         Ok(())
     }
@@ -273,14 +306,25 @@ impl Programs {
 /// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
 fn verify(ebpf: &mut Ebpf, btf: &Btf) -> Result<(), KernelError> {
     let load = |name: &str, program: &mut Program| {
-        let Some((_, point)) = PROGRAMS.iter().find(|(known, _)| *known == name) else { return Ok(()) };
-        let program: &mut BtfTracePoint = program.try_into().map_err(|error| program_error(point, error))?;
-        program.load(point, btf).map_err(|error| program_error(point, error))
+        let Some((_, point)) = PROGRAMS.iter().find(|(known, _)| *known == name) else {
+            return Ok(());
+        };
+        let program: &mut BtfTracePoint = program
+            .try_into()
+            .map_err(|error| program_error(point, error))?;
+        program
+            .load(point, btf)
+            .map_err(|error| program_error(point, error))
     };
     std::thread::scope(|scope| {
-        let loads: Vec<_> = ebpf.programs_mut().map(|(name, program)| scope.spawn(move || load(name, program))).collect();
+        let loads: Vec<_> = ebpf
+            .programs_mut()
+            .map(|(name, program)| scope.spawn(move || load(name, program)))
+            .collect();
         let results: Vec<_> = loads.into_iter().map(|load| load.join()).collect();
-        results.into_iter().try_for_each(|result| result.unwrap_or(Err(KernelError::Object { what: "loader" })))
+        results
+            .into_iter()
+            .try_for_each(|result| result.unwrap_or(Err(KernelError::Object { what: "loader" })))
     })
 }
 
@@ -289,7 +333,10 @@ pub(super) fn hold_at(ring: u32) -> u64 {
     u64::from(ring) / 2
 }
 
-fn tracepoint<'a>(ebpf: &'a mut Ebpf, name: &'static str) -> Result<&'a mut BtfTracePoint, KernelError> {
+fn tracepoint<'a>(
+    ebpf: &'a mut Ebpf,
+    name: &'static str,
+) -> Result<&'a mut BtfTracePoint, KernelError> {
     ebpf.program_mut(name)
         .and_then(|program| program.try_into().ok())
         .ok_or(KernelError::Object { what: name })

@@ -30,10 +30,28 @@ unsafe impl Sync for Shared {}
 
 impl Shared {
     /// Maps a map of the kernel's.
-    pub fn of(map: BorrowedFd<'_>, offset: u64, length: usize, writable: bool) -> rustix::io::Result<Self> {
-        let protection = if writable { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
+    pub fn of(
+        map: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        writable: bool,
+    ) -> rustix::io::Result<Self> {
+        let protection = if writable {
+            ProtFlags::READ | ProtFlags::WRITE
+        } else {
+            ProtFlags::READ
+        };
         // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
-        let start = unsafe { mmap(std::ptr::null_mut(), length, protection, MapFlags::SHARED, map, offset) }?;
+        let start = unsafe {
+            mmap(
+                std::ptr::null_mut(),
+                length,
+                protection,
+                MapFlags::SHARED,
+                map,
+                offset,
+            )
+        }?;
         Ok(Self { start, length })
     }
 
@@ -81,7 +99,10 @@ impl Gauge {
     /// Bytes that wait.
     pub fn waiting(&self) -> u64 {
         let taken = self.consumer.u64(0).load(Ordering::Acquire);
-        self.producer.u64(0).load(Ordering::Acquire).saturating_sub(taken)
+        self.producer
+            .u64(0)
+            .load(Ordering::Acquire)
+            .saturating_sub(taken)
     }
 }
 

@@ -2,7 +2,10 @@
 //!
 //! Refuses: to look for the program; that is done before, so that only one `execve` is seen.
 
-#![allow(unsafe_code, reason = "between fork and exec only plain system calls may be made")]
+#![allow(
+    unsafe_code,
+    reason = "between fork and exec only plain system calls may be made"
+)]
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -26,7 +29,10 @@ impl Start {
     /// # Errors
     ///
     /// Where there is no such program.
-    pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> io::Result<Self> {
+    pub fn new(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> io::Result<Self> {
         let name = program.into();
         let mut all = vec![name.clone().into_os_string()];
         all.extend(arguments.into_iter().map(Into::into));
@@ -39,7 +45,10 @@ impl Start {
 
     /// With this environment instead.
     #[must_use]
-    pub fn environment(mut self, environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+    pub fn environment(
+        mut self,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
+    ) -> Self {
         self.environment = environment.into_iter().collect();
         self
     }
@@ -53,12 +62,19 @@ impl Start {
 fn found(name: &Path) -> io::Result<PathBuf> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no such program");
     if name.as_os_str().as_bytes().contains(&b'/') {
-        return if name.exists() { Ok(name.to_path_buf()) } else { Err(missing()) };
+        return if name.exists() {
+            Ok(name.to_path_buf())
+        } else {
+            Err(missing())
+        };
     }
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
-        .find(|candidate| candidate.is_file() && rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok())
+        .find(|candidate| {
+            candidate.is_file()
+                && rustix::fs::access(candidate, rustix::fs::Access::EXEC_OK).is_ok()
+        })
         .ok_or_else(missing)
 }
 
@@ -78,18 +94,28 @@ impl Waiting {
 }
 
 fn c_string(text: OsString) -> io::Result<CString> {
-    CString::new(text.into_vec()).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "it holds a zero byte"))
+    CString::new(text.into_vec())
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "it holds a zero byte"))
 }
 
 /// A vector as `execve` wants it; it lives as long as what it points to.
 fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
-    strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
+    strings
+        .iter()
+        .map(|string| string.as_ptr())
+        .chain([std::ptr::null()])
+        .collect()
 }
 
 /// Makes the child. It is the child of the calling thread. If it is never told to go on, it ends as its gate is closed.
 pub(super) fn fork(start: &Start) -> io::Result<Waiting> {
     let program = c_string(start.program.clone().into_os_string())?;
-    let arguments = start.arguments.iter().cloned().map(c_string).collect::<io::Result<Vec<_>>>()?;
+    let arguments = start
+        .arguments
+        .iter()
+        .cloned()
+        .map(c_string)
+        .collect::<io::Result<Vec<_>>>()?;
     let environment = start.environment.iter().map(|(name, value)| {
         let mut whole = name.clone();
         whole.push("=");
@@ -110,7 +136,11 @@ pub(super) fn fork(start: &Start) -> io::Result<Waiting> {
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
             let mut byte = 0_u8;
             if libc::read(read_end, (&raw mut byte).cast(), 1) == 1 {
-                libc::execve(program.as_ptr(), argument_pointers.as_ptr(), environment_pointers.as_ptr());
+                libc::execve(
+                    program.as_ptr(),
+                    argument_pointers.as_ptr(),
+                    environment_pointers.as_ptr(),
+                );
             }
             libc::_exit(127)
         },

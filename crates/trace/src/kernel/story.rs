@@ -3,17 +3,20 @@
 //!
 //! Refuses: to tell what was before a command's own program began.
 
-#![allow(unsafe_code, reason = "process_vm_readv(2) has no wrapper that stops where memory ends")]
+#![allow(
+    unsafe_code,
+    reason = "process_vm_readv(2) has no wrapper that stops where memory ends"
+)]
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
+use super::Options;
 use super::keeper::{Told, now};
 use super::plan::{self, ABIS};
 use super::programs::{Programs, Threads};
 use super::wire::{self, CallRecord, Head, PieceRecord, Record, flag};
-use super::Options;
 use crate::table::{self, Extent, Limits, Want};
 use crate::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
 
@@ -79,10 +82,17 @@ impl Story {
     /// A new one; `root` is the command's process.
     pub fn of(options: &Options, programs: &Programs, root: Option<i32>) -> Self {
         let numbers = |abi: Abi, holds: &dyn Fn(&str) -> bool| -> Vec<u32> {
-            (0..512).filter(|number| plan::name(abi, u64::from(*number)).is_some_and(holds)).collect()
+            (0..512)
+                .filter(|number| plan::name(abi, u64::from(*number)).is_some_and(holds))
+                .collect()
         };
         let planned = ABIS.map(|abi| {
-            (0..512).map(|number| plan::name(abi, number).is_some_and(|name| plan::plan(name) != plan::Plan::default())).collect()
+            (0..512)
+                .map(|number| {
+                    plan::name(abi, number)
+                        .is_some_and(|name| plan::plan(name) != plan::Plan::default())
+                })
+                .collect()
         });
         Self {
             threads: ByNumber::default(),
@@ -100,9 +110,15 @@ impl Story {
 
     /// Takes a record from the ring.
     pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Event)) {
-        let Some((head, record)) = wire::record(bytes) else { return };
+        let Some((head, record)) = wire::record(bytes) else {
+            return;
+        };
         if let Record::Fragment(piece) = record {
-            self.threads.entry(head.tid).or_default().pieces.push(kept(piece));
+            self.threads
+                .entry(head.tid)
+                .or_default()
+                .pieces
+                .push(kept(piece));
             return;
         }
         let executed = match record {
@@ -122,7 +138,13 @@ impl Story {
             Record::Exited { status } => self.exited(head, status, tell),
             Record::Signalled { number, info } => {
                 // What stops a process or ends it is told as it does, too; both are wanted.
-                tell(event(head, What::Signal { number, info: info.to_vec() }));
+                tell(event(
+                    head,
+                    What::Signal {
+                        number,
+                        info: info.to_vec(),
+                    },
+                ));
             }
             Record::Executed { .. } | Record::Fragment(_) => {}
         }
@@ -140,7 +162,12 @@ impl Story {
         thread.sequence = head.sequence;
         thread.at = head.at;
         if missing != 0 {
-            tell(event(head, What::Lost { number: u64::from(missing) }));
+            tell(event(
+                head,
+                What::Lost {
+                    number: u64::from(missing),
+                },
+            ));
         }
     }
 
@@ -159,7 +186,10 @@ impl Story {
 
     fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
         if let Some(end) = self.ends.remove(&head.pid) {
-            tell(Event { what: What::Superseded { by: before }, ..end });
+            tell(Event {
+                what: What::Superseded { by: before },
+                ..end
+            });
         }
         if let Some(thread) = self.threads.remove(&before) {
             self.threads.insert(head.tid, thread);
@@ -167,15 +197,24 @@ impl Story {
     }
 
     fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
-        let pieces = self.threads.get_mut(&head.tid).map(|thread| std::mem::take(&mut thread.pieces)).unwrap_or_default();
+        let pieces = self
+            .threads
+            .get_mut(&head.tid)
+            .map(|thread| std::mem::take(&mut thread.pieces))
+            .unwrap_or_default();
         let open = head.flags & flag::OPEN != 0;
         let outcome = if open {
             Outcome::Open
         } else {
-            Outcome::Returned { value: record.value, took: head.at.saturating_sub(record.entered) }
+            Outcome::Returned {
+                value: record.value,
+                took: head.at.saturating_sub(record.entered),
+            }
         };
         let mut call = made(head, record, pieces, outcome);
-        let planned = self.planned[usize::from(head.abi & 1)].get(record.number as usize).is_some_and(|planned| *planned);
+        let planned = self.planned[usize::from(head.abi & 1)]
+            .get(record.number as usize)
+            .is_some_and(|planned| *planned);
         if !planned || head.flags & (flag::CUT | flag::JOINED) != 0 {
             self.complete(head.tid, &mut call, !open);
         }
@@ -184,7 +223,10 @@ impl Story {
 
     /// Reads what the programs couldn't, where the program is still there.
     fn complete(&self, tid: i32, call: &mut Call, left: bool) {
-        for when in [Some(When::Entered), left.then_some(When::Left)].into_iter().flatten() {
+        for when in [Some(When::Entered), left.then_some(When::Left)]
+            .into_iter()
+            .flatten()
+        {
             // Pieces may hold pointers to others; nothing goes deeper than this.
             for _ in 0..6 {
                 let wants = table::wants(call, when, self.limits);
@@ -193,17 +235,35 @@ impl Story {
                 }
                 for want in wants {
                     let bytes = read(tid, want);
-                    call.memory.add(Piece { address: want.address, when, bytes });
+                    call.memory.add(Piece {
+                        address: want.address,
+                        when,
+                        bytes,
+                    });
                 }
             }
         }
     }
 
     fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
-        self.threads.insert(child, Thread { pid: process, at: head.at, ..Thread::default() });
+        self.threads.insert(
+            child,
+            Thread {
+                pid: process,
+                at: head.at,
+                ..Thread::default()
+            },
+        );
         *self.sizes.entry(process).or_default() += 1;
-        let what = What::Attached { parent: Some(head.tid) };
-        tell(Event { pid: process, tid: child, at: head.at, what });
+        let what = What::Attached {
+            parent: Some(head.tid),
+        };
+        tell(Event {
+            pid: process,
+            tid: child,
+            at: head.at,
+            what,
+        });
     }
 
     fn exited(&mut self, head: Head, status: i32, tell: &mut dyn FnMut(Event)) {
@@ -213,9 +273,14 @@ impl Story {
             *size
         });
         let what = if status & 0x7f == 0 {
-            What::Exited { status: status >> 8 & 0xff }
+            What::Exited {
+                status: status >> 8 & 0xff,
+            }
         } else {
-            What::Killed { signal: status & 0x7f, core: status & 0x80 != 0 }
+            What::Killed {
+                signal: status & 0x7f,
+                core: status & 0x80 != 0,
+            }
         };
         let end = event(head, what);
         if head.tid == head.pid && left > 0 {
@@ -227,7 +292,10 @@ impl Story {
         if left == 0 {
             self.sizes.remove(&head.pid);
             if let Some(first) = self.ends.remove(&head.pid) {
-                tell(Event { at: head.at, ..first });
+                tell(Event {
+                    at: head.at,
+                    ..first
+                });
             }
         }
     }
@@ -241,11 +309,21 @@ impl Story {
                     fresh.pid = pid;
                     *self.sizes.entry(pid).or_default() += 1;
                 }
-                tell(Event { pid, tid, at: now(), what: What::Attached { parent: None } });
+                tell(Event {
+                    pid,
+                    tid,
+                    at: now(),
+                    what: What::Attached { parent: None },
+                });
             }
             Told::Stopped { tid, signal } => {
                 let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
-                tell(Event { pid, tid, at: now(), what: What::Stopped { signal } });
+                tell(Event {
+                    pid,
+                    tid,
+                    at: now(),
+                    what: What::Stopped { signal },
+                });
             }
         }
     }
@@ -261,17 +339,30 @@ impl Story {
         let old = now.saturating_sub(u64::try_from(pending.as_nanos()).unwrap_or(u64::MAX));
         let before = self.before;
         // One whose last record came after its call was told is in another call, or in none.
-        let waiting =
-            self.threads.iter_mut().filter(|(tid, thread)| thread.at < old && thread.pending <= thread.at && before != Some(**tid));
+        let waiting = self.threads.iter_mut().filter(|(tid, thread)| {
+            thread.at < old && thread.pending <= thread.at && before != Some(**tid)
+        });
         for (tid, thread) in waiting.take(LOOK_MOST) {
-            let Ok(storage) = self.storages.look(*tid) else { continue };
-            let Some((head, record)) = wire::under_way(&storage) else { continue };
+            let Ok(storage) = self.storages.look(*tid) else {
+                continue;
+            };
+            let Some((head, record)) = wire::under_way(&storage) else {
+                continue;
+            };
             if record.entered >= old || record.entered <= thread.at {
                 continue;
             }
             thread.pending = record.entered;
-            let head = Head { pid: thread.pid, tid: *tid, at: now, ..head };
-            tell(event(head, What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open))));
+            let head = Head {
+                pid: thread.pid,
+                tid: *tid,
+                at: now,
+                ..head
+            };
+            tell(event(
+                head,
+                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open)),
+            ));
         }
     }
 
@@ -281,19 +372,33 @@ impl Story {
             tell(end);
         }
         for (tid, thread) in self.threads.drain() {
-            tell(Event { pid: thread.pid, tid, at: now(), what: What::Detached });
+            tell(Event {
+                pid: thread.pid,
+                tid,
+                at: now(),
+                what: What::Detached,
+            });
         }
     }
 }
 
 fn event(head: Head, what: What) -> Event {
-    Event { pid: head.pid, tid: head.tid, at: head.at, what }
+    Event {
+        pid: head.pid,
+        tid: head.tid,
+        at: head.at,
+        what,
+    }
 }
 
 fn kept(piece: PieceRecord<'_>) -> Piece {
     Piece {
         address: piece.address,
-        when: if piece.entered { When::Entered } else { When::Left },
+        when: if piece.entered {
+            When::Entered
+        } else {
+            When::Left
+        },
         bytes: piece.bytes.to_vec(),
     }
 }
@@ -324,7 +429,9 @@ fn read(tid: i32, want: Want) -> Vec<u8> {
     let most = most.min(wire::PIECE_MOST);
     let mut bytes = Vec::with_capacity(if text { most.min(256) } else { most });
     while bytes.len() < most {
-        let Some(address) = want.address.checked_add(bytes.len() as u64) else { break };
+        let Some(address) = want.address.checked_add(bytes.len() as u64) else {
+            break;
+        };
         let page_left = PAGE - address % PAGE;
         let size = (most - bytes.len()).min(usize::try_from(page_left).unwrap_or(0));
         let from = bytes.len();
@@ -334,7 +441,11 @@ fn read(tid: i32, want: Want) -> Vec<u8> {
         if got < size {
             break;
         }
-        if let Some(end) = bytes[from..].iter().position(|byte| *byte == 0).filter(|_| text) {
+        if let Some(end) = bytes[from..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .filter(|_| text)
+        {
             bytes.truncate(from + end + 1);
             break;
         }
@@ -343,8 +454,14 @@ fn read(tid: i32, want: Want) -> Vec<u8> {
 }
 
 fn read_once(tid: i32, address: u64, to: &mut [u8]) -> usize {
-    let local = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
-    let remote = libc::iovec { iov_base: std::ptr::without_provenance_mut(address as usize), iov_len: to.len() };
+    let local = libc::iovec {
+        iov_base: to.as_mut_ptr().cast(),
+        iov_len: to.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: std::ptr::without_provenance_mut(address as usize),
+        iov_len: to.len(),
+    };
     // SAFETY: the kernel writes to `to` alone, and no more than its length; the other address is of another process.
     let got = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
     usize::try_from(got).unwrap_or(0)

@@ -219,8 +219,18 @@ mod tests {
         let Some((_, Record::Call(call))) = record(&bytes) else {
             panic!("a call was written")
         };
-        let found: Vec<_> = call.pieces.map(|piece| (piece.address, piece.bytes.to_vec())).collect();
-        assert_eq!(found, [(10, b"abc".to_vec()), (20, b"12345678".to_vec()), (30, vec![])]);
+        let found: Vec<_> = call
+            .pieces
+            .map(|piece| (piece.address, piece.bytes.to_vec()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (10, b"abc".to_vec()),
+                (20, b"12345678".to_vec()),
+                (30, vec![])
+            ]
+        );
     }
 
     proptest! {

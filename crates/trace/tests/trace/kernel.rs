@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use backsight_trace::kernel::{Ended, KernelError, Options, Start, Stop, Subject, available, trace};
+use backsight_trace::kernel::{
+    Ended, KernelError, Options, Start, Stop, Subject, available, trace,
+};
 use backsight_trace::{Abi, Call, Event, Outcome, What, When};
 
 const SMALLEST: u32 = 65536;
@@ -33,7 +35,12 @@ fn calls() -> &'static Path {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("calls");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace/kernel_calls.c");
-        let built = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status().unwrap();
+        let built = Command::new("cc")
+            .args(["-O1", "-pthread", "-o"])
+            .arg(&program)
+            .arg(source)
+            .status()
+            .unwrap();
         assert!(built.success());
         (program, folder)
     };
@@ -46,7 +53,11 @@ fn command(words: &[&str]) -> Subject {
 
 /// Follows everything, through the smallest ring.
 fn tight() -> Options {
-    Options { follow: true, ring: SMALLEST, ..Options::default() }
+    Options {
+        follow: true,
+        ring: SMALLEST,
+        ..Options::default()
+    }
 }
 
 /// Traces, as slowly as a reader may be, and gives every event to `each`.
@@ -64,7 +75,10 @@ fn slowly(subject: &Subject, options: &Options, mut each: impl FnMut(Event)) -> 
 
 fn quickly(subject: &Subject, options: &Options) -> (Vec<Event>, Ended) {
     let mut events = Vec::new();
-    let ended = trace(subject, options, &Stop::new().unwrap(), &mut |event| events.push(event)).unwrap();
+    let ended = trace(subject, options, &Stop::new().unwrap(), &mut |event| {
+        events.push(event)
+    })
+    .unwrap();
     (events, ended)
 }
 
@@ -85,7 +99,9 @@ struct Count {
 impl Count {
     fn take(&mut self, event: &Event) {
         match &event.what {
-            What::Call(call) if call.number == GETPPID => *self.threads.entry(event.tid).or_default() += 1,
+            What::Call(call) if call.number == GETPPID => {
+                *self.threads.entry(event.tid).or_default() += 1
+            }
             What::Lost { number } => self.lost += number,
             _ => {}
         }
@@ -102,8 +118,13 @@ fn a_million_calls_through_the_smallest_ring_to_a_slow_reader_lose_nothing() {
         return;
     }
     let mut count = Count::default();
-    let ended = slowly(&command(&["threads", "8", "125000"]), &tight(), |event| count.take(&event));
-    assert_eq!((count.total(), count.lost, ended.lost, ended.status), (1_000_000, 0, 0, Some(0)));
+    let ended = slowly(&command(&["threads", "8", "125000"]), &tight(), |event| {
+        count.take(&event)
+    });
+    assert_eq!(
+        (count.total(), count.lost, ended.lost, ended.status),
+        (1_000_000, 0, 0, Some(0))
+    );
     assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
 }
 
@@ -113,8 +134,13 @@ fn a_thread_that_blocks_every_signal_loses_nothing_either() {
         return;
     }
     let mut count = Count::default();
-    let ended = slowly(&command(&["blocked", "100000"]), &tight(), |event| count.take(&event));
-    assert_eq!((count.total(), count.lost, ended.lost, ended.status), (100_000, 0, 0, Some(0)));
+    let ended = slowly(&command(&["blocked", "100000"]), &tight(), |event| {
+        count.take(&event)
+    });
+    assert_eq!(
+        (count.total(), count.lost, ended.lost, ended.status),
+        (100_000, 0, 0, Some(0))
+    );
     assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
 }
 
@@ -128,13 +154,18 @@ fn none_of_64_threads_starves_while_the_reader_is_slow() {
     let ended = slowly(&command(&["threads", "64", "4000"]), &tight(), |event| {
         count.take(&event);
         // The first thread that is through shows how far the others are.
-        if let (What::Exited { .. }, Some(4000), u64::MAX) = (&event.what, count.threads.get(&event.tid), least_so_far) {
+        if let (What::Exited { .. }, Some(4000), u64::MAX) =
+            (&event.what, count.threads.get(&event.tid), least_so_far)
+        {
             least_so_far = count.threads.values().copied().min().unwrap_or(0);
             assert_eq!(count.threads.len(), 64);
         }
     });
     assert_eq!((count.total(), count.lost, ended.lost), (256_000, 0, 0));
-    assert!(least_so_far >= 1000, "when the first thread had made its 4000 calls, another had made {least_so_far}");
+    assert!(
+        least_so_far >= 1000,
+        "when the first thread had made its 4000 calls, another had made {least_so_far}"
+    );
 }
 
 #[test]
@@ -196,10 +227,16 @@ fn a_32_bit_call_of_a_64_bit_program_is_named_as_such() {
         return;
     }
     let (events, _) = quickly(&command(&["narrow"]), &Options::default());
-    let narrow: Vec<_> = all_calls(&events).filter(|(_, call)| call.abi == Abi::I386).collect();
-    let [(event, call)] = narrow[..] else { panic!("one such call was made: {narrow:?}") };
+    let narrow: Vec<_> = all_calls(&events)
+        .filter(|(_, call)| call.abi == Abi::I386)
+        .collect();
+    let [(event, call)] = narrow[..] else {
+        panic!("one such call was made: {narrow:?}")
+    };
     assert_eq!(call.number, 20);
-    assert!(matches!(call.outcome, Outcome::Returned { value, .. } if value == i64::from(event.pid)));
+    assert!(
+        matches!(call.outcome, Outcome::Returned { value, .. } if value == i64::from(event.pid))
+    );
 }
 
 #[test]
@@ -207,12 +244,21 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
     if !runs() {
         return;
     }
-    let (events, ended) = quickly(&Subject::Command(Start::new("/bin/true", ["one", "two"]).unwrap()), &Options::default());
+    let (events, ended) = quickly(
+        &Subject::Command(Start::new("/bin/true", ["one", "two"]).unwrap()),
+        &Options::default(),
+    );
     let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
     let first = calls[0];
     assert_eq!(first.number, libc::SYS_execve as u64);
-    assert_eq!(first.memory.at(first.arguments[0], 100, When::Entered), Some(&b"/bin/true\0"[..]));
-    let pointers = first.memory.at(first.arguments[1], 32, When::Entered).unwrap();
+    assert_eq!(
+        first.memory.at(first.arguments[0], 100, When::Entered),
+        Some(&b"/bin/true\0"[..])
+    );
+    let pointers = first
+        .memory
+        .at(first.arguments[1], 32, When::Entered)
+        .unwrap();
     let texts: Vec<_> = pointers
         .chunks(8)
         .map(|pointer| u64::from_ne_bytes(pointer.try_into().unwrap()))
@@ -221,8 +267,14 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
         .collect();
     assert_eq!(texts, [&b"/bin/true\0"[..], b"one\0", b"two\0"]);
     let last = calls[calls.len() - 1];
-    assert_eq!((last.number, last.outcome), (libc::SYS_exit_group as u64, Outcome::Open));
-    assert!(matches!(events[events.len() - 1].what, What::Exited { status: 0 }));
+    assert_eq!(
+        (last.number, last.outcome),
+        (libc::SYS_exit_group as u64, Outcome::Open)
+    );
+    assert!(matches!(
+        events[events.len() - 1].what,
+        What::Exited { status: 0 }
+    ));
     assert_eq!(ended.status, Some(0));
 }
 
@@ -234,12 +286,21 @@ fn a_command_that_cannot_be_run_shows_its_execve_and_ends() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("nonsense");
     std::fs::write(&program, "\x01nonsense").unwrap();
-    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let (events, ended) =
-        quickly(&Subject::Command(Start::new(&program, std::iter::empty::<&str>()).unwrap()), &Options::default());
+    std::fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let (events, ended) = quickly(
+        &Subject::Command(Start::new(&program, std::iter::empty::<&str>()).unwrap()),
+        &Options::default(),
+    );
     let first = all_calls(&events).next().unwrap().1;
     let enoexec = i64::from(-libc::ENOEXEC);
-    assert!(matches!(first.outcome, Outcome::Returned { value, .. } if value == enoexec), "{first:?}");
+    assert!(
+        matches!(first.outcome, Outcome::Returned { value, .. } if value == enoexec),
+        "{first:?}"
+    );
     assert_eq!(ended.status, Some(127 << 8));
 }
 
@@ -253,7 +314,10 @@ fn a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked() {
     let (events, _) = quickly(&Subject::Command(start), &Options::default());
     let opened = all_calls(&events).any(|(_, call)| {
         call.number == libc::SYS_openat as u64
-            && call.memory.at(call.arguments[1], 5000, When::Entered).is_some_and(|bytes| bytes[..bytes.len() - 1] == *path.as_bytes())
+            && call
+                .memory
+                .at(call.arguments[1], 5000, When::Entered)
+                .is_some_and(|bytes| bytes[..bytes.len() - 1] == *path.as_bytes())
     });
     assert!(opened);
     let written: Vec<_> = all_calls(&events)
@@ -270,28 +334,50 @@ fn a_read_that_waits_is_told_while_it_does() {
     }
     let (reader, mut writer) = std::io::pipe().unwrap();
     // The command inherits our standard input otherwise; a shell gives it the pipe.
-    let script = format!("exec {} reads </proc/{}/fd/{}", calls().display(), std::process::id(), {
-        use std::os::fd::AsRawFd;
-        reader.as_raw_fd()
-    });
-    let options = Options { pending: Some(Duration::from_millis(50)), ..Options::default() };
+    let script = format!(
+        "exec {} reads </proc/{}/fd/{}",
+        calls().display(),
+        std::process::id(),
+        {
+            use std::os::fd::AsRawFd;
+            reader.as_raw_fd()
+        }
+    );
+    let options = Options {
+        pending: Some(Duration::from_millis(50)),
+        ..Options::default()
+    };
     let (mut pending, mut returned) = (0, 0);
     let subject = Subject::Command(Start::new("/bin/sh", ["-c", script.as_str()]).unwrap());
-    trace(&subject, &options, &Stop::new().unwrap(), &mut |event| match event.what {
-        What::Pending(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
-            pending += 1;
-            assert_eq!(returned, 0);
-            writer.write_all(b"x").unwrap();
-        }
-        What::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => returned += 1,
-        _ => {}
-    })
+    trace(
+        &subject,
+        &options,
+        &Stop::new().unwrap(),
+        &mut |event| match event.what {
+            What::Pending(call)
+                if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 =>
+            {
+                pending += 1;
+                assert_eq!(returned, 0);
+                writer.write_all(b"x").unwrap();
+            }
+            What::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
+                returned += 1
+            }
+            _ => {}
+        },
+    )
     .unwrap();
     assert_eq!((pending, returned), (1, 1));
 }
 
 fn child(way: &str) -> (Child, BufReader<std::process::ChildStdout>) {
-    let mut child = Command::new(calls()).arg(way).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Command::new(calls())
+        .arg(way)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
@@ -309,13 +395,18 @@ fn what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed() {
     let stop = Stop::new().unwrap();
     let mut count = Count::default();
     let mut attached = 0;
-    let ended = trace(&Subject::Running(vec![pid]), &tight(), &stop, &mut |event| {
-        count.take(&event);
-        attached += u32::from(matches!(event.what, What::Attached { .. }));
-        if count.total() == 20_000 {
-            stop.ask();
-        }
-    })
+    let ended = trace(
+        &Subject::Running(vec![pid]),
+        &tight(),
+        &stop,
+        &mut |event| {
+            count.take(&event);
+            attached += u32::from(matches!(event.what, What::Attached { .. }));
+            if count.total() == 20_000 {
+                stop.ask();
+            }
+        },
+    )
     .unwrap();
     assert_eq!((attached, count.lost, ended.lost), (2, 0, 0));
     // Nothing of it is stopped or traced.
@@ -329,7 +420,9 @@ fn what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed() {
 /// No test: what the one below starts.
 #[test]
 fn a_tracer_for_another_test() {
-    let Ok(words) = std::env::var(AS_A_TRACER) else { return };
+    let Ok(words) = std::env::var(AS_A_TRACER) else {
+        return;
+    };
     let words: Vec<_> = words.split(' ').collect();
     let subject = Subject::Command(Start::new(words[0], &words[1..]).unwrap());
     let mut number = 0_u32;
@@ -347,7 +440,11 @@ fn a_tracer_for_another_test() {
 
 fn killed_tracer(way: &str) {
     let mut tracer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kernel::a_tracer_for_another_test", "--nocapture"])
+        .args([
+            "--exact",
+            "kernel::a_tracer_for_another_test",
+            "--nocapture",
+        ])
         .env(AS_A_TRACER, format!("{} {way} 400000", calls().display()))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -355,7 +452,10 @@ fn killed_tracer(way: &str) {
         .unwrap();
     let says = BufReader::new(tracer.stderr.take().unwrap()).lines();
     // The last line to come before it is killed, in the middle of stops.
-    assert!(says.map_while(Result::ok).any(|line| line.contains("tracing")));
+    assert!(
+        says.map_while(Result::ok)
+            .any(|line| line.contains("tracing"))
+    );
     tracer.kill().unwrap();
     tracer.wait().unwrap();
     // The command has the tracer's output, which ends when the command does.
@@ -366,7 +466,9 @@ fn killed_tracer(way: &str) {
         let _ = BufReader::new(output).read_to_string(&mut text);
         let _ = sender.send(text);
     });
-    let text = receiver.recv_timeout(Duration::from_secs(60)).expect("the command goes on");
+    let text = receiver
+        .recv_timeout(Duration::from_secs(60))
+        .expect("the command goes on");
     assert!(text.ends_with("done\n"), "{text}");
 }
 
@@ -396,7 +498,13 @@ fn counts_agree_with_those_of_strace() {
         ("execve", libc::SYS_execve),
         ("rt_sigaction", libc::SYS_rt_sigaction),
     ];
-    for script in ["ls -l /usr", "cat /etc/passwd", "/bin/sh -c true|true;false", "find /etc -maxdepth 1", "grep -c root /etc/passwd"] {
+    for script in [
+        "ls -l /usr",
+        "cat /etc/passwd",
+        "/bin/sh -c true|true;false",
+        "find /etc -maxdepth 1",
+        "grep -c root /etc/passwd",
+    ] {
         let (program, rest) = script.split_once(' ').unwrap();
         let words: Vec<&str> = match rest.strip_prefix("-c ").filter(|_| program == "/bin/sh") {
             Some(script) => vec!["-c", script],
@@ -411,8 +519,13 @@ fn counts_agree_with_those_of_strace() {
             .output()
             .unwrap();
         let table = std::fs::read_to_string(file.path()).unwrap();
-        let (events, ended) =
-            quickly(&Subject::Command(Start::new(program, &words).unwrap()), &Options { follow: true, ..Options::default() });
+        let (events, ended) = quickly(
+            &Subject::Command(Start::new(program, &words).unwrap()),
+            &Options {
+                follow: true,
+                ..Options::default()
+            },
+        );
         assert_eq!(ended.lost, 0);
         for (name, number) in known {
             let theirs: u64 = table
@@ -420,7 +533,9 @@ fn counts_agree_with_those_of_strace() {
                 .filter(|line| line.split_whitespace().next_back() == Some(name))
                 .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
                 .sum();
-            let ours = all_calls(&events).filter(|(_, call)| call.number == number as u64).count() as u64;
+            let ours = all_calls(&events)
+                .filter(|(_, call)| call.number == number as u64)
+                .count() as u64;
             assert_eq!(ours, theirs, "{name} of `{script}`\n{table}");
         }
     }
@@ -434,24 +549,47 @@ fn without_privileges_it_says_what_is_missing() {
             version: u32,
             pid: i32,
         }
-        let header = Header { version: 0x2008_0522, pid: 0 };
+        let header = Header {
+            version: 0x2008_0522,
+            pid: 0,
+        };
         let none = [0_u32; 6];
         // SAFETY: both live through the call, which takes from this thread alone what it may do.
         let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
         assert_eq!(result, 0);
-        let subject = Subject::Command(Start::new("/bin/true", std::iter::empty::<&str>()).unwrap());
-        let error = trace(&subject, &Options::default(), &Stop::new().unwrap(), &mut |_| ()).unwrap_err();
+        let subject =
+            Subject::Command(Start::new("/bin/true", std::iter::empty::<&str>()).unwrap());
+        let error = trace(
+            &subject,
+            &Options::default(),
+            &Stop::new().unwrap(),
+            &mut |_| (),
+        )
+        .unwrap_err();
         assert!(matches!(error, KernelError::Capability { .. }));
         error.to_string()
     });
     let text = without.join().unwrap();
-    assert!(text.contains("CAP_BPF") && text.contains("ptrace"), "{text}");
+    assert!(
+        text.contains("CAP_BPF") && text.contains("ptrace"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_size_that_no_ring_has_is_refused() {
     let subject = Subject::Command(Start::new("/bin/true", std::iter::empty::<&str>()).unwrap());
-    let options = Options { ring: 100_000, ..Options::default() };
+    let options = Options {
+        ring: 100_000,
+        ..Options::default()
+    };
     let error = trace(&subject, &options, &Stop::new().unwrap(), &mut |_| ()).unwrap_err();
     assert!(matches!(error, KernelError::Ring { bytes: 100_000 }));
+}
+
+#[test]
+fn a_command_that_blocks_every_signal_goes_on_too_when_its_tracer_is_killed() {
+    if runs() {
+        killed_tracer("blocked");
+    }
 }

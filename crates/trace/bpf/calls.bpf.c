@@ -518,28 +518,38 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	return 0;
 }
 
+#define SIGKILL 9
 #define SIGCHLD 17
 #define SIGCONT 18
 #define SIGSTOP 19
+#define SIGURG 23
+#define SIGWINCH 28
 #define BIT_OF(signal) (1ull << ((signal) - 1))
 
 /*
  * Asks for a stop of this thread before it is back in its program. The engine sees every signal first and drops this one.
- * SIGCHLD, because it does nothing where nobody drops it, as when the engine was killed a moment ago; SIGSTOP where that
- * is blocked, but not while a SIGCONT waits, which it would take with it.
+ * SIGCHLD and the next two, because they do nothing where nobody drops them, as when the engine was killed a moment ago;
+ * SIGSTOP where all of them are blocked, but not while a SIGCONT waits, which it would take with it.
  */
-inline_always int hold(struct task_struct *task)
+inline_always int hold(struct task_struct *task, struct control *control)
 {
 	u64 own = task->pending.signal.sig[0];
-	u64 all = own | task->signal->shared_pending.signal.sig[0];
+	u64 taken = task->blocked.sig[0] | own;
+	u32 signal = SIGSTOP;
 
 	if (!task->ptrace)
 		return 0;
-	if (!((task->blocked.sig[0] | own) & BIT_OF(SIGCHLD)))
+	/* The kernel itself never sends it with nothing to say, so that the engine knows it as ours. */
+	if (!(taken & BIT_OF(SIGCHLD)))
 		return !send_signal_thread(SIGCHLD);
-	if (all & BIT_OF(SIGCONT))
+	if (!(taken & BIT_OF(SIGURG)))
+		signal = SIGURG;
+	else if (!(taken & BIT_OF(SIGWINCH)))
+		signal = SIGWINCH;
+	else if ((own | task->signal->shared_pending.signal.sig[0]) & BIT_OF(SIGCONT))
 		return 0;
-	return !send_signal_thread(SIGSTOP);
+	control->stopped[__sync_fetch_and_add(&control->next, 1) & (STOPPED - 1)] = task->pid;
+	return !send_signal_thread(signal);
 }
 
 section("tp_btf/sys_exit") int leave(u64 *context)
@@ -610,7 +620,7 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 		return 0;
 	available = ring_query(&ring, RING_AVAILABLE);
 	if (available > hold_at || (shared->turns && ++thread->turn >= shared->turns)) {
-		if (hold(task)) {
+		if (hold(task, shared)) {
 			thread->turn = 0;
 			call->head.flags |= FLAG_HELD;
 			__sync_fetch_and_add(&shared->held, 1);
@@ -702,7 +712,8 @@ section("tp_btf/signal_deliver") int deliver(u64 *context)
 	struct thread *thread = thread_of(task);
 	struct control *shared;
 
-	if (!thread)
+	/* What can't be caught is told as the end that it is. */
+	if (!thread || context[0] == SIGKILL)
 		return 0;
 	if (thread->state == PARKED)
 		tell_parked(thread);

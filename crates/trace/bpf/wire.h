@@ -97,6 +97,8 @@ struct plan {
 	struct step steps[STEPS];
 };
 
+#define STOPPED 512
+
 /* Shared with the engine in one page of memory. */
 struct control {
 	u32 asleep;       /* the reader waits to be woken */
@@ -105,6 +107,8 @@ struct control {
 	u64 cut;          /* pieces that found no room */
 	u64 unfollowed;   /* children that there was no memory for */
 	u64 held;         /* stops asked for */
+	u32 next;         /* in the list below, modulo its length */
+	u32 stopped[STOPPED]; /* threads that asked for a stop, until the engine has seen it; not those that did by SIGCHLD */
 };
 
 /* Whether a thread is in a call. */

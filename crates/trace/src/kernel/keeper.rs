@@ -24,6 +24,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use super::programs::{Control, Programs, Threads, hold_at};
 use super::ring::Gauge;
 use super::start::{self, Start};
+use super::watch;
 use super::wire::state;
 use super::{KernelError, Options, Stop, Subject};
 
@@ -115,11 +116,10 @@ impl Keeper {
             bell: 0,
             seen: 0,
         };
-        let bell_end = std::os::fd::AsRawFd::as_raw_fd(&bell);
         let thread = std::thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
-                let begun = hold.begin(&subject, &bell_in, bell_end);
+                let begun = hold.begin(&subject, &bell_in);
                 drop(bell_in);
                 let goes = begun.is_ok();
                 let _ = ready.send(begun);
@@ -251,14 +251,9 @@ const EVENT_STOP: i32 = 128;
 
 impl Hold {
     /// Attaches to what is traced, and says which process was started for it.
-    fn begin(
-        &mut self,
-        subject: &Subject,
-        bell: &OwnedFd,
-        other_end: i32,
-    ) -> Result<Option<i32>, KernelError> {
+    fn begin(&mut self, subject: &Subject, bell: &OwnedFd) -> Result<Option<i32>, KernelError> {
         // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
-        self.bell = bell_ringer(bell, other_end).map_err(|error| KernelError::System {
+        self.bell = watch::start(bell, &self.control).map_err(|error| KernelError::System {
             what: "starting a process",
             error,
         })?;
@@ -402,10 +397,16 @@ impl Hold {
     fn signal(&mut self, tid: i32, signal: i32) {
         const OF_THE_KERNEL: i32 = 0x80;
         self.known.insert(tid);
-        // Only our programs make the kernel itself send one of these.
-        if matches!(signal, libc::SIGCHLD | libc::SIGSTOP)
-            && signal_code(tid) == Some(OF_THE_KERNEL)
-        {
+        let ours = match signal {
+            // Only our programs make the kernel send it with nothing to say.
+            libc::SIGCHLD => signal_code(tid) == Some(OF_THE_KERNEL),
+            // These come from the kernel itself too.
+            libc::SIGSTOP | libc::SIGURG | libc::SIGWINCH => {
+                signal_code(tid) == Some(OF_THE_KERNEL) && self.control.seen_stopped(tid)
+            }
+            _ => false,
+        };
+        if ours {
             self.seen += 1;
             self.moving.insert(tid);
             let _ = ptrace(libc::PTRACE_INTERRUPT, tid, 0);
@@ -505,25 +506,6 @@ impl Hold {
             // SAFETY: nothing but numbers.
             unsafe { libc::waitpid(self.bell, std::ptr::null_mut(), libc::__WALL) };
         }
-    }
-}
-
-/// Starts a process that ends as soon as the other end of this pipe is closed: by us, or because we are gone.
-fn bell_ringer(bell: &OwnedFd, other_end: i32) -> io::Result<i32> {
-    let fd = std::os::fd::AsRawFd::as_raw_fd(bell);
-    // SAFETY: the child makes nothing but system calls.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        // SAFETY: as above, on a variable of its own.
-        0 => unsafe {
-            libc::close(other_end);
-            // What is meant for the terminal's foreground isn't meant for it.
-            libc::setsid();
-            let mut byte = 0_u8;
-            libc::read(fd, (&raw mut byte).cast(), 1);
-            libc::_exit(0)
-        },
-        pid => Ok(pid),
     }
 }
 

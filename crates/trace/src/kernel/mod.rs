@@ -14,6 +14,7 @@ mod programs;
 mod ring;
 mod start;
 mod story;
+mod watch;
 mod wire;
 
 use std::io;

@@ -54,6 +54,10 @@ pub(super) struct Programs {
     control: Arc<Control>,
 }
 
+/// Where the list of threads that asked for a stop, other than by `SIGCHLD`, lies in that page, and its length.
+const STOPPED_AT: usize = 44;
+const STOPPED: usize = 512;
+
 /// The page that the programs and the engine share.
 #[derive(Debug)]
 pub(super) struct Control(Shared);
@@ -82,6 +86,20 @@ impl Control {
     /// Children that the kernel had no memory to follow.
     pub fn unfollowed(&self) -> u64 {
         self.0.u64(24).load(Ordering::SeqCst)
+    }
+
+    /// Takes a thread from the list of those that asked for a stop which wasn't seen yet; says whether it was in it.
+    pub fn seen_stopped(&self, tid: i32) -> bool {
+        (0..STOPPED).any(|place| {
+            let word = self.0.u32(STOPPED_AT + place * 4);
+            word.compare_exchange(tid as u32, 0, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        })
+    }
+
+    /// The threads in that list.
+    pub fn stopped(&self) -> impl Iterator<Item = i32> {
+        (0..STOPPED).map(|place| self.0.u32(STOPPED_AT + place * 4).load(Ordering::SeqCst) as i32)
     }
 
     /// Stops that threads asked for because the ring was filling up.

@@ -5,10 +5,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use backsight_trace::kernel::{
-    Ended, KernelError, Options, Start, Stop, Subject, available, trace,
+    Ended, KernelError, Options, Outcomes, Start, Stop, Subject, available, trace,
 };
 use backsight_trace::{Abi, Call, Event, Outcome, What, When};
 
@@ -60,25 +61,39 @@ fn tight() -> Options {
     }
 }
 
+/// Traces; a trace that takes far too long is ended, so that its test fails.
+fn traced(subject: &Subject, options: &Options, tell: &mut dyn FnMut(Event)) -> Ended {
+    let stop = Stop::new().unwrap();
+    let late = stop.clone();
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if is_over
+            .recv_timeout(Duration::from_secs(120))
+            .is_err_and(|error| error == RecvTimeoutError::Timeout)
+        {
+            late.ask();
+        }
+    });
+    let ended = trace(subject, options, &stop, tell).unwrap();
+    drop(over);
+    ended
+}
+
 /// Traces, as slowly as a reader may be, and gives every event to `each`.
 fn slowly(subject: &Subject, options: &Options, mut each: impl FnMut(Event)) -> Ended {
     let mut number = 0_u32;
-    trace(subject, options, &Stop::new().unwrap(), &mut |event| {
+    traced(subject, options, &mut |event| {
         number += 1;
         if number.is_multiple_of(1000) {
             std::thread::sleep(Duration::from_millis(1));
         }
         each(event);
     })
-    .unwrap()
 }
 
 fn quickly(subject: &Subject, options: &Options) -> (Vec<Event>, Ended) {
     let mut events = Vec::new();
-    let ended = trace(subject, options, &Stop::new().unwrap(), &mut |event| {
-        events.push(event)
-    })
-    .unwrap();
+    let ended = traced(subject, options, &mut |event| events.push(event));
     (events, ended)
 }
 
@@ -349,25 +364,17 @@ fn a_read_that_waits_is_told_while_it_does() {
     };
     let (mut pending, mut returned) = (0, 0);
     let subject = Subject::Command(Start::new("/bin/sh", ["-c", script.as_str()]).unwrap());
-    trace(
-        &subject,
-        &options,
-        &Stop::new().unwrap(),
-        &mut |event| match event.what {
-            What::Pending(call)
-                if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 =>
-            {
-                pending += 1;
-                assert_eq!(returned, 0);
-                writer.write_all(b"x").unwrap();
-            }
-            What::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
-                returned += 1
-            }
-            _ => {}
-        },
-    )
-    .unwrap();
+    traced(&subject, &options, &mut |event| match event.what {
+        What::Pending(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
+            pending += 1;
+            assert_eq!(returned, 0);
+            writer.write_all(b"x").unwrap();
+        }
+        What::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
+            returned += 1
+        }
+        _ => {}
+    });
     assert_eq!((pending, returned), (1, 1));
 }
 
@@ -592,4 +599,104 @@ fn a_command_that_blocks_every_signal_goes_on_too_when_its_tracer_is_killed() {
     if runs() {
         killed_tracer("blocked");
     }
+}
+
+#[test]
+fn a_thread_that_executes_takes_its_process_s_place() {
+    if !runs() {
+        return;
+    }
+    let options = Options {
+        follow: true,
+        ..Options::default()
+    };
+    let (events, ended) = quickly(&command(&["execs"]), &options);
+    let superseded: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Superseded { by } => Some((event.tid, by)),
+            _ => None,
+        })
+        .collect();
+    let [(first, by)] = superseded[..] else {
+        panic!("one thread did: {superseded:?}")
+    };
+    let ends: Vec<_> = events
+        .iter()
+        .filter(|event| matches!(event.what, What::Exited { .. }))
+        .collect();
+    assert_eq!(ends.len(), 1, "{ends:?}");
+    assert_eq!((ends[0].tid, ends[0].pid), (first, first));
+    assert_ne!(first, by);
+    let executed = all_calls(&events)
+        .any(|(event, call)| call.number == libc::SYS_execve as u64 && event.tid == first);
+    assert!(executed);
+    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+}
+
+#[test]
+fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
+    if !runs() {
+        return;
+    }
+    let options = Options {
+        follow: true,
+        ..Options::default()
+    };
+    let (events, ended) = quickly(&command(&["signals"]), &options);
+    let signals: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Signal { number, info } => {
+                Some((*number, i32::from_ne_bytes(info[..4].try_into().unwrap())))
+            }
+            _ => None,
+        })
+        .collect();
+    let expected = [libc::SIGUSR1, libc::SIGCHLD, libc::SIGTERM];
+    assert_eq!(signals, expected.map(|number| (number, number)));
+    let killed: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Killed { signal, .. } => Some(signal),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(killed, [libc::SIGKILL, libc::SIGTERM]);
+    assert_eq!(ended.status, Some(libc::SIGTERM));
+}
+
+#[test]
+fn without_following_only_the_command_itself_is_told() {
+    if !runs() {
+        return;
+    }
+    let (events, ended) = quickly(&command(&["forks", "3", "5"]), &Options::default());
+    assert!(events.iter().all(|event| event.tid == events[0].tid));
+    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+}
+
+#[test]
+fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
+    if !runs() {
+        return;
+    }
+    let chosen = |_, number| number == libc::SYS_openat as u64 || number == libc::SYS_access as u64;
+    let options = Options {
+        chosen: Some(std::sync::Arc::new(chosen)),
+        outcomes: Outcomes::Failed,
+        ..Options::default()
+    };
+    let start = Start::new("cat", ["/nowhere/at/all"]).unwrap();
+    let (events, ended) = quickly(&Subject::Command(start), &options);
+    let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
+    assert!(!calls.is_empty());
+    for call in calls {
+        assert!(chosen(call.abi, call.number), "{call:?}");
+        assert!(
+            matches!(call.outcome, Outcome::Returned { value, .. } if value < 0),
+            "{call:?}"
+        );
+    }
+    assert_eq!((ended.status, ended.lost), (Some(256), 0));
 }

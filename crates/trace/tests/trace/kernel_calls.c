@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -141,6 +142,7 @@ static int conts(void)
 	if (!child) {
 		sigset_t children;
 
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		sigemptyset(&children);
 		sigaddset(&children, SIGCHLD);
 		sigprocmask(SIG_BLOCK, &children, 0);
@@ -193,6 +195,18 @@ static void narrow(void)
 #endif
 }
 
+static void *execs(void *nothing)
+{
+	execl("/bin/true", "true", (char *)0);
+	die("execl");
+	return nothing;
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
 int main(int count, char **words)
 {
 	const char *way = count > 1 ? words[1] : "";
@@ -227,6 +241,19 @@ int main(int count, char **words)
 	if (!strcmp(way, "narrow")) {
 		narrow();
 		return 0;
+	}
+	if (!strcmp(way, "execs")) {
+		threads(1, execs, 0);
+		return 1;
+	}
+	if (!strcmp(way, "signals")) {
+		signal(SIGUSR1, ignore);
+		raise(SIGUSR1);
+		if (!fork())
+			raise(SIGKILL);
+		wait(0);
+		raise(SIGTERM);
+		return 1;
 	}
 	if (!strcmp(way, "reads")) {
 		char byte;

@@ -9,9 +9,14 @@
 //! Refuses: to lose an event without saying so, to leave anything of its own behind in a program that was traced, and to
 //! guess what wasn't captured.
 
+mod decode;
 mod event;
+pub mod json;
 #[cfg(target_os = "linux")]
 pub mod kernel;
+pub mod summary;
 pub mod table;
+pub mod text;
 
+pub use decode::{CURRENT_DIRECTORY, Descriptors};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};

@@ -1,7 +1,24 @@
 //! What the calls are: by way of calling and number the name, the arguments with their types, and what lies behind them.
 //!
+//! Names, numbers, and the arguments' names and types are generated from the kernel's own metadata (`examples/table.rs`);
+//! what they mean is written by hand beside it, as data. What is neither is guessed from the type.
+//!
 //! Refuses: to say what a call does.
 
+mod classes;
+pub(crate) mod flags;
+mod generated;
+mod kind;
+mod meaning;
+pub(crate) mod structure;
+
+use std::sync::LazyLock;
+
+pub use classes::{Class, Classes};
+pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width};
+pub use meaning::Answer;
+
+use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};
 
 /// A call of the kernel.
@@ -11,6 +28,12 @@ pub struct Row {
     pub name: &'static str,
     /// Its arguments, in order.
     pub arguments: &'static [Argument],
+    /// What the arguments mean, in the same order; those beyond the last mean nothing.
+    pub kinds: [Kind; 6],
+    /// What its result means.
+    pub answer: Answer,
+    /// The classes that it belongs to.
+    pub classes: Classes,
 }
 
 /// An argument of a call.
@@ -18,6 +41,8 @@ pub struct Row {
 pub struct Argument {
     /// Its name, as the kernel has it: `filename`.
     pub name: &'static str,
+    /// Its type in C: `const char *`.
+    pub c_type: &'static str,
 }
 
 /// A stretch of memory that a call is to be shown with.
@@ -45,15 +70,74 @@ pub struct Limits {
     pub string: usize,
     /// Most elements of an array.
     pub elements: usize,
+    /// Also what only `-v` shows: the environment of a program.
+    pub verbose: bool,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            string: 32,
+            elements: 32,
+            verbose: false,
+        }
+    }
+}
+
+struct Table {
+    rows: Vec<Row>,
+    /// The same for 32-bit programs, whose structures lie otherwise in memory.
+    narrow: Vec<Row>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let made = |narrow| {
+        let calls = generated::CALLS.iter();
+        calls.map(|(name, arguments)| meaning::row(name, arguments, narrow)).collect()
+    };
+    Table {
+        rows: made(false),
+        narrow: made(true),
+    }
+});
+
 /// The row of a call; nothing if the kernel has none with this number, as far as we know.
-pub fn row(_abi: Abi, _number: u64) -> Option<&'static Row> {
-    None
+pub fn row(abi: Abi, number: u64) -> Option<&'static Row> {
+    let index = *numbers(abi).get(usize::try_from(number).ok()?)?;
+    let rows = if abi == Abi::I386 { &TABLE.narrow } else { &TABLE.rows };
+    rows.get(usize::from(index))
+}
+
+/// Every call of a way of calling, with its number, in the order of the numbers.
+pub fn rows(abi: Abi) -> impl Iterator<Item = (u64, &'static Row)> {
+    (0..numbers(abi).len() as u64).filter_map(move |number| Some((number, row(abi, number)?)))
+}
+
+/// The number of a call by its name.
+pub fn number(abi: Abi, name: &str) -> Option<u64> {
+    rows(abi).find(|(_, row)| row.name == name).map(|(number, _)| number)
+}
+
+fn numbers(abi: Abi) -> &'static [u16] {
+    match abi {
+        Abi::X86_64 => generated::X86_64,
+        Abi::I386 => generated::I386,
+        Abi::Aarch64 => generated::AARCH64,
+    }
 }
 
 /// What is still to be read for a call, given what was read of it before: pieces may hold pointers to others. An engine
 /// asks and reads until nothing is wanted, once when the call is entered and once when it came back.
-pub fn wants(_call: &Call, _when: When, _limits: Limits) -> Vec<Want> {
-    Vec::new()
+pub fn wants(call: &Call, when: When, limits: Limits) -> Vec<Want> {
+    let mut missing = Vec::new();
+    if let Some(row) = row(call.abi, call.number) {
+        let style = Style {
+            string: limits.string,
+            elements: limits.elements,
+            verbose: limits.verbose,
+            partial: false,
+        };
+        Walk::asking(call, row, &mut Nothing, style, when, &mut missing).everything();
+    }
+    missing
 }

@@ -146,10 +146,7 @@ impl Default for Options {
         Self {
             follow: false,
             ring: 4 << 20,
-            limits: Limits {
-                string: 32,
-                elements: 32,
-            },
+            limits: Limits::default(),
             chosen: None,
             outcomes: Outcomes::All,
             pending: Some(Duration::from_millis(500)),

@@ -7,13 +7,19 @@
 use super::Options;
 use super::wire::PIECE_MOST;
 use crate::Abi;
-use crate::table::Limits;
+use crate::table::{Kind, Length, Limits, Row, Special, Way, row};
 
 /// Calls that a table holds.
 const ROWS: usize = 512;
 const STEPS: usize = 6;
 const STEP_BYTES: usize = 12;
 const PLAN_BYTES: usize = 4 + STEPS * STEP_BYTES;
+/// The size of what `stat` says.
+const STAT: usize = if cfg!(target_arch = "x86_64") {
+    144
+} else {
+    128
+};
 /// Most bytes of a path, its end included.
 const PATH: u32 = 4096;
 
@@ -72,7 +78,11 @@ struct Step {
 
 /// What is captured of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan(Vec<Step>);
+pub(super) struct Plan {
+    steps: Vec<Step>,
+    /// Whether that is all that is wanted, as far as it can be read.
+    pub whole: bool,
+}
 
 const fn step(what: What, argument: u8, at: At) -> Step {
     Step {
@@ -98,14 +108,6 @@ const fn text(argument: u8) -> Step {
     step(What::Text, argument, At::Entry)
 }
 
-/// A buffer whose length is an argument.
-const fn given(argument: u8, length: u8) -> Step {
-    Step {
-        count: Count::Argument(length),
-        ..step(What::Bytes, argument, At::Entry)
-    }
-}
-
 /// A buffer whose length is the result.
 const fn got(argument: u8) -> Step {
     Step {
@@ -123,175 +125,244 @@ const fn structure(argument: u8, size: u32, at: At) -> Step {
     }
 }
 
-/// Structures, as many as an argument says.
-const fn structures(argument: u8, size: u32, count: u8, at: At) -> Step {
-    Step {
-        size,
-        count: Count::Argument(count),
-        most: Most::Elements,
-        ..step(What::Bytes, argument, at)
-    }
-}
-
-/// A socket's address that the program gives, and its length.
-const fn address(argument: u8, length: u8) -> Step {
-    Step {
-        count: Count::Argument(length),
-        most: Most::Bytes(128),
-        ..step(What::Bytes, argument, At::Entry)
-    }
-}
-
-/// A socket's address that the kernel gives.
-const fn address_got(argument: u8, length: u8) -> Step {
-    Step {
-        count: Count::Behind(length),
-        most: Most::Bytes(128),
-        ..step(What::Bytes, argument, At::Exit)
-    }
-}
-
-const fn vectors(argument: u8, count: u8, at: At) -> Step {
-    Step {
-        count: Count::Argument(count),
-        ..step(What::Vectors, argument, at)
-    }
-}
-
-/// The plan of a call, by its name.
-pub(super) fn plan(name: &str) -> Plan {
-    use At::{Both, Entry, Exit};
-    let steps: &[Step] = match name {
-        "read" | "pread64" | "recv" | "flistxattr" => &[got(1)],
-        "getrandom" => &[got(0)],
-        "listxattr" | "llistxattr" => &[path(0), got(1)],
-        "write" | "pwrite64" | "send" => &[given(1, 2)],
-        "open" | "creat" | "access" | "unlink" | "rmdir" | "mkdir" | "chdir" | "chroot"
-        | "chmod" | "chown" | "lchown" | "truncate" | "mknod" | "uselib" | "swapon" | "swapoff"
-        | "acct" | "umount2" => &[path(0)],
-        "openat" | "faccessat" | "faccessat2" | "unlinkat" | "mkdirat" | "mknodat" | "fchmodat"
-        | "fchmodat2" | "fchownat" | "inotify_add_watch" | "name_to_handle_at" | "open_tree" => {
-            &[path(1)]
+/// The plan of a call. What its arguments mean says what is behind them; a plan that doesn't cover them all is completed
+/// where records are read.
+pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
+    let mut plan = Plan {
+        steps: Vec::new(),
+        whole: true,
+    };
+    for (number, kind) in row.kinds.iter().enumerate() {
+        let argument = u8::try_from(number).unwrap_or(0);
+        match behind(*kind, argument) {
+            Behind::Nothing => {}
+            Behind::Known(steps) => plan.steps.extend(steps),
+            Behind::Guessed(steps) => {
+                plan.steps.extend(steps);
+                plan.whole = false;
+            }
         }
-        "openat2" => &[path(1), structure(2, 24, Entry)],
-        "stat" | "lstat" => &[path(0), structure(1, 144, Exit)],
-        "fstat" => &[structure(1, 144, Exit)],
-        "newfstatat" => &[path(1), structure(2, 144, Exit)],
-        "statx" => &[path(1), structure(4, 256, Exit)],
-        "statfs" => &[path(0), structure(1, 120, Exit)],
-        "fstatfs" => &[structure(1, 120, Exit)],
-        "rename" | "link" | "symlink" | "pivot_root" => &[path(0), path(1)],
-        "renameat" | "renameat2" | "linkat" => &[path(1), path(3)],
-        "symlinkat" => &[path(0), path(2)],
-        "readlink" => &[path(0), got(1)],
-        "readlinkat" => &[path(1), got(2)],
-        "getcwd" => &[Step {
-            most: Most::Bytes(PATH),
-            ..got(0)
-        }],
-        "getdents64" | "getdents" => &[Step {
-            most: Most::Bytes(32768),
-            ..got(1)
-        }],
-        "execve" => &[
-            path(0),
-            step(What::Texts, 1, Entry),
-            step(What::Pointers, 2, Entry),
-        ],
-        "execveat" => &[
-            path(1),
-            step(What::Texts, 2, Entry),
-            step(What::Pointers, 3, Entry),
-        ],
-        "readv" | "preadv" | "preadv2" => &[vectors(1, 2, Exit)],
-        "writev" | "pwritev" | "pwritev2" | "vmsplice" => &[vectors(1, 2, Entry)],
-        "sendmsg" => &[step(What::Message, 1, Entry)],
-        "recvmsg" => &[step(What::Message, 1, Exit)],
-        "sendto" => &[given(1, 2), address(4, 5)],
-        "recvfrom" => &[got(1), structure(5, 4, Both), address_got(4, 5)],
-        "connect" | "bind" => &[address(1, 2)],
-        "accept" | "accept4" | "getsockname" | "getpeername" => {
-            &[structure(2, 4, Both), address_got(1, 2)]
-        }
-        "setsockopt" => &[given(3, 4)],
-        "getsockopt" => &[
-            structure(4, 4, Both),
-            Step {
-                count: Count::Behind(4),
-                ..step(What::Bytes, 3, Exit)
+    }
+    if plan.steps.len() > STEPS {
+        plan.steps.truncate(STEPS);
+        plan.whole = false;
+    }
+    if abi == Abi::I386 && !plan.steps.iter().all(Step::fits_both) {
+        plan.steps.retain(Step::fits_both);
+        plan.whole = false;
+    }
+    plan
+}
+
+/// What there is behind an argument.
+enum Behind {
+    Nothing,
+    /// All of it.
+    Known(Vec<Step>),
+    /// As far as can be said beforehand.
+    Guessed(Vec<Step>),
+}
+
+fn at(way: Way) -> At {
+    match way {
+        Way::In => At::Entry,
+        Way::Out => At::Exit,
+    }
+}
+
+fn behind(kind: Kind, argument: u8) -> Behind {
+    use Behind::{Guessed, Known, Nothing};
+    match kind {
+        Kind::Path(way) => Known(vec![Step {
+            at: at(way),
+            ..path(argument)
+        }]),
+        Kind::Text(way) => Known(vec![Step {
+            at: at(way),
+            ..text(argument)
+        }]),
+        Kind::Bytes(way, length) | Kind::Value(way, length) => bytes(argument, way, length),
+        Kind::To(way, kind) => match size(*kind) {
+            Some(size) => Known(vec![structure(argument, size, at(way))]),
+            None => Guessed(Vec::new()),
+        },
+        Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
+            (Some(size), Some(count)) => Known(vec![Step {
+                size,
+                count,
+                most: Most::Elements,
+                ..step(What::Bytes, argument, at(way))
+            }]),
+            _ => Guessed(Vec::new()),
+        },
+        Kind::ByAbi(here, elsewhere) => behind(
+            if cfg!(target_arch = "x86_64") {
+                *here
+            } else {
+                *elsewhere
             },
-        ],
-        "pipe" | "pipe2" => &[structure(0, 8, Exit)],
-        "socketpair" => &[structure(3, 8, Exit)],
-        "poll" => &[structures(0, 8, 1, Both)],
-        "ppoll" => &[
-            structures(0, 8, 1, Both),
-            structure(2, 16, Entry),
-            structure(3, 8, Entry),
-        ],
-        "select" => &[
-            structure(1, 128, Both),
-            structure(2, 128, Both),
-            structure(3, 128, Both),
-            structure(4, 16, Both),
-        ],
-        "pselect6" => &[
-            structure(1, 128, Both),
-            structure(2, 128, Both),
-            structure(3, 128, Both),
-            structure(4, 16, Both),
-        ],
-        "epoll_ctl" => &[structure(3, 12, Entry)],
-        "epoll_wait" | "epoll_pwait" => &[Step {
-            size: 12,
-            count: Count::Result,
+            argument,
+        ),
+        Kind::Special(special) => special_behind(special, argument),
+        _ => Nothing,
+    }
+}
+
+fn bytes(argument: u8, way: Way, length: Length) -> Behind {
+    let all = step(What::Bytes, argument, at(way));
+    match (length, count(length)) {
+        (_, Some(count)) => Behind::Known(vec![Step { count, ..all }]),
+        (Length::Fixed(fixed), None) => Behind::Known(vec![Step {
+            size: u32::try_from(fixed).unwrap_or(0),
+            ..all
+        }]),
+        _ => Behind::Guessed(Vec::new()),
+    }
+}
+
+fn count(length: Length) -> Option<Count> {
+    let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
+    match length {
+        Length::Argument(argument) => small(argument).map(Count::Argument),
+        Length::Result => Some(Count::Result),
+        Length::Behind(argument) => small(argument).map(Count::Behind),
+        Length::Fixed(_) => None,
+    }
+}
+
+/// The bytes that something takes in memory.
+fn size(kind: Kind) -> Option<u32> {
+    let size = match kind {
+        Kind::Signed(width)
+        | Kind::Unsigned(width)
+        | Kind::Hex(width)
+        | Kind::Octal(width)
+        | Kind::Flags(width, _)
+        | Kind::One(width, _)
+        | Kind::OneAndFlags(width, ..) => width.bytes(),
+        Kind::Structure(structure) => structure.size,
+        Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
+        Kind::Characters(size) => size,
+        Kind::Fd | Kind::Id | Kind::Signal => 4,
+        Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
+        Kind::Special(Special::Stat) => STAT,
+        Kind::Special(Special::Statx) => 256,
+        Kind::Special(Special::Terminal) => 36,
+        Kind::Special(Special::TimevalMoment) => 16,
+        Kind::ByAbi(here, elsewhere) => {
+            return size(if cfg!(target_arch = "x86_64") {
+                *here
+            } else {
+                *elsewhere
+            });
+        }
+        _ => return None,
+    };
+    u32::try_from(size)
+        .ok()
+        .filter(|size| usize::try_from(*size).is_ok_and(|size| size <= PIECE_MOST))
+}
+
+fn special_behind(special: Special, argument: u8) -> Behind {
+    use At::{Both, Entry, Exit};
+    use Behind::{Guessed, Known, Nothing};
+    let other = |argument: usize| u8::try_from(argument).unwrap_or(0).min(5);
+    match special {
+        Special::OpenFlags
+        | Special::OpenMode(_)
+        | Special::Request
+        | Special::Protocol
+        | Special::OptionName
+        | Special::FutexOperation
+        | Special::FutexValue
+        | Special::NodeDevice(_)
+        | Special::NewAddress
+        | Special::IpcKey
+        | Special::IpcMode
+        | Special::MountFlags
+        | Special::SyslogType
+        | Special::Membarrier
+        | Special::Persona => Nothing,
+        Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
+        Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
+        Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
+        Special::Action(way) => Known(vec![structure(argument, 32, at(way))]),
+        Special::Watched => Known(vec![structure(
+            argument,
+            if cfg!(target_arch = "x86_64") { 12 } else { 16 },
+            Entry,
+        )]),
+        Special::Entries => Known(vec![Step {
+            most: Most::Bytes(32768),
+            ..got(argument)
+        }]),
+        Special::Vectors(way, count) => Known(vec![Step {
+            count: Count::Argument(other(count)),
+            ..step(What::Vectors, argument, at(way))
+        }]),
+        Special::Message(way) => Known(vec![step(What::Message, argument, at(way))]),
+        Special::Address(length) => Guessed(vec![Step {
+            count: Count::Argument(other(length)),
+            most: Most::Bytes(128),
+            ..step(What::Bytes, argument, Entry)
+        }]),
+        Special::AddressOut(length) => Guessed(vec![Step {
+            count: Count::Behind(other(length)),
+            most: Most::Bytes(128),
+            ..step(What::Bytes, argument, Exit)
+        }]),
+        Special::AddressLength | Special::OptionLength | Special::Offset => {
+            Guessed(vec![structure(
+                argument,
+                if special == Special::Offset { 8 } else { 4 },
+                Both,
+            )])
+        }
+        Special::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
+        Special::Polled => Guessed(vec![Step {
+            size: 8,
+            count: Count::Argument(1),
             most: Most::Elements,
-            ..step(What::Bytes, 1, Exit)
-        }],
-        "nanosleep" => &[structure(0, 16, Entry), structure(1, 16, Exit)],
-        "clock_nanosleep" => &[structure(2, 16, Entry), structure(3, 16, Exit)],
-        "clock_gettime" | "clock_getres" => &[structure(1, 16, Exit)],
-        "clock_settime" => &[structure(1, 16, Entry)],
-        "gettimeofday" => &[structure(0, 16, Exit), structure(1, 8, Exit)],
-        "futex" => &[structure(3, 16, Entry)],
-        "rt_sigaction" => &[structure(1, 32, Entry), structure(2, 32, Exit)],
-        "rt_sigprocmask" => &[structure(1, 8, Entry), structure(2, 8, Exit)],
-        "rt_sigpending" => &[structure(0, 8, Exit)],
-        "rt_sigsuspend" => &[structure(0, 8, Entry)],
-        "rt_sigtimedwait" => &[
-            structure(0, 8, Entry),
-            structure(1, 128, Exit),
-            structure(2, 16, Entry),
-        ],
-        "sigaltstack" => &[structure(0, 24, Entry), structure(1, 24, Exit)],
-        "getrlimit" => &[structure(1, 16, Exit)],
-        "setrlimit" => &[structure(1, 16, Entry)],
-        "prlimit64" => &[structure(2, 16, Entry), structure(3, 16, Exit)],
-        "getrusage" => &[structure(1, 144, Exit)],
-        "wait4" => &[structure(1, 4, Exit), structure(3, 144, Exit)],
-        "waitid" => &[structure(2, 128, Exit), structure(4, 144, Exit)],
-        "uname" => &[structure(0, 390, Exit)],
-        "sysinfo" => &[structure(0, 112, Exit)],
-        "times" => &[structure(0, 32, Exit)],
-        "clone3" => &[Step {
+            ..step(What::Bytes, argument, Both)
+        }]),
+        Special::Status => Guessed(vec![structure(argument, 4, Exit)]),
+        Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
+        Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
+        Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
+        Special::Remainder => Guessed(vec![structure(argument, 16, Exit)]),
+        Special::Clone => Guessed(vec![Step {
             count: Count::Argument(1),
             most: Most::Bytes(128),
-            ..step(What::Bytes, 0, Entry)
-        }],
-        "setitimer" => &[structure(1, 32, Entry), structure(2, 32, Exit)],
-        "getitimer" => &[structure(1, 32, Exit)],
-        "utimensat" => &[path(1), structure(2, 32, Entry)],
-        "memfd_create" => &[text(0)],
-        "mount" => &[path(0), path(1), text(2)],
-        "getxattr" | "lgetxattr" => &[path(0), text(1), got(2)],
-        "fgetxattr" => &[text(1), got(2)],
-        "setxattr" | "lsetxattr" => &[path(0), text(1), given(2, 3)],
-        "sethostname" | "setdomainname" => &[given(0, 1)],
-        "sched_getaffinity" => &[got(2)],
-        "sched_setaffinity" => &[given(2, 1)],
-        _ => &[],
-    };
-    Plan(steps.to_vec())
+            ..step(What::Bytes, argument, Entry)
+        }]),
+        Special::Option(Way::In) => Guessed(vec![Step {
+            count: Count::Argument(4),
+            most: Most::Bytes(256),
+            ..step(What::Bytes, argument, Entry)
+        }]),
+        Special::Option(Way::Out) => Guessed(vec![Step {
+            count: Count::Behind(4),
+            most: Most::Bytes(256),
+            ..step(What::Bytes, argument, Exit)
+        }]),
+        Special::Processors(Way::Out) => Guessed(vec![Step {
+            most: Most::Bytes(1024),
+            ..got(argument)
+        }]),
+        // A number for most of what a futex can be asked, a time for waiting: then it is readable.
+        Special::FutexTimeout => Guessed(vec![structure(argument, 16, Entry)]),
+        _ => Guessed(Vec::new()),
+    }
+}
+
+/// Calls that don't come back where they succeed.
+fn ends(name: &str) -> bool {
+    matches!(name, "exit" | "exit_group")
+}
+
+/// Calls that put another program where theirs was.
+pub(super) fn replaces(name: &str) -> bool {
+    matches!(name, "execve" | "execveat")
 }
 
 /// Which calls are told.
@@ -313,27 +384,19 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Calls that don't come back where they succeed.
-fn ends(name: &str) -> bool {
-    matches!(name, "exit" | "exit_group")
-}
-
-/// Calls that put another program where theirs was.
-pub(super) fn replaces(name: &str) -> bool {
-    matches!(name, "execve" | "execveat")
-}
-
 /// The plans of all calls, as the programs read them: `struct plan plans[2][512]`, a way of calling after the other.
 pub(super) fn table(choice: &Choice<'_>, limits: Limits) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * ROWS * PLAN_BYTES);
     for abi in ABIS {
         for number in 0..ROWS as u64 {
-            let row = name(abi, number).unwrap_or_default();
-            let mut plan = plan(row);
-            if abi == Abi::I386 {
-                plan.0.retain(|step| step.fits_both());
-            }
-            plan.write(row, choice.holds(abi, number), limits, &mut bytes);
+            let row = row(abi, number);
+            let plan = row.map(|row| plan(abi, row)).unwrap_or_default();
+            plan.write(
+                row.map_or("", |row| row.name),
+                choice.holds(abi, number),
+                limits,
+                &mut bytes,
+            );
         }
     }
     bytes
@@ -376,7 +439,11 @@ impl Step {
 
 impl Plan {
     fn write(&self, name: &str, chosen: bool, limits: Limits, bytes: &mut Vec<u8>) {
-        let at = |when: At| self.0.iter().any(|step| step.at as u8 & when as u8 != 0);
+        let at = |when: At| {
+            self.steps
+                .iter()
+                .any(|step| step.at as u8 & when as u8 != 0)
+        };
         let flags = [
             (chosen, 1),
             (at(At::Entry), 2),
@@ -387,7 +454,7 @@ impl Plan {
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;
         bytes.extend_from_slice(&flags.to_ne_bytes());
-        for step in self.0.iter().take(STEPS) {
+        for step in self.steps.iter().take(STEPS) {
             step.write(limits, bytes);
         }
         bytes.resize(end, 0);
@@ -404,214 +471,6 @@ pub(super) const ABIS: [Abi; 2] = [
     Abi::I386,
 ];
 
-/// A call's name.
-pub(super) fn name(abi: Abi, number: u64) -> Option<&'static str> {
-    let own = || {
-        let known = abi == ABIS[0];
-        COMMON
-            .iter()
-            .find(|(common, _)| known && u64::try_from(*common) == Ok(number))
-            .map(|(_, name)| *name)
-    };
-    crate::table::row(abi, number)
-        .map(|row| row.name)
-        .or_else(own)
-}
-
-macro_rules! calls {
-    ($($name:ident = $constant:ident,)*) => { &[$((libc::$constant, stringify!($name)),)*] };
-}
-
-/// Calls that have plans, by number.
-#[cfg(target_arch = "x86_64")]
-const COMMON: &[(libc::c_long, &str)] = calls![
-    read = SYS_read,
-    pread64 = SYS_pread64,
-    write = SYS_write,
-    pwrite64 = SYS_pwrite64,
-    openat = SYS_openat,
-    faccessat = SYS_faccessat,
-    faccessat2 = SYS_faccessat2,
-    unlinkat = SYS_unlinkat,
-    mkdirat = SYS_mkdirat,
-    mknodat = SYS_mknodat,
-    fchmodat = SYS_fchmodat,
-    fchownat = SYS_fchownat,
-    inotify_add_watch = SYS_inotify_add_watch,
-    fstat = SYS_fstat,
-    newfstatat = SYS_newfstatat,
-    statx = SYS_statx,
-    statfs = SYS_statfs,
-    fstatfs = SYS_fstatfs,
-    renameat2 = SYS_renameat2,
-    linkat = SYS_linkat,
-    symlinkat = SYS_symlinkat,
-    readlinkat = SYS_readlinkat,
-    getcwd = SYS_getcwd,
-    getdents64 = SYS_getdents64,
-    execve = SYS_execve,
-    execveat = SYS_execveat,
-    readv = SYS_readv,
-    preadv = SYS_preadv,
-    writev = SYS_writev,
-    pwritev = SYS_pwritev,
-    sendmsg = SYS_sendmsg,
-    recvmsg = SYS_recvmsg,
-    sendto = SYS_sendto,
-    recvfrom = SYS_recvfrom,
-    connect = SYS_connect,
-    bind = SYS_bind,
-    accept = SYS_accept,
-    accept4 = SYS_accept4,
-    getsockname = SYS_getsockname,
-    getpeername = SYS_getpeername,
-    setsockopt = SYS_setsockopt,
-    getsockopt = SYS_getsockopt,
-    pipe2 = SYS_pipe2,
-    socketpair = SYS_socketpair,
-    ppoll = SYS_ppoll,
-    pselect6 = SYS_pselect6,
-    epoll_ctl = SYS_epoll_ctl,
-    epoll_pwait = SYS_epoll_pwait,
-    nanosleep = SYS_nanosleep,
-    clock_nanosleep = SYS_clock_nanosleep,
-    clock_gettime = SYS_clock_gettime,
-    clock_getres = SYS_clock_getres,
-    gettimeofday = SYS_gettimeofday,
-    futex = SYS_futex,
-    rt_sigaction = SYS_rt_sigaction,
-    rt_sigprocmask = SYS_rt_sigprocmask,
-    rt_sigpending = SYS_rt_sigpending,
-    rt_sigsuspend = SYS_rt_sigsuspend,
-    rt_sigtimedwait = SYS_rt_sigtimedwait,
-    sigaltstack = SYS_sigaltstack,
-    prlimit64 = SYS_prlimit64,
-    getrusage = SYS_getrusage,
-    wait4 = SYS_wait4,
-    waitid = SYS_waitid,
-    uname = SYS_uname,
-    sysinfo = SYS_sysinfo,
-    times = SYS_times,
-    setitimer = SYS_setitimer,
-    getitimer = SYS_getitimer,
-    utimensat = SYS_utimensat,
-    memfd_create = SYS_memfd_create,
-    mount = SYS_mount,
-    getrandom = SYS_getrandom,
-    chdir = SYS_chdir,
-    truncate = SYS_truncate,
-    exit = SYS_exit,
-    exit_group = SYS_exit_group,
-    clone3 = SYS_clone3,
-    openat2 = SYS_openat2,
-    open = SYS_open,
-    creat = SYS_creat,
-    access = SYS_access,
-    unlink = SYS_unlink,
-    rmdir = SYS_rmdir,
-    mkdir = SYS_mkdir,
-    chmod = SYS_chmod,
-    chown = SYS_chown,
-    lchown = SYS_lchown,
-    mknod = SYS_mknod,
-    stat = SYS_stat,
-    lstat = SYS_lstat,
-    rename = SYS_rename,
-    link = SYS_link,
-    symlink = SYS_symlink,
-    readlink = SYS_readlink,
-    pipe = SYS_pipe,
-    poll = SYS_poll,
-    select = SYS_select,
-    epoll_wait = SYS_epoll_wait,
-    getdents = SYS_getdents,
-    getrlimit = SYS_getrlimit,
-    setrlimit = SYS_setrlimit,
-];
-
-#[cfg(target_arch = "aarch64")]
-const COMMON: &[(libc::c_long, &str)] = calls![
-    read = SYS_read,
-    pread64 = SYS_pread64,
-    write = SYS_write,
-    pwrite64 = SYS_pwrite64,
-    openat = SYS_openat,
-    faccessat = SYS_faccessat,
-    faccessat2 = SYS_faccessat2,
-    unlinkat = SYS_unlinkat,
-    mkdirat = SYS_mkdirat,
-    mknodat = SYS_mknodat,
-    fchmodat = SYS_fchmodat,
-    fchownat = SYS_fchownat,
-    inotify_add_watch = SYS_inotify_add_watch,
-    fstat = SYS_fstat,
-    newfstatat = SYS_newfstatat,
-    statx = SYS_statx,
-    statfs = SYS_statfs,
-    fstatfs = SYS_fstatfs,
-    renameat2 = SYS_renameat2,
-    linkat = SYS_linkat,
-    symlinkat = SYS_symlinkat,
-    readlinkat = SYS_readlinkat,
-    getcwd = SYS_getcwd,
-    getdents64 = SYS_getdents64,
-    execve = SYS_execve,
-    execveat = SYS_execveat,
-    readv = SYS_readv,
-    preadv = SYS_preadv,
-    writev = SYS_writev,
-    pwritev = SYS_pwritev,
-    sendmsg = SYS_sendmsg,
-    recvmsg = SYS_recvmsg,
-    sendto = SYS_sendto,
-    recvfrom = SYS_recvfrom,
-    connect = SYS_connect,
-    bind = SYS_bind,
-    accept = SYS_accept,
-    accept4 = SYS_accept4,
-    getsockname = SYS_getsockname,
-    getpeername = SYS_getpeername,
-    setsockopt = SYS_setsockopt,
-    getsockopt = SYS_getsockopt,
-    pipe2 = SYS_pipe2,
-    socketpair = SYS_socketpair,
-    ppoll = SYS_ppoll,
-    pselect6 = SYS_pselect6,
-    epoll_ctl = SYS_epoll_ctl,
-    epoll_pwait = SYS_epoll_pwait,
-    nanosleep = SYS_nanosleep,
-    clock_nanosleep = SYS_clock_nanosleep,
-    clock_gettime = SYS_clock_gettime,
-    clock_getres = SYS_clock_getres,
-    gettimeofday = SYS_gettimeofday,
-    futex = SYS_futex,
-    rt_sigaction = SYS_rt_sigaction,
-    rt_sigprocmask = SYS_rt_sigprocmask,
-    rt_sigpending = SYS_rt_sigpending,
-    rt_sigsuspend = SYS_rt_sigsuspend,
-    rt_sigtimedwait = SYS_rt_sigtimedwait,
-    sigaltstack = SYS_sigaltstack,
-    prlimit64 = SYS_prlimit64,
-    getrusage = SYS_getrusage,
-    wait4 = SYS_wait4,
-    waitid = SYS_waitid,
-    uname = SYS_uname,
-    sysinfo = SYS_sysinfo,
-    times = SYS_times,
-    setitimer = SYS_setitimer,
-    getitimer = SYS_getitimer,
-    utimensat = SYS_utimensat,
-    memfd_create = SYS_memfd_create,
-    mount = SYS_mount,
-    getrandom = SYS_getrandom,
-    chdir = SYS_chdir,
-    truncate = SYS_truncate,
-    exit = SYS_exit,
-    exit_group = SYS_exit_group,
-    clone3 = SYS_clone3,
-    openat2 = SYS_openat2,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -619,6 +478,7 @@ mod tests {
     const LIMITS: Limits = Limits {
         string: 32,
         elements: 16,
+        verbose: false,
     };
 
     #[test]
@@ -626,19 +486,52 @@ mod tests {
         assert_eq!(table(&Choice(None), LIMITS).len(), 2 * 512 * 76);
     }
 
+    fn of(name: &str) -> Plan {
+        plan(
+            ABIS[0],
+            row(ABIS[0], crate::table::number(ABIS[0], name).unwrap()).unwrap(),
+        )
+    }
+
     #[test]
     fn a_path_is_captured_in_full_and_other_text_as_far_as_is_asked() {
-        assert_eq!(plan("openat").0[0].most(LIMITS), PATH);
-        assert_eq!(plan("memfd_create").0[0].most(LIMITS), 33);
-        assert_eq!(plan("write").0[0].most(LIMITS), 32);
+        assert_eq!(of("openat").steps[0].most(LIMITS), PATH);
+        assert_eq!(of("memfd_create").steps[0].most(LIMITS), 33);
+        assert_eq!(of("write").steps[0].most(LIMITS), 32);
+    }
+
+    #[test]
+    fn the_calls_that_programs_make_most_are_captured_whole() {
+        for name in [
+            "read",
+            "write",
+            "openat",
+            "close",
+            "fstat",
+            "newfstatat",
+            "mmap",
+            "lseek",
+            "getdents64",
+            "execve",
+            "writev",
+        ] {
+            assert!(of(name).whole, "{name}");
+        }
+        assert!(!of("ioctl").whole);
     }
 
     #[test]
     fn no_plan_has_more_steps_than_fit_or_an_argument_too_many() {
-        for (_, name) in COMMON {
-            let plan = plan(name);
-            assert!(plan.0.len() <= STEPS, "{name}");
-            assert!(plan.0.iter().all(|step| step.argument < 6), "{name}");
+        for abi in ABIS {
+            for (_, row) in crate::table::rows(abi) {
+                let plan = plan(abi, row);
+                assert!(plan.steps.len() <= STEPS, "{}", row.name);
+                assert!(
+                    plan.steps.iter().all(|step| step.argument < 6),
+                    "{}",
+                    row.name
+                );
+            }
         }
     }
 }

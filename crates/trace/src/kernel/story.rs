@@ -18,7 +18,7 @@ use super::plan::{self, ABIS};
 use super::programs::{Programs, Threads};
 use super::wire::{self, CallRecord, Head, PieceRecord, Record, flag};
 use crate::table::{self, Extent, Limits, Want};
-use crate::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+use crate::{Call, Event, Memory, Outcome, Piece, What, When};
 
 /// Numbers of threads are spread well enough as they are.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ pub(super) struct Story {
     looked: Instant,
     /// By way of calling and number, whether a plan says all that is wanted.
     planned: [Vec<bool>; 2],
-    replaces: [Vec<u32>; 2],
+    replaces: [Vec<bool>; 2],
 }
 
 /// How often calls that are under way are looked for, and how many threads at most.
@@ -81,17 +81,17 @@ const LOOK_MOST: usize = 64;
 impl Story {
     /// A new one; `root` is the command's process.
     pub fn of(options: &Options, programs: &Programs, root: Option<i32>) -> Self {
-        let numbers = |abi: Abi, holds: &dyn Fn(&str) -> bool| -> Vec<u32> {
-            (0..512)
-                .filter(|number| plan::name(abi, u64::from(*number)).is_some_and(holds))
-                .collect()
-        };
+        let rows = |abi| (0..512).map(move |number| table::row(abi, number));
         let planned = ABIS.map(|abi| {
-            (0..512)
-                .map(|number| {
-                    plan::name(abi, number)
-                        .is_some_and(|name| plan::plan(name) != plan::Plan::default())
+            rows(abi)
+                .map(|row| {
+                    row.is_some_and(|row| plan::plan(abi, row).whole && !options.limits.verbose)
                 })
+                .collect()
+        });
+        let replaces = ABIS.map(|abi| {
+            rows(abi)
+                .map(|row| row.is_some_and(|row| plan::replaces(row.name)))
                 .collect()
         });
         Self {
@@ -104,7 +104,7 @@ impl Story {
             pending: options.pending,
             looked: Instant::now(),
             planned,
-            replaces: ABIS.map(|abi| numbers(abi, &plan::replaces)),
+            replaces,
         }
     }
 
@@ -175,7 +175,10 @@ impl Story {
     fn begins(&mut self, head: Head, record: &Record<'_>) -> bool {
         let begins = match record {
             Record::Executed { .. } | Record::Exited { .. } => true,
-            Record::Call(call) => self.replaces[usize::from(head.abi & 1)].contains(&call.number),
+            Record::Call(call) => self.replaces[usize::from(head.abi & 1)]
+                .get(call.number as usize)
+                .copied()
+                .unwrap_or(false),
             _ => false,
         };
         if begins {

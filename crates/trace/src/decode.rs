@@ -1,0 +1,817 @@
+//! Walks over the arguments of a call and says to a [`Sink`] what they are; what memory that takes is found out on the
+//! same walk, so that what is captured and what is shown can't differ.
+//!
+//! Refuses: to allocate, and to trust a length that a program says.
+
+mod control;
+mod futex;
+mod process;
+mod signal;
+mod sink;
+mod socket;
+mod stat;
+mod time;
+mod wait;
+
+pub(crate) use signal::{information as signal_information, name as signal_name};
+pub(crate) use process::put_persona;
+pub use sink::{CURRENT_DIRECTORY, Descriptors};
+pub(crate) use sink::{Bracket, Nothing, Sink};
+pub(crate) use time::moment;
+
+use crate::table::{Answer, Extent, Field, Kind, Length, Names, Row, Shown, Special, Structure, Want, Way, Width};
+use crate::text::put;
+use crate::{Abi, Call, Memory, Outcome, When};
+
+/// The longest path there is.
+const PATH_MAX: usize = 4096;
+/// Most bytes that are captured of one buffer, whatever is asked for.
+const MOST_BYTES: usize = 1 << 16;
+/// Most elements of an array that are looked at, whatever is asked for.
+const MOST_ELEMENTS: usize = 4096;
+/// Most stretches of memory that are wanted for one call.
+const MOST_WANTS: usize = 1024;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    /// Most bytes of a string.
+    pub string: usize,
+    /// Most elements of an array.
+    pub elements: usize,
+    /// Whether everything of structures is shown.
+    pub verbose: bool,
+    /// Whether what was captured of a string is shown where less was captured than is to be shown.
+    pub partial: bool,
+}
+
+/// A walk over one call.
+pub(crate) struct Walk<'a, S> {
+    pub call: &'a Call,
+    pub row: &'static Row,
+    pub sink: &'a mut S,
+    pub style: Style,
+    /// The pass that asks what memory is needed: when it is read, and what is missing so far.
+    missing: Option<(When, &'a mut Vec<Want>)>,
+}
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// A walk that shows.
+    pub fn showing(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style) -> Self {
+        Walk { call, row, sink, style, missing: None }
+    }
+
+    /// A walk that finds out what memory isn't there yet.
+    pub fn asking(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style, when: When, missing: &'a mut Vec<Want>) -> Self {
+        Walk { call, row, sink, style, missing: Some((when, missing)) }
+    }
+
+    /// Walks over every argument and over what the result shows besides.
+    pub fn everything(&mut self) {
+        let (shown, count) = self.shown();
+        for number in &shown[..count] {
+            self.argument(*number);
+            self.became(*number);
+        }
+        self.beside_result();
+    }
+
+    /// Which arguments are shown, in this order: some calls have fewer, by what they are asked to do.
+    pub fn shown(&self) -> ([usize; 6], usize) {
+        const ALL: [usize; 6] = [0, 1, 2, 3, 4, 5];
+        let most = self.row.arguments.len().min(6);
+        match self.row.kinds {
+            [_, Kind::Special(Special::FutexOperation), ..] => {
+                let mut shown = ALL;
+                let places = self.futex_arguments();
+                shown[..places.len()].copy_from_slice(places);
+                (shown, places.len())
+            }
+            [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
+            [_, Kind::Special(Special::Prctl), ..] => (ALL, self.prctl_count()),
+            [_, Kind::Special(Special::Request), ..] => (ALL, self.request_count()),
+            [_, _, Kind::Special(Special::NodeDevice(mode)), ..] | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => {
+                (ALL, if self.makes_device(mode) { mode + 2 } else { mode + 1 })
+            }
+            _ if let Some(count) = self.asked_count() => (ALL, count),
+            [_, _, _, _, Kind::Hidden, Kind::Flags(..)] if most == 6 => ([0, 1, 2, 3, 5, 4], 5),
+            [_, _, _, _, Kind::Hidden, _] if most == 5 => (ALL, 4),
+            [_, _, Kind::Special(Special::OpenMode(_)), ..] | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => {
+                (ALL, self.open_count(most))
+            }
+            [_, _, _, _, Kind::Special(Special::NewAddress), _] if self.call.arguments[3] & 6 == 0 => (ALL, 4),
+            _ if self.is_clone() => {
+                let (places, count) = self.clone_arguments();
+                let mut shown = ALL;
+                shown[..5].copy_from_slice(&places);
+                (shown, count)
+            }
+            _ => (ALL, most),
+        }
+    }
+
+    /// How many arguments are shown where that depends on the first or the third.
+    fn asked_count(&self) -> Option<usize> {
+        let [first, _, third, ..] = self.call.arguments;
+        match self.row.name {
+            "syslog" if !matches!(first, 2..=4 | 8) => Some(1),
+            "membarrier" => Some(2),
+            "kcmp" if !matches!(third, 0 | 7) => Some(3),
+            "arch_prctl" if first == 0x1011 => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `clone`, whose arguments are said with their names.
+    pub fn is_clone(&self) -> bool {
+        self.row.answer == Answer::Child
+    }
+
+    /// How many arguments are known as the call is entered, before the first that it fills in.
+    pub fn known_at_entry(&self) -> usize {
+        let (shown, count) = self.shown();
+        if self.is_clone() {
+            return 2;
+        }
+        let filled = shown[..count].iter().position(|number| self.filled_in(*number)).unwrap_or(count);
+        let becomes = shown[..count].iter().position(|number| self.becomes(*number)).map_or(count, |at| at + 1);
+        filled.min(becomes)
+    }
+
+    fn filled_in(&self, number: usize) -> bool {
+        match self.row.kinds[number] {
+            Kind::To(Way::Out, _) | Kind::Many(Way::Out, ..) | Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::Path(Way::Out) | Kind::Text(Way::Out) => true,
+            Kind::Special(special) => match special {
+                Special::Signals(way) | Special::Message(way) | Special::Information(way) | Special::Option(way)
+                | Special::Action(way) | Special::Capabilities(way) | Special::Processors(way) | Special::Vectors(way, _) => way == Way::Out,
+                Special::Status | Special::Messages(_) | Special::AddressOut(_) | Special::AddressLength | Special::OptionLength | Special::Remainder
+                | Special::Entries | Special::Usage | Special::Random | Special::Resident => true,
+                Special::Requested => self.request_fills_in(),
+                Special::Fcntl => self.fcntl_fills_in(),
+                Special::ArchPrctl => self.arch_prctl_fills_in(),
+                Special::Prctl => number == 1 && self.prctl_fills_in(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether an argument is shown as it was and as it became.
+    pub fn becomes(&self, number: usize) -> bool {
+        match self.row.kinds[number] {
+            Kind::Special(Special::Clone) => self.clone3_becomes(),
+            Kind::Special(Special::Offset) => true,
+            _ => false,
+        }
+    }
+
+    /// Shows what became of an argument.
+    pub fn became(&mut self, number: usize) {
+        match self.row.kinds[number] {
+            Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
+            Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
+            _ => {}
+        }
+    }
+
+    /// Walks over one argument.
+    pub fn argument(&mut self, number: usize) {
+        if self.is_clone() {
+            self.clone_argument(number);
+            return;
+        }
+        self.value(self.row.kinds[number], self.call.arguments[number], number);
+    }
+
+    /// Whether this walk is to find out what memory is needed.
+    pub fn is_asking(&self) -> bool {
+        self.missing.is_some()
+    }
+
+    /// Whether the call failed, or what came of it isn't known.
+    pub fn failed(&self) -> bool {
+        match self.call.outcome {
+            Outcome::Returned { value, .. } => (-4095..0).contains(&value),
+            Outcome::Open => true,
+        }
+    }
+
+    /// What came back; nothing for errors.
+    pub fn result(&self) -> i64 {
+        match self.call.outcome {
+            Outcome::Returned { value, .. } if !self.failed() => value,
+            _ => 0,
+        }
+    }
+
+    /// An argument as a number of elements or bytes.
+    pub fn size_of_argument(&self, number: usize) -> usize {
+        usize::try_from(self.call.arguments[number]).unwrap_or(usize::MAX)
+    }
+
+    pub fn narrow(&self) -> bool {
+        self.call.abi == Abi::I386
+    }
+
+    /// Shows a value that stands in a register or was loaded from memory; `number` is the argument that it belongs to.
+    pub fn value(&mut self, kind: Kind, raw: u64, number: usize) {
+        match kind {
+            Kind::Signed(width) => self.sink.signed(self.signed(raw, width)),
+            Kind::Unsigned(width) => self.sink.unsigned(self.unsigned(raw, width)),
+            Kind::Hex(width) => {
+                let value = self.unsigned(raw, width);
+                self.sink.hex(value);
+            }
+            Kind::Octal(width) => {
+                let value = self.unsigned(raw, width);
+                self.sink.word(|out| put::octal(out, value));
+            }
+            Kind::Address => self.address(raw),
+            Kind::Fd => self.sink.fd(raw as i32, self.call),
+            Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
+            Kind::Id => self.id(raw),
+            Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
+            Kind::FileMode => self.sink.word(|out| put::file_mode(out, raw as u32)),
+            Kind::Device => self.device(device_major(raw), device_minor(raw)),
+            Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
+            Kind::Signal => self.signal_number(raw as i32),
+            Kind::Flags(width, names) => {
+                let value = self.unsigned(raw, width);
+                self.flags(value, names);
+            }
+            Kind::One(width, names) => {
+                let value = self.unsigned(raw, width);
+                self.one(value, names);
+            }
+            Kind::OneAndFlags(width, mask, ones, names) => {
+                let value = self.unsigned(raw, width);
+                self.one_and_flags(value, mask, ones, names);
+            }
+            Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
+            Kind::Hidden => self.sink.hex(raw),
+            Kind::ByAbi(x86_64, elsewhere) => {
+                let kind = if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere };
+                self.value(kind, raw, number);
+            }
+            Kind::Special(special) => self.special(special, raw, number),
+            _ if raw == 0 => self.sink.null(),
+            Kind::Path(way) => self.path(raw, way),
+            Kind::Text(way) => self.text(raw, way),
+            Kind::Bytes(way, length) => self.bytes(raw, way, length),
+            Kind::Value(way, length) => self.text_value(raw, way, length),
+            Kind::To(way, inner) => self.to(raw, way, inner, number),
+            Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
+            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) => self.sink.hex(raw),
+        }
+    }
+
+    pub fn signed(&self, raw: u64, width: Width) -> i64 {
+        match width {
+            Width::One => i64::from(raw as i8),
+            Width::Two => i64::from(raw as i16),
+            Width::Four => i64::from(raw as i32),
+            Width::Eight if self.narrow() => i64::from(raw as i32),
+            Width::Eight => raw as i64,
+        }
+    }
+
+    pub fn unsigned(&self, raw: u64, width: Width) -> u64 {
+        match width {
+            Width::One => raw & 0xff,
+            Width::Two => raw & 0xffff,
+            Width::Four => raw & 0xffff_ffff,
+            Width::Eight if self.narrow() => raw & 0xffff_ffff,
+            Width::Eight => raw,
+        }
+    }
+
+    pub fn address(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+        } else {
+            self.sink.address(raw);
+        }
+    }
+
+    fn id(&mut self, raw: u64) {
+        match raw as u32 {
+            u32::MAX => self.sink.signed(-1),
+            id => self.sink.unsigned(u64::from(id)),
+        }
+    }
+
+    fn device(&mut self, major: u64, minor: u64) {
+        self.sink.word(|out| {
+            out.extend_from_slice(b"makedev(");
+            put::hex(out, major);
+            out.extend_from_slice(b", ");
+            put::hex(out, minor);
+            out.push(b')');
+        });
+    }
+
+    pub fn flags(&mut self, value: u64, names: &'static Names) {
+        self.sink.word(|out| put::flags(out, value, names));
+    }
+
+    pub fn one(&mut self, value: u64, names: &'static Names) {
+        self.sink.word(|out| put::one(out, value, names));
+    }
+
+    fn one_and_flags(&mut self, value: u64, mask: u64, ones: &'static Names, names: &'static Names) {
+        self.sink.word(|out| {
+            let (one, mut rest) = (value & mask, value & !mask);
+            // A size of huge pages stands in the last bits.
+            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" { rest >> 26 & 63 } else { 0 };
+            rest &= !(huge << 26);
+            match ones.name(one) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => put::one(out, one, ones),
+                None => {
+                    let left = put::named_bits(out, rest, names, b"");
+                    if left | one == value {
+                        put::hex(out, value);
+                        put::remark(out, ones.unknown);
+                    } else if left | one != 0 {
+                        out.push(b'|');
+                        put::hex(out, left | one);
+                    }
+                    return;
+                }
+            }
+            if rest != 0 {
+                out.push(b'|');
+                put::some_flags(out, rest, names);
+            }
+            if huge != 0 {
+                out.push(b'|');
+                put::unsigned(out, huge);
+                out.extend_from_slice(b"<<MAP_HUGE_SHIFT");
+            }
+        });
+    }
+
+    /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
+    pub fn read(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        self.fetch(address, Extent::Bytes(length.min(MOST_BYTES)), length.min(MOST_BYTES), way)
+    }
+
+    fn fetch(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
+        if address == 0 || (way == Way::Out && self.failed() && !self.reads_failures()) {
+            return None;
+        }
+        self.fetch_always(address, extent, length, way)
+    }
+
+    /// Like [`Self::read`], also where the call failed.
+    pub fn read_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        self.fetch_always(address, Extent::Bytes(length.min(MOST_BYTES)), length.min(MOST_BYTES), way)
+    }
+
+    fn fetch_always(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
+        let when = match way {
+            Way::In => When::Entered,
+            Way::Out => When::Left,
+        };
+        let call = self.call;
+        if let Some(bytes) = stretch(&call.memory, address, length, when) {
+            return Some(bytes);
+        }
+        if let Some((asked, missing)) = &mut self.missing {
+            if *asked == when && missing.len() < MOST_WANTS && length > 0 {
+                let want = Want { address, extent };
+                if !missing.contains(&want) {
+                    missing.push(want);
+                }
+            }
+            return None;
+        }
+        // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
+        if way == Way::In { stretch(&call.memory, address, length, When::Left) } else { None }
+    }
+
+    fn reads_failures(&self) -> bool {
+        matches!(self.row.kinds[1], Kind::Special(Special::Remainder)) || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
+    }
+
+    /// Text up to a zero byte, in full.
+    fn path(&mut self, address: u64, way: Way) {
+        self.zero_terminated(address, way, PATH_MAX - 1, PATH_MAX);
+    }
+
+    /// Text up to a zero byte, cut.
+    pub fn text(&mut self, address: u64, way: Way) {
+        let most = self.style.string.min(MOST_BYTES);
+        self.zero_terminated(address, way, most, most + 1);
+    }
+
+    fn zero_terminated(&mut self, address: u64, way: Way, shown: usize, read: usize) {
+        match self.fetch(address, Extent::Text(read), read, way) {
+            Some(bytes) if !bytes.is_empty() => {
+                let length = bytes.iter().position(|byte| *byte == 0);
+                let all = &bytes[..length.unwrap_or(bytes.len())];
+                let cut = all.len() > shown;
+                // Neither its end nor as much as is wanted: it runs into memory that isn't there.
+                if length.is_none() && bytes.len() < read {
+                    if self.style.partial { self.sink.text(all, true) } else { self.sink.address(address) }
+                } else {
+                    self.sink.text(&all[..all.len().min(shown)], cut);
+                }
+            }
+            _ => self.sink.address(address),
+        }
+    }
+
+    fn bytes(&mut self, address: u64, way: Way, length: Length) {
+        let length = self.length(length);
+        self.buffer(address, length, way);
+    }
+
+    /// A buffer that is text more often than not: the zero byte at its end isn't shown.
+    fn text_value(&mut self, address: u64, way: Way, length: Length) {
+        let length = self.length(length);
+        if length == 0 || length > self.style.string || (way == Way::Out && self.failed()) {
+            self.buffer(address, length, way);
+            return;
+        }
+        match self.read(address, length, way).filter(|bytes| bytes.len() == length) {
+            Some(bytes) => self.sink.text(bytes.strip_suffix(&[0]).unwrap_or(bytes), false),
+            None => self.address(address),
+        }
+    }
+
+    /// A buffer of this length, cut where it is longer than what is shown.
+    pub fn buffer(&mut self, address: u64, length: usize, way: Way) {
+        if way == Way::Out && self.failed() {
+            self.address(address);
+            return;
+        }
+        let shown = length.min(self.style.string);
+        if length == 0 {
+            if address == 0 { self.sink.null() } else { self.sink.text(&[], false) }
+            return;
+        }
+        match self.read(address, shown, way) {
+            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => self.sink.text(bytes, length > bytes.len()),
+            Some(bytes) if self.style.partial && !bytes.is_empty() => self.sink.text(bytes, true),
+            _ => self.address(address),
+        }
+    }
+
+    pub fn length(&mut self, length: Length) -> usize {
+        match length {
+            Length::Fixed(bytes) => bytes,
+            Length::Argument(number) => self.size_of_argument(number),
+            Length::Result => usize::try_from(self.result()).unwrap_or(0),
+            Length::Behind(number) => self.behind(number),
+        }
+    }
+
+    /// The 32-bit number that an argument points to.
+    pub fn behind(&mut self, number: usize) -> usize {
+        let address = self.call.arguments[number];
+        let before = self.read(address, 4, Way::In).and_then(word32);
+        let after = self.read(address, 4, Way::Out).and_then(word32);
+        match (before, after) {
+            (Some(before), Some(after)) => before.min(after) as usize,
+            (Some(one), None) | (None, Some(one)) => one as usize,
+            (None, None) => 0,
+        }
+    }
+
+    fn to(&mut self, address: u64, way: Way, inner: &'static Kind, number: usize) {
+        let size = self.size(*inner);
+        match self.read(address, size, way) {
+            Some(bytes) if bytes.len() >= size => {
+                if self.bracketed(*inner) {
+                    self.sink.begin(Bracket::Array);
+                    self.sink.item(true);
+                    self.place(*inner, bytes, number);
+                    self.sink.end(Bracket::Array);
+                } else {
+                    self.place(*inner, bytes, number);
+                }
+            }
+            _ => self.sink.address(address),
+        }
+    }
+
+    fn bracketed(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) | Kind::ByAbi(..) => false,
+            Kind::Special(special) => matches!(special, Special::Limit),
+            _ => true,
+        }
+    }
+
+    fn many(&mut self, address: u64, way: Way, inner: &'static Kind, length: Length, number: usize) {
+        if way == Way::Out && self.failed() {
+            self.address(address);
+            return;
+        }
+        let count = self.length(length);
+        // More than the kernel would look at.
+        if count > MOST_BYTES {
+            self.address(address);
+            return;
+        }
+        self.elements(address, way, *inner, count, number);
+    }
+
+    /// So many elements from an address on.
+    pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
+        let size = self.size(inner);
+        let shown = count.min(self.shown_elements()).min(MOST_BYTES / size.max(1));
+        if count == 0 {
+            self.sink.begin(Bracket::Array);
+            self.sink.end(Bracket::Array);
+            return;
+        }
+        let Some(bytes) = self.read(address, shown * size, way).filter(|bytes| bytes.len() >= size) else {
+            self.address(address);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        for (index, element) in bytes.chunks_exact(size).enumerate() {
+            self.sink.item(index == 0);
+            self.place(inner, element, number);
+        }
+        if bytes.len() < shown * size {
+            self.sink.item(false);
+            self.sink.unreadable(address + (bytes.len() - bytes.len() % size) as u64);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    pub fn shown_elements(&self) -> usize {
+        if self.style.verbose { MOST_ELEMENTS } else { self.style.elements.min(MOST_ELEMENTS) }
+    }
+
+    /// Shows what lies in memory.
+    pub fn place(&mut self, kind: Kind, bytes: &'a [u8], number: usize) {
+        match kind {
+            Kind::Structure(structure) => self.structure(structure, bytes, number),
+            Kind::Array(inner, count) => {
+                let size = self.size(*inner);
+                self.sink.begin(Bracket::Array);
+                for (index, element) in bytes.chunks_exact(size.max(1)).take(count).enumerate() {
+                    self.sink.item(index == 0);
+                    self.place(*inner, element, number);
+                }
+                self.sink.end(Bracket::Array);
+            }
+            Kind::Characters(_) => {
+                let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+                self.sink.text(&bytes[..length], false);
+            }
+            Kind::ByAbi(x86_64, elsewhere) => {
+                let kind = if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere };
+                self.place(kind, bytes, number);
+            }
+            Kind::Special(Special::Stat) => self.stat(bytes),
+            Kind::Special(Special::Statx) => self.statx(bytes),
+            Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
+            _ => {
+                let raw = load(bytes, self.size(kind));
+                self.value(kind, raw, number);
+            }
+        }
+    }
+
+    /// The fields of a structure in braces.
+    pub fn structure(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize) {
+        self.sink.begin(Bracket::Structure);
+        let elided = self.fields(structure, bytes, number, true);
+        if elided {
+            self.sink.more(Bracket::Structure, false);
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// The fields of a structure, without braces; whether some weren't shown.
+    pub fn fields(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize, mut first: bool) -> bool {
+        let mut elided = false;
+        for Field { name, at, kind, shown } in structure.fields {
+            let size = self.size(*kind);
+            let Some(field) = bytes.get(*at..at + size) else { break };
+            match shown {
+                Shown::Verbose if !self.style.verbose => {
+                    elided = true;
+                    continue;
+                }
+                Shown::NotZero if field.iter().all(|byte| *byte == 0) => continue,
+                _ => {}
+            }
+            self.sink.field(first, name.strip_prefix("r#").unwrap_or(name));
+            first = false;
+            self.place(*kind, field, number);
+        }
+        elided
+    }
+
+    /// How many bytes something takes in memory.
+    pub fn size(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Signed(width) | Kind::Unsigned(width) | Kind::Hex(width) | Kind::Octal(width) | Kind::Flags(width, _)
+            | Kind::One(width, _) | Kind::OneAndFlags(width, ..) => {
+                if self.narrow() && width == Width::Eight { 4 } else { width.bytes() }
+            }
+            Kind::Fd | Kind::DirFd | Kind::Id | Kind::Signal | Kind::FileMode => 4,
+            Kind::Permissions => 2,
+            Kind::Structure(structure) => structure.size,
+            Kind::Array(inner, count) => self.size(*inner) * count,
+            Kind::Characters(size) => size,
+            Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere }),
+            Kind::Special(Special::Stat) => self.stat_size(),
+            Kind::Special(Special::Statx) => 256,
+            Kind::Special(Special::TimevalMoment) => 16,
+            _ => 8,
+        }
+    }
+
+    fn special(&mut self, special: Special, raw: u64, number: usize) {
+        match special {
+            Special::OpenFlags => self.open_flags(raw),
+            Special::OpenMode(_) | Special::HowMode => self.sink.word(|out| put::permissions(out, raw)),
+            Special::Arguments => self.program_arguments(raw),
+            Special::Environment => self.program_environment(raw),
+            Special::Status => self.wait_status(raw),
+            Special::Usage => self.wait_usage(raw, number),
+            Special::Signals(way) => self.signal_set(raw, way),
+            Special::SignalsAndSize => self.signals_and_size(raw),
+            Special::Action(way) => self.signal_action(raw, way),
+            Special::Information(way) => self.signal_information(raw, way),
+            Special::Event => self.signal_event(raw),
+            Special::Address(length) => self.socket_address(raw, self.call.arguments[length]),
+            Special::AddressOut(length) => self.socket_address_out(raw, length),
+            Special::AddressLength | Special::OptionLength => self.socket_length(raw),
+            Special::Message(way) => self.message(raw, way),
+            Special::Messages(way) => self.messages(raw, way),
+            Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),
+            Special::Option(way) => self.socket_option(raw, way),
+            Special::OptionName => self.socket_option_name(raw),
+            Special::Protocol => self.socket_protocol(raw),
+            Special::Descriptors => self.descriptor_set(raw, Way::In),
+            Special::Polled => self.polled(raw),
+            Special::Watched => self.watched(raw, number),
+            Special::Request => self.request(raw),
+            Special::Requested => self.requested(raw, number),
+            Special::Fcntl => self.fcntl(raw, number),
+            Special::Prctl => self.prctl(raw, number),
+            Special::ArchPrctl => self.arch_prctl(raw),
+            Special::FutexOperation => self.futex_operation(raw),
+            Special::FutexValue => self.futex_value(raw),
+            Special::FutexTimeout => self.futex_timeout(raw, number),
+            Special::FutexLast => self.futex_last(raw),
+            Special::Clone => self.clone3(raw),
+            Special::Entries => self.entries(raw),
+            Special::CapabilityHeader => self.capability_header(raw),
+            Special::Capabilities(way) => self.capabilities(raw, way),
+            Special::Times => self.times(raw),
+            Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => self.address(raw),
+            Special::Remainder => self.remainder(raw, number),
+            Special::Processors(way) => self.processors(raw, way),
+            Special::Limit => self.limit(raw),
+            Special::NodeDevice(mode) => self.node_device(raw, mode),
+            Special::MountData => self.mount_text(raw, true),
+            Special::Persona => self.persona(raw),
+            Special::Random => self.random(raw),
+            Special::NewAddress => self.address(raw),
+            Special::Resident => self.resident(raw),
+            Special::IpcKey => self.ipc_key(raw),
+            Special::IpcMode => self.ipc_mode(raw),
+            Special::Offset => self.offset(raw),
+            Special::MountFlags => self.mount_flags(raw),
+            Special::MountType => self.mount_text(raw, false),
+            Special::SyslogType => self.syslog_type(raw),
+            Special::Membarrier => self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER),
+        }
+    }
+
+    /// A position in a file that the kernel moves on.
+    fn offset(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        self.to(raw, Way::In, &Kind::Signed(Width::Eight), 0);
+    }
+
+    fn offset_became(&mut self, raw: u64) {
+        if let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
+            let (before, after) = (self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)), load(bytes, 8));
+            if before == Some(after) {
+                return;
+            }
+            self.sink.became();
+            self.sink.begin(Bracket::Array);
+            self.sink.item(true);
+            self.sink.signed(after as i64);
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    fn mount_flags(&mut self, raw: u64) {
+        const MAGIC: u64 = 0xc0ed_0000;
+        self.sink.word(|out| {
+            let mut rest = raw;
+            if raw & 0xffff_0000 == MAGIC {
+                out.extend_from_slice(b"MS_MGC_VAL");
+                rest = raw & !MAGIC;
+                if rest == 0 {
+                    return;
+                }
+                out.push(b'|');
+            }
+            put::flags(out, rest, &crate::table::flags::MOUNT);
+        });
+    }
+
+    /// A text of `mount` that is looked at only where something new is mounted.
+    fn mount_text(&mut self, raw: u64, data: bool) {
+        const REMOUNT: u64 = 32;
+        const MOVED_OR_SHARED: u64 = 8192 | 0x2_0000 | 0x4_0000 | 0x8_0000 | 0x10_0000;
+        const BIND: u64 = 4096;
+        let bits = self.call.arguments[3];
+        let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
+        let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
+        if raw != 0 && (!ignored || remounted) {
+            self.text(raw, Way::In);
+        } else {
+            self.address(raw);
+        }
+    }
+
+    fn syslog_type(&mut self, raw: u64) {
+        self.sink.word(|out| {
+            put::unsigned(out, raw & 0xffff_ffff);
+            put::remark(out, crate::table::flags::SYSLOG.name(raw & 0xffff_ffff).unwrap_or("SYSLOG_ACTION_???"));
+        });
+    }
+}
+
+/// The stretch of memory that begins at an address: of the piece that was read there, the longest, else of one that holds
+/// all that is wanted.
+fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&[u8]> {
+    let mut found: Option<&[u8]> = None;
+    for piece in memory.pieces() {
+        if piece.when != when {
+            continue;
+        }
+        if piece.address == address {
+            if found.is_none_or(|found| found.len() < piece.bytes.len()) {
+                found = Some(&piece.bytes);
+            }
+            continue;
+        }
+        let Some(from) = address.checked_sub(piece.address).and_then(|from| usize::try_from(from).ok()) else {
+            continue;
+        };
+        if let Some(rest) = piece.bytes.get(from..)
+            && rest.len() >= length
+            && found.is_none()
+        {
+            found = Some(rest);
+        }
+    }
+    found.map(|found| &found[..found.len().min(length)])
+}
+
+/// A number in the order of bytes that every supported machine has; what is missing of it is zero.
+pub(crate) fn load(bytes: &[u8], size: usize) -> u64 {
+    let mut number = [0; 8];
+    let size = size.min(8).min(bytes.len());
+    number[..size].copy_from_slice(&bytes[..size]);
+    u64::from_le_bytes(number)
+}
+
+/// A number of eight bytes at a place.
+pub(crate) fn long_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 8))
+}
+
+/// A number of four bytes at a place.
+pub(crate) fn int_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 4)) as u32
+}
+
+/// A number of two bytes at a place.
+pub(crate) fn short_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 2)) as u16
+}
+
+fn word32(bytes: &[u8]) -> Option<u32> {
+    (bytes.len() >= 4).then(|| int_at(bytes, 0))
+}
+
+/// The first half of a device's number as user space has it.
+fn device_major(device: u64) -> u64 {
+    ((device >> 8) & 0xfff) | ((device >> 32) & 0xffff_f000)
+}
+
+/// The second half.
+fn device_minor(device: u64) -> u64 {
+    (device & 0xff) | ((device >> 12) & 0xffff_ff00)
+}

@@ -1,0 +1,325 @@
+//! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
+
+use super::sink::{Bracket, Sink};
+use super::{MOST_ELEMENTS, Walk, int_at, long_at};
+use crate::table::{Way, flags, structure};
+use crate::text::put;
+use crate::Abi;
+
+const PIDFD: u64 = 0x1000;
+const SETTLS: u64 = 0x8_0000;
+const PARENT_SETTID: u64 = 0x10_0000;
+const CHILD_CLEARTID: u64 = 0x20_0000;
+const CHILD_SETTID: u64 = 0x100_0000;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// Where `clone`'s arguments stand: stack, flags, the parent's number, thread-local storage, the child's number.
+    fn clone_places(&self) -> [usize; 5] {
+        match self.call.abi {
+            Abi::X86_64 => [1, 0, 2, 4, 3],
+            Abi::I386 | Abi::Aarch64 => [1, 0, 2, 3, 4],
+        }
+    }
+
+    /// Which arguments of `clone` are shown, in this order: those that its flags make mean something.
+    pub fn clone_arguments(&self) -> ([usize; 5], usize) {
+        let places = self.clone_places();
+        let bits = self.call.arguments[0];
+        let mut shown = [places[0], places[1], 0, 0, 0];
+        let mut count = 2;
+        for (wanted, place) in
+            [(PARENT_SETTID | PIDFD, places[2]), (SETTLS, places[3]), (CHILD_SETTID | CHILD_CLEARTID, places[4])]
+        {
+            if bits & wanted != 0 {
+                shown[count] = place;
+                count += 1;
+            }
+        }
+        (shown, count)
+    }
+
+    /// What one of `clone`'s arguments is called.
+    pub fn clone_name(&self, place: usize) -> &'static str {
+        let places = self.clone_places();
+        match places.iter().position(|known| *known == place) {
+            Some(0) => "child_stack",
+            Some(1) => "flags",
+            Some(2) if self.call.arguments[0] & PIDFD != 0 => "pidfd",
+            Some(2) => "parent_tid",
+            Some(3) => "tls",
+            _ => "child_tidptr",
+        }
+    }
+
+    /// One of `clone`'s arguments.
+    pub fn clone_argument(&mut self, place: usize) {
+        let places = self.clone_places();
+        let raw = self.call.arguments[place];
+        if place == places[1] {
+            self.sink.word(|out| clone_flags(out, raw));
+        } else if place == places[2] {
+            self.number_out(raw);
+        } else {
+            self.address(raw);
+        }
+    }
+
+    /// A number that the kernel writes.
+    fn number_out(&mut self, raw: u64) {
+        match self.read(raw, 4, Way::Out).filter(|bytes| bytes.len() == 4) {
+            Some(bytes) => {
+                self.sink.begin(Bracket::Array);
+                self.sink.item(true);
+                self.sink.signed(i64::from(int_at(bytes, 0) as i32));
+                self.sink.end(Bracket::Array);
+            }
+            None => self.address(raw),
+        }
+    }
+
+    /// What `clone3` is asked, and what it says.
+    pub fn clone3(&mut self, raw: u64) {
+        let size = self.size_of_argument(1).min(88);
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let Some(bytes) = self.read(raw, size, Way::In).filter(|bytes| bytes.len() >= 64) else {
+            self.address(raw);
+            return;
+        };
+        let bits = long_at(bytes, 0);
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "flags");
+        self.flags(bits, &flags::CLONE3);
+        if bits & PIDFD != 0 {
+            self.sink.field(false, "pidfd");
+            self.address(long_at(bytes, 8));
+        }
+        if bits & (CHILD_SETTID | CHILD_CLEARTID) != 0 {
+            self.sink.field(false, "child_tid");
+            self.address(long_at(bytes, 16));
+        }
+        if bits & PARENT_SETTID != 0 {
+            self.sink.field(false, "parent_tid");
+            self.address(long_at(bytes, 24));
+        }
+        self.sink.field(false, "exit_signal");
+        self.signal_number(long_at(bytes, 32) as i32);
+        self.sink.field(false, "stack");
+        self.address(long_at(bytes, 40));
+        self.sink.field(false, "stack_size");
+        self.sink.hex(long_at(bytes, 48));
+        if bits & SETTLS != 0 {
+            self.sink.field(false, "tls");
+            self.address(long_at(bytes, 56));
+        }
+        if bytes.len() >= 80 && long_at(bytes, 72) != 0 {
+            self.sink.field(false, "set_tid");
+            self.elements(long_at(bytes, 64), Way::In, crate::table::Kind::Signed(crate::table::Width::Four), long_at(bytes, 72) as usize, 0);
+            self.sink.field(false, "set_tid_size");
+            self.sink.unsigned(long_at(bytes, 72));
+        }
+        if bytes.len() >= 88 && bits & 0x2_0000_0000 != 0 {
+            self.sink.field(false, "cgroup");
+            self.sink.unsigned(long_at(bytes, 80));
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    pub fn clone3_becomes(&self) -> bool {
+        self.call.arguments[0] != 0
+    }
+
+    /// What `clone3` says.
+    pub fn clone3_became(&mut self, raw: u64) {
+        let Some(asked) = self.read(raw, 32, Way::In).filter(|bytes| bytes.len() == 32) else {
+            return;
+        };
+        let bits = long_at(asked, 0);
+        if self.failed() || bits & (PIDFD | PARENT_SETTID) == 0 {
+            return;
+        }
+        self.sink.became();
+        self.sink.begin(Bracket::Structure);
+        let mut first = true;
+        for (bit, name, at) in [(PIDFD, "pidfd", 8), (PARENT_SETTID, "parent_tid", 24)] {
+            if bits & bit != 0 {
+                self.sink.field(first, name);
+                first = false;
+                self.number_out(long_at(asked, at));
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// Addresses of strings up to the one that is nothing.
+    fn string_addresses(&mut self, address: u64) -> Option<(&'a [u8], usize)> {
+        const STEP: usize = 64;
+        let width = if self.narrow() { 4 } else { 8 };
+        let mut count = STEP;
+        loop {
+            let bytes = self.read(address, count * width, Way::In)?;
+            let whole = bytes.len() / width;
+            if let Some(end) = bytes.chunks_exact(width).position(|address| address.iter().all(|byte| *byte == 0)) {
+                return Some((bytes, end));
+            }
+            // Short of what was wanted: memory ends here.
+            if bytes.len() < count * width || count >= MOST_ELEMENTS {
+                return (whole > 0).then_some((bytes, whole));
+            }
+            count *= 2;
+        }
+    }
+
+    /// The arguments of a program.
+    pub fn program_arguments(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let width = if self.narrow() { 4 } else { 8 };
+        let Some((addresses, count)) = self.string_addresses(raw) else {
+            self.sink.address(raw);
+            return;
+        };
+        let shown = count.min(self.shown_elements());
+        self.sink.begin(Bracket::Array);
+        for index in 0..shown {
+            self.sink.item(index == 0);
+            let address = super::load(&addresses[index * width..], width);
+            self.text(address, Way::In);
+        }
+        if count > shown {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// The environment of a program: how many variables, or which.
+    pub fn program_environment(&mut self, raw: u64) {
+        if self.style.verbose || raw == 0 {
+            self.program_arguments(raw);
+            return;
+        }
+        match self.string_addresses(raw) {
+            Some((_, 1)) => self.sink.counted(raw, 1, "var"),
+            Some((_, count)) => self.sink.counted(raw, count as u64, "vars"),
+            None => self.sink.address(raw),
+        }
+    }
+
+    /// How a process ended or stopped.
+    pub fn wait_status(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        if self.result() <= 0 {
+            self.sink.address(raw);
+            return;
+        }
+        match self.read(raw, 4, Way::Out).filter(|bytes| bytes.len() == 4) {
+            Some(bytes) => {
+                self.sink.begin(Bracket::Array);
+                self.sink.item(true);
+                let status = int_at(bytes, 0);
+                self.sink.word(|out| {
+                    out.push(b'{');
+                    put_status(out, status);
+                    out.push(b'}');
+                });
+                self.sink.end(Bracket::Array);
+            }
+            None => self.sink.address(raw),
+        }
+    }
+
+    /// What a process that ended had used up.
+    pub fn wait_usage(&mut self, raw: u64, number: usize) {
+        if raw == 0 {
+            self.sink.null();
+        } else if self.result() <= 0 {
+            self.sink.address(raw);
+        } else {
+            match self.read(raw, structure::RUSAGE.size, Way::Out).filter(|bytes| bytes.len() == structure::RUSAGE.size) {
+                Some(bytes) => self.structure(&structure::RUSAGE, bytes, number),
+                None => self.sink.address(raw),
+            }
+        }
+    }
+
+    /// An execution domain.
+    pub fn persona(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        if raw == 0xffff_ffff {
+            self.sink.word(|out| out.extend_from_slice(b"0xffffffff"));
+            return;
+        }
+        self.sink.word(|out| put_persona(out, raw));
+    }
+
+}
+
+/// Writes an execution domain.
+pub(crate) fn put_persona(out: &mut Vec<u8>, raw: u64) {
+    put::one(out, raw & 0xff, &flags::PERSONA);
+    if raw & !0xff != 0 {
+        out.push(b'|');
+        put::some_flags(out, raw & !0xff, &flags::PERSONA_FLAGS);
+    }
+}
+
+/// The flags of `clone` with the signal that stands in their last byte.
+fn clone_flags(out: &mut Vec<u8>, raw: u64) {
+    let (bits, signal) = (raw & !0xff, (raw & 0xff) as i32);
+    if bits != 0 {
+        let rest = put::named_bits(out, bits, &flags::CLONE, b"");
+        if rest != 0 {
+            if rest != bits {
+                out.push(b'|');
+            }
+            put::hex(out, rest);
+            if rest == bits {
+                put::remark(out, "CLONE_???");
+            }
+        }
+    }
+    if signal != 0 {
+        if bits != 0 {
+            out.push(b'|');
+        }
+        super::signal::name(out, signal);
+    } else if bits == 0 {
+        out.push(b'0');
+    }
+}
+
+fn put_status(out: &mut Vec<u8>, status: u32) {
+    let (low, high) = (status & 0x7f, i64::from((status >> 8) & 0xff));
+    if status == 0xffff {
+        out.extend_from_slice(b"WIFCONTINUED(s)");
+        return;
+    }
+    if low == 0 {
+        out.extend_from_slice(b"WIFEXITED(s) && WEXITSTATUS(s) == ");
+        put::signed(out, high);
+    } else if low == 0x7f && status & 0xff == 0x7f {
+        out.extend_from_slice(b"WIFSTOPPED(s) && WSTOPSIG(s) == ");
+        super::signal::name(out, (high & 0x7f) as i32);
+        if high & 0x80 != 0 {
+            out.extend_from_slice(b" | 0x80");
+        }
+    } else {
+        out.extend_from_slice(b"WIFSIGNALED(s) && WTERMSIG(s) == ");
+        super::signal::name(out, low as i32);
+        if status & 0x80 != 0 {
+            out.extend_from_slice(b" && WCOREDUMP(s)");
+        }
+    }
+    let event = status >> 16;
+    if event != 0 {
+        out.extend_from_slice(b" | ");
+        put::hex(out, u64::from(event) << 16);
+    }
+}

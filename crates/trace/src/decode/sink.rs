@@ -1,0 +1,95 @@
+//! Where what is found on a walk goes: text, JSON, or nowhere.
+
+use crate::Call;
+
+/// What is set between brackets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bracket {
+    /// Fields with names.
+    Structure,
+    /// Elements in order.
+    Array,
+}
+
+/// Says what a file descriptor is: what stands between `<` and `>` with `-y` and `-yy`.
+pub trait Descriptors {
+    /// Writes what the descriptor is, unquoted and unescaped: a path, `socket:[1234]`, `TCP:[…]`. Nothing is written where
+    /// nothing is known, as of one that was closed. The current directory's descriptor is [`CURRENT_DIRECTORY`].
+    fn describe(&mut self, pid: i32, fd: i32, call: &Call, out: &mut Vec<u8>);
+}
+
+/// The number that stands for the current directory.
+pub const CURRENT_DIRECTORY: i32 = -100;
+
+/// Takes what is found on a walk.
+pub(crate) trait Sink {
+    fn signed(&mut self, value: i64);
+    fn unsigned(&mut self, value: u64);
+    /// Bits: `0` without prefix if there are none.
+    fn hex(&mut self, value: u64);
+    fn address(&mut self, value: u64);
+    fn null(&mut self);
+    /// An expression: names of bits, a macro's call.
+    fn word(&mut self, write: impl FnOnce(&mut Vec<u8>));
+    /// A remark on what stood before.
+    fn aside(&mut self, remark: impl FnOnce(&mut Vec<u8>));
+    /// An address with how many of something are there.
+    fn counted(&mut self, address: u64, count: u64, what: &str);
+    /// A number with a remark.
+    fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>));
+    fn text(&mut self, bytes: &[u8], cut: bool);
+    /// Text in a name space of its own: `@"…"`.
+    fn abstract_text(&mut self, bytes: &[u8]);
+    /// Bytes that are never shown as letters.
+    fn binary(&mut self, bytes: &[u8], cut: bool);
+    fn fd(&mut self, fd: i32, call: &Call);
+    fn dir_fd(&mut self, fd: i32, call: &Call);
+    fn begin(&mut self, bracket: Bracket);
+    fn end(&mut self, bracket: Bracket);
+    fn field(&mut self, first: bool, name: &str);
+    /// A field whose value says its name itself.
+    fn nameless(&mut self, first: bool, name: &str);
+    fn item(&mut self, first: bool);
+    /// An element in a list that is set apart by spaces.
+    fn member(&mut self, first: bool);
+    fn more(&mut self, bracket: Bracket, first: bool);
+    /// The rest of an array is in memory that isn't there.
+    fn unreadable(&mut self, address: u64);
+    /// Begins what stands beside the result, with its name.
+    fn beside(&mut self, first: bool, name: &str);
+    /// Ends it.
+    fn beside_end(&mut self);
+    /// What became of what stood before.
+    fn became(&mut self);
+}
+
+/// A sink that throws everything away: for walks that only ask for memory.
+pub(crate) struct Nothing;
+
+impl Sink for Nothing {
+    fn signed(&mut self, _: i64) {}
+    fn unsigned(&mut self, _: u64) {}
+    fn hex(&mut self, _: u64) {}
+    fn address(&mut self, _: u64) {}
+    fn null(&mut self) {}
+    fn word(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
+    fn remarked(&mut self, _: i64, _: impl FnOnce(&mut Vec<u8>)) {}
+    fn aside(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
+    fn counted(&mut self, _: u64, _: u64, _: &str) {}
+    fn text(&mut self, _: &[u8], _: bool) {}
+    fn abstract_text(&mut self, _: &[u8]) {}
+    fn binary(&mut self, _: &[u8], _: bool) {}
+    fn fd(&mut self, _: i32, _: &Call) {}
+    fn dir_fd(&mut self, _: i32, _: &Call) {}
+    fn begin(&mut self, _: Bracket) {}
+    fn end(&mut self, _: Bracket) {}
+    fn field(&mut self, _: bool, _: &str) {}
+    fn nameless(&mut self, _: bool, _: &str) {}
+    fn item(&mut self, _: bool) {}
+    fn member(&mut self, _: bool) {}
+    fn more(&mut self, _: Bracket, _: bool) {}
+    fn unreadable(&mut self, _: u64) {}
+    fn beside(&mut self, _: bool, _: &str) {}
+    fn beside_end(&mut self) {}
+    fn became(&mut self) {}
+}

@@ -1,0 +1,515 @@
+//! Sockets: addresses, messages with what rides along, options.
+
+use super::sink::{Bracket, Sink};
+use super::{MOST_ELEMENTS, Walk, int_at, load, long_at, short_at};
+use crate::table::Width::Four;
+use crate::table::{Kind, Names, Way, flags, structure};
+use crate::text::put;
+
+const UNIX: u16 = 1;
+const INET: u16 = 2;
+const INET6: u16 = 10;
+const NETLINK: u16 = 16;
+const PACKET: u16 = 17;
+
+/// The longest address of a socket.
+const LONGEST: usize = 128;
+const VECTOR: usize = 16;
+const HEADER: usize = 56;
+const MESSAGE: usize = 64;
+
+const SOL_SOCKET: u64 = 1;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// A socket's address that the program says.
+    pub fn socket_address(&mut self, raw: u64, length: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        self.address_of_length(raw, length as u32, Way::In);
+    }
+
+    fn address_of_length(&mut self, raw: u64, length: u32, way: Way) {
+        let length = length as usize;
+        if !(2..=LONGEST).contains(&length) {
+            self.address(raw);
+            return;
+        }
+        match self.read(raw, length, way) {
+            Some(bytes) if bytes.len() == length => self.socket_address_at(bytes),
+            _ => self.address(raw),
+        }
+    }
+
+    /// A socket's address that the kernel says.
+    pub fn socket_address_out(&mut self, raw: u64, length: usize) {
+        let length = if self.call.arguments[length] == 0 { 0 } else { self.behind(length) };
+        if raw == 0 {
+            self.sink.null();
+        } else if self.failed() {
+            self.address(raw);
+        } else if length == 0 {
+            self.sink.text(&[], false);
+        } else {
+            self.address_of_length(raw, length.min(LONGEST) as u32, Way::Out);
+        }
+    }
+
+    /// The length of such an address, or of an option: before and after.
+    pub fn socket_length(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
+        let before = self.read_always(raw, 4, Way::In).and_then(number);
+        let after = self.read(raw, 4, Way::Out).and_then(number);
+        let (Some(before), after) = (before.or(after), after) else {
+            self.address(raw);
+            return;
+        };
+        let put_number = |out: &mut Vec<u8>, value: u32| {
+            put::signed(out, i64::from(value as i32));
+        };
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        match after {
+            Some(after) if after != before => self.sink.word(|out| {
+                put_number(out, before);
+                out.extend_from_slice(b" => ");
+                put_number(out, after);
+            }),
+            _ => self.sink.signed(i64::from(before as i32)),
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn socket_address_at(&mut self, bytes: &[u8]) {
+        let family = short_at(bytes, 0);
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "sa_family");
+        self.one(u64::from(family), &flags::DOMAIN);
+        match family {
+            UNIX => self.unix_address(&bytes[2..]),
+            INET if bytes.len() >= 16 => self.inet_address(bytes),
+            INET6 if bytes.len() >= 24 => self.inet6_address(bytes),
+            NETLINK if bytes.len() >= 12 => {
+                self.sink.field(false, "nl_pid");
+                self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+                self.sink.field(false, "nl_groups");
+                let groups = int_at(bytes, 8);
+                self.sink.word(|out| {
+                    // Eight places, the prefix among them.
+                    if groups != 0 {
+                        out.extend_from_slice(b"0x");
+                    }
+                    put::hex_padded(out, u64::from(groups), if groups == 0 { 8 } else { 6 });
+                });
+            }
+            PACKET if bytes.len() >= 12 => self.packet_address(bytes),
+            _ => {
+                if bytes.len() > 2 {
+                    self.sink.field(false, "sa_data");
+                    self.sink.text(&bytes[2..], false);
+                }
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn unix_address(&mut self, path: &[u8]) {
+        if path.is_empty() {
+            return;
+        }
+        self.sink.field(false, "sun_path");
+        if path[0] == 0 {
+            self.sink.abstract_text(&path[1..]);
+            return;
+        }
+        let length = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+        self.sink.text(&path[..length], false);
+    }
+
+    fn port(&mut self, name: &str, bytes: &[u8]) {
+        self.sink.field(false, name);
+        let port = u64::from(short_at(bytes, 2).swap_bytes());
+        self.sink.word(|out| {
+            out.extend_from_slice(b"htons(");
+            put::unsigned(out, port);
+            out.push(b')');
+        });
+    }
+
+    fn inet_address(&mut self, bytes: &[u8]) {
+        self.port("sin_port", bytes);
+        self.sink.field(false, "sin_addr");
+        self.inet_at(&bytes[4..8]);
+    }
+
+    fn inet_at(&mut self, bytes: &[u8]) {
+        self.sink.word(|out| {
+            out.extend_from_slice(b"inet_addr(\"");
+            put_inet(out, bytes);
+            out.extend_from_slice(b"\")");
+        });
+    }
+
+    fn inet6_address(&mut self, bytes: &[u8]) {
+        self.port("sin6_port", bytes);
+        self.sink.field(false, "sin6_flowinfo");
+        let flow = u64::from(int_at(bytes, 4).swap_bytes());
+        self.sink.word(|out| {
+            out.extend_from_slice(b"htonl(");
+            put::unsigned(out, flow);
+            out.push(b')');
+        });
+        self.sink.nameless(false, "sin6_addr");
+        let mut address = [0; 16];
+        address.copy_from_slice(&bytes[8..24]);
+        self.sink.word(|out| {
+            use std::io::Write as _;
+            out.extend_from_slice(b"inet_pton(AF_INET6, \"");
+            // Writing to a vector can't fail.
+            let _ = write!(out, "{}", std::net::Ipv6Addr::from(address));
+            out.extend_from_slice(b"\", &sin6_addr)");
+        });
+        if bytes.len() >= 28 {
+            self.sink.field(false, "sin6_scope_id");
+            self.sink.unsigned(u64::from(int_at(bytes, 24)));
+        }
+    }
+
+    fn packet_address(&mut self, bytes: &[u8]) {
+        self.sink.field(false, "sll_protocol");
+        let protocol = u64::from(short_at(bytes, 2).swap_bytes());
+        self.sink.word(|out| {
+            out.extend_from_slice(b"htons(");
+            let name: &[u8] = match protocol {
+                3 => b"ETH_P_ALL",
+                0x0800 => b"ETH_P_IP",
+                0x0806 => b"ETH_P_ARP",
+                0x86dd => b"ETH_P_IPV6",
+                _ => &[],
+            };
+            if name.is_empty() { put::hex(out, protocol) } else { out.extend_from_slice(name) }
+            out.push(b')');
+        });
+        self.sink.field(false, "sll_ifindex");
+        self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+        self.sink.field(false, "sll_hatype");
+        self.sink.hex(u64::from(short_at(bytes, 8)));
+        self.sink.field(false, "sll_pkttype");
+        self.sink.hex(u64::from(bytes[10]));
+        self.sink.field(false, "sll_halen");
+        self.sink.unsigned(u64::from(bytes[11]));
+        if bytes.len() > 12 {
+            self.sink.field(false, "sll_addr");
+            self.sink.begin(Bracket::Array);
+            for (index, byte) in bytes[12..].iter().take(usize::from(bytes[11])).enumerate() {
+                self.sink.item(index == 0);
+                let byte = u64::from(*byte);
+                self.sink.word(|out| {
+                    out.extend_from_slice(b"0x");
+                    put::hex_padded(out, byte, 2);
+                });
+            }
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    /// Vectors of buffers; for what was received, no more than what came.
+    pub fn vectors(&mut self, raw: u64, count: usize, way: Way) {
+        let came = if way == Way::Out && !self.failed() { Some(self.result() as usize) } else { None };
+        self.vectors_of(raw, count, way, came);
+    }
+
+    fn vectors_of(&mut self, raw: u64, count: usize, way: Way, came: Option<usize>) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        if count == 0 {
+            self.sink.begin(Bracket::Array);
+            self.sink.end(Bracket::Array);
+            return;
+        }
+        // The kernel takes no more than 1024.
+        let count = count.min(MOST_ELEMENTS);
+        let shown = count.min(self.shown_elements());
+        let Some(bytes) = self.read(raw, shown * VECTOR, Way::In).filter(|bytes| bytes.len() >= VECTOR) else {
+            self.address(raw);
+            return;
+        };
+        if way == Way::Out && came.is_none() && !self.failed_shows_vectors() {
+            self.address(raw);
+            return;
+        }
+        let mut left = came.unwrap_or(0);
+        self.sink.begin(Bracket::Array);
+        for (index, vector) in bytes.chunks_exact(VECTOR).enumerate() {
+            let (base, length) = (long_at(vector, 0), long_at(vector, 8));
+            self.sink.item(index == 0);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "iov_base");
+            let length_here = usize::try_from(length).unwrap_or(usize::MAX);
+            match (way, came) {
+                (Way::Out, Some(_)) => {
+                    let here = length_here.min(left);
+                    left -= here;
+                    self.buffer(base, here, Way::Out);
+                }
+                (Way::Out, None) => self.address(base),
+                _ => self.buffer(base, length_here, Way::In),
+            }
+            self.sink.field(false, "iov_len");
+            self.sink.unsigned(length);
+            self.sink.end(Bracket::Structure);
+        }
+        if count > shown {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn failed_shows_vectors(&self) -> bool {
+        matches!(self.row.name, "readv" | "preadv" | "preadv2")
+    }
+
+    /// A message.
+    pub fn message(&mut self, raw: u64, way: Way) {
+        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
+            self.message_failed(raw);
+            return;
+        }
+        let came = (way == Way::Out && !self.failed()).then(|| self.result() as usize);
+        self.message_of(raw, way, came, HEADER);
+    }
+
+    /// A message that wasn't received: only how long a name could have been.
+    fn message_failed(&mut self, raw: u64) {
+        match self.read(raw, HEADER, Way::In).filter(|bytes| bytes.len() == HEADER) {
+            Some(bytes) => {
+                self.sink.begin(Bracket::Structure);
+                self.sink.field(true, "msg_namelen");
+                self.sink.signed(i64::from(int_at(bytes, 8) as i32));
+                self.sink.end(Bracket::Structure);
+            }
+            None => self.address(raw),
+        }
+    }
+
+    fn message_of(&mut self, raw: u64, way: Way, came: Option<usize>, size: usize) {
+        let before = self.read(raw, size, Way::In).filter(|bytes| bytes.len() >= HEADER);
+        let after = if way == Way::Out { self.read(raw, size, Way::Out).filter(|bytes| bytes.len() >= HEADER) } else { None };
+        let Some(now) = after.or(before) else {
+            self.address(raw);
+            return;
+        };
+        let asked = before.unwrap_or(now);
+        let (name, length, before_length) = (long_at(now, 0), int_at(now, 8), int_at(asked, 8));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "msg_name");
+        if name == 0 {
+            self.sink.null();
+        } else {
+            let readable = if way == Way::Out { length.min(before_length) } else { length };
+            self.address_of_length(name, readable, way);
+        }
+        self.sink.field(false, "msg_namelen");
+        if way == Way::Out && before_length != length {
+            self.sink.word(|out| {
+                put::signed(out, i64::from(before_length as i32));
+                out.extend_from_slice(b" => ");
+                put::signed(out, i64::from(length as i32));
+            });
+        } else {
+            self.sink.signed(i64::from(length as i32));
+        }
+        self.sink.field(false, "msg_iov");
+        let count = usize::try_from(long_at(now, 24)).unwrap_or(usize::MAX);
+        self.vectors_of(long_at(now, 16), count, way, came);
+        self.sink.field(false, "msg_iovlen");
+        self.sink.unsigned(long_at(now, 24));
+        let (control, control_length) = (long_at(now, 32), long_at(now, 40));
+        if control_length != 0 {
+            self.sink.field(false, "msg_control");
+            self.control_messages(control, control_length, way);
+        }
+        self.sink.field(false, "msg_controllen");
+        self.sink.unsigned(control_length);
+        self.sink.field(false, "msg_flags");
+        self.flags(u64::from(int_at(now, 48)), &flags::MSG);
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn control_messages(&mut self, address: u64, length: u64, way: Way) {
+        const HEAD: usize = 16;
+        if address == 0 {
+            self.sink.null();
+            return;
+        }
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_ELEMENTS);
+        let Some(mut rest) = self.read(address, length, way).filter(|bytes| bytes.len() >= HEAD) else {
+            self.address(address);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        let mut first = true;
+        while rest.len() >= HEAD {
+            let size = usize::try_from(long_at(rest, 0)).unwrap_or(usize::MAX);
+            self.sink.item(first);
+            first = false;
+            self.control_message(&rest[..size.clamp(HEAD, rest.len())]);
+            let step = size.max(HEAD).checked_next_multiple_of(8).unwrap_or(usize::MAX);
+            if size < HEAD || step >= rest.len() {
+                break;
+            }
+            rest = &rest[step..];
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn control_message(&mut self, message: &'a [u8]) {
+        let (level, kind) = (u64::from(int_at(message, 8)), u64::from(int_at(message, 12)));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "cmsg_len");
+        self.sink.unsigned(long_at(message, 0));
+        self.sink.field(false, "cmsg_level");
+        self.one(level, &flags::SOL);
+        self.sink.field(false, "cmsg_type");
+        let names = match level {
+            SOL_SOCKET => &flags::SCM,
+            0 => &flags::IP,
+            41 => &flags::IPV6,
+            _ => &NO_NAMES,
+        };
+        self.one(kind, names);
+        let said = &message[16..];
+        if !said.is_empty() {
+            self.sink.field(false, "cmsg_data");
+            match (level, kind) {
+                (SOL_SOCKET, 1) => {
+                    self.sink.begin(Bracket::Array);
+                    for (index, fd) in said.chunks_exact(4).enumerate() {
+                        self.sink.item(index == 0);
+                        self.sink.fd(int_at(fd, 0) as i32, self.call);
+                    }
+                    self.sink.end(Bracket::Array);
+                }
+                (SOL_SOCKET, 2) if said.len() >= 12 => self.structure(&structure::UCRED, said, 0),
+                _ => self.sink.binary(said, false),
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// Several messages.
+    pub fn messages(&mut self, raw: u64, way: Way) {
+        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
+            self.address(raw);
+            return;
+        }
+        let count = if self.failed() { self.size_of_argument(2) } else { self.result() as usize };
+        let shown = count.min(self.shown_elements());
+        self.sink.begin(Bracket::Array);
+        for index in 0..shown {
+            let address = raw.wrapping_add((index * MESSAGE) as u64);
+            let length = if self.failed() { None } else { self.read(address, MESSAGE, Way::Out) };
+            let length = length.filter(|bytes| bytes.len() == MESSAGE).map(|bytes| int_at(bytes, HEADER));
+            self.sink.item(index == 0);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "msg_hdr");
+            self.message_of(address, way, length.map(|length| length as usize), HEADER);
+            if let Some(length) = length {
+                self.sink.field(false, "msg_len");
+                self.sink.unsigned(u64::from(length));
+            }
+            self.sink.end(Bracket::Structure);
+        }
+        if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// The protocol of a socket, by its domain.
+    pub fn socket_protocol(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        match self.call.arguments[0] as u16 {
+            INET | INET6 => self.one(raw, &flags::IPPROTO),
+            NETLINK => self.one(raw, &flags::NETLINK),
+            _ => self.sink.unsigned(raw),
+        }
+    }
+
+    fn option_names(&self) -> Option<&'static Names> {
+        Some(match self.call.arguments[1] & 0xffff_ffff {
+            SOL_SOCKET => &flags::SO,
+            0 => &flags::IP,
+            6 => &flags::TCP,
+            41 => &flags::IPV6,
+            _ => return None,
+        })
+    }
+
+    pub fn socket_option_name(&mut self, raw: u64) {
+        match self.option_names() {
+            Some(names) => self.one(raw & 0xffff_ffff, names),
+            None => self.sink.unsigned(raw & 0xffff_ffff),
+        }
+    }
+
+    /// What a socket is set to.
+    pub fn socket_option(&mut self, raw: u64, way: Way) {
+        if raw == 0 || (way == Way::Out && self.failed()) {
+            self.address(raw);
+            return;
+        }
+        let length = if way == Way::Out { self.behind(4) } else { self.size_of_argument(4) & 0xffff_ffff };
+        let (level, option) = (self.call.arguments[1] as u32, self.call.arguments[2] as u32);
+        let kind: Option<(usize, Kind)> = match (level, option) {
+            (1, 13) => Some((8, Kind::Structure(&structure::LINGER))),
+            (1, 17) => Some((12, Kind::Structure(&structure::UCRED))),
+            (1, 25 | 26 | 28) | (6, 13 | 31) => None,
+            _ if length == 4 => Some((4, Kind::Signed(Four))),
+            _ => None,
+        };
+        match kind {
+            Some((size, kind)) if length >= size => self.option_of(raw, way, size, kind, option),
+            _ => self.buffer(raw, length, way),
+        }
+    }
+
+    fn option_of(&mut self, raw: u64, way: Way, size: usize, kind: Kind, option: u32) {
+        let Some(bytes) = self.read(raw, size, way).filter(|bytes| bytes.len() == size) else {
+            self.address(raw);
+            return;
+        };
+        if let Kind::Structure(_) = kind {
+            self.place(kind, bytes, 0);
+            return;
+        }
+        const SO_ERROR: u32 = 4;
+        let value = load(bytes, 4);
+        let level = self.call.arguments[1] as u32;
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        match (level, option) {
+            (1, SO_ERROR) if value != 0 => self.sink.word(|out| put::error_name(out, value as i64)),
+            _ => self.sink.signed(i64::from(value as i32)),
+        }
+        self.sink.end(Bracket::Array);
+    }
+}
+
+static NO_NAMES: Names = Names { unknown: "???", zero: "", list: &[] };
+
+fn put_inet(out: &mut Vec<u8>, bytes: &[u8]) {
+    for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 {
+            out.push(b'.');
+        }
+        put::unsigned(out, u64::from(*byte));
+    }
+}

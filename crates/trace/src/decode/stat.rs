@@ -1,0 +1,240 @@
+//! What is said of files: `stat`, `statx`, directory entries, devices, modes.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at};
+use crate::Abi;
+use crate::table::{Way, flags};
+use crate::text::put;
+
+/// Where the fields of `struct stat` lie.
+struct Places {
+    size: usize,
+    mode: usize,
+    links: (usize, usize),
+    user: usize,
+    device: usize,
+    length: usize,
+    block: (usize, usize),
+    blocks: usize,
+    times: usize,
+}
+
+const X86_64: Places =
+    Places { size: 144, mode: 24, links: (16, 8), user: 28, device: 40, length: 48, block: (56, 8), blocks: 64, times: 72 };
+const GENERIC: Places =
+    Places { size: 128, mode: 16, links: (20, 4), user: 24, device: 32, length: 48, block: (56, 4), blocks: 64, times: 72 };
+
+const TYPE: u32 = 0o170_000;
+const CHARACTERS: u32 = 0o020_000;
+const BLOCKS: u32 = 0o060_000;
+
+fn is_device(mode: u32) -> bool {
+    matches!(mode & TYPE, CHARACTERS | BLOCKS)
+}
+
+impl<'a, S: Sink> Walk<'a, S> {
+    fn stat_places(&self) -> &'static Places {
+        if self.call.abi == Abi::X86_64 { &X86_64 } else { &GENERIC }
+    }
+
+    pub fn stat_size(&self) -> usize {
+        self.stat_places().size
+    }
+
+    /// `struct stat`.
+    pub fn stat(&mut self, bytes: &[u8]) {
+        let places = self.stat_places();
+        let mode = int_at(bytes, places.mode);
+        self.sink.begin(Bracket::Structure);
+        if self.style.verbose {
+            self.sink.field(true, "st_dev");
+            self.put_device(long_at(bytes, 0));
+            self.sink.field(false, "st_ino");
+            self.sink.unsigned(long_at(bytes, 8));
+        }
+        self.sink.field(!self.style.verbose, "st_mode");
+        self.sink.word(|out| put::file_mode(out, mode));
+        if self.style.verbose {
+            self.sink.field(false, "st_nlink");
+            self.sink.unsigned(load(&bytes[places.links.0..], places.links.1));
+            self.sink.field(false, "st_uid");
+            self.sink.unsigned(u64::from(int_at(bytes, places.user)));
+            self.sink.field(false, "st_gid");
+            self.sink.unsigned(u64::from(int_at(bytes, places.user + 4)));
+            self.sink.field(false, "st_blksize");
+            self.sink.unsigned(load(&bytes[places.block.0..], places.block.1));
+            self.sink.field(false, "st_blocks");
+            self.sink.unsigned(long_at(bytes, places.blocks));
+        }
+        if is_device(mode) {
+            self.sink.field(false, "st_rdev");
+            self.put_device(long_at(bytes, places.device));
+        } else {
+            self.sink.field(false, "st_size");
+            self.sink.signed(long_at(bytes, places.length) as i64);
+        }
+        if self.style.verbose {
+            for (number, (name, fraction)) in
+                [("st_atime", "st_atime_nsec"), ("st_mtime", "st_mtime_nsec"), ("st_ctime", "st_ctime_nsec")].into_iter().enumerate()
+            {
+                let at = places.times + 16 * number;
+                let (seconds, nanoseconds) = (long_at(bytes, at) as i64, long_at(bytes, at + 8));
+                self.sink.field(false, name);
+                self.moment_in_words(seconds, nanoseconds, 9);
+                self.sink.field(false, fraction);
+                self.sink.unsigned(nanoseconds);
+            }
+        } else {
+            self.sink.more(Bracket::Structure, false);
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn put_device(&mut self, device: u64) {
+        self.halves(device_major(device), device_minor(device));
+    }
+
+    fn halves(&mut self, major: u64, minor: u64) {
+        self.value(crate::table::Kind::Halves, major | (minor << 32), 0);
+    }
+
+    /// `struct statx`.
+    pub fn statx(&mut self, bytes: &[u8]) {
+        let mode = u32::from(short_at(bytes, 28));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "stx_mask");
+        self.flags(u64::from(int_at(bytes, 0)), &flags::STATX_MASK);
+        let verbose = self.style.verbose;
+        let number = |walk: &mut Self, name, value| {
+            walk.sink.field(false, name);
+            walk.sink.unsigned(value);
+        };
+        if verbose {
+            number(self, "stx_blksize", u64::from(int_at(bytes, 4)));
+        }
+        self.sink.field(false, "stx_attributes");
+        self.flags(long_at(bytes, 8), &flags::STATX_ATTR);
+        if verbose {
+            number(self, "stx_nlink", u64::from(int_at(bytes, 16)));
+            number(self, "stx_uid", u64::from(int_at(bytes, 20)));
+            number(self, "stx_gid", u64::from(int_at(bytes, 24)));
+        }
+        self.sink.field(false, "stx_mode");
+        self.sink.word(|out| put::file_mode(out, mode));
+        if verbose {
+            number(self, "stx_ino", long_at(bytes, 32));
+        }
+        number(self, "stx_size", long_at(bytes, 40));
+        if !verbose {
+            self.sink.more(Bracket::Structure, false);
+            self.sink.end(Bracket::Structure);
+            return;
+        }
+        number(self, "stx_blocks", long_at(bytes, 48));
+        self.sink.field(false, "stx_attributes_mask");
+        self.flags(long_at(bytes, 56), &flags::STATX_ATTR);
+        for (name, at) in [("stx_atime", 64), ("stx_btime", 80), ("stx_ctime", 96), ("stx_mtime", 112)] {
+            self.sink.field(false, name);
+            self.sink.begin(Bracket::Structure);
+            let (seconds, nanoseconds) = (long_at(bytes, at) as i64, u64::from(int_at(bytes, at + 8)));
+            self.sink.field(true, "tv_sec");
+            self.sink.signed(seconds);
+            self.sink.field(false, "tv_nsec");
+            self.sink.unsigned(nanoseconds);
+            self.sink.end(Bracket::Structure);
+            if seconds != 0 || nanoseconds != 0 {
+                self.sink.aside(|out| super::moment(out, seconds, nanoseconds, 9));
+            }
+        }
+        for (major, minor, at) in [("stx_rdev_major", "stx_rdev_minor", 128), ("stx_dev_major", "stx_dev_minor", 136)] {
+            self.sink.field(false, major);
+            self.sink.hex(u64::from(int_at(bytes, at)));
+            self.sink.field(false, minor);
+            self.sink.hex(u64::from(int_at(bytes, at + 4)));
+        }
+        self.sink.field(false, "stx_mnt_id");
+        self.sink.hex(long_at(bytes, 144));
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// Whether a mode makes a device.
+    pub fn makes_device(&self, mode: usize) -> bool {
+        is_device(self.call.arguments[mode] as u32)
+    }
+
+    pub fn node_device(&mut self, raw: u64, mode: usize) {
+        if is_device(self.call.arguments[mode] as u32) {
+            self.put_device(raw & 0xffff_ffff);
+        } else {
+            self.sink.hex(raw);
+        }
+    }
+
+    /// Directory entries: how many, or what they say.
+    pub fn entries(&mut self, raw: u64) {
+        let length = usize::try_from(self.result()).unwrap_or(0);
+        if self.failed() {
+            self.address(raw);
+            return;
+        }
+        let Some(bytes) = self.read(raw, length, Way::Out).filter(|bytes| bytes.len() == length || length > super::MOST_BYTES) else {
+            self.address(raw);
+            return;
+        };
+        let entries = Entries { rest: bytes };
+        if !self.style.verbose {
+            let count = entries.count() as u64;
+            self.sink.counted(raw, count, "entries");
+            return;
+        }
+        self.sink.begin(Bracket::Array);
+        for (index, entry) in entries.enumerate() {
+            self.sink.item(index == 0);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "d_ino");
+            self.sink.unsigned(long_at(entry, 0));
+            self.sink.field(false, "d_off");
+            self.sink.signed(long_at(entry, 8) as i64);
+            self.sink.field(false, "d_reclen");
+            self.sink.unsigned(u64::from(short_at(entry, 16)));
+            self.sink.field(false, "d_type");
+            let name = match entry[18] {
+                1 => "DT_FIFO",
+                2 => "DT_CHR",
+                4 => "DT_DIR",
+                6 => "DT_BLK",
+                8 => "DT_REG",
+                10 => "DT_LNK",
+                12 => "DT_SOCK",
+                14 => "DT_WHT",
+                _ => "DT_UNKNOWN",
+            };
+            self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
+            self.sink.field(false, "d_name");
+            let name = &entry[19..];
+            let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            self.sink.text(&name[..length], false);
+            self.sink.end(Bracket::Structure);
+        }
+        self.sink.end(Bracket::Array);
+    }
+}
+
+/// Directory entries one after the other; ends at the first that says something impossible of its length.
+struct Entries<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let length = usize::from(short_at(self.rest, 16));
+        if length < 20 || length > self.rest.len() {
+            return None;
+        }
+        let (entry, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        Some(entry)
+    }
+}

@@ -1,0 +1,166 @@
+//! Moments, times of files, clocks, sleeps and timers.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, long_at};
+use crate::table::{Way, flags};
+use crate::text::put;
+
+/// Writes a moment in UTC: `2026-11-22T13:51:09+0000`, with so many digits of a fraction where there is one.
+pub(crate) fn moment(out: &mut Vec<u8>, seconds: i64, fraction: u64, digits: usize) {
+    let days = seconds.div_euclid(86_400);
+    let time = seconds.rem_euclid(86_400);
+    let (year, month, day) = date(days);
+    put::padded(out, year.unsigned_abs(), 4);
+    for (separator, value) in [(b'-', month), (b'-', day), (b'T', time / 3600), (b':', time / 60 % 60), (b':', time % 60)] {
+        out.push(separator);
+        put::padded(out, value.unsigned_abs(), 2);
+    }
+    if fraction != 0 {
+        out.push(b'.');
+        put::padded(out, fraction, digits);
+    }
+    out.extend_from_slice(b"+0000");
+}
+
+/// Year, month and day by the days since the first of January 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date
+/// Algorithms", `civil_from_days`).
+fn date(days: i64) -> (i64, i64, i64) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + i64::from(month <= 2), month, day)
+}
+
+const NOW: u64 = 0x3fff_ffff;
+const OMIT: u64 = 0x3fff_fffe;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// Seconds since 1970, with the moment in words behind them.
+    pub fn moment_in_words(&mut self, seconds: i64, fraction: u64, digits: usize) {
+        if seconds == 0 && fraction == 0 {
+            self.sink.signed(0);
+            return;
+        }
+        self.sink.remarked(seconds, |out| moment(out, seconds, fraction, digits));
+    }
+
+    /// The two times of `utimensat`.
+    pub fn times(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let Some(bytes) = self.read(raw, 32, Way::In).filter(|bytes| bytes.len() == 32) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        for (index, time) in bytes.chunks_exact(16).enumerate() {
+            self.sink.item(index == 0);
+            let (seconds, nanoseconds) = (long_at(time, 0) as i64, long_at(time, 8));
+            match nanoseconds {
+                NOW => self.sink.word(|out| out.extend_from_slice(b"UTIME_NOW")),
+                OMIT => self.sink.word(|out| out.extend_from_slice(b"UTIME_OMIT")),
+                _ => self.dated(seconds, nanoseconds, "tv_nsec", 9),
+            }
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// A `timeval` that says a moment.
+    pub fn timeval_moment(&mut self, bytes: &[u8]) {
+        self.dated(long_at(bytes, 0) as i64, long_at(bytes, 8), "tv_usec", 6);
+    }
+
+    fn dated(&mut self, seconds: i64, fraction: u64, name: &str, digits: usize) {
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "tv_sec");
+        self.sink.signed(seconds);
+        self.sink.field(false, name);
+        self.sink.signed(fraction as i64);
+        self.sink.end(Bracket::Structure);
+        if seconds != 0 || fraction != 0 {
+            self.sink.aside(|out| moment(out, seconds, fraction, digits));
+        }
+    }
+
+    /// What is left of a sleep: said only when a signal ended it.
+    pub fn remainder(&mut self, raw: u64, _number: usize) {
+        let interrupted = matches!(self.call.outcome, crate::Outcome::Returned { value: -4 | -516, .. });
+        if raw == 0 {
+            self.sink.null();
+        } else if interrupted && let Some(bytes) = self.read_always(raw, 16, Way::Out).filter(|bytes| bytes.len() == 16) {
+            self.structure(&crate::table::structure::TIMESPEC, bytes, 0);
+        } else {
+            self.sink.address(raw);
+        }
+    }
+
+    /// Whose events a timer raises.
+    pub fn signal_event(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let Some(bytes) = self.read(raw, 64, Way::In).filter(|bytes| bytes.len() >= 20) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        let how = int_at(bytes, 12);
+        let value = long_at(bytes, 0);
+        if value != 0 {
+            self.sink.field(true, "sigev_value");
+            self.sigval(value);
+        }
+        self.sink.field(value == 0, "sigev_signo");
+        let signal = int_at(bytes, 8) as i32;
+        // Without a signal it is nothing but a number.
+        if how == 1 { self.sink.signed(i64::from(signal)) } else { self.signal_number(signal) }
+        self.sink.field(false, "sigev_notify");
+        self.one(u64::from(how), &flags::SIGEV);
+        if how == 4 {
+            self.sink.field(false, "sigev_notify_thread_id");
+            self.sink.signed(i64::from(int_at(bytes, 16) as i32));
+        } else if how == 2 {
+            self.sink.field(false, "sigev_notify_function");
+            self.address(long_at(bytes, 16));
+            self.sink.field(false, "sigev_notify_attributes");
+            self.address(long_at(bytes, 24));
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// A value that goes with a signal, as number and as pointer.
+    fn sigval(&mut self, value: u64) {
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "sival_int");
+        self.sink.signed(i64::from(value as i32));
+        self.sink.field(false, "sival_ptr");
+        self.address(value);
+        self.sink.end(Bracket::Structure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_said_by_the_calendar() {
+        let said = |seconds, fraction, digits| {
+            let mut out = Vec::new();
+            moment(&mut out, seconds, fraction, digits);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(said(1, 2, 9), "1970-01-01T00:00:01.000000002+0000");
+        assert_eq!(said(951_782_400, 0, 9), "2000-02-29T00:00:00+0000");
+        assert_eq!(said(-1, 0, 9), "1969-12-31T23:59:59+0000");
+        assert_eq!(said(1_795_355_469, 0, 6), "2026-11-22T13:51:09+0000");
+    }
+}

@@ -1,0 +1,348 @@
+//! Waiting for files: `poll`, `select`, `epoll`; and what is said beside a result.
+
+use super::sink::{Bracket, Sink};
+use super::{MOST_ELEMENTS, Walk, int_at, short_at};
+use crate::table::{Answer, Kind, Way, flags, structure};
+use crate::text::put;
+
+const POLLFD: usize = 8;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// What is polled, as it was asked.
+    pub fn polled(&mut self, raw: u64) {
+        let count = self.size_of_argument(1) & 0xffff_ffff;
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        if count == 0 {
+            self.sink.begin(Bracket::Array);
+            self.sink.end(Bracket::Array);
+            return;
+        }
+        let shown = count.min(self.shown_elements());
+        let Some(bytes) = self.read(raw, shown * POLLFD, Way::In).filter(|bytes| bytes.len() >= POLLFD) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        for (index, element) in bytes.chunks_exact(POLLFD).enumerate() {
+            self.sink.item(index == 0);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "fd");
+            let fd = int_at(element, 0) as i32;
+            self.sink.fd(fd, self.call);
+            if fd >= 0 {
+                self.sink.field(false, "events");
+                self.flags(u64::from(short_at(element, 4)), &flags::POLL);
+            }
+            self.sink.end(Bracket::Structure);
+        }
+        if count > shown {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// What `epoll_ctl` watches.
+    pub fn watched(&mut self, raw: u64, number: usize) {
+        const DELETE: u64 = 2;
+        if raw == 0 {
+            self.sink.null();
+        } else if self.call.arguments[1] == DELETE {
+            self.sink.address(raw);
+        } else {
+            const EVENT: Kind =
+                Kind::ByAbi(&Kind::Structure(&structure::EPOLL_EVENT_X86), &Kind::Structure(&structure::EPOLL_EVENT));
+            self.value(Kind::To(Way::In, &EVENT), raw, number);
+        }
+    }
+
+    /// How many bytes the sets of `select` are looked at.
+    fn set_bytes(&self) -> usize {
+        let most = (self.call.arguments[0] as i32).max(0) as usize;
+        most.min(MOST_ELEMENTS).div_ceil(64) * 8
+    }
+
+    /// A set of file descriptors.
+    pub fn descriptor_set(&mut self, raw: u64, way: Way) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let length = self.set_bytes();
+        let bytes = if length == 0 { Some(&[][..]) } else { self.read(raw, length, way).filter(|bytes| bytes.len() == length) };
+        let Some(bytes) = bytes else {
+            self.address(raw);
+            return;
+        };
+        let most = (self.call.arguments[0] as i32).max(0) as usize;
+        self.sink.begin(Bracket::Array);
+        let mut first = true;
+        for fd in (0..most.min(MOST_ELEMENTS)).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
+            self.sink.member(first);
+            first = false;
+            self.sink.fd(fd as i32, self.call);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// What is said in parentheses behind the result.
+    pub fn beside_result(&mut self) {
+        if self.failed() {
+            return;
+        }
+        match self.row.answer {
+            Answer::Ready => self.polled_result(),
+            Answer::Selected => self.selected_result(),
+            _ => {}
+        }
+    }
+
+    /// Whether anything is said there.
+    fn timed_out(&mut self) -> bool {
+        if self.result() != 0 {
+            return false;
+        }
+        self.sink.beside(true, "");
+        self.sink.word(|out| out.extend_from_slice(b"Timeout"));
+        self.sink.beside_end();
+        true
+    }
+
+    fn polled_result(&mut self) {
+        if self.timed_out() {
+            return;
+        }
+        let count = self.size_of_argument(1) & 0xffff_ffff;
+        let address = self.call.arguments[0];
+        let Some(bytes) = self.read(address, count.min(MOST_ELEMENTS) * POLLFD, Way::Out) else {
+            return;
+        };
+        self.sink.beside(true, "");
+        self.sink.begin(Bracket::Array);
+        let most = self.shown_elements();
+        let mut first = true;
+        let mut shown = 0;
+        for element in bytes.chunks_exact(POLLFD) {
+            let events = short_at(element, 6);
+            let fd = int_at(element, 0) as i32;
+            if events == 0 || fd < 0 {
+                continue;
+            }
+            if shown >= most {
+                self.sink.more(Bracket::Array, first);
+                break;
+            }
+            shown += 1;
+            self.sink.item(first);
+            first = false;
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "fd");
+            self.sink.fd(fd, self.call);
+            self.sink.field(false, "revents");
+            self.flags(u64::from(events), &flags::POLL);
+            self.sink.end(Bracket::Structure);
+        }
+        self.sink.end(Bracket::Array);
+        if self.row.name == "ppoll" {
+            self.time_left(2, &structure::TIMESPEC, false);
+        }
+        self.sink.beside_end();
+    }
+
+    fn time_left(&mut self, argument: usize, structure: &'static crate::table::Structure, first: bool) {
+        let address = self.call.arguments[argument];
+        if address != 0
+            && let Some(bytes) = self.read(address, 16, Way::Out).filter(|bytes| bytes.len() == 16)
+        {
+            self.sink.beside(first, "left");
+            self.structure(structure, bytes, argument);
+        }
+    }
+
+    fn selected_result(&mut self) {
+        if self.timed_out() {
+            return;
+        }
+        let mut first = true;
+        for (number, name) in [(1, "in"), (2, "out"), (3, "except")] {
+            let address = self.call.arguments[number];
+            let length = self.set_bytes();
+            if address == 0 || length == 0 {
+                continue;
+            }
+            let Some(bytes) = self.read(address, length, Way::Out).filter(|bytes| bytes.len() == length) else {
+                continue;
+            };
+            if bytes.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            self.sink.beside(first, name);
+            first = false;
+            self.descriptor_set(address, Way::Out);
+        }
+        let spec = if self.row.name == "select" { &structure::TIMEVAL } else { &structure::TIMESPEC };
+        self.time_left(4, spec, first);
+        self.sink.beside_end();
+    }
+
+    /// Bits of processors.
+    pub fn processors(&mut self, raw: u64, way: Way) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let length = if way == Way::Out { self.result() as usize } else { self.size_of_argument(1) };
+        if way == Way::Out && self.failed() {
+            self.address(raw);
+            return;
+        }
+        let Some(bytes) = self.read(raw, length.min(MOST_ELEMENTS), way).filter(|bytes| !bytes.is_empty()) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        let mut first = true;
+        for processor in (0..bytes.len() * 8).filter(|bit| bytes[bit / 8] & (1 << (bit % 8)) != 0) {
+            self.sink.member(first);
+            first = false;
+            self.sink.unsigned(processor as u64);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// Which pages are resident: one byte each.
+    pub fn resident(&mut self, raw: u64) {
+        let pages = self.size_of_argument(1).div_ceil(4096);
+        if raw == 0 || self.failed() {
+            self.address(raw);
+            return;
+        }
+        let shown = pages.min(self.shown_elements());
+        let Some(bytes) = self.read(raw, shown, Way::Out) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Array);
+        for (index, page) in bytes.iter().enumerate() {
+            self.sink.item(index == 0);
+            self.sink.unsigned(u64::from(page & 1));
+        }
+        if pages > shown {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// Random bytes.
+    pub fn random(&mut self, raw: u64) {
+        let length = usize::try_from(self.result()).unwrap_or(0);
+        if raw == 0 || self.failed() {
+            self.address(raw);
+            return;
+        }
+        let shown = length.min(self.style.string);
+        match self.read(raw, shown, Way::Out).filter(|bytes| bytes.len() == shown) {
+            Some(bytes) => self.sink.binary(bytes, length > shown),
+            None if length == 0 => self.sink.text(&[], false),
+            None => self.address(raw),
+        }
+    }
+
+    /// A key of inter-process communication.
+    pub fn ipc_key(&mut self, raw: u64) {
+        if raw as u32 == 0 {
+            self.sink.word(|out| out.extend_from_slice(b"IPC_PRIVATE"));
+        } else {
+            self.sink.hex(raw & 0xffff_ffff);
+        }
+    }
+
+    /// Flags and permissions of inter-process communication.
+    pub fn ipc_mode(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        self.sink.word(|out| {
+            if raw & !0o777 != 0 {
+                let left = put::named_bits(out, raw & !0o777, &flags::IPC_FLAGS, b"");
+                if left != 0 {
+                    out.push(b'|');
+                    put::hex(out, left);
+                }
+                out.push(b'|');
+            }
+            put::permissions(out, raw & 0o777);
+        });
+    }
+
+    /// A limit of a resource: 1024 times something where it is such a number.
+    pub fn limit(&mut self, raw: u64) {
+        self.sink.word(|out| match raw {
+            u64::MAX => out.extend_from_slice(b"RLIM64_INFINITY"),
+            _ if raw > 1024 && raw % 1024 == 0 => {
+                put::unsigned(out, raw / 1024);
+                out.extend_from_slice(b"*1024");
+            }
+            _ => put::unsigned(out, raw),
+        });
+    }
+
+    /// Whose capabilities.
+    pub fn capability_header(&mut self, raw: u64) {
+        let Some(bytes) = self.read(raw, 8, Way::In).filter(|bytes| bytes.len() == 8) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "version");
+        self.one(u64::from(int_at(bytes, 0)), &flags::CAP_VERSION);
+        self.sink.field(false, "pid");
+        self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// Capabilities.
+    pub fn capabilities(&mut self, raw: u64, way: Way) {
+        if raw == 0 || (way == Way::Out && self.failed()) {
+            self.address(raw);
+            return;
+        }
+        let Some(bytes) = self.read(raw, 24, way).filter(|bytes| bytes.len() == 24) else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        for (index, name) in ["effective", "permitted", "inheritable"].into_iter().enumerate() {
+            let bits = u64::from(int_at(bytes, 4 * index)) | (u64::from(int_at(bytes, 12 + 4 * index)) << 32);
+            self.sink.field(index == 0, name);
+            self.sink.word(|out| capability_names(out, bits));
+        }
+        self.sink.end(Bracket::Structure);
+    }
+}
+
+fn capability_names(out: &mut Vec<u8>, bits: u64) {
+    if bits == 0 {
+        out.push(b'0');
+        return;
+    }
+    let mut left = bits;
+    let mut first = true;
+    for (name, number) in flags::CAP.list {
+        if bits & (1 << number) != 0 {
+            if !first {
+                out.push(b'|');
+            }
+            first = false;
+            left &= !(1 << number);
+            out.extend_from_slice(b"1<<");
+            out.extend_from_slice(name.as_bytes());
+        }
+    }
+    if left != 0 {
+        if !first {
+            out.push(b'|');
+        }
+        put::hex(out, left);
+    }
+}

@@ -1,0 +1,290 @@
+//! What an argument of a call, or a field of a structure, means: what is shown of it and what memory is behind it.
+//!
+//! Refuses: to read or to show anything itself.
+
+/// Names of bits or of values.
+#[derive(Debug, PartialEq)]
+pub struct Names {
+    /// What an unknown value is said to be: `O_???`.
+    pub unknown: &'static str,
+    /// What no bit at all is called; empty for values that aren't bits.
+    pub zero: &'static str,
+    /// Names and values, in the order in which they are shown.
+    pub list: &'static [(&'static str, u64)],
+}
+
+impl Names {
+    /// The name of a value.
+    pub fn name(&self, value: u64) -> Option<&'static str> {
+        self.list
+            .iter()
+            .find(|(_, known)| *known == value)
+            .map(|(name, _)| *name)
+    }
+}
+
+/// How many bytes a number takes in memory; in a register, how many of the register's are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Width {
+    /// One byte.
+    One,
+    /// Two bytes.
+    Two,
+    /// Four bytes.
+    Four,
+    /// As wide as a register of the program.
+    Eight,
+}
+
+impl Width {
+    /// In bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Width::One => 1,
+            Width::Two => 2,
+            Width::Four => 4,
+            Width::Eight => 8,
+        }
+    }
+}
+
+/// Whether memory is read as a call is entered, or as it comes back because the kernel writes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// The program says something to the kernel.
+    In,
+    /// The kernel says something to the program: nothing if the call failed.
+    Out,
+}
+
+/// How long something behind a pointer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// So many.
+    Fixed(usize),
+    /// As many as this argument says.
+    Argument(usize),
+    /// As many as the result says.
+    Result,
+    /// As many as the 32-bit number says that this argument points to, after the call, but no more than before it.
+    Behind(usize),
+}
+
+/// A structure in memory.
+#[derive(Debug, PartialEq)]
+pub struct Structure {
+    /// Its size in bytes.
+    pub size: usize,
+    /// What is shown of it, in order.
+    pub fields: &'static [Field],
+}
+
+/// A field of a structure.
+#[derive(Debug, PartialEq)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it lies, in bytes from the structure's beginning.
+    pub at: usize,
+    /// What it means.
+    pub kind: Kind,
+    /// When it is shown.
+    pub shown: Shown,
+}
+
+/// When a field is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Always.
+    Always,
+    /// Only when everything is asked for (`-v`); else dots stand for it.
+    Verbose,
+    /// Only when it isn't zero.
+    NotZero,
+}
+
+/// What an argument or a field means.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A signed number.
+    Signed(Width),
+    /// An unsigned number.
+    Unsigned(Width),
+    /// Bits without names.
+    Hex(Width),
+    /// Bits in octal.
+    Octal(Width),
+    /// An address that nothing is known about.
+    Address,
+    /// A file descriptor.
+    Fd,
+    /// A file descriptor of a directory, or the current one.
+    DirFd,
+    /// A number of a user or a group.
+    Id,
+    /// Permissions.
+    Permissions,
+    /// A file's type and permissions.
+    FileMode,
+    /// A device's number.
+    Device,
+    /// A device's number in the halves that `statx` has.
+    Halves,
+    /// A signal's number.
+    Signal,
+    /// Bits with names.
+    Flags(Width, &'static Names),
+    /// One of several values with names.
+    One(Width, &'static Names),
+    /// A value with a name, and bits with names beside it.
+    OneAndFlags(Width, u64, &'static Names, &'static Names),
+    /// Seconds since 1970, with the moment that they are in words where everything is asked for.
+    Moment,
+    /// Not shown.
+    Hidden,
+    /// A path: always shown in full.
+    Path(Way),
+    /// Text up to a zero byte.
+    Text(Way),
+    /// Bytes.
+    Bytes(Way, Length),
+    /// Bytes that are text more often than not.
+    Value(Way, Length),
+    /// Something of its own.
+    To(Way, &'static Kind),
+    /// Several of the same.
+    Many(Way, &'static Kind, Length),
+    /// Such a thing in place.
+    Structure(&'static Structure),
+    /// Several of the same in place.
+    Array(&'static Kind, usize),
+    /// Text in a field of this size.
+    Characters(usize),
+    /// What depends on how the program calls the kernel: on x86-64, elsewhere.
+    ByAbi(&'static Kind, &'static Kind),
+    /// What isn't said by these words.
+    Special(Special),
+}
+
+/// What needs code of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// Flags of `open`.
+    OpenFlags,
+    /// The mode of `open`, where the flags of this argument say that a file may be made.
+    OpenMode(usize),
+    /// Vectors of strings that end with nothing: the arguments of a program.
+    Arguments,
+    /// The same, of which only the number is shown: its environment.
+    Environment,
+    /// A wait status.
+    Status,
+    /// A set of signals.
+    Signals(Way),
+    /// A socket's address, its length in this argument.
+    Address(usize),
+    /// A socket's address that the kernel says, its length behind this argument.
+    AddressOut(usize),
+    /// The length of that.
+    AddressLength,
+    /// A message.
+    Message(Way),
+    /// Several messages.
+    Messages(Way),
+    /// Vectors of buffers, so many as this argument says.
+    Vectors(Way, usize),
+    /// A set of file descriptors: where what came of it is said behind the result.
+    Descriptors,
+    /// What is polled, as many as this argument says.
+    Polled,
+    /// What `ioctl` is asked.
+    Request,
+    /// What `ioctl` is given.
+    Requested,
+    /// What `fcntl` is given.
+    Fcntl,
+    /// What `prctl` is given.
+    Prctl,
+    /// What `arch_prctl` is given.
+    ArchPrctl,
+    /// The timeout of a futex, or its second number.
+    FutexTimeout,
+    /// The operation of a futex with its flags.
+    FutexOperation,
+    /// The last number of a futex.
+    FutexLast,
+    /// What `clone3` is asked.
+    Clone,
+    /// A signal's circumstances.
+    Information(Way),
+    /// Whose events a timer raises.
+    Event,
+    /// What a socket is set to.
+    Option(Way),
+    /// The protocol of a socket, by its domain.
+    Protocol,
+    /// The name of a socket's option, by its level.
+    OptionName,
+    /// Directory entries.
+    Entries,
+    /// Capabilities.
+    Capabilities(Way),
+    /// The times of a file.
+    Times,
+    /// The remainder of a sleep, said when it was interrupted.
+    Remainder,
+    /// Bits of processors, the length in the argument before or the result.
+    Processors(Way),
+    /// A set of signals with its size, as `pselect6` has it.
+    SignalsAndSize,
+    /// A limit, of which the highest is no limit.
+    Limit,
+    /// The mode of `openat2`.
+    HowMode,
+    /// What `stat` says.
+    Stat,
+    /// What `statx` says.
+    Statx,
+    /// Terminal settings.
+    Terminal,
+    /// What is done with a signal.
+    Action(Way),
+    /// A device's number, where the mode in this argument says that it is one.
+    NodeDevice(usize),
+    /// A moment in seconds and microseconds.
+    TimevalMoment,
+    /// What `mount` hands to the file system.
+    MountData,
+    /// What `epoll_ctl` watches.
+    Watched,
+    /// What a process used up, where one was found.
+    Usage,
+    /// Whose capabilities.
+    CapabilityHeader,
+    /// An execution domain.
+    Persona,
+    /// Random bytes, always shown in hexadecimal.
+    Random,
+    /// Where `mremap` is to put it.
+    NewAddress,
+    /// Which pages are resident.
+    Resident,
+    /// The length of a socket's option.
+    OptionLength,
+    /// The first number of a futex.
+    FutexValue,
+    /// A key of inter-process communication.
+    IpcKey,
+    /// Its flags and permissions.
+    IpcMode,
+    /// A position in a file that the kernel moves on.
+    Offset,
+    /// The flags of `mount`.
+    MountFlags,
+    /// The file system's type of `mount`.
+    MountType,
+    /// What `syslog` is asked.
+    SyslogType,
+    /// What `membarrier` is asked.
+    Membarrier,
+}

@@ -1,0 +1,94 @@
+//! The structures that lie behind arguments.
+
+use super::flags as f;
+use super::kind::Shown::{Always, NotZero, Verbose};
+use super::kind::Width::{Eight, Four, Two};
+use super::kind::{Field, Kind, Kind::*, Special, Structure};
+
+const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+    Field { name, at, kind, shown: Always }
+}
+
+const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
+    Field { name, at, kind, shown: Verbose }
+}
+
+const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
+    Field { name, at, kind, shown: NotZero }
+}
+
+/// A structure whose fields are all shown.
+macro_rules! structure {
+    ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
+        $(#[$about])*
+        pub static $name: Structure = Structure {
+            size: $size,
+            fields: &[$($how(stringify!($field), $at, $kind)),*],
+        };
+    };
+}
+
+const INT: Kind = Signed(Four);
+const UINT: Kind = Unsigned(Four);
+const LONG: Kind = Signed(Eight);
+const ULONG: Kind = Unsigned(Eight);
+
+structure!(TIMESPEC 16 { field tv_sec 0 LONG, field tv_nsec 8 LONG });
+structure!(TIMEVAL 16 { field tv_sec 0 LONG, field tv_usec 8 LONG });
+structure!(TIMEZONE 8 { field tz_minuteswest 0 INT, field tz_dsttime 4 INT });
+structure!(ITIMERVAL 32 { field it_interval 0 Structure(&TIMEVAL), field it_value 16 Structure(&TIMEVAL) });
+structure!(ITIMERSPEC 32 { field it_interval 0 Structure(&TIMESPEC), field it_value 16 Structure(&TIMESPEC) });
+structure!(RLIMIT 16 { field rlim_cur 0 Special(Special::Limit), field rlim_max 8 Special(Special::Limit) });
+structure!(UTIMBUF 16 { field actime 0 Moment, field modtime 8 Moment });
+structure!(TMS 32 { field tms_utime 0 LONG, field tms_stime 8 LONG, field tms_cutime 16 LONG, field tms_cstime 24 LONG });
+structure!(RUSAGE 144 {
+    field ru_utime 0 Structure(&TIMEVAL), field ru_stime 16 Structure(&TIMEVAL),
+    more ru_maxrss 32 ULONG, more ru_ixrss 40 ULONG, more ru_idrss 48 ULONG, more ru_isrss 56 ULONG,
+    more ru_minflt 64 ULONG, more ru_majflt 72 ULONG, more ru_nswap 80 ULONG, more ru_inblock 88 ULONG,
+    more ru_oublock 96 ULONG, more ru_msgsnd 104 ULONG, more ru_msgrcv 112 ULONG, more ru_nsignals 120 ULONG,
+    more ru_nvcsw 128 ULONG, more ru_nivcsw 136 ULONG,
+});
+structure!(UTSNAME 390 {
+    field sysname 0 Characters(65), field nodename 65 Characters(65), more release 130 Characters(65),
+    more version 195 Characters(65), more machine 260 Characters(65), more domainname 325 Characters(65),
+});
+structure!(SYSINFO 112 {
+    field uptime 0 LONG, field loads 8 Array(&ULONG, 3), field totalram 32 ULONG, field freeram 40 ULONG,
+    field sharedram 48 ULONG, field bufferram 56 ULONG, field totalswap 64 ULONG, field freeswap 72 ULONG,
+    field procs 80 Unsigned(Two), field totalhigh 88 ULONG, field freehigh 96 ULONG, field mem_unit 104 UINT,
+});
+structure!(STATFS 120 {
+    field f_type 0 One(Eight, &f::FS_MAGIC), field f_bsize 8 ULONG, field f_blocks 16 ULONG, field f_bfree 24 ULONG,
+    field f_bavail 32 ULONG, field f_files 40 ULONG, field f_ffree 48 ULONG, field f_fsid 56 Structure(&FSID),
+    field f_namelen 64 ULONG, field f_frsize 72 ULONG, field f_flags 80 Flags(Eight, &f::STATFS_FLAGS),
+});
+structure!(FSID 8 { field val 0 Array(&Hex(Four), 2) });
+structure!(FLOCK 32 {
+    field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
+});
+structure!(FLOCK_GET 32 {
+    field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
+    field l_pid 24 INT,
+});
+structure!(OWNER 8 { field r#type 0 One(Four, &f::OWNER), field pid 4 INT });
+structure!(OPEN_HOW 24 {
+    field flags 0 Special(Special::OpenFlags), set mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
+});
+structure!(EPOLL_DATA 8 { field u32 0 UINT, field u64 0 ULONG });
+structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Structure(&EPOLL_DATA) });
+structure!(EPOLL_EVENT 16 { field events 0 Flags(Four, &f::EPOLL), field data 8 Structure(&EPOLL_DATA) });
+structure!(SCHED_ATTR 48 {
+    field size 0 UINT, field sched_policy 4 One(Four, &f::SCHED), field sched_flags 8 Flags(Eight, &f::SCHED_FLAGS),
+    field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
+    field sched_period 40 ULONG,
+});
+structure!(WINSIZE 8 {
+    field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
+});
+structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
+structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
+structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
+structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
+structure!(MQ_ATTR 64 {
+    field mq_flags 0 Special(Special::OpenFlags), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
+});

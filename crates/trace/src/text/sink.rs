@@ -1,0 +1,179 @@
+//! What is found on a walk as strace's text.
+
+use super::put::{self, Escapes};
+use crate::Call;
+use crate::decode::{Bracket, Descriptors, Sink};
+
+/// Writes text to the end of a buffer.
+pub(super) struct TextSink<'o, 'd> {
+    pub out: &'o mut Vec<u8>,
+    escapes: Escapes,
+    descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+    pid: i32,
+    beside: bool,
+}
+
+impl<'o, 'd> TextSink<'o, 'd> {
+    pub fn new(out: &'o mut Vec<u8>, escapes: Escapes, descriptors: Option<&'o mut (dyn Descriptors + 'd)>, pid: i32) -> Self {
+        TextSink { out, escapes, descriptors, pid, beside: false }
+    }
+
+    fn separate(&mut self, first: bool) {
+        if !first {
+            self.out.extend_from_slice(b", ");
+        }
+    }
+
+    /// Writes what a descriptor is behind its number.
+    pub fn describe(&mut self, fd: i32, call: &Call) {
+        let Some(descriptors) = &mut self.descriptors else {
+            return;
+        };
+        let mut what = Vec::new();
+        descriptors.describe(self.pid, fd, call, &mut what);
+        if !what.is_empty() {
+            self.out.push(b'<');
+            put::escaped(self.out, &what, self.escapes, b"<>\"\\");
+            self.out.push(b'>');
+        }
+    }
+}
+
+impl Sink for TextSink<'_, '_> {
+    fn signed(&mut self, value: i64) {
+        put::signed(self.out, value);
+    }
+
+    fn unsigned(&mut self, value: u64) {
+        put::unsigned(self.out, value);
+    }
+
+    fn hex(&mut self, value: u64) {
+        put::hex(self.out, value);
+    }
+
+    fn address(&mut self, value: u64) {
+        put::hex(self.out, value);
+    }
+
+    fn null(&mut self) {
+        self.out.extend_from_slice(b"NULL");
+    }
+
+    fn word(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.out);
+    }
+
+    fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>)) {
+        put::signed(self.out, value);
+        self.aside(remark);
+    }
+
+    fn aside(&mut self, remark: impl FnOnce(&mut Vec<u8>)) {
+        self.out.extend_from_slice(b" /* ");
+        remark(self.out);
+        self.out.extend_from_slice(b" */");
+    }
+
+    fn counted(&mut self, address: u64, count: u64, what: &str) {
+        put::hex(self.out, address);
+        self.aside(|out| {
+            put::unsigned(out, count);
+            out.push(b' ');
+            out.extend_from_slice(what.as_bytes());
+        });
+    }
+
+    fn text(&mut self, bytes: &[u8], cut: bool) {
+        put::quoted(self.out, bytes, self.escapes);
+        if cut {
+            self.out.extend_from_slice(b"...");
+        }
+    }
+
+    fn abstract_text(&mut self, bytes: &[u8]) {
+        self.out.push(b'@');
+        self.text(bytes, false);
+    }
+
+    fn binary(&mut self, bytes: &[u8], cut: bool) {
+        put::quoted(self.out, bytes, Escapes::Hex);
+        if cut {
+            self.out.extend_from_slice(b"...");
+        }
+    }
+
+    fn fd(&mut self, fd: i32, call: &Call) {
+        put::signed(self.out, i64::from(fd));
+        if fd >= 0 {
+            self.describe(fd, call);
+        }
+    }
+
+    fn dir_fd(&mut self, fd: i32, call: &Call) {
+        if super::is_current(fd) {
+            self.out.extend_from_slice(b"AT_FDCWD");
+            self.describe(fd, call);
+        } else {
+            self.fd(fd, call);
+        }
+    }
+
+    fn begin(&mut self, bracket: Bracket) {
+        self.out.push(if bracket == Bracket::Structure { b'{' } else { b'[' });
+    }
+
+    fn end(&mut self, bracket: Bracket) {
+        self.out.push(if bracket == Bracket::Structure { b'}' } else { b']' });
+    }
+
+    fn field(&mut self, first: bool, name: &str) {
+        self.separate(first);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.push(b'=');
+    }
+
+    fn nameless(&mut self, first: bool, _: &str) {
+        self.separate(first);
+    }
+
+    fn item(&mut self, first: bool) {
+        self.separate(first);
+    }
+
+    fn member(&mut self, first: bool) {
+        if !first {
+            self.out.push(b' ');
+        }
+    }
+
+    fn more(&mut self, _: Bracket, first: bool) {
+        self.separate(first);
+        self.out.extend_from_slice(b"...");
+    }
+
+    fn unreadable(&mut self, address: u64) {
+        self.out.extend_from_slice(b"... /* ");
+        put::hex(self.out, address);
+        self.out.extend_from_slice(b" */");
+    }
+
+    fn beside(&mut self, first: bool, name: &str) {
+        self.beside = true;
+        self.out.extend_from_slice(if first { b" (" } else { b", " });
+        if !name.is_empty() {
+            self.out.extend_from_slice(name.as_bytes());
+            self.out.push(b' ');
+        }
+    }
+
+    fn beside_end(&mut self) {
+        if std::mem::take(&mut self.beside) {
+            self.out.push(b')');
+        }
+    }
+
+    fn became(&mut self) {
+        self.out.extend_from_slice(b" => ");
+    }
+}

@@ -197,6 +197,7 @@ struct walk {
 	u64 rest;
 	u32 most;
 	u32 when;
+	int failed; /* something couldn't be read */
 };
 
 /* Loops end with 1, as the helper has it. */
@@ -207,7 +208,7 @@ static long put_vector(u32 index, struct walk *walk)
 	if (index >= walk->count || !walk->rest)
 		return 1;
 	if (read_user(vector, sizeof(vector), (void *)(walk->array + index * sizeof(vector)))) {
-		walk->thread->call.head.flags |= FLAG_CUT;
+		walk->failed = -1;
 		return 1;
 	}
 	size = vector[1] < walk->rest ? vector[1] : walk->rest;
@@ -215,7 +216,7 @@ static long put_vector(u32 index, struct walk *walk)
 	if (size > walk->most)
 		size = walk->most;
 	if (size && vector[0] && put(walk->thread, vector[0], size, 0, walk->when))
-		walk->thread->call.head.flags |= FLAG_CUT;
+		walk->failed = -1;
 	return 0;
 }
 
@@ -238,7 +239,7 @@ not_inline int put_vectors(struct thread *thread, u64 array, u64 count, u64 rest
 	if (put(thread, array, walk.count * 16, 0, walk.when))
 		return -1;
 	loop(walk.count, put_vector, &walk, 0);
-	return 0;
+	return walk.failed;
 }
 
 /* The kernel's msghdr, as 64-bit programs have it. */
@@ -254,6 +255,7 @@ not_inline int put_message(struct thread *thread, u64 address, u64 rest, u32 mos
 {
 	struct message message;
 	u64 size;
+	int failed = 0;
 
 	if (!thread)
 		return -1;
@@ -265,15 +267,15 @@ not_inline int put_message(struct thread *thread, u64 address, u64 rest, u32 mos
 	if (size > 128)
 		size = 128;
 	if (message.name && size && put(thread, message.name, size, 0, when))
-		thread->call.head.flags |= FLAG_CUT;
+		failed = -1;
 	if (put_vectors(thread, message.vectors, message.count, rest, most | when << 24))
-		thread->call.head.flags |= FLAG_CUT;
+		failed = -1;
 	size = message.control_length;
 	if (size > 4096)
 		size = 4096;
 	if (message.control && size && put(thread, message.control, size, 0, when))
-		thread->call.head.flags |= FLAG_CUT;
-	return 0;
+		failed = -1;
+	return failed;
 }
 
 #define POINTERS_MOST 4096
@@ -308,7 +310,7 @@ static long put_one_text(u32 index, struct walk *walk)
 	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)) || !pointer)
 		return 1;
 	if (put(walk->thread, pointer, walk->most, 1, ENTERED))
-		walk->thread->call.head.flags |= FLAG_CUT;
+		walk->failed = -1;
 	return 0;
 }
 
@@ -322,7 +324,7 @@ not_inline int put_texts(struct thread *thread, u64 array, u32 most)
 	if (put_pointers(thread, array))
 		return -1;
 	loop(elements, put_one_text, &walk, 0);
-	return 0;
+	return walk.failed;
 }
 
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
@@ -387,8 +389,7 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	count *= step->size;
 	if (count > most)
 		count = most;
-	if (!count)
-		return 0;
+	/* Nothing is a piece too: it was there. */
 	return put(thread, address, count, 0, when);
 }
 
@@ -604,10 +605,10 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 				break;
 			if (thread->missed & (1 << i)) {
 				/* The call itself may have made it readable. */
-				if (flags & PLAN_REPLACES || take(thread, abi, row, i, ENTERED))
+				if ((flags & PLAN_REPLACES && !value) || take(thread, abi, row, i, ENTERED))
 					call->head.flags |= FLAG_CUT;
 			}
-			if (when & LEFT && value >= 0 && take(thread, abi, row, i, LEFT))
+			if (when & LEFT && (value >= 0 || when & FAILED) && take(thread, abi, row, i, LEFT))
 				call->head.flags |= FLAG_CUT;
 		}
 	}

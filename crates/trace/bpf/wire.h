@@ -36,7 +36,8 @@ struct call {
 	u64 arguments[6];
 };
 
-enum { ENTERED = 1, LEFT = 2 };
+/* When; at exit only of calls that didn't fail, except with FAILED. */
+enum { ENTERED = 1, LEFT = 2, FAILED = 4 };
 
 /* A stretch of memory; its bytes follow, filled up to eight. */
 struct piece {

@@ -1,6 +1,6 @@
-//! Traces a command with the kernel engine and prints raw lines: for measurements and tests of the engine alone.
+//! Traces a command with the kernel engine and prints raw lines, or text with `-t`: for measurements and tests of the engine alone.
 //!
-//!     kernel [-f] [-c] [-o FILE] [-r RING_KIB] [--slow MICROSECONDS] [-p PID] [--] command…
+//!     kernel [-f] [-c] [-t] [-o FILE] [-r RING_KIB] [--slow MICROSECONDS] [-p PID] [--] command…
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,12 +8,14 @@ use std::io::{BufWriter, Write};
 use std::time::{Duration, Instant};
 
 use backsight_trace::kernel::{Options, Start, Stop, Subject, trace};
+use backsight_trace::text::{self, Text};
 use backsight_trace::{Event, Outcome, What};
 
 struct Asked {
     options: Options,
     output: Box<dyn Write>,
     count: bool,
+    text: bool,
     slow: Duration,
     pids: Vec<i32>,
     command: Vec<String>,
@@ -24,6 +26,7 @@ fn asked() -> Result<Asked, Box<dyn std::error::Error>> {
         options: Options::default(),
         output: Box::new(std::io::stderr()),
         count: false,
+        text: false,
         slow: Duration::ZERO,
         pids: Vec::new(),
         command: Vec::new(),
@@ -34,6 +37,7 @@ fn asked() -> Result<Asked, Box<dyn std::error::Error>> {
         match word.as_str() {
             "-f" => asked.options.follow = true,
             "-c" => asked.count = true,
+            "-t" => asked.text = true,
             "-o" => {
                 asked.output = Box::new(BufWriter::with_capacity(1 << 18, File::create(value()?)?))
             }
@@ -55,6 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         options,
         mut output,
         count,
+        text,
         slow,
         pids,
         command,
@@ -66,6 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let began = Instant::now();
     let mut counts: BTreeMap<(u8, u64), (u64, u64, u64)> = BTreeMap::new();
     let mut line = Vec::new();
+    let mut shown = Text::new(text::Options::default());
     let ended = trace(&subject, &options, &Stop::new()?, &mut |event: Event| {
         if !slow.is_zero() {
             std::thread::sleep(slow);
@@ -80,13 +86,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return;
         }
         line.clear();
-        write_event(&event, &mut line);
+        if text {
+            shown.write(&event, &mut line)
+        } else {
+            write_event(&event, &mut line)
+        }
         // An output that can't be written to is found out at the end.
         let _ = output.write_all(&line);
     })?;
     for ((abi, number), (calls, errors, took)) in counts {
         writeln!(output, "{abi} {number} {calls} {errors} {took}")?;
     }
+    line.clear();
+    shown.finish(&mut line);
+    output.write_all(&line)?;
     output.flush()?;
     eprintln!("{ended:?} {:?}", began.elapsed());
     Ok(())

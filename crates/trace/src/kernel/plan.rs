@@ -7,7 +7,7 @@
 use super::Options;
 use super::wire::PIECE_MOST;
 use crate::Abi;
-use crate::table::{Kind, Length, Limits, Row, Special, Way, row};
+use crate::table::{Answer, Kind, Length, Limits, Row, Special, Way, row};
 
 /// Calls that a table holds.
 const ROWS: usize = 512;
@@ -52,6 +52,9 @@ enum At {
     Entry = 1,
     Exit = 2,
     Both = 3,
+    /// Also where the call failed.
+    ExitAlways = 6,
+    BothAlways = 7,
 }
 
 /// How much of it.
@@ -141,6 +144,16 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
                 plan.steps.extend(steps);
                 plan.whole = false;
             }
+        }
+    }
+    if matches!(row.answer, Answer::Ready | Answer::Selected) {
+        // What is left of the time is part of the result.
+        for step in plan
+            .steps
+            .iter_mut()
+            .filter(|step| step.at == At::Entry && step.size == 16)
+        {
+            step.at = At::Both;
         }
     }
     if plan.steps.len() > STEPS {
@@ -264,7 +277,7 @@ fn size(kind: Kind) -> Option<u32> {
 }
 
 fn special_behind(special: Special, argument: u8) -> Behind {
-    use At::{Both, Entry, Exit};
+    use At::{Both, BothAlways, Entry, Exit, ExitAlways};
     use Behind::{Guessed, Known, Nothing};
     let other = |argument: usize| u8::try_from(argument).unwrap_or(0).min(5);
     match special {
@@ -300,7 +313,12 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             count: Count::Argument(other(count)),
             ..step(What::Vectors, argument, at(way))
         }]),
-        Special::Message(way) => Known(vec![step(What::Message, argument, at(way))]),
+        Special::Message(Way::In) => Known(vec![step(What::Message, argument, Entry)]),
+        // Its lengths are shown as they were, too.
+        Special::Message(Way::Out) => Known(vec![
+            structure(argument, 56, Entry),
+            step(What::Message, argument, Exit),
+        ]),
         Special::Address(length) => Guessed(vec![Step {
             count: Count::Argument(other(length)),
             most: Most::Bytes(128),
@@ -311,6 +329,15 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             most: Most::Bytes(128),
             ..step(What::Bytes, argument, Exit)
         }]),
+        Special::Random => Known(vec![got(argument)]),
+        Special::ArchPrctl => Guessed(vec![structure(argument, 8, Exit)]),
+        Special::CapabilityHeader => Guessed(vec![structure(argument, 8, Entry)]),
+        Special::Capabilities(way) => Guessed(vec![structure(argument, 24, at(way))]),
+        Special::SignalsAndSize => Guessed(vec![structure(argument, 16, Entry)]),
+        // Where these are no addresses, nothing is there.
+        Special::Requested => Guessed(vec![structure(argument, 64, BothAlways)]),
+        Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
+        Special::Prctl => Guessed(vec![structure(argument, 16, Both)]),
         Special::AddressLength | Special::OptionLength | Special::Offset => {
             Guessed(vec![structure(
                 argument,
@@ -329,7 +356,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
         Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
         Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
-        Special::Remainder => Guessed(vec![structure(argument, 16, Exit)]),
+        Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
         Special::Clone => Guessed(vec![Step {
             count: Count::Argument(1),
             most: Most::Bytes(128),

@@ -40,7 +40,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let sources = Path::new(sources);
     let mut prototypes = HashMap::new();
-    for room in ["kernel", "fs", "mm", "ipc", "net", "io_uring", "security", "block", "drivers/char", "arch/x86", "arch/arm64"] {
+    for room in [
+        "kernel",
+        "fs",
+        "mm",
+        "ipc",
+        "net",
+        "io_uring",
+        "security",
+        "block",
+        "drivers/char",
+        "arch/x86",
+        "arch/arm64",
+    ] {
         collect(&sources.join(room), &mut prototypes)?;
     }
     definitions(NEWER, &mut prototypes);
@@ -49,12 +61,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let entries32 = entry_points(&sources.join("arch/x86/entry/syscalls/syscall_32.tbl"))?;
     let mut rows = BTreeMap::new();
     let mut tables = String::new();
-    for (title, file, entries) in [("X86_64", x86_64, &entries64), ("I386", i386, &entries32), ("AARCH64", aarch64, &entries64)] {
+    for (title, file, entries) in [
+        ("X86_64", x86_64, &entries64),
+        ("I386", i386, &entries32),
+        ("AARCH64", aarch64, &entries64),
+    ] {
         let mut numbered = BTreeMap::new();
         for (name, number) in numbers(&std::fs::read_to_string(file)?) {
             let mut parameters = parameters_of(&name, entries, &prototypes);
             // The sources define `clone` once for each order of its arguments; this machine's is the other one.
-            if title == "X86_64" && name == "clone" && parameters.get(3).is_some_and(|(name, _)| name.starts_with("tls")) {
+            if title == "X86_64"
+                && name == "clone"
+                && parameters
+                    .get(3)
+                    .is_some_and(|(name, _)| name.starts_with("tls"))
+            {
                 parameters.swap(3, 4);
             }
             let index = rows.len();
@@ -64,13 +85,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let mut by_index: Vec<_> = rows.into_iter().collect();
     by_index.sort_by_key(|(_, index)| *index);
-    println!("//! Every call's name, number and arguments, as the kernel has them; made by `examples/table.rs`.\n");
+    println!(
+        "//! Every call's name, number and arguments, as the kernel has them; made by `examples/table.rs`.\n"
+    );
     println!("use super::Argument;\n");
-    println!("const fn a(name: &'static str, c_type: &'static str) -> Argument {{\n    Argument {{ name, c_type }}\n}}\n");
+    println!(
+        "const fn a(name: &'static str, c_type: &'static str) -> Argument {{\n    Argument {{ name, c_type }}\n}}\n"
+    );
     println!("/// Names and arguments; the tables below say by number which.");
     println!("pub static CALLS: &[(&str, &[Argument])] = &[");
     for ((name, parameters), _) in by_index {
-        let written: Vec<_> = parameters.iter().map(|(name, kind)| format!("a({name:?}, {kind:?})")).collect();
+        let written: Vec<_> = parameters
+            .iter()
+            .map(|(name, kind)| format!("a({name:?}, {kind:?})"))
+            .collect();
         println!("    ({name:?}, &[{}]),", written.join(", "));
     }
     println!("];\n\n/// A number that no call has.\npub const NONE: u16 = u16::MAX;\n{tables}");
@@ -99,13 +127,22 @@ fn definitions(text: &str, found: &mut HashMap<String, Parameters>) {
     for (at, _) in text.match_indices("SYSCALL_DEFINE") {
         let compat = text[..at].ends_with("COMPAT_");
         let rest = &text[at + "SYSCALL_DEFINE".len()..];
-        let Some((inside, _)) = rest.get(1..).and_then(|rest| rest.strip_prefix('(')).and_then(|rest| rest.split_once(')')) else {
+        let Some((inside, _)) = rest
+            .get(1..)
+            .and_then(|rest| rest.strip_prefix('('))
+            .and_then(|rest| rest.split_once(')'))
+        else {
             continue;
         };
-        let mut parts = inside.split(',').map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut parts = inside
+            .split(',')
+            .map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
         let Some(name) = parts.next() else { continue };
         let parts: Vec<_> = parts.collect();
-        let parameters = parts.chunks_exact(2).map(|pair| (pair[1].clone(), pair[0].replace(" __user", ""))).collect();
+        let parameters = parts
+            .chunks_exact(2)
+            .map(|pair| (pair[1].clone(), pair[0].replace(" __user", "")))
+            .collect();
         let prefix = if compat { "compat_sys_" } else { "sys_" };
         found.entry(format!("{prefix}{name}")).or_insert(parameters);
     }
@@ -141,13 +178,14 @@ fn btf(bytes: &[u8]) -> Option<Vec<(String, Parameters)>> {
         places.push(at);
         let bits = word(at + 4)?;
         let (kind, count) = ((bits >> 24) & 31, (bits & 0xffff) as usize);
-        at += 12 + match kind {
-            1 | 14 | 17 => 4,
-            3 => 12,
-            4 | 5 | 15 | 19 => 12 * count,
-            6 | 13 => 8 * count,
-            _ => 0,
-        };
+        at += 12
+            + match kind {
+                1 | 14 | 17 => 4,
+                3 => 12,
+                4 | 5 | 15 | 19 => 12 * count,
+                6 | 13 => 8 * count,
+                _ => 0,
+            };
     }
     let describe = |id: u32| c_type(id, &places, &word, &text, 8);
     let mut functions = Vec::new();
@@ -185,7 +223,10 @@ fn c_type(
     let place = *places.get(id as usize)?;
     let kind = (word(place + 4)? >> 24) & 31;
     let inner = |prefix: &str, suffix: &str| -> Option<String> {
-        Some(format!("{prefix}{}{suffix}", c_type(word(place + 8)?, places, word, text, deepest - 1)?))
+        Some(format!(
+            "{prefix}{}{suffix}",
+            c_type(word(place + 8)?, places, word, text, deepest - 1)?
+        ))
     };
     match kind {
         2 => inner("", " *").map(|text| text.replace("* *", "**")),
@@ -205,7 +246,12 @@ fn entry_points(file: &Path) -> std::io::Result<HashMap<String, String>> {
     let fields = lines.map(|line| line.split_whitespace().collect::<Vec<_>>());
     Ok(fields
         .filter(|fields| fields.len() >= 4 && fields[1] != "x32")
-        .map(|fields| (fields[2].to_owned(), (*fields.get(4).unwrap_or(&fields[3])).to_owned()))
+        .map(|fields| {
+            (
+                fields[2].to_owned(),
+                (*fields.get(4).unwrap_or(&fields[3])).to_owned(),
+            )
+        })
         .collect())
 }
 
@@ -216,8 +262,14 @@ fn numbers(text: &str) -> Vec<(String, u32)> {
         let Some((_, rest)) = line.split_once("__NR_") else {
             continue;
         };
-        let name: String = rest.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect();
-        let number = rest[name.len()..].trim_start_matches(": u32 =").trim().trim_end_matches(';');
+        let name: String = rest
+            .chars()
+            .take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
+            .collect();
+        let number = rest[name.len()..]
+            .trim_start_matches(": u32 =")
+            .trim()
+            .trim_end_matches(';');
         if let Ok(number) = number.parse()
             && !["syscalls", "arch_specific_syscall"].contains(&name.as_str())
         {
@@ -227,24 +279,54 @@ fn numbers(text: &str) -> Vec<(String, u32)> {
     found
 }
 
-fn parameters_of(name: &str, entries: &HashMap<String, String>, prototypes: &HashMap<String, Parameters>) -> Parameters {
+fn parameters_of(
+    name: &str,
+    entries: &HashMap<String, String>,
+    prototypes: &HashMap<String, Parameters>,
+) -> Parameters {
     let plain = format!("sys_{name}");
     let entry = entries.get(name).unwrap_or(&plain);
     // Entry points that only put together what registers tear apart keep the arguments of the call they wrap.
-    let candidates = [entry.clone(), entry.replace("compat_", ""), format!("compat_{entry}"), plain.clone(), format!("sys_new{name}")];
+    let candidates = [
+        entry.clone(),
+        entry.replace("compat_", ""),
+        format!("compat_{entry}"),
+        plain.clone(),
+        format!("sys_new{name}"),
+    ];
     for candidate in candidates {
         if let Some(parameters) = prototypes.get(&candidate) {
             return parameters.clone();
         }
     }
-    let none = ["rt_sigreturn", "sigreturn", "vm86old", "idle", "break", "stty", "gtty", "ftime", "prof", "lock", "mpx", "ulimit", "profil"];
+    let none = [
+        "rt_sigreturn",
+        "sigreturn",
+        "vm86old",
+        "idle",
+        "break",
+        "stty",
+        "gtty",
+        "ftime",
+        "prof",
+        "lock",
+        "mpx",
+        "ulimit",
+        "profil",
+    ];
     if none.contains(&name) {
         return Parameters::new();
     }
-    (0..6).map(|number| (format!("arg{number}"), "unsigned long".to_owned())).collect()
+    (0..6)
+        .map(|number| (format!("arg{number}"), "unsigned long".to_owned()))
+        .collect()
 }
 
-fn write_numbers(text: &mut String, title: &str, numbered: &BTreeMap<u32, usize>) -> std::fmt::Result {
+fn write_numbers(
+    text: &mut String,
+    title: &str,
+    numbered: &BTreeMap<u32, usize>,
+) -> std::fmt::Result {
     let most = numbered.keys().next_back().map_or(0, |last| last + 1);
     writeln!(text, "\n/// By number on {}.", title.to_lowercase())?;
     writeln!(text, "pub static {title}: &[u16] = &[")?;

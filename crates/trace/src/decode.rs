@@ -13,13 +13,15 @@ mod stat;
 mod time;
 mod wait;
 
-pub(crate) use signal::{information as signal_information, name as signal_name};
 pub(crate) use process::put_persona;
-pub use sink::{CURRENT_DIRECTORY, Descriptors};
+pub(crate) use signal::{information as signal_information, name as signal_name};
 pub(crate) use sink::{Bracket, Nothing, Sink};
+pub use sink::{CURRENT_DIRECTORY, Descriptors};
 pub(crate) use time::moment;
 
-use crate::table::{Answer, Extent, Field, Kind, Length, Names, Row, Shown, Special, Structure, Want, Way, Width};
+use crate::table::{
+    Answer, Extent, Field, Kind, Length, Names, Row, Shown, Special, Structure, Want, Way, Width,
+};
 use crate::text::put;
 use crate::{Abi, Call, Memory, Outcome, When};
 
@@ -53,17 +55,41 @@ pub(crate) struct Walk<'a, S> {
     pub style: Style,
     /// The pass that asks what memory is needed: when it is read, and what is missing so far.
     missing: Option<(When, &'a mut Vec<Want>)>,
+    /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
+    /// where structures are, not what is in them.
+    late: bool,
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// A walk that shows.
     pub fn showing(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style) -> Self {
-        Walk { call, row, sink, style, missing: None }
+        Walk {
+            call,
+            row,
+            sink,
+            style,
+            missing: None,
+            late: false,
+        }
     }
 
     /// A walk that finds out what memory isn't there yet.
-    pub fn asking(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style, when: When, missing: &'a mut Vec<Want>) -> Self {
-        Walk { call, row, sink, style, missing: Some((when, missing)) }
+    pub fn asking(
+        call: &'a Call,
+        row: &'static Row,
+        sink: &'a mut S,
+        style: Style,
+        when: When,
+        missing: &'a mut Vec<Want>,
+    ) -> Self {
+        Walk {
+            call,
+            row,
+            sink,
+            style,
+            missing: Some((when, missing)),
+            late: false,
+        }
     }
 
     /// Walks over every argument and over what the result shows besides.
@@ -90,16 +116,25 @@ impl<'a, S: Sink> Walk<'a, S> {
             [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
             [_, Kind::Special(Special::Prctl), ..] => (ALL, self.prctl_count()),
             [_, Kind::Special(Special::Request), ..] => (ALL, self.request_count()),
-            [_, _, Kind::Special(Special::NodeDevice(mode)), ..] | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => {
-                (ALL, if self.makes_device(mode) { mode + 2 } else { mode + 1 })
-            }
+            [_, _, Kind::Special(Special::NodeDevice(mode)), ..]
+            | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => (
+                ALL,
+                if self.makes_device(mode) {
+                    mode + 2
+                } else {
+                    mode + 1
+                },
+            ),
             _ if let Some(count) = self.asked_count() => (ALL, count),
             [_, _, _, _, Kind::Hidden, Kind::Flags(..)] if most == 6 => ([0, 1, 2, 3, 5, 4], 5),
             [_, _, _, _, Kind::Hidden, _] if most == 5 => (ALL, 4),
-            [_, _, Kind::Special(Special::OpenMode(_)), ..] | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => {
-                (ALL, self.open_count(most))
+            [_, _, Kind::Special(Special::OpenMode(_)), ..]
+            | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => (ALL, self.open_count(most)),
+            [_, _, _, _, Kind::Special(Special::NewAddress), _]
+                if self.call.arguments[3] & 6 == 0 =>
+            {
+                (ALL, 4)
             }
-            [_, _, _, _, Kind::Special(Special::NewAddress), _] if self.call.arguments[3] & 6 == 0 => (ALL, 4),
             _ if self.is_clone() => {
                 let (places, count) = self.clone_arguments();
                 let mut shown = ALL;
@@ -133,19 +168,44 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.is_clone() {
             return 2;
         }
-        let filled = shown[..count].iter().position(|number| self.filled_in(*number)).unwrap_or(count);
-        let becomes = shown[..count].iter().position(|number| self.becomes(*number)).map_or(count, |at| at + 1);
+        let filled = shown[..count]
+            .iter()
+            .position(|number| self.filled_in(*number))
+            .unwrap_or(count);
+        let becomes = shown[..count]
+            .iter()
+            .position(|number| self.becomes(*number))
+            .map_or(count, |at| at + 1);
         filled.min(becomes)
     }
 
     fn filled_in(&self, number: usize) -> bool {
         match self.row.kinds[number] {
-            Kind::To(Way::Out, _) | Kind::Many(Way::Out, ..) | Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::Path(Way::Out) | Kind::Text(Way::Out) => true,
+            Kind::To(Way::Out, _)
+            | Kind::Many(Way::Out, ..)
+            | Kind::Bytes(Way::Out, _)
+            | Kind::Value(Way::Out, _)
+            | Kind::Path(Way::Out)
+            | Kind::Text(Way::Out) => true,
             Kind::Special(special) => match special {
-                Special::Signals(way) | Special::Message(way) | Special::Information(way) | Special::Option(way)
-                | Special::Action(way) | Special::Capabilities(way) | Special::Processors(way) | Special::Vectors(way, _) => way == Way::Out,
-                Special::Status | Special::Messages(_) | Special::AddressOut(_) | Special::AddressLength | Special::OptionLength | Special::Remainder
-                | Special::Entries | Special::Usage | Special::Random | Special::Resident => true,
+                Special::Signals(way)
+                | Special::Message(way)
+                | Special::Information(way)
+                | Special::Option(way)
+                | Special::Action(way)
+                | Special::Capabilities(way)
+                | Special::Processors(way)
+                | Special::Vectors(way, _) => way == Way::Out,
+                Special::Status
+                | Special::Messages(_)
+                | Special::AddressOut(_)
+                | Special::AddressLength
+                | Special::OptionLength
+                | Special::Remainder
+                | Special::Entries
+                | Special::Usage
+                | Special::Random
+                | Special::Resident => true,
                 Special::Requested => self.request_fills_in(),
                 Special::Fcntl => self.fcntl_fills_in(),
                 Special::ArchPrctl => self.arch_prctl_fills_in(),
@@ -180,7 +240,29 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.clone_argument(number);
             return;
         }
+        self.late = !self.is_asking()
+            && matches!(self.call.outcome, Outcome::Returned { .. })
+            && self.failed()
+            && self.is_late(number);
         self.value(self.row.kinds[number], self.call.arguments[number], number);
+    }
+
+    fn is_late(&self, number: usize) -> bool {
+        // Of this one strace remembers the time from before.
+        if self.row.answer == Answer::Signal {
+            return false;
+        }
+        let (shown, count) = self.shown();
+        shown[..count].iter().position(|place| *place == number) >= Some(self.known_at_entry())
+    }
+
+    /// What the program says in a structure; nothing where strace wouldn't look at it any longer.
+    pub fn read_in_time(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        if self.late && way == Way::In {
+            None
+        } else {
+            self.read(address, length, way)
+        }
     }
 
     /// Whether this walk is to find out what memory is needed.
@@ -250,7 +332,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
             Kind::Hidden => self.sink.hex(raw),
             Kind::ByAbi(x86_64, elsewhere) => {
-                let kind = if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere };
+                let kind = if self.call.abi == Abi::X86_64 {
+                    *x86_64
+                } else {
+                    *elsewhere
+                };
                 self.value(kind, raw, number);
             }
             Kind::Special(special) => self.special(special, raw, number),
@@ -318,15 +404,27 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.word(|out| put::one(out, value, names));
     }
 
-    fn one_and_flags(&mut self, value: u64, mask: u64, ones: &'static Names, names: &'static Names) {
+    fn one_and_flags(
+        &mut self,
+        value: u64,
+        mask: u64,
+        ones: &'static Names,
+        names: &'static Names,
+    ) {
         self.sink.word(|out| {
             let (one, mut rest) = (value & mask, value & !mask);
             // A size of huge pages stands in the last bits.
-            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" { rest >> 26 & 63 } else { 0 };
+            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" {
+                rest >> 26 & 63
+            } else {
+                0
+            };
             rest &= !(huge << 26);
             match ones.name(one) {
                 Some(name) => out.extend_from_slice(name.as_bytes()),
-                None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => put::one(out, one, ones),
+                None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => {
+                    put::one(out, one, ones)
+                }
                 None => {
                     let left = put::named_bits(out, rest, names, b"");
                     if left | one == value {
@@ -353,7 +451,12 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
     pub fn read(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        self.fetch(address, Extent::Bytes(length.min(MOST_BYTES)), length.min(MOST_BYTES), way)
+        self.fetch(
+            address,
+            Extent::Bytes(length.min(MOST_BYTES)),
+            length.min(MOST_BYTES),
+            way,
+        )
     }
 
     fn fetch(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
@@ -365,10 +468,21 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Like [`Self::read`], also where the call failed.
     pub fn read_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        self.fetch_always(address, Extent::Bytes(length.min(MOST_BYTES)), length.min(MOST_BYTES), way)
+        self.fetch_always(
+            address,
+            Extent::Bytes(length.min(MOST_BYTES)),
+            length.min(MOST_BYTES),
+            way,
+        )
     }
 
-    fn fetch_always(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
+    fn fetch_always(
+        &mut self,
+        address: u64,
+        extent: Extent,
+        length: usize,
+        way: Way,
+    ) -> Option<&'a [u8]> {
         let when = match way {
             Way::In => When::Entered,
             Way::Out => When::Left,
@@ -387,11 +501,16 @@ impl<'a, S: Sink> Walk<'a, S> {
             return None;
         }
         // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
-        if way == Way::In { stretch(&call.memory, address, length, When::Left) } else { None }
+        if way == Way::In {
+            stretch(&call.memory, address, length, When::Left)
+        } else {
+            None
+        }
     }
 
     fn reads_failures(&self) -> bool {
-        matches!(self.row.kinds[1], Kind::Special(Special::Remainder)) || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
+        matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
+            || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
     }
 
     /// Text up to a zero byte, in full.
@@ -413,7 +532,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let cut = all.len() > shown;
                 // Neither its end nor as much as is wanted: it runs into memory that isn't there.
                 if length.is_none() && bytes.len() < read {
-                    if self.style.partial { self.sink.text(all, true) } else { self.sink.address(address) }
+                    if self.style.partial {
+                        self.sink.text(all, true)
+                    } else {
+                        self.sink.address(address)
+                    }
                 } else {
                     self.sink.text(&all[..all.len().min(shown)], cut);
                 }
@@ -434,8 +557,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.buffer(address, length, way);
             return;
         }
-        match self.read(address, length, way).filter(|bytes| bytes.len() == length) {
-            Some(bytes) => self.sink.text(bytes.strip_suffix(&[0]).unwrap_or(bytes), false),
+        match self
+            .read(address, length, way)
+            .filter(|bytes| bytes.len() == length)
+        {
+            Some(bytes) => self.sink.zero_ended(bytes),
             None => self.address(address),
         }
     }
@@ -448,11 +574,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let shown = length.min(self.style.string);
         if length == 0 {
-            if address == 0 { self.sink.null() } else { self.sink.text(&[], false) }
+            if address == 0 {
+                self.sink.null()
+            } else {
+                self.sink.text(&[], false)
+            }
             return;
         }
         match self.read(address, shown, way) {
-            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => self.sink.text(bytes, length > bytes.len()),
+            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => {
+                self.sink.text(bytes, length > bytes.len())
+            }
             Some(bytes) if self.style.partial && !bytes.is_empty() => self.sink.text(bytes, true),
             _ => self.address(address),
         }
@@ -481,7 +613,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn to(&mut self, address: u64, way: Way, inner: &'static Kind, number: usize) {
         let size = self.size(*inner);
-        match self.read(address, size, way) {
+        match self.read_in_time(address, size, way) {
             Some(bytes) if bytes.len() >= size => {
                 if self.bracketed(*inner) {
                     self.sink.begin(Bracket::Array);
@@ -504,7 +636,14 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn many(&mut self, address: u64, way: Way, inner: &'static Kind, length: Length, number: usize) {
+    fn many(
+        &mut self,
+        address: u64,
+        way: Way,
+        inner: &'static Kind,
+        length: Length,
+        number: usize,
+    ) {
         if way == Way::Out && self.failed() {
             self.address(address);
             return;
@@ -521,13 +660,18 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// So many elements from an address on.
     pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
         let size = self.size(inner);
-        let shown = count.min(self.shown_elements()).min(MOST_BYTES / size.max(1));
+        let shown = count
+            .min(self.shown_elements())
+            .min(MOST_BYTES / size.max(1));
         if count == 0 {
             self.sink.begin(Bracket::Array);
             self.sink.end(Bracket::Array);
             return;
         }
-        let Some(bytes) = self.read(address, shown * size, way).filter(|bytes| bytes.len() >= size) else {
+        let Some(bytes) = self
+            .read(address, shown * size, way)
+            .filter(|bytes| bytes.len() >= size)
+        else {
             self.address(address);
             return;
         };
@@ -538,7 +682,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         if bytes.len() < shown * size {
             self.sink.item(false);
-            self.sink.unreadable(address + (bytes.len() - bytes.len() % size) as u64);
+            self.sink
+                .unreadable(address.wrapping_add((bytes.len() - bytes.len() % size) as u64));
         } else if count > shown {
             self.sink.more(Bracket::Array, false);
         }
@@ -546,7 +691,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn shown_elements(&self) -> usize {
-        if self.style.verbose { MOST_ELEMENTS } else { self.style.elements.min(MOST_ELEMENTS) }
+        if self.style.verbose {
+            MOST_ELEMENTS
+        } else {
+            self.style.elements.min(MOST_ELEMENTS)
+        }
     }
 
     /// Shows what lies in memory.
@@ -563,11 +712,18 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.sink.end(Bracket::Array);
             }
             Kind::Characters(_) => {
-                let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+                let length = bytes
+                    .iter()
+                    .position(|byte| *byte == 0)
+                    .unwrap_or(bytes.len());
                 self.sink.text(&bytes[..length], false);
             }
             Kind::ByAbi(x86_64, elsewhere) => {
-                let kind = if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere };
+                let kind = if self.call.abi == Abi::X86_64 {
+                    *x86_64
+                } else {
+                    *elsewhere
+                };
                 self.place(kind, bytes, number);
             }
             Kind::Special(Special::Stat) => self.stat(bytes),
@@ -591,11 +747,25 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// The fields of a structure, without braces; whether some weren't shown.
-    pub fn fields(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize, mut first: bool) -> bool {
+    pub fn fields(
+        &mut self,
+        structure: &'static Structure,
+        bytes: &'a [u8],
+        number: usize,
+        mut first: bool,
+    ) -> bool {
         let mut elided = false;
-        for Field { name, at, kind, shown } in structure.fields {
+        for Field {
+            name,
+            at,
+            kind,
+            shown,
+        } in structure.fields
+        {
             let size = self.size(*kind);
-            let Some(field) = bytes.get(*at..at + size) else { break };
+            let Some(field) = bytes.get(*at..at + size) else {
+                break;
+            };
             match shown {
                 Shown::Verbose if !self.style.verbose => {
                     elided = true;
@@ -604,7 +774,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                 Shown::NotZero if field.iter().all(|byte| *byte == 0) => continue,
                 _ => {}
             }
-            self.sink.field(first, name.strip_prefix("r#").unwrap_or(name));
+            self.sink
+                .field(first, name.strip_prefix("r#").unwrap_or(name));
             first = false;
             self.place(*kind, field, number);
         }
@@ -614,16 +785,29 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// How many bytes something takes in memory.
     pub fn size(&self, kind: Kind) -> usize {
         match kind {
-            Kind::Signed(width) | Kind::Unsigned(width) | Kind::Hex(width) | Kind::Octal(width) | Kind::Flags(width, _)
-            | Kind::One(width, _) | Kind::OneAndFlags(width, ..) => {
-                if self.narrow() && width == Width::Eight { 4 } else { width.bytes() }
+            Kind::Signed(width)
+            | Kind::Unsigned(width)
+            | Kind::Hex(width)
+            | Kind::Octal(width)
+            | Kind::Flags(width, _)
+            | Kind::One(width, _)
+            | Kind::OneAndFlags(width, ..) => {
+                if self.narrow() && width == Width::Eight {
+                    4
+                } else {
+                    width.bytes()
+                }
             }
             Kind::Fd | Kind::DirFd | Kind::Id | Kind::Signal | Kind::FileMode => 4,
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) => self.size(*inner) * count,
             Kind::Characters(size) => size,
-            Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 { *x86_64 } else { *elsewhere }),
+            Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
+                *x86_64
+            } else {
+                *elsewhere
+            }),
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
             Kind::Special(Special::TimevalMoment) => 16,
@@ -634,7 +818,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn special(&mut self, special: Special, raw: u64, number: usize) {
         match special {
             Special::OpenFlags => self.open_flags(raw),
-            Special::OpenMode(_) | Special::HowMode => self.sink.word(|out| put::permissions(out, raw)),
+            Special::OpenMode(_) | Special::HowMode => {
+                self.sink.word(|out| put::permissions(out, raw))
+            }
             Special::Arguments => self.program_arguments(raw),
             Special::Environment => self.program_environment(raw),
             Special::Status => self.wait_status(raw),
@@ -670,7 +856,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => self.address(raw),
+            Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
+                self.address(raw)
+            }
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
             Special::Limit => self.limit(raw),
@@ -701,7 +889,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn offset_became(&mut self, raw: u64) {
         if let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
-            let (before, after) = (self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)), load(bytes, 8));
+            let (before, after) = (
+                self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)),
+                load(bytes, 8),
+            );
             if before == Some(after) {
                 return;
             }
@@ -747,7 +938,12 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn syslog_type(&mut self, raw: u64) {
         self.sink.word(|out| {
             put::unsigned(out, raw & 0xffff_ffff);
-            put::remark(out, crate::table::flags::SYSLOG.name(raw & 0xffff_ffff).unwrap_or("SYSLOG_ACTION_???"));
+            put::remark(
+                out,
+                crate::table::flags::SYSLOG
+                    .name(raw & 0xffff_ffff)
+                    .unwrap_or("SYSLOG_ACTION_???"),
+            );
         });
     }
 }
@@ -766,7 +962,10 @@ fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&
             }
             continue;
         }
-        let Some(from) = address.checked_sub(piece.address).and_then(|from| usize::try_from(from).ok()) else {
+        let Some(from) = address
+            .checked_sub(piece.address)
+            .and_then(|from| usize::try_from(from).ok())
+        else {
             continue;
         };
         if let Some(rest) = piece.bytes.get(from..)

@@ -76,7 +76,10 @@ impl<'a> Json<'a> {
         put::unsigned(out, event.at);
         match &event.what {
             What::Call(call) | What::Pending(call) => self.call(event, call, out),
-            What::Signal { number: signal, info } => {
+            What::Signal {
+                number: signal,
+                info,
+            } => {
                 named_signal(out, *signal);
                 number(out, "number", i64::from(*signal));
                 if !info.is_empty() {
@@ -137,7 +140,14 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn arguments(&mut self, pid: i32, call: &Call, row: Option<&'static Row>, pending: bool, out: &mut Vec<u8>) {
+    fn arguments(
+        &mut self,
+        pid: i32,
+        call: &Call,
+        row: Option<&'static Row>,
+        pending: bool,
+        out: &mut Vec<u8>,
+    ) {
         let Some(row) = row else {
             out.push(b'[');
             for (index, argument) in call.arguments.iter().enumerate() {
@@ -153,10 +163,16 @@ impl<'a> Json<'a> {
         let mut sink = JsonSink::new(out, self.descriptors.as_deref_mut(), pid);
         let mut walk = Walk::showing(call, row, &mut sink, FULL);
         let (order, count) = walk.shown();
-        let until = if pending { walk.known_at_entry() } else { count };
+        let until = if pending {
+            walk.known_at_entry()
+        } else {
+            count
+        };
         let mut first = true;
         for place in &order[..until] {
-            let Some(argument) = row.arguments.get(*place) else { continue };
+            let Some(argument) = row.arguments.get(*place) else {
+                continue;
+            };
             walk.sink.field(first, argument.name);
             first = false;
             let start = walk.sink.out.len();
@@ -172,7 +188,12 @@ impl<'a> Json<'a> {
 }
 
 /// JSON shows all that was captured.
-const FULL: Style = Style { string: usize::MAX, elements: usize::MAX, verbose: true, partial: true };
+const FULL: Style = Style {
+    string: usize::MAX,
+    elements: usize::MAX,
+    verbose: true,
+    partial: true,
+};
 
 /// Sets what was written from `start` on and from `middle` on as before and after, if there is an after.
 fn before_and_after(out: &mut Vec<u8>, start: usize, middle: usize) {
@@ -259,7 +280,9 @@ fn string_hex(out: &mut Vec<u8>, value: u64) {
 
 /// Makes a string of what was written from a place on.
 fn requote(out: &mut Vec<u8>, start: usize) {
-    let plain = out[start..].iter().all(|byte| (b' '..=b'~').contains(byte) && *byte != b'"' && *byte != b'\\');
+    let plain = out[start..]
+        .iter()
+        .all(|byte| (b' '..=b'~').contains(byte) && *byte != b'"' && *byte != b'\\');
     if plain {
         out.insert(start, b'"');
         out.push(b'"');
@@ -277,8 +300,17 @@ struct JsonSink<'o, 'd> {
 }
 
 impl<'o, 'd> JsonSink<'o, 'd> {
-    fn new(out: &'o mut Vec<u8>, descriptors: Option<&'o mut (dyn Descriptors + 'd)>, pid: i32) -> Self {
-        JsonSink { out, descriptors, pid, beside: false }
+    fn new(
+        out: &'o mut Vec<u8>,
+        descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+        pid: i32,
+    ) -> Self {
+        JsonSink {
+            out,
+            descriptors,
+            pid,
+            beside: false,
+        }
     }
 
     fn separate(&mut self, first: bool) {
@@ -331,6 +363,18 @@ impl Sink for JsonSink<'_, '_> {
         requote(self.out, start);
     }
 
+    fn zero_ended(&mut self, bytes: &[u8]) {
+        string(self.out, bytes.strip_suffix(&[0]).unwrap_or(bytes));
+    }
+
+    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]) {
+        self.word(|out| {
+            out.extend_from_slice(before);
+            put::quoted(out, text, put::Escapes::Octal);
+            out.extend_from_slice(after);
+        });
+    }
+
     fn remarked(&mut self, value: i64, _: impl FnOnce(&mut Vec<u8>)) {
         put::signed(self.out, value);
     }
@@ -374,11 +418,19 @@ impl Sink for JsonSink<'_, '_> {
     }
 
     fn begin(&mut self, bracket: Bracket) {
-        self.out.push(if bracket == Bracket::Structure { b'{' } else { b'[' });
+        self.out.push(if bracket == Bracket::Structure {
+            b'{'
+        } else {
+            b'['
+        });
     }
 
     fn end(&mut self, bracket: Bracket) {
-        self.out.push(if bracket == Bracket::Structure { b'}' } else { b']' });
+        self.out.push(if bracket == Bracket::Structure {
+            b'}'
+        } else {
+            b']'
+        });
     }
 
     fn field(&mut self, first: bool, name: &str) {
@@ -401,7 +453,12 @@ impl Sink for JsonSink<'_, '_> {
 
     fn more(&mut self, bracket: Bracket, first: bool) {
         self.separate(first);
-        self.out.extend_from_slice(if bracket == Bracket::Structure { b"\"...\":null" } else { b"\"...\"" });
+        self.out
+            .extend_from_slice(if bracket == Bracket::Structure {
+                b"\"...\":null"
+            } else {
+                b"\"...\""
+            });
     }
 
     fn unreadable(&mut self, _: u64) {
@@ -416,7 +473,14 @@ impl Sink for JsonSink<'_, '_> {
         } else {
             self.out.push(b',');
         }
-        string(self.out, if name.is_empty() { b"ready" } else { name.as_bytes() });
+        string(
+            self.out,
+            if name.is_empty() {
+                b"ready"
+            } else {
+                name.as_bytes()
+            },
+        );
         self.out.push(b':');
     }
 
@@ -444,7 +508,11 @@ mod tests {
     fn call(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8])]) -> Event {
         let mut memory = Memory::default();
         for (address, when, bytes) in pieces {
-            memory.add(Piece { address: *address, when: *when, bytes: bytes.to_vec() });
+            memory.add(Piece {
+                address: *address,
+                when: *when,
+                bytes: bytes.to_vec(),
+            });
         }
         let call = Call {
             abi: Abi::X86_64,
@@ -455,12 +523,22 @@ mod tests {
             memory,
             injected: false,
         };
-        Event { pid: 1, tid: 2, at: 12, what: What::Call(call) }
+        Event {
+            pid: 1,
+            tid: 2,
+            at: 12,
+            what: What::Call(call),
+        }
     }
 
     #[test]
     fn a_call_has_its_arguments_by_name() {
-        let event = call("openat", [-100_i64 as u64, 64, 0o2_000_000, 0, 0, 0], -2, &[(64, When::Entered, b"/a\"\xff\n\0")]);
+        let event = call(
+            "openat",
+            [-100_i64 as u64, 64, 0o2_000_000, 0, 0, 0],
+            -2,
+            &[(64, When::Entered, b"/a\"\xff\n\0")],
+        );
         assert_eq!(
             said(&event),
             serde_json::json!({"type": "call", "pid": 1, "tid": 2, "at": 12, "abi": "x86-64", "name": "openat", "number": 257, "entered": 5,
@@ -470,10 +548,26 @@ mod tests {
 
     #[test]
     fn what_was_cut_or_not_captured_is_seen_to_be() {
-        let event = call("read", [3, 64, 100, 0, 0, 0], 100, &[(64, When::Left, &[b'a'; 100])]);
-        assert_eq!(said(&event)["arguments"]["buf"], serde_json::json!("a".repeat(100)));
-        let event = call("read", [3, 64, 100, 0, 0, 0], 100, &[(64, When::Left, b"aaa")]);
-        assert_eq!(said(&event)["arguments"]["buf"], serde_json::json!({"start": "aaa"}));
+        let event = call(
+            "read",
+            [3, 64, 100, 0, 0, 0],
+            100,
+            &[(64, When::Left, &[b'a'; 100])],
+        );
+        assert_eq!(
+            said(&event)["arguments"]["buf"],
+            serde_json::json!("a".repeat(100))
+        );
+        let event = call(
+            "read",
+            [3, 64, 100, 0, 0, 0],
+            100,
+            &[(64, When::Left, b"aaa")],
+        );
+        assert_eq!(
+            said(&event)["arguments"]["buf"],
+            serde_json::json!({"start": "aaa"})
+        );
         let event = call("read", [3, 64, 100, 0, 0, 0], 100, &[]);
         assert_eq!(said(&event)["arguments"]["buf"], serde_json::json!("0x40"));
     }
@@ -482,23 +576,51 @@ mod tests {
     fn what_stands_beside_a_result_is_an_object() {
         let asked = [&5_u32.to_le_bytes()[..], &1_u32.to_le_bytes()].concat();
         let came = [&5_u32.to_le_bytes()[..], &0x1_0001_u32.to_le_bytes()].concat();
-        let event = call("poll", [64, 1, 0, 0, 0, 0], 1, &[(64, When::Entered, &asked), (64, When::Left, &came)]);
-        assert_eq!(said(&event)["beside"], serde_json::json!({"ready": [{"fd": 5, "revents": "POLLIN"}]}));
+        let event = call(
+            "poll",
+            [64, 1, 0, 0, 0, 0],
+            1,
+            &[(64, When::Entered, &asked), (64, When::Left, &came)],
+        );
+        assert_eq!(
+            said(&event)["beside"],
+            serde_json::json!({"ready": [{"fd": 5, "revents": "POLLIN"}]})
+        );
     }
 
     #[test]
     fn every_other_event_is_an_object_too() {
         for (what, kind) in [
             (What::Exited { status: 3 }, "exited"),
-            (What::Killed { signal: 9, core: false }, "killed"),
-            (What::Signal { number: 17, info: vec![0; 128] }, "signal"),
+            (
+                What::Killed {
+                    signal: 9,
+                    core: false,
+                },
+                "killed",
+            ),
+            (
+                What::Signal {
+                    number: 17,
+                    info: vec![0; 128],
+                },
+                "signal",
+            ),
             (What::Stopped { signal: 19 }, "stopped"),
             (What::Superseded { by: 4 }, "superseded"),
             (What::Attached { parent: Some(1) }, "attached"),
             (What::Detached, "detached"),
             (What::Lost { number: 7 }, "lost"),
         ] {
-            assert_eq!(said(&Event { pid: 1, tid: 1, at: 0, what })["type"], kind);
+            assert_eq!(
+                said(&Event {
+                    pid: 1,
+                    tid: 1,
+                    at: 0,
+                    what
+                })["type"],
+                kind
+            );
         }
     }
 }

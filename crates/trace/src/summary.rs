@@ -94,7 +94,11 @@ pub struct Figures {
 
 impl Figures {
     fn add(&mut self, took: u64, failed: bool) {
-        self.least = if self.calls == 0 { took } else { self.least.min(took) };
+        self.least = if self.calls == 0 {
+            took
+        } else {
+            self.least.min(took)
+        };
         self.most = self.most.max(took);
         self.calls += 1;
         self.errors += u64::from(failed);
@@ -106,7 +110,11 @@ impl Figures {
         if other.calls == 0 {
             return;
         }
-        self.least = if self.calls == 0 { other.least } else { self.least.min(other.least) };
+        self.least = if self.calls == 0 {
+            other.least
+        } else {
+            self.least.min(other.least)
+        };
         self.most = self.most.max(other.most);
         self.calls += other.calls;
         self.errors += other.errors;
@@ -121,7 +129,10 @@ impl Figures {
 
     /// A quantile of the times, never outside of the shortest and the longest.
     pub fn quantile(&self, part: f64) -> u64 {
-        self.times.quantile(part).unwrap_or(0).clamp(self.least, self.most.max(self.least))
+        self.times
+            .quantile(part)
+            .unwrap_or(0)
+            .clamp(self.least, self.most.max(self.least))
     }
 }
 
@@ -192,7 +203,14 @@ pub enum Column {
 
 impl Column {
     /// What strace shows when nothing else is asked for.
-    pub const USUAL: [Column; 6] = [Column::Percent, Column::Total, Column::Mean, Column::Calls, Column::Errors, Column::Name];
+    pub const USUAL: [Column; 6] = [
+        Column::Percent,
+        Column::Total,
+        Column::Mean,
+        Column::Calls,
+        Column::Errors,
+        Column::Name,
+    ];
 
     /// By strace's name for it.
     pub fn named(name: &str) -> Option<Column> {
@@ -267,12 +285,18 @@ impl Summary {
             Outcome::Returned { value, took } => (took, (-4095..0).contains(&value)),
             Outcome::Open => (0, false),
         };
-        self.counted.entry((pid, call.abi, call.number)).or_default().add(took, failed);
+        self.counted
+            .entry((pid, call.abi, call.number))
+            .or_default()
+            .add(took, failed);
     }
 
     /// Counts so many calls that are already counted elsewhere, as within the kernel.
     pub fn merge(&mut self, pid: i32, abi: Abi, number: u64, figures: &Figures) {
-        self.counted.entry((pid, abi, number)).or_default().merge(figures);
+        self.counted
+            .entry((pid, abi, number))
+            .or_default()
+            .merge(figures);
     }
 
     /// The figures of each call of all processes together, by number.
@@ -281,19 +305,31 @@ impl Summary {
         for ((_, abi, number), figures) in &self.counted {
             together.entry((*abi, *number)).or_default().merge(figures);
         }
-        together.into_iter().map(|((abi, number), figures)| (name(abi, number), figures)).collect()
+        together
+            .into_iter()
+            .map(|((abi, number), figures)| (name(abi, number), figures))
+            .collect()
     }
 
     /// The figures of each call of each process, by process and number.
     pub fn processes(&self) -> Vec<(i32, Vec<(String, Figures)>)> {
         let mut processes: BTreeMap<i32, BTreeMap<(Abi, u64), &Figures>> = BTreeMap::new();
         for ((pid, abi, number), figures) in &self.counted {
-            processes.entry(*pid).or_default().insert((*abi, *number), figures);
+            processes
+                .entry(*pid)
+                .or_default()
+                .insert((*abi, *number), figures);
         }
         let named = |calls: BTreeMap<(Abi, u64), &Figures>| {
-            calls.into_iter().map(|((abi, number), figures)| (name(abi, number), figures.clone())).collect()
+            calls
+                .into_iter()
+                .map(|((abi, number), figures)| (name(abi, number), figures.clone()))
+                .collect()
         };
-        processes.into_iter().map(|(pid, calls)| (pid, named(calls))).collect()
+        processes
+            .into_iter()
+            .map(|(pid, calls)| (pid, named(calls)))
+            .collect()
     }
 
     /// strace's table of `-c`.
@@ -319,10 +355,14 @@ impl Summary {
         line(&mut text, &|column| column.title().to_owned());
         line(&mut text, &rule);
         for (name, figures) in &rows {
-            line(&mut text, &|column| column.value(name, figures, total.total));
+            line(&mut text, &|column| {
+                column.value(name, figures, total.total)
+            });
         }
         line(&mut text, &rule);
-        line(&mut text, &|column| column.value("total", &total, total.total));
+        line(&mut text, &|column| {
+            column.value("total", &total, total.total)
+        });
         text
     }
 
@@ -347,9 +387,14 @@ impl Summary {
 }
 
 fn name(abi: Abi, number: u64) -> String {
-    let named = table::row(abi, number).map_or_else(|| format!("syscall_{number:#x}"), |row| row.name.to_owned());
+    let named = table::row(abi, number)
+        .map_or_else(|| format!("syscall_{number:#x}"), |row| row.name.to_owned());
     // Calls of 32-bit programs have other numbers, and some other arguments: they are counted apart.
-    if abi == Abi::I386 { format!("{named} (32 bit)") } else { named }
+    if abi == Abi::I386 {
+        format!("{named} (32 bit)")
+    } else {
+        named
+    }
 }
 
 fn total(rows: &[(String, Figures)]) -> Figures {
@@ -386,13 +431,19 @@ fn duration(nanoseconds: u64) -> String {
         1_000_000..1_000_000_000 => (value / 1e6, "ms"),
         _ => (value / 1e9, "s"),
     };
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let digits = if value < 10.0 {
+        2
+    } else {
+        usize::from(value < 100.0)
+    };
     format!("{value:.digits$} {unit}")
 }
 
 fn wide_table(rows: &[(String, Figures)]) -> String {
     let total = total(rows);
-    let titles = ["calls", "errors", "total", "mean", "p50", "p90", "p99", "max", "call"];
+    let titles = [
+        "calls", "errors", "total", "mean", "p50", "p90", "p99", "max", "call",
+    ];
     let mut lines = vec![titles.map(str::to_owned)];
     let every = rows.iter().map(|(name, figures)| (name.as_str(), figures));
     for (name, figures) in every.chain(std::iter::once(("total", &total))) {
@@ -422,7 +473,11 @@ fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
     let mut text = String::new();
     for line in lines {
         for (index, (cell, width)) in line.iter().zip(widths).enumerate() {
-            let _ = if index + 1 == N { writeln!(text, "{cell}") } else { write!(text, "{cell:>width$}  ") };
+            let _ = if index + 1 == N {
+                writeln!(text, "{cell}")
+            } else {
+                write!(text, "{cell:>width$}  ")
+            };
         }
     }
     text
@@ -448,7 +503,11 @@ impl Change {
     /// How much of that is because it was called more often, at the price of before; the rest is because calls took longer.
     pub fn by_calls(&self) -> i128 {
         let more = i128::from(self.after.calls) - i128::from(self.before.calls);
-        let price = if self.before.calls == 0 { self.after.mean() } else { self.before.mean() };
+        let price = if self.before.calls == 0 {
+            self.after.mean()
+        } else {
+            self.before.mean()
+        };
         more * i128::from(price)
     }
 
@@ -463,7 +522,10 @@ impl Change {
         }
         let mut words = Vec::new();
         if before.calls != after.calls {
-            words.push(format!("{} as often", times(after.calls as f64 / before.calls as f64)));
+            words.push(format!(
+                "{} as often",
+                times(after.calls as f64 / before.calls as f64)
+            ));
         }
         // A call that changed by less than what the histogram can tell hasn't changed.
         let (old, new) = (before.quantile(0.5) as f64, after.quantile(0.5) as f64);
@@ -475,9 +537,16 @@ impl Change {
             words.push(format!("{} as long (p99)", times(new / old)));
         }
         if before.errors * after.calls != after.errors * before.calls {
-            words.push(format!("{} errors instead of {}", after.errors, before.errors));
+            words.push(format!(
+                "{} errors instead of {}",
+                after.errors, before.errors
+            ));
         }
-        if words.is_empty() { "as before".to_owned() } else { words.join(", ") }
+        if words.is_empty() {
+            "as before".to_owned()
+        } else {
+            words.join(", ")
+        }
     }
 }
 
@@ -495,24 +564,44 @@ pub fn changes(before: &Summary, after: &Summary, units: (u64, u64)) -> Vec<Chan
         by_name.entry(name).or_default().0.merge(&figures);
     }
     for (name, figures) in after.calls() {
-        by_name.entry(name).or_default().1.merge(&scaled(&figures, units));
+        by_name
+            .entry(name)
+            .or_default()
+            .1
+            .merge(&scaled(&figures, units));
     }
-    let mut changes: Vec<_> = by_name.into_iter().map(|(name, (before, after))| Change { name, before, after }).collect();
+    let mut changes: Vec<_> = by_name
+        .into_iter()
+        .map(|(name, (before, after))| Change {
+            name,
+            before,
+            after,
+        })
+        .collect();
     changes.sort_by(|a, b| b.time().cmp(&a.time()).then_with(|| a.name.cmp(&b.name)));
     changes
 }
 
 fn scaled(figures: &Figures, (before, after): (u64, u64)) -> Figures {
-    let scale = |value: u64| u64::try_from(u128::from(value) * u128::from(before) / u128::from(after.max(1))).unwrap_or(u64::MAX);
+    let scale = |value: u64| {
+        u64::try_from(u128::from(value) * u128::from(before) / u128::from(after.max(1)))
+            .unwrap_or(u64::MAX)
+    };
     if before == after {
         return figures.clone();
     }
-    Figures { calls: scale(figures.calls), errors: scale(figures.errors), total: scale(figures.total), ..figures.clone() }
+    Figures {
+        calls: scale(figures.calls),
+        errors: scale(figures.errors),
+        total: scale(figures.total),
+        ..figures.clone()
+    }
 }
 
 /// What changed, as a table; what stayed as it was is only counted.
 pub fn changes_table(changes: &[Change]) -> String {
-    let mut lines = vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
+    let mut lines =
+        vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
     let mut same = 0;
     for change in changes {
         let words = change.words();
@@ -526,12 +615,22 @@ pub fn changes_table(changes: &[Change]) -> String {
             arrow(before.calls.to_string(), after.calls.to_string()),
             signed_duration(change.time()),
             signed_duration(change.by_calls()),
-            arrow(duration(before.quantile(0.5)), duration(after.quantile(0.5))),
-            arrow(duration(before.quantile(0.99)), duration(after.quantile(0.99))),
+            arrow(
+                duration(before.quantile(0.5)),
+                duration(after.quantile(0.5)),
+            ),
+            arrow(
+                duration(before.quantile(0.99)),
+                duration(after.quantile(0.99)),
+            ),
             format!("{}: {words}", change.name),
         ]);
     }
-    let mut text = if lines.len() > 1 { aligned(&lines) } else { String::new() };
+    let mut text = if lines.len() > 1 {
+        aligned(&lines)
+    } else {
+        String::new()
+    };
     if same > 0 {
         let _ = writeln!(text, "{same} other calls as before");
     }
@@ -540,7 +639,10 @@ pub fn changes_table(changes: &[Change]) -> String {
 
 fn signed_duration(nanoseconds: i128) -> String {
     let sign = if nanoseconds < 0 { "−" } else { "+" };
-    format!("{sign}{}", duration(u64::try_from(nanoseconds.unsigned_abs()).unwrap_or(u64::MAX)))
+    format!(
+        "{sign}{}",
+        duration(u64::try_from(nanoseconds.unsigned_abs()).unwrap_or(u64::MAX))
+    )
 }
 
 #[cfg(test)]
@@ -559,7 +661,12 @@ mod tests {
             memory: Memory::default(),
             injected: false,
         };
-        Event { pid, tid: pid, at: 0, what: What::Call(call) }
+        Event {
+            pid,
+            tid: pid,
+            at: 0,
+            what: What::Call(call),
+        }
     }
 
     fn summary(events: &[(i32, &str, i64, u64)]) -> Summary {
@@ -572,7 +679,11 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_strace() {
-        let summary = summary(&[(1, "read", 5, 30_000), (2, "read", -11, 10_000), (1, "close", 0, 10_400)]);
+        let summary = summary(&[
+            (1, "read", 5, 30_000),
+            (2, "read", -11, 10_000),
+            (1, "close", 0, 10_400),
+        ]);
         assert_eq!(
             summary.strace(&Column::USUAL, Sort::Time),
             "\
@@ -599,23 +710,55 @@ total                    3 0.000010
 
     #[test]
     fn the_wide_table_has_percentiles() {
-        let events: Vec<_> = (1..=100).map(|number| (1, "read", 1, number * 1000)).collect();
+        let events: Vec<_> = (1..=100)
+            .map(|number| (1, "read", 1, number * 1000))
+            .collect();
         let text = summary(&events).wide(Sort::Time);
-        assert!(text.lines().nth(1).unwrap().starts_with("  100       0  5.05 ms  50.5 µs  49.7 µs  89.1 µs  99.3 µs"), "{text}");
-        assert!(text.lines().nth(1).unwrap().ends_with("100 µs  read"), "{text}");
-        assert!(summary(&[(7, "read", 1, 1)]).wide_by_process(Sort::Time).starts_with("process 7\n"));
+        assert!(
+            text.lines()
+                .nth(1)
+                .unwrap()
+                .starts_with("  100       0  5.05 ms  50.5 µs  49.7 µs  89.1 µs  99.3 µs"),
+            "{text}"
+        );
+        assert!(
+            text.lines().nth(1).unwrap().ends_with("100 µs  read"),
+            "{text}"
+        );
+        assert!(
+            summary(&[(7, "read", 1, 1)])
+                .wide_by_process(Sort::Time)
+                .starts_with("process 7\n")
+        );
     }
 
     #[test]
     fn what_changed_is_said_in_words() {
-        let before = summary(&[(1, "read", 5, 1000), (1, "close", 0, 10), (1, "open", 1, 5), (1, "stat", 0, 70)]);
-        let after = summary(&[(1, "read", 5, 2000), (1, "read", 5, 2000), (1, "close", -9, 10), (1, "mmap", 0, 5), (1, "stat", 0, 70)]);
+        let before = summary(&[
+            (1, "read", 5, 1000),
+            (1, "close", 0, 10),
+            (1, "open", 1, 5),
+            (1, "stat", 0, 70),
+        ]);
+        let after = summary(&[
+            (1, "read", 5, 2000),
+            (1, "read", 5, 2000),
+            (1, "close", -9, 10),
+            (1, "mmap", 0, 5),
+            (1, "stat", 0, 70),
+        ]);
         let changes = changes(&before, &after, (1, 1));
-        let said: Vec<_> = changes.iter().map(|change| (change.name.as_str(), change.words())).collect();
+        let said: Vec<_> = changes
+            .iter()
+            .map(|change| (change.name.as_str(), change.words()))
+            .collect();
         assert_eq!(
             said,
             [
-                ("read", "2.00× as often, 2.00× as long (median), 2.00× as long (p99)".to_owned()),
+                (
+                    "read",
+                    "2.00× as often, 2.00× as long (median), 2.00× as long (p99)".to_owned()
+                ),
                 ("mmap", "new".to_owned()),
                 ("close", "1 errors instead of 0".to_owned()),
                 ("stat", "as before".to_owned()),

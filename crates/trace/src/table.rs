@@ -93,7 +93,9 @@ struct Table {
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let made = |narrow| {
         let calls = generated::CALLS.iter();
-        calls.map(|(name, arguments)| meaning::row(name, arguments, narrow)).collect()
+        calls
+            .map(|(name, arguments)| meaning::row(name, arguments, narrow))
+            .collect()
     };
     Table {
         rows: made(false),
@@ -104,7 +106,11 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 /// The row of a call; nothing if the kernel has none with this number, as far as we know.
 pub fn row(abi: Abi, number: u64) -> Option<&'static Row> {
     let index = *numbers(abi).get(usize::try_from(number).ok()?)?;
-    let rows = if abi == Abi::I386 { &TABLE.narrow } else { &TABLE.rows };
+    let rows = if abi == Abi::I386 {
+        &TABLE.narrow
+    } else {
+        &TABLE.rows
+    };
     rows.get(usize::from(index))
 }
 
@@ -115,7 +121,9 @@ pub fn rows(abi: Abi) -> impl Iterator<Item = (u64, &'static Row)> {
 
 /// The number of a call by its name.
 pub fn number(abi: Abi, name: &str) -> Option<u64> {
-    rows(abi).find(|(_, row)| row.name == name).map(|(number, _)| number)
+    rows(abi)
+        .find(|(_, row)| row.name == name)
+        .map(|(number, _)| number)
 }
 
 fn numbers(abi: Abi) -> &'static [u16] {

@@ -13,7 +13,10 @@ use std::collections::{HashMap, HashSet};
 
 pub use put::Escapes;
 
-use crate::decode::{CURRENT_DIRECTORY, Descriptors, Style, Walk, moment, put_persona, signal_information, signal_name};
+use crate::decode::{
+    CURRENT_DIRECTORY, Descriptors, Style, Walk, moment, put_persona, signal_information,
+    signal_name,
+};
 use crate::table::{self, Answer, Row, flags};
 use crate::{Call, Event, Outcome, What};
 use sink::TextSink;
@@ -110,14 +113,23 @@ struct Open {
 
 impl std::fmt::Debug for Text<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Text").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("Text")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'a> Text<'a> {
     /// Text of this look, without what file descriptors are.
     pub fn new(options: Options) -> Self {
-        Text { options, descriptors: None, threads: HashSet::new(), open: None, begun: HashMap::new(), last: None }
+        Text {
+            options,
+            descriptors: None,
+            threads: HashSet::new(),
+            open: None,
+            begun: HashMap::new(),
+            last: None,
+        }
     }
 
     /// Shows beside file descriptors what they are (`-y`, `-yy`: by what is told of them).
@@ -137,7 +149,9 @@ impl<'a> Text<'a> {
                 self.threads.insert(event.tid);
                 self.begin(event, call, out);
             }
-            What::Signal { number, info } if self.options.signals => self.signal(event, *number, info, out),
+            What::Signal { number, info } if self.options.signals => {
+                self.signal(event, *number, info, out)
+            }
             What::Stopped { signal } if self.options.signals => {
                 self.line(event, event.at, out);
                 out.extend_from_slice(b"--- stopped by ");
@@ -145,7 +159,9 @@ impl<'a> Text<'a> {
                 out.extend_from_slice(b" ---\n");
             }
             What::Signal { .. } | What::Stopped { .. } => {}
-            What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => self.end(event, out),
+            What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
+                self.end(event, out)
+            }
             What::Attached { .. } => {
                 self.threads.insert(event.tid);
             }
@@ -190,7 +206,10 @@ impl<'a> Text<'a> {
                 out.extend_from_slice(b"[pid ");
                 let mut buffer = itoa::Buffer::new();
                 let digits = buffer.format(event.tid).as_bytes();
-                out.extend(std::iter::repeat_n(b' ', 5_usize.saturating_sub(digits.len())));
+                out.extend(std::iter::repeat_n(
+                    b' ',
+                    5_usize.saturating_sub(digits.len()),
+                ));
                 out.extend_from_slice(digits);
                 out.extend_from_slice(b"] ");
             }
@@ -209,7 +228,10 @@ impl<'a> Text<'a> {
                 put::signed(out, seconds);
             } else {
                 let local = (seconds + self.options.zone).rem_euclid(86_400) as u64;
-                for (index, part) in [local / 3600, local / 60 % 60, local % 60].into_iter().enumerate() {
+                for (index, part) in [local / 3600, local / 60 % 60, local % 60]
+                    .into_iter()
+                    .enumerate()
+                {
                     if index > 0 {
                         out.push(b':');
                     }
@@ -231,16 +253,28 @@ impl<'a> Text<'a> {
             }
             let mut buffer = itoa::Buffer::new();
             let seconds = buffer.format(passed / 1_000_000).as_bytes();
-            out.extend(std::iter::repeat_n(b' ', 6_usize.saturating_sub(seconds.len())));
+            out.extend(std::iter::repeat_n(
+                b' ',
+                6_usize.saturating_sub(seconds.len()),
+            ));
             out.extend_from_slice(seconds);
             out.push(b'.');
             put::padded(out, passed % 1_000_000, 6);
-            out.extend_from_slice(if self.options.time.is_some() { b") " } else { b" " });
+            out.extend_from_slice(if self.options.time.is_some() {
+                b") "
+            } else {
+                b" "
+            });
         }
     }
 
     fn style(&self) -> Style {
-        Style { string: self.options.string, elements: self.options.string, verbose: self.options.verbose, partial: false }
+        Style {
+            string: self.options.string,
+            elements: self.options.string,
+            verbose: self.options.verbose,
+            partial: false,
+        }
     }
 
     fn begin(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
@@ -253,7 +287,12 @@ impl<'a> Text<'a> {
         let shown = match row {
             Some(row) => {
                 let style = self.style();
-                let mut sink = TextSink::new(out, self.options.escapes, self.descriptors.as_deref_mut(), event.pid);
+                let mut sink = TextSink::new(
+                    out,
+                    self.options.escapes,
+                    self.descriptors.as_deref_mut(),
+                    event.pid,
+                );
                 let mut walk = Walk::showing(call, row, &mut sink, style);
                 let (order, count) = walk.shown();
                 let known = walk.known_at_entry();
@@ -269,7 +308,11 @@ impl<'a> Text<'a> {
                 6
             }
         };
-        self.open = Some(Open { tid: event.tid, shown, columns: out.len() - start });
+        self.open = Some(Open {
+            tid: event.tid,
+            shown,
+            columns: out.len() - start,
+        });
     }
 
     fn call(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
@@ -280,7 +323,11 @@ impl<'a> Text<'a> {
             Some(open) => (Some(open.shown), open.columns),
             None => {
                 self.line(event, call.entered, out);
-                let resumed = if self.begun.is_empty() { None } else { self.begun.remove(&event.tid) };
+                let resumed = if self.begun.is_empty() {
+                    None
+                } else {
+                    self.begun.remove(&event.tid)
+                };
                 if resumed.is_some() {
                     out.extend_from_slice(b"<... ");
                     put_name(out, call, row);
@@ -292,11 +339,20 @@ impl<'a> Text<'a> {
                 (resumed, 0)
             }
         };
-        let start = if before > 0 { start } else { line_start(out, start) };
+        let start = if before > 0 {
+            start
+        } else {
+            line_start(out, start)
+        };
         let style = self.style();
         match row {
             Some(row) => {
-                let mut sink = TextSink::new(out, self.options.escapes, self.descriptors.as_deref_mut(), event.pid);
+                let mut sink = TextSink::new(
+                    out,
+                    self.options.escapes,
+                    self.descriptors.as_deref_mut(),
+                    event.pid,
+                );
                 let mut walk = Walk::showing(call, row, &mut sink, style);
                 let (order, count) = walk.shown();
                 let gone = walk_is_gone(call, row);
@@ -318,7 +374,12 @@ impl<'a> Text<'a> {
             out.resize(out.len() + self.options.column - columns, b' ');
         }
         out.extend_from_slice(b"= ");
-        let mut sink = TextSink::new(out, self.options.escapes, self.descriptors.as_deref_mut(), event.pid);
+        let mut sink = TextSink::new(
+            out,
+            self.options.escapes,
+            self.descriptors.as_deref_mut(),
+            event.pid,
+        );
         put_result(&mut sink, call, row, style);
         if call.injected {
             out.extend_from_slice(b" (INJECTED)");
@@ -329,8 +390,6 @@ impl<'a> Text<'a> {
             out.push(b'.');
             put::padded(out, took / 1000 % 1_000_000, 6);
             out.push(b'>');
-        } else if self.options.took {
-            out.extend_from_slice(b" <unavailable>");
         }
         out.push(b'\n');
     }
@@ -348,6 +407,14 @@ impl<'a> Text<'a> {
     }
 
     fn end(&mut self, event: &Event, out: &mut Vec<u8>) {
+        self.close(out);
+        let superseded = match event.what {
+            What::Superseded { by } => {
+                self.threads.remove(&by);
+                Some(by)
+            }
+            _ => None,
+        };
         if self.options.exits {
             self.line(event, event.at, out);
             out.extend_from_slice(b"+++ ");
@@ -370,21 +437,36 @@ impl<'a> Text<'a> {
                 _ => {}
             }
             out.extend_from_slice(b" +++\n");
-        } else {
-            self.close(out);
         }
         self.begun.remove(&event.tid);
-        self.threads.remove(&event.tid);
+        // The call that replaced it goes on under its number.
+        match superseded {
+            Some(by) => {
+                if let Some(shown) = self.begun.remove(&by) {
+                    self.begun.insert(event.tid, shown);
+                }
+            }
+            None => {
+                self.threads.remove(&event.tid);
+            }
+        }
     }
 }
 
 /// Where the last line begins, at or behind a place.
 fn line_start(out: &[u8], from: usize) -> usize {
-    out[from..].iter().rposition(|byte| *byte == b'\n').map_or(from, |at| from + at + 1)
+    out[from..]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(from, |at| from + at + 1)
 }
 
 fn native() -> crate::Abi {
-    if cfg!(target_arch = "aarch64") { crate::Abi::Aarch64 } else { crate::Abi::X86_64 }
+    if cfg!(target_arch = "aarch64") {
+        crate::Abi::Aarch64
+    } else {
+        crate::Abi::X86_64
+    }
 }
 
 /// Whether the thread vanished within the call; `exit` is meant not to come back.
@@ -411,7 +493,12 @@ fn put_unknown(out: &mut Vec<u8>, call: &Call) {
     }
 }
 
-fn put_arguments(walk: &mut Walk<'_, TextSink<'_, '_>>, order: &[usize], from: usize, until: usize) {
+fn put_arguments(
+    walk: &mut Walk<'_, TextSink<'_, '_>>,
+    order: &[usize],
+    from: usize,
+    until: usize,
+) {
     let ends = until == order.len();
     // Where a part was shown before, its last comma was too, but for what becomes something.
     let mut separate = false;
@@ -505,13 +592,18 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
         }
         Answer::Prctl if call.arguments[0] == GET_DUMPABLE => {
             put::signed(sink.out, value);
-            if let Some(name) = usize::try_from(value).ok().and_then(|value| DUMPABLE.get(value)) {
+            if let Some(name) = usize::try_from(value)
+                .ok()
+                .and_then(|value| DUMPABLE.get(value))
+            {
                 parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
             }
         }
         Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
             put::hex(sink.out, value as u64);
-            parenthesised(sink.out, |out| put::flags(out, value as u64, &flags::MEMBARRIER));
+            parenthesised(sink.out, |out| {
+                put::flags(out, value as u64, &flags::MEMBARRIER)
+            });
         }
         _ => put::signed(sink.out, value),
     }

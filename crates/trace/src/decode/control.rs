@@ -44,7 +44,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// How many arguments of `open` are shown: the mode only where a file may be made.
     pub fn open_count(&self, most: usize) -> usize {
         let at = if self.row.name == "openat" { 2 } else { 1 };
-        if self.call.arguments[at] & (CREAT | TMPFILE) != 0 { most } else { at + 1 }
+        if self.call.arguments[at] & (CREAT | TMPFILE) != 0 {
+            most
+        } else {
+            at + 1
+        }
     }
 
     fn fcntl_asked(&self) -> u64 {
@@ -95,8 +99,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn structure_behind(&mut self, raw: u64, way: Way, structure: &'static Structure, number: usize) {
-        match self.read(raw, structure.size, way).filter(|bytes| bytes.len() == structure.size) {
+    fn structure_behind(
+        &mut self,
+        raw: u64,
+        way: Way,
+        structure: &'static Structure,
+        number: usize,
+    ) {
+        match self
+            .read(raw, structure.size, way)
+            .filter(|bytes| bytes.len() == structure.size)
+        {
             Some(bytes) if !self.narrow() => self.structure(structure, bytes, number),
             _ => self.address(raw),
         }
@@ -107,7 +120,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.word(|out| match flags::IOCTL.name(raw) {
             // The sound driver has the same numbers.
             Some(name @ ("TCSETS" | "TCSETSW" | "TCSETSF")) => {
-                let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"][(raw - 0x5402) as usize];
+                let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"]
+                    [(raw - 0x5402) as usize];
                 out.extend_from_slice(other.as_bytes());
                 out.extend_from_slice(b" or ");
                 out.extend_from_slice(name.as_bytes());
@@ -119,7 +133,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn requested_kind(&self) -> Option<(Way, &'static Kind)> {
         let request = self.call.arguments[1] as u32;
-        REQUESTS.iter().find(|(known, ..)| *known == request).map(|(_, way, kind)| (*way, kind))
+        REQUESTS
+            .iter()
+            .find(|(known, ..)| *known == request)
+            .map(|(_, way, kind)| (*way, kind))
     }
 
     pub fn request_fills_in(&self) -> bool {
@@ -130,7 +147,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// How many arguments of `ioctl` are shown: some requests have nothing to say.
     pub fn request_count(&self) -> usize {
         const CLOSE_ON_EXEC: std::ops::RangeInclusive<u32> = 0x5450..=0x5451;
-        if CLOSE_ON_EXEC.contains(&(self.call.arguments[1] as u32)) { 2 } else { 3 }
+        if CLOSE_ON_EXEC.contains(&(self.call.arguments[1] as u32)) {
+            2
+        } else {
+            3
+        }
     }
 
     pub fn requested(&mut self, raw: u64, number: usize) {
@@ -153,7 +174,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// A terminal's settings.
     fn terminal(&mut self, raw: u64, way: Way) {
         const SIZE: usize = 36;
-        let Some(bytes) = self.read(raw, SIZE, way).filter(|bytes| bytes.len() == SIZE) else {
+        let Some(bytes) = self
+            .read(raw, SIZE, way)
+            .filter(|bytes| bytes.len() == SIZE)
+        else {
             self.address(raw);
             return;
         };
@@ -161,9 +185,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "c_iflag");
         self.flags(u64::from(int_at(bytes, 0)), &flags::TTY_IN);
         self.sink.field(false, "c_oflag");
-        self.sink.word(|out| put_output_modes(out, int_at(bytes, 4)));
+        self.sink
+            .word(|out| put_output_modes(out, int_at(bytes, 4)));
         self.sink.field(false, "c_cflag");
-        self.sink.word(|out| put_control_modes(out, int_at(bytes, 8)));
+        self.sink
+            .word(|out| put_control_modes(out, int_at(bytes, 8)));
         self.sink.field(false, "c_lflag");
         self.flags(u64::from(int_at(bytes, 12)), &flags::TTY_LOCAL);
         if self.style.verbose {
@@ -209,7 +235,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn prctl_count(&self) -> usize {
         match self.prctl_asked() {
             3 | 7 | 13 | 19 | 21 | 27 | 30 | 31 | 32 | 34 | 45 | 46 | 51 | 56 | 58 => 1,
-            1 | 2 | 4 | 5 | 6 | 8 | 9 | 10 | 11 | 12 | 14 | 15 | 16 | 20 | 23 | 24 | 25 | 26 | 28 | 29 | 36 | 37 | 40 => 2,
+            1 | 2 | 4 | 5 | 6 | 8 | 9 | 10 | 11 | 12 | 14 | 15 | 16 | 20 | 23 | 24 | 25 | 26
+            | 28 | 29 | 36 | 37 | 40 => 2,
             22 => 3,
             0x5961_6d61 => 2,
             _ => 5,
@@ -227,7 +254,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             (2, 1) => self.out_number(raw, |walk, value| walk.signal_number(value as i32)),
             (15, 1) => self.thread_name(raw, Way::In),
             (16, 1) => self.thread_name(raw, Way::Out),
-            (5 | 9 | 11 | 25 | 37, 1) => self.out_number(raw, |walk, value| walk.sink.unsigned(u64::from(value))),
+            (5 | 9 | 11 | 25 | 37, 1) => {
+                self.out_number(raw, |walk, value| walk.sink.unsigned(u64::from(value)))
+            }
             (23 | 24, 1) => self.one(raw, &flags::CAP),
             (22, 1) => self.one(raw, &flags::SECCOMP_MODE),
             (22, 2) => self.address(raw),
@@ -240,7 +269,9 @@ impl<'a, S: Sink> Walk<'a, S> {
                     None => put::hex(out, raw),
                 }
             }),
-            (SET_VMA, 1) if raw == 0 => self.sink.word(|out| out.extend_from_slice(b"PR_SET_VMA_ANON_NAME")),
+            (SET_VMA, 1) if raw == 0 => self
+                .sink
+                .word(|out| out.extend_from_slice(b"PR_SET_VMA_ANON_NAME")),
             (SET_VMA, 2) => self.address(raw),
             (SET_VMA, 3) => self.sink.unsigned(raw),
             (SET_VMA, 4) if raw == 0 => self.sink.null(),
@@ -258,7 +289,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                 // The kernel looks at no more than fifteen letters.
                 let name = &bytes[..length.unwrap_or(NAME - 1)];
                 let shown = name.len().min(self.style.string);
-                self.sink.text(&name[..shown], length.is_none() || shown < name.len());
+                self.sink
+                    .text(&name[..shown], length.is_none() || shown < name.len());
             }
             _ => self.address(raw),
         }
@@ -317,20 +349,25 @@ fn put_request(out: &mut Vec<u8>, raw: u64) {
 
 /// The names of a terminal's special characters, in the order in which they lie in memory.
 const CHARACTERS: [&str; 17] = [
-    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP", "VSUSP", "VEOL", "VREPRINT", "VDISCARD",
-    "VWERASE", "VLNEXT", "VEOL2",
+    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP",
+    "VSUSP", "VEOL", "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2",
 ];
 
 const SPEEDS: [&str; 16] = [
-    "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400", "B4800", "B9600", "B19200", "B38400",
+    "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400",
+    "B4800", "B9600", "B19200", "B38400",
 ];
 const HIGH_SPEEDS: [&str; 16] = [
-    "BOTHER", "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600", "B1000000", "B1152000", "B1500000", "B2000000",
-    "B2500000", "B3000000", "B3500000", "B4000000",
+    "BOTHER", "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600",
+    "B1000000", "B1152000", "B1500000", "B2000000", "B2500000", "B3000000", "B3500000", "B4000000",
 ];
 
 fn speed(modes: u32) -> &'static str {
-    let table = if modes & 0o10_000 == 0 { &SPEEDS } else { &HIGH_SPEEDS };
+    let table = if modes & 0o10_000 == 0 {
+        &SPEEDS
+    } else {
+        &HIGH_SPEEDS
+    };
     table[(modes & 15) as usize]
 }
 
@@ -362,7 +399,11 @@ fn put_control_modes(out: &mut Vec<u8>, modes: u32) {
         out.extend_from_slice(b"<<IBSHIFT");
     }
     out.extend_from_slice([b"|CS5", b"|CS6", b"|CS7", b"|CS8"][(modes >> 4) as usize & 3]);
-    put_more_modes(out, modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30), &flags::TTY_CONTROL);
+    put_more_modes(
+        out,
+        modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30),
+        &flags::TTY_CONTROL,
+    );
 }
 
 fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static crate::table::Names) {

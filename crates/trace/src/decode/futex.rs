@@ -1,7 +1,7 @@
 //! Futexes, whose arguments mean something else by operation.
 
-use super::sink::Sink;
 use super::Walk;
+use super::sink::Sink;
 use crate::table::{Way, flags, structure};
 use crate::text::put;
 
@@ -60,7 +60,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             0 | 6 | 9 | 11 | 13 => {
                 if raw == 0 {
                     self.sink.null();
-                } else if let Some(bytes) = self.read(raw, 16, Way::In).filter(|bytes| bytes.len() == 16) {
+                } else if let Some(bytes) = self
+                    .read(raw, 16, Way::In)
+                    .filter(|bytes| bytes.len() == 16)
+                {
                     self.structure(&structure::TIMESPEC, bytes, number);
                 } else {
                     self.sink.address(raw);
@@ -74,7 +77,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn futex_last(&mut self, raw: u64) {
         let value = raw as u32;
         match self.futex_asked() {
-            9 | 10 if value == u32::MAX => self.sink.word(|out| out.extend_from_slice(b"FUTEX_BITSET_MATCH_ANY")),
+            9 | 10 if value == u32::MAX => self
+                .sink
+                .word(|out| out.extend_from_slice(b"FUTEX_BITSET_MATCH_ANY")),
             WAKE_OP => self.futex_wake_operation(value),
             4 | 12 => self.sink.unsigned(u64::from(value)),
             _ => self.sink.hex(u64::from(value)),

@@ -2,9 +2,9 @@
 
 use super::sink::{Bracket, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, long_at};
+use crate::Abi;
 use crate::table::{Way, flags, structure};
 use crate::text::put;
-use crate::Abi;
 
 const PIDFD: u64 = 0x1000;
 const SETTLS: u64 = 0x8_0000;
@@ -27,9 +27,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         let bits = self.call.arguments[0];
         let mut shown = [places[0], places[1], 0, 0, 0];
         let mut count = 2;
-        for (wanted, place) in
-            [(PARENT_SETTID | PIDFD, places[2]), (SETTLS, places[3]), (CHILD_SETTID | CHILD_CLEARTID, places[4])]
-        {
+        for (wanted, place) in [
+            (PARENT_SETTID | PIDFD, places[2]),
+            (SETTLS, places[3]),
+            (CHILD_SETTID | CHILD_CLEARTID, places[4]),
+        ] {
             if bits & wanted != 0 {
                 shown[count] = place;
                 count += 1;
@@ -84,7 +86,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(bytes) = self.read(raw, size, Way::In).filter(|bytes| bytes.len() >= 64) else {
+        let Some(bytes) = self
+            .read(raw, size, Way::In)
+            .filter(|bytes| bytes.len() >= 64)
+        else {
             self.address(raw);
             return;
         };
@@ -116,7 +121,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         if bytes.len() >= 80 && long_at(bytes, 72) != 0 {
             self.sink.field(false, "set_tid");
-            self.elements(long_at(bytes, 64), Way::In, crate::table::Kind::Signed(crate::table::Width::Four), long_at(bytes, 72) as usize, 0);
+            self.elements(
+                long_at(bytes, 64),
+                Way::In,
+                crate::table::Kind::Signed(crate::table::Width::Four),
+                long_at(bytes, 72) as usize,
+                0,
+            );
             self.sink.field(false, "set_tid_size");
             self.sink.unsigned(long_at(bytes, 72));
         }
@@ -133,7 +144,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// What `clone3` says.
     pub fn clone3_became(&mut self, raw: u64) {
-        let Some(asked) = self.read(raw, 32, Way::In).filter(|bytes| bytes.len() == 32) else {
+        let Some(asked) = self
+            .read(raw, 32, Way::In)
+            .filter(|bytes| bytes.len() == 32)
+        else {
             return;
         };
         let bits = long_at(asked, 0);
@@ -161,7 +175,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         loop {
             let bytes = self.read(address, count * width, Way::In)?;
             let whole = bytes.len() / width;
-            if let Some(end) = bytes.chunks_exact(width).position(|address| address.iter().all(|byte| *byte == 0)) {
+            if let Some(end) = bytes
+                .chunks_exact(width)
+                .position(|address| address.iter().all(|byte| *byte == 0))
+            {
                 return Some((bytes, end));
             }
             // Short of what was wanted: memory ends here.
@@ -242,7 +259,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else if self.result() <= 0 {
             self.sink.address(raw);
         } else {
-            match self.read(raw, structure::RUSAGE.size, Way::Out).filter(|bytes| bytes.len() == structure::RUSAGE.size) {
+            match self
+                .read(raw, structure::RUSAGE.size, Way::Out)
+                .filter(|bytes| bytes.len() == structure::RUSAGE.size)
+            {
                 Some(bytes) => self.structure(&structure::RUSAGE, bytes, number),
                 None => self.sink.address(raw),
             }
@@ -258,7 +278,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         self.sink.word(|out| put_persona(out, raw));
     }
-
 }
 
 /// Writes an execution domain.

@@ -8,8 +8,9 @@ use crate::text::put;
 
 /// The names of signals without `SIG`, by number; real-time signals are numbered.
 const NAMES: [&str; 32] = [
-    "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM", "TERM", "STKFLT",
-    "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
+    "0", "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+    "PIPE", "ALRM", "TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG",
+    "XCPU", "XFSZ", "VTALRM", "PROF", "WINCH", "IO", "PWR", "SYS",
 ];
 
 /// Writes the name of a signal: `SIGINT`, `SIGRT_3`; the number where it has no name.
@@ -88,7 +89,9 @@ pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], abi: Abi) {
 
 fn code_name(out: &mut Vec<u8>, signal: i32, code: i32) {
     let value = u64::from(code as u32);
-    let found = flags::CODE_ANY.name(value).or_else(|| codes(signal).and_then(|names| names.name(value)));
+    let found = flags::CODE_ANY
+        .name(value)
+        .or_else(|| codes(signal).and_then(|names| names.name(value)));
     match found {
         Some(name) => out.extend_from_slice(name.as_bytes()),
         None => {
@@ -180,7 +183,11 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
 }
 
 fn pointer<S: Sink>(sink: &mut S, address: u64) {
-    if address == 0 { sink.null() } else { sink.address(address) }
+    if address == 0 {
+        sink.null()
+    } else {
+        sink.address(address)
+    }
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
@@ -194,7 +201,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        match self.read(raw, 8, way) {
+        match self.read_in_time(raw, 8, way) {
             Some(bytes) if bytes.len() == 8 => self.sink.word(|out| set(out, long_at(bytes, 0))),
             _ => self.sink.address(raw),
         }
@@ -206,7 +213,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(bytes) = self.read(raw, 16, Way::In).filter(|bytes| bytes.len() == 16) else {
+        let Some(bytes) = self
+            .read(raw, 16, Way::In)
+            .filter(|bytes| bytes.len() == 16)
+        else {
             self.sink.address(raw);
             return;
         };

@@ -35,6 +35,10 @@ pub(crate) trait Sink {
     fn aside(&mut self, remark: impl FnOnce(&mut Vec<u8>));
     /// An address with how many of something are there.
     fn counted(&mut self, address: u64, count: u64, what: &str);
+    /// Text whose last zero byte need not be shown.
+    fn zero_ended(&mut self, bytes: &[u8]);
+    /// An expression around a string.
+    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]);
     /// A number with a remark.
     fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>));
     fn text(&mut self, bytes: &[u8], cut: bool);
@@ -73,6 +77,8 @@ impl Sink for Nothing {
     fn address(&mut self, _: u64) {}
     fn null(&mut self) {}
     fn word(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
+    fn zero_ended(&mut self, _: &[u8]) {}
+    fn quoting(&mut self, _: &[u8], _: &[u8], _: &[u8]) {}
     fn remarked(&mut self, _: i64, _: impl FnOnce(&mut Vec<u8>)) {}
     fn aside(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
     fn counted(&mut self, _: u64, _: u64, _: &str) {}

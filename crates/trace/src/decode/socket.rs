@@ -44,7 +44,11 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A socket's address that the kernel says.
     pub fn socket_address_out(&mut self, raw: u64, length: usize) {
-        let length = if self.call.arguments[length] == 0 { 0 } else { self.behind(length) };
+        let length = if self.call.arguments[length] == 0 {
+            0
+        } else {
+            self.behind(length)
+        };
         if raw == 0 {
             self.sink.null();
         } else if self.failed() {
@@ -127,7 +131,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.abstract_text(&path[1..]);
             return;
         }
-        let length = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+        let length = path
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(path.len());
         self.sink.text(&path[..length], false);
     }
 
@@ -148,11 +155,15 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn inet_at(&mut self, bytes: &[u8]) {
-        self.sink.word(|out| {
-            out.extend_from_slice(b"inet_addr(\"");
-            put_inet(out, bytes);
-            out.extend_from_slice(b"\")");
-        });
+        let mut text = [0; 15];
+        let length = {
+            use std::io::Write as _;
+            let mut rest = &mut text[..];
+            // An address of four bytes is never longer than this.
+            let _ = write!(rest, "{}.{}.{}.{}", bytes[0], bytes[1], bytes[2], bytes[3]);
+            15 - rest.len()
+        };
+        self.sink.quoting(b"inet_addr(", &text[..length], b")");
     }
 
     fn inet6_address(&mut self, bytes: &[u8]) {
@@ -167,13 +178,16 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.nameless(false, "sin6_addr");
         let mut address = [0; 16];
         address.copy_from_slice(&bytes[8..24]);
-        self.sink.word(|out| {
+        let mut text = [0; 46];
+        let length = {
             use std::io::Write as _;
-            out.extend_from_slice(b"inet_pton(AF_INET6, \"");
-            // Writing to a vector can't fail.
-            let _ = write!(out, "{}", std::net::Ipv6Addr::from(address));
-            out.extend_from_slice(b"\", &sin6_addr)");
-        });
+            let mut rest = &mut text[..];
+            // An address of sixteen bytes is never longer than this.
+            let _ = write!(rest, "{}", std::net::Ipv6Addr::from(address));
+            46 - rest.len()
+        };
+        self.sink
+            .quoting(b"inet_pton(AF_INET6, ", &text[..length], b", &sin6_addr)");
         if bytes.len() >= 28 {
             self.sink.field(false, "sin6_scope_id");
             self.sink.unsigned(u64::from(int_at(bytes, 24)));
@@ -192,7 +206,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 0x86dd => b"ETH_P_IPV6",
                 _ => &[],
             };
-            if name.is_empty() { put::hex(out, protocol) } else { out.extend_from_slice(name) }
+            if name.is_empty() {
+                put::hex(out, protocol)
+            } else {
+                out.extend_from_slice(name)
+            }
             out.push(b')');
         });
         self.sink.field(false, "sll_ifindex");
@@ -220,7 +238,11 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Vectors of buffers; for what was received, no more than what came.
     pub fn vectors(&mut self, raw: u64, count: usize, way: Way) {
-        let came = if way == Way::Out && !self.failed() { Some(self.result() as usize) } else { None };
+        let came = if way == Way::Out && !self.failed() {
+            Some(self.result() as usize)
+        } else {
+            None
+        };
         self.vectors_of(raw, count, way, came);
     }
 
@@ -237,7 +259,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         // The kernel takes no more than 1024.
         let count = count.min(MOST_ELEMENTS);
         let shown = count.min(self.shown_elements());
-        let Some(bytes) = self.read(raw, shown * VECTOR, Way::In).filter(|bytes| bytes.len() >= VECTOR) else {
+        let Some(bytes) = self
+            .read(raw, shown * VECTOR, Way::In)
+            .filter(|bytes| bytes.len() >= VECTOR)
+        else {
             self.address(raw);
             return;
         };
@@ -288,7 +313,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A message that wasn't received: only how long a name could have been.
     fn message_failed(&mut self, raw: u64) {
-        match self.read(raw, HEADER, Way::In).filter(|bytes| bytes.len() == HEADER) {
+        match self
+            .read(raw, HEADER, Way::In)
+            .filter(|bytes| bytes.len() == HEADER)
+        {
             Some(bytes) => {
                 self.sink.begin(Bracket::Structure);
                 self.sink.field(true, "msg_namelen");
@@ -300,8 +328,15 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn message_of(&mut self, raw: u64, way: Way, came: Option<usize>, size: usize) {
-        let before = self.read(raw, size, Way::In).filter(|bytes| bytes.len() >= HEADER);
-        let after = if way == Way::Out { self.read(raw, size, Way::Out).filter(|bytes| bytes.len() >= HEADER) } else { None };
+        let before = self
+            .read(raw, size, Way::In)
+            .filter(|bytes| bytes.len() >= HEADER);
+        let after = if way == Way::Out {
+            self.read(raw, size, Way::Out)
+                .filter(|bytes| bytes.len() >= HEADER)
+        } else {
+            None
+        };
         let Some(now) = after.or(before) else {
             self.address(raw);
             return;
@@ -313,7 +348,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         if name == 0 {
             self.sink.null();
         } else {
-            let readable = if way == Way::Out { length.min(before_length) } else { length };
+            let readable = if way == Way::Out {
+                length.min(before_length)
+            } else {
+                length
+            };
             self.address_of_length(name, readable, way);
         }
         self.sink.field(false, "msg_namelen");
@@ -349,8 +388,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let length = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_ELEMENTS);
-        let Some(mut rest) = self.read(address, length, way).filter(|bytes| bytes.len() >= HEAD) else {
+        let length = usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .min(MOST_ELEMENTS);
+        let Some(mut rest) = self
+            .read(address, length, way)
+            .filter(|bytes| bytes.len() >= HEAD)
+        else {
             self.address(address);
             return;
         };
@@ -361,7 +405,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.item(first);
             first = false;
             self.control_message(&rest[..size.clamp(HEAD, rest.len())]);
-            let step = size.max(HEAD).checked_next_multiple_of(8).unwrap_or(usize::MAX);
+            let step = size
+                .max(HEAD)
+                .checked_next_multiple_of(8)
+                .unwrap_or(usize::MAX);
             if size < HEAD || step >= rest.len() {
                 break;
             }
@@ -371,7 +418,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn control_message(&mut self, message: &'a [u8]) {
-        let (level, kind) = (u64::from(int_at(message, 8)), u64::from(int_at(message, 12)));
+        let (level, kind) = (
+            u64::from(int_at(message, 8)),
+            u64::from(int_at(message, 12)),
+        );
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "cmsg_len");
         self.sink.unsigned(long_at(message, 0));
@@ -410,13 +460,23 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let count = if self.failed() { self.size_of_argument(2) } else { self.result() as usize };
+        let count = if self.failed() {
+            self.size_of_argument(2)
+        } else {
+            self.result() as usize
+        };
         let shown = count.min(self.shown_elements());
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let length = if self.failed() { None } else { self.read(address, MESSAGE, Way::Out) };
-            let length = length.filter(|bytes| bytes.len() == MESSAGE).map(|bytes| int_at(bytes, HEADER));
+            let length = if self.failed() {
+                None
+            } else {
+                self.read(address, MESSAGE, Way::Out)
+            };
+            let length = length
+                .filter(|bytes| bytes.len() == MESSAGE)
+                .map(|bytes| int_at(bytes, HEADER));
             self.sink.item(index == 0);
             self.sink.begin(Bracket::Structure);
             self.sink.field(true, "msg_hdr");
@@ -466,7 +526,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let length = if way == Way::Out { self.behind(4) } else { self.size_of_argument(4) & 0xffff_ffff };
+        let length = if way == Way::Out {
+            self.behind(4)
+        } else {
+            self.size_of_argument(4) & 0xffff_ffff
+        };
         let (level, option) = (self.call.arguments[1] as u32, self.call.arguments[2] as u32);
         let kind: Option<(usize, Kind)> = match (level, option) {
             (1, 13) => Some((8, Kind::Structure(&structure::LINGER))),
@@ -482,7 +546,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn option_of(&mut self, raw: u64, way: Way, size: usize, kind: Kind, option: u32) {
-        let Some(bytes) = self.read(raw, size, way).filter(|bytes| bytes.len() == size) else {
+        let Some(bytes) = self
+            .read(raw, size, way)
+            .filter(|bytes| bytes.len() == size)
+        else {
             self.address(raw);
             return;
         };
@@ -503,13 +570,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 }
 
-static NO_NAMES: Names = Names { unknown: "???", zero: "", list: &[] };
-
-fn put_inet(out: &mut Vec<u8>, bytes: &[u8]) {
-    for (index, byte) in bytes.iter().enumerate() {
-        if index > 0 {
-            out.push(b'.');
-        }
-        put::unsigned(out, u64::from(*byte));
-    }
-}
+static NO_NAMES: Names = Names {
+    unknown: "???",
+    zero: "",
+    list: &[],
+};

@@ -19,10 +19,28 @@ struct Places {
     times: usize,
 }
 
-const X86_64: Places =
-    Places { size: 144, mode: 24, links: (16, 8), user: 28, device: 40, length: 48, block: (56, 8), blocks: 64, times: 72 };
-const GENERIC: Places =
-    Places { size: 128, mode: 16, links: (20, 4), user: 24, device: 32, length: 48, block: (56, 4), blocks: 64, times: 72 };
+const X86_64: Places = Places {
+    size: 144,
+    mode: 24,
+    links: (16, 8),
+    user: 28,
+    device: 40,
+    length: 48,
+    block: (56, 8),
+    blocks: 64,
+    times: 72,
+};
+const GENERIC: Places = Places {
+    size: 128,
+    mode: 16,
+    links: (20, 4),
+    user: 24,
+    device: 32,
+    length: 48,
+    block: (56, 4),
+    blocks: 64,
+    times: 72,
+};
 
 const TYPE: u32 = 0o170_000;
 const CHARACTERS: u32 = 0o020_000;
@@ -34,7 +52,11 @@ fn is_device(mode: u32) -> bool {
 
 impl<'a, S: Sink> Walk<'a, S> {
     fn stat_places(&self) -> &'static Places {
-        if self.call.abi == Abi::X86_64 { &X86_64 } else { &GENERIC }
+        if self.call.abi == Abi::X86_64 {
+            &X86_64
+        } else {
+            &GENERIC
+        }
     }
 
     pub fn stat_size(&self) -> usize {
@@ -56,13 +78,16 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.word(|out| put::file_mode(out, mode));
         if self.style.verbose {
             self.sink.field(false, "st_nlink");
-            self.sink.unsigned(load(&bytes[places.links.0..], places.links.1));
+            self.sink
+                .unsigned(load(&bytes[places.links.0..], places.links.1));
             self.sink.field(false, "st_uid");
             self.sink.unsigned(u64::from(int_at(bytes, places.user)));
             self.sink.field(false, "st_gid");
-            self.sink.unsigned(u64::from(int_at(bytes, places.user + 4)));
+            self.sink
+                .unsigned(u64::from(int_at(bytes, places.user + 4)));
             self.sink.field(false, "st_blksize");
-            self.sink.unsigned(load(&bytes[places.block.0..], places.block.1));
+            self.sink
+                .unsigned(load(&bytes[places.block.0..], places.block.1));
             self.sink.field(false, "st_blocks");
             self.sink.unsigned(long_at(bytes, places.blocks));
         }
@@ -74,8 +99,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.signed(long_at(bytes, places.length) as i64);
         }
         if self.style.verbose {
-            for (number, (name, fraction)) in
-                [("st_atime", "st_atime_nsec"), ("st_mtime", "st_mtime_nsec"), ("st_ctime", "st_ctime_nsec")].into_iter().enumerate()
+            for (number, (name, fraction)) in [
+                ("st_atime", "st_atime_nsec"),
+                ("st_mtime", "st_mtime_nsec"),
+                ("st_ctime", "st_ctime_nsec"),
+            ]
+            .into_iter()
+            .enumerate()
             {
                 let at = places.times + 16 * number;
                 let (seconds, nanoseconds) = (long_at(bytes, at) as i64, long_at(bytes, at + 8));
@@ -133,24 +163,34 @@ impl<'a, S: Sink> Walk<'a, S> {
         number(self, "stx_blocks", long_at(bytes, 48));
         self.sink.field(false, "stx_attributes_mask");
         self.flags(long_at(bytes, 56), &flags::STATX_ATTR);
-        for (name, at) in [("stx_atime", 64), ("stx_btime", 80), ("stx_ctime", 96), ("stx_mtime", 112)] {
+        for (name, at) in [
+            ("stx_atime", 64),
+            ("stx_btime", 80),
+            ("stx_ctime", 96),
+            ("stx_mtime", 112),
+        ] {
             self.sink.field(false, name);
             self.sink.begin(Bracket::Structure);
-            let (seconds, nanoseconds) = (long_at(bytes, at) as i64, u64::from(int_at(bytes, at + 8)));
+            let (seconds, nanoseconds) =
+                (long_at(bytes, at) as i64, u64::from(int_at(bytes, at + 8)));
             self.sink.field(true, "tv_sec");
             self.sink.signed(seconds);
             self.sink.field(false, "tv_nsec");
             self.sink.unsigned(nanoseconds);
             self.sink.end(Bracket::Structure);
             if seconds != 0 || nanoseconds != 0 {
-                self.sink.aside(|out| super::moment(out, seconds, nanoseconds, 9));
+                self.sink
+                    .aside(|out| super::moment(out, seconds, nanoseconds, 9));
             }
         }
-        for (major, minor, at) in [("stx_rdev_major", "stx_rdev_minor", 128), ("stx_dev_major", "stx_dev_minor", 136)] {
+        for (major, minor, at) in [
+            ("stx_rdev_major", "stx_rdev_minor", 128),
+            ("stx_dev_major", "stx_dev_minor", 136),
+        ] {
             self.sink.field(false, major);
-            self.sink.hex(u64::from(int_at(bytes, at)));
+            self.sink.unsigned(u64::from(int_at(bytes, at)));
             self.sink.field(false, minor);
-            self.sink.hex(u64::from(int_at(bytes, at + 4)));
+            self.sink.unsigned(u64::from(int_at(bytes, at + 4)));
         }
         self.sink.field(false, "stx_mnt_id");
         self.sink.hex(long_at(bytes, 144));
@@ -177,7 +217,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self.read(raw, length, Way::Out).filter(|bytes| bytes.len() == length || length > super::MOST_BYTES) else {
+        let Some(bytes) = self
+            .read(raw, length, Way::Out)
+            .filter(|bytes| bytes.len() == length || length > super::MOST_BYTES)
+        else {
             self.address(raw);
             return;
         };
@@ -212,7 +255,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
             self.sink.field(false, "d_name");
             let name = &entry[19..];
-            let length = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            let length = name
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(name.len());
             self.sink.text(&name[..length], false);
             self.sink.end(Bracket::Structure);
         }

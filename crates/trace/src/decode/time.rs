@@ -11,7 +11,13 @@ pub(crate) fn moment(out: &mut Vec<u8>, seconds: i64, fraction: u64, digits: usi
     let time = seconds.rem_euclid(86_400);
     let (year, month, day) = date(days);
     put::padded(out, year.unsigned_abs(), 4);
-    for (separator, value) in [(b'-', month), (b'-', day), (b'T', time / 3600), (b':', time / 60 % 60), (b':', time % 60)] {
+    for (separator, value) in [
+        (b'-', month),
+        (b'-', day),
+        (b'T', time / 3600),
+        (b':', time / 60 % 60),
+        (b':', time % 60),
+    ] {
         out.push(separator);
         put::padded(out, value.unsigned_abs(), 2);
     }
@@ -46,7 +52,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.signed(0);
             return;
         }
-        self.sink.remarked(seconds, |out| moment(out, seconds, fraction, digits));
+        self.sink
+            .remarked(seconds, |out| moment(out, seconds, fraction, digits));
     }
 
     /// The two times of `utimensat`.
@@ -55,7 +62,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(bytes) = self.read(raw, 32, Way::In).filter(|bytes| bytes.len() == 32) else {
+        let Some(bytes) = self
+            .read(raw, 32, Way::In)
+            .filter(|bytes| bytes.len() == 32)
+        else {
             self.address(raw);
             return;
         };
@@ -85,16 +95,27 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.signed(fraction as i64);
         self.sink.end(Bracket::Structure);
         if seconds != 0 || fraction != 0 {
-            self.sink.aside(|out| moment(out, seconds, fraction, digits));
+            self.sink
+                .aside(|out| moment(out, seconds, fraction, digits));
         }
     }
 
     /// What is left of a sleep: said only when a signal ended it.
     pub fn remainder(&mut self, raw: u64, _number: usize) {
-        let interrupted = matches!(self.call.outcome, crate::Outcome::Returned { value: -4 | -516, .. });
+        let interrupted = matches!(
+            self.call.outcome,
+            crate::Outcome::Returned {
+                value: -4 | -516,
+                ..
+            }
+        );
         if raw == 0 {
             self.sink.null();
-        } else if interrupted && let Some(bytes) = self.read_always(raw, 16, Way::Out).filter(|bytes| bytes.len() == 16) {
+        } else if interrupted
+            && let Some(bytes) = self
+                .read_always(raw, 16, Way::Out)
+                .filter(|bytes| bytes.len() == 16)
+        {
             self.structure(&crate::table::structure::TIMESPEC, bytes, 0);
         } else {
             self.sink.address(raw);
@@ -107,7 +128,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(bytes) = self.read(raw, 64, Way::In).filter(|bytes| bytes.len() >= 20) else {
+        let Some(bytes) = self
+            .read(raw, 64, Way::In)
+            .filter(|bytes| bytes.len() >= 20)
+        else {
             self.address(raw);
             return;
         };
@@ -121,7 +145,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(value == 0, "sigev_signo");
         let signal = int_at(bytes, 8) as i32;
         // Without a signal it is nothing but a number.
-        if how == 1 { self.sink.signed(i64::from(signal)) } else { self.signal_number(signal) }
+        if how == 1 {
+            self.sink.signed(i64::from(signal))
+        } else {
+            self.signal_number(signal)
+        }
         self.sink.field(false, "sigev_notify");
         self.one(u64::from(how), &flags::SIGEV);
         if how == 4 {

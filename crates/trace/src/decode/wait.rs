@@ -21,7 +21,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = count.min(self.shown_elements());
-        let Some(bytes) = self.read(raw, shown * POLLFD, Way::In).filter(|bytes| bytes.len() >= POLLFD) else {
+        let Some(bytes) = self
+            .read(raw, shown * POLLFD, Way::In)
+            .filter(|bytes| bytes.len() >= POLLFD)
+        else {
             self.address(raw);
             return;
         };
@@ -52,8 +55,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else if self.call.arguments[1] == DELETE {
             self.sink.address(raw);
         } else {
-            const EVENT: Kind =
-                Kind::ByAbi(&Kind::Structure(&structure::EPOLL_EVENT_X86), &Kind::Structure(&structure::EPOLL_EVENT));
+            const EVENT: Kind = Kind::ByAbi(
+                &Kind::Structure(&structure::EPOLL_EVENT_X86),
+                &Kind::Structure(&structure::EPOLL_EVENT),
+            );
             self.value(Kind::To(Way::In, &EVENT), raw, number);
         }
     }
@@ -71,7 +76,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let length = self.set_bytes();
-        let bytes = if length == 0 { Some(&[][..]) } else { self.read(raw, length, way).filter(|bytes| bytes.len() == length) };
+        let bytes = if length == 0 {
+            Some(&[][..])
+        } else {
+            self.read(raw, length, way)
+                .filter(|bytes| bytes.len() == length)
+        };
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
@@ -82,7 +92,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         for fd in (0..most.min(MOST_ELEMENTS)).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
             self.sink.member(first);
             first = false;
-            self.sink.fd(fd as i32, self.call);
+            if way == Way::In {
+                self.sink.fd(fd as i32, self.call)
+            } else {
+                self.sink.unsigned(fd as u64)
+            }
         }
         self.sink.end(Bracket::Array);
     }
@@ -139,7 +153,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             first = false;
             self.sink.begin(Bracket::Structure);
             self.sink.field(true, "fd");
-            self.sink.fd(fd, self.call);
+            // What it is was said before.
+            self.sink.signed(i64::from(fd));
             self.sink.field(false, "revents");
             self.flags(u64::from(events), &flags::POLL);
             self.sink.end(Bracket::Structure);
@@ -151,10 +166,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.beside_end();
     }
 
-    fn time_left(&mut self, argument: usize, structure: &'static crate::table::Structure, first: bool) {
+    fn time_left(
+        &mut self,
+        argument: usize,
+        structure: &'static crate::table::Structure,
+        first: bool,
+    ) {
         let address = self.call.arguments[argument];
         if address != 0
-            && let Some(bytes) = self.read(address, 16, Way::Out).filter(|bytes| bytes.len() == 16)
+            && let Some(bytes) = self
+                .read(address, 16, Way::Out)
+                .filter(|bytes| bytes.len() == 16)
         {
             self.sink.beside(first, "left");
             self.structure(structure, bytes, argument);
@@ -172,7 +194,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             if address == 0 || length == 0 {
                 continue;
             }
-            let Some(bytes) = self.read(address, length, Way::Out).filter(|bytes| bytes.len() == length) else {
+            let Some(bytes) = self
+                .read(address, length, Way::Out)
+                .filter(|bytes| bytes.len() == length)
+            else {
                 continue;
             };
             if bytes.iter().all(|byte| *byte == 0) {
@@ -182,7 +207,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             first = false;
             self.descriptor_set(address, Way::Out);
         }
-        let spec = if self.row.name == "select" { &structure::TIMEVAL } else { &structure::TIMESPEC };
+        let spec = if self.row.name == "select" {
+            &structure::TIMEVAL
+        } else {
+            &structure::TIMESPEC
+        };
         self.time_left(4, spec, first);
         self.sink.beside_end();
     }
@@ -193,12 +222,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let length = if way == Way::Out { self.result() as usize } else { self.size_of_argument(1) };
+        let length = if way == Way::Out {
+            self.result() as usize
+        } else {
+            self.size_of_argument(1)
+        };
         if way == Way::Out && self.failed() {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self.read(raw, length.min(MOST_ELEMENTS), way).filter(|bytes| !bytes.is_empty()) else {
+        let Some(bytes) = self
+            .read(raw, length.min(MOST_ELEMENTS), way)
+            .filter(|bytes| !bytes.is_empty())
+        else {
             self.address(raw);
             return;
         };
@@ -220,7 +256,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = pages.min(self.shown_elements());
-        let Some(bytes) = self.read(raw, shown, Way::Out) else {
+        let Some(bytes) = self
+            .read(raw, shown, Way::Out)
+            .filter(|bytes| bytes.len() == shown && shown > 0)
+        else {
             self.address(raw);
             return;
         };
@@ -243,7 +282,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = length.min(self.style.string);
-        match self.read(raw, shown, Way::Out).filter(|bytes| bytes.len() == shown) {
+        match self
+            .read(raw, shown, Way::Out)
+            .filter(|bytes| bytes.len() == shown)
+        {
             Some(bytes) => self.sink.binary(bytes, length > shown),
             None if length == 0 => self.sink.text(&[], false),
             None => self.address(raw),
@@ -279,7 +321,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn limit(&mut self, raw: u64) {
         self.sink.word(|out| match raw {
             u64::MAX => out.extend_from_slice(b"RLIM64_INFINITY"),
-            _ if raw > 1024 && raw % 1024 == 0 => {
+            _ if raw > 1024 && raw.is_multiple_of(1024) => {
                 put::unsigned(out, raw / 1024);
                 out.extend_from_slice(b"*1024");
             }
@@ -312,8 +354,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         };
         self.sink.begin(Bracket::Structure);
-        for (index, name) in ["effective", "permitted", "inheritable"].into_iter().enumerate() {
-            let bits = u64::from(int_at(bytes, 4 * index)) | (u64::from(int_at(bytes, 12 + 4 * index)) << 32);
+        for (index, name) in ["effective", "permitted", "inheritable"]
+            .into_iter()
+            .enumerate()
+        {
+            let bits = u64::from(int_at(bytes, 4 * index))
+                | (u64::from(int_at(bytes, 12 + 4 * index)) << 32);
             self.sink.field(index == 0, name);
             self.sink.word(|out| capability_names(out, bits));
         }

@@ -6,21 +6,62 @@ use super::kind::Names;
 pub static OPEN: Names = Names {
     unknown: "O_???",
     zero: "0",
-    list: &[("O_CREAT", 0x40), ("O_EXCL", 0x80), ("O_NOCTTY", 0x100), ("O_TRUNC", 0x200), ("O_APPEND", 0x400), ("O_NONBLOCK", 0x800), ("O_SYNC", 0x101000), ("O_DSYNC", 0x1000), ("O_DIRECT", 0x4000), ("O_LARGEFILE", 0x8000), ("O_NOFOLLOW", 0x20000), ("O_NOATIME", 0x40000), ("O_CLOEXEC", 0x80000), ("O_PATH", 0x200000), ("O_TMPFILE", 0x410000), ("O_DIRECTORY", 0x10000), ("FASYNC", 0x2000)],
+    list: &[
+        ("O_CREAT", 0x40),
+        ("O_EXCL", 0x80),
+        ("O_NOCTTY", 0x100),
+        ("O_TRUNC", 0x200),
+        ("O_APPEND", 0x400),
+        ("O_NONBLOCK", 0x800),
+        ("O_SYNC", 0x101000),
+        ("O_DSYNC", 0x1000),
+        ("O_DIRECT", 0x4000),
+        ("O_LARGEFILE", 0x8000),
+        ("O_NOFOLLOW", 0x20000),
+        ("O_NOATIME", 0x40000),
+        ("O_CLOEXEC", 0x80000),
+        ("O_PATH", 0x200000),
+        ("O_TMPFILE", 0x410000),
+        ("O_DIRECTORY", 0x10000),
+        ("FASYNC", 0x2000),
+    ],
 };
 
 /// `O_???`
 pub static OPEN_ARM: Names = Names {
     unknown: "O_???",
     zero: "0",
-    list: &[("O_CREAT", 0x40), ("O_EXCL", 0x80), ("O_NOCTTY", 0x100), ("O_TRUNC", 0x200), ("O_APPEND", 0x400), ("O_NONBLOCK", 0x800), ("O_SYNC", 0x101000), ("O_DSYNC", 0x1000), ("O_DIRECT", 0x10000), ("O_LARGEFILE", 0x20000), ("O_NOFOLLOW", 0x8000), ("O_NOATIME", 0x40000), ("O_CLOEXEC", 0x80000), ("O_PATH", 0x200000), ("O_TMPFILE", 0x404000), ("O_DIRECTORY", 0x4000), ("FASYNC", 0x2000)],
+    list: &[
+        ("O_CREAT", 0x40),
+        ("O_EXCL", 0x80),
+        ("O_NOCTTY", 0x100),
+        ("O_TRUNC", 0x200),
+        ("O_APPEND", 0x400),
+        ("O_NONBLOCK", 0x800),
+        ("O_SYNC", 0x101000),
+        ("O_DSYNC", 0x1000),
+        ("O_DIRECT", 0x10000),
+        ("O_LARGEFILE", 0x20000),
+        ("O_NOFOLLOW", 0x8000),
+        ("O_NOATIME", 0x40000),
+        ("O_CLOEXEC", 0x80000),
+        ("O_PATH", 0x200000),
+        ("O_TMPFILE", 0x404000),
+        ("O_DIRECTORY", 0x4000),
+        ("FASYNC", 0x2000),
+    ],
 };
 
 /// `O_???`
 pub static ACCESS_MODE: Names = Names {
     unknown: "O_???",
     zero: "",
-    list: &[("O_RDONLY", 0), ("O_WRONLY", 1), ("O_RDWR", 2), ("O_ACCMODE", 3)],
+    list: &[
+        ("O_RDONLY", 0),
+        ("O_WRONLY", 1),
+        ("O_RDWR", 2),
+        ("O_ACCMODE", 3),
+    ],
 };
 
 /// `?_OK`
@@ -34,84 +75,177 @@ pub static ACCESS: Names = Names {
 pub static AT: Names = Names {
     unknown: "AT_???",
     zero: "0",
-    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_REMOVEDIR", 0x200), ("AT_SYMLINK_FOLLOW", 0x400), ("AT_NO_AUTOMOUNT", 0x800), ("AT_EMPTY_PATH", 0x1000), ("AT_RECURSIVE", 0x8000)],
+    list: &[
+        ("AT_SYMLINK_NOFOLLOW", 0x100),
+        ("AT_REMOVEDIR", 0x200),
+        ("AT_SYMLINK_FOLLOW", 0x400),
+        ("AT_NO_AUTOMOUNT", 0x800),
+        ("AT_EMPTY_PATH", 0x1000),
+        ("AT_RECURSIVE", 0x8000),
+    ],
 };
 
 /// `AT_???`
 pub static AT_FACCESS: Names = Names {
     unknown: "AT_???",
     zero: "0",
-    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_EACCESS", 0x200), ("AT_EMPTY_PATH", 0x1000)],
+    list: &[
+        ("AT_SYMLINK_NOFOLLOW", 0x100),
+        ("AT_EACCESS", 0x200),
+        ("AT_EMPTY_PATH", 0x1000),
+    ],
 };
 
 /// `AT_STATX_???`
 pub static AT_STATX: Names = Names {
     unknown: "AT_STATX_???",
     zero: "AT_STATX_SYNC_AS_STAT",
-    list: &[("AT_SYMLINK_NOFOLLOW", 0x100), ("AT_REMOVEDIR", 0x200), ("AT_SYMLINK_FOLLOW", 0x400), ("AT_NO_AUTOMOUNT", 0x800), ("AT_EMPTY_PATH", 0x1000), ("AT_RECURSIVE", 0x8000)],
+    list: &[
+        ("AT_SYMLINK_NOFOLLOW", 0x100),
+        ("AT_REMOVEDIR", 0x200),
+        ("AT_SYMLINK_FOLLOW", 0x400),
+        ("AT_NO_AUTOMOUNT", 0x800),
+        ("AT_EMPTY_PATH", 0x1000),
+        ("AT_RECURSIVE", 0x8000),
+    ],
 };
 
 /// `STATX_???`
 pub static STATX_MASK: Names = Names {
     unknown: "STATX_???",
     zero: "0",
-    list: &[("STATX_ALL", 0xfff), ("STATX_BASIC_STATS", 0x7ff), ("STATX_TYPE", 1), ("STATX_MODE", 2), ("STATX_NLINK", 4), ("STATX_UID", 8), ("STATX_GID", 0x10), ("STATX_ATIME", 0x20), ("STATX_MTIME", 0x40), ("STATX_CTIME", 0x80), ("STATX_INO", 0x100), ("STATX_SIZE", 0x200), ("STATX_BLOCKS", 0x400), ("STATX_BTIME", 0x800), ("STATX_MNT_ID", 0x1000), ("STATX_DIOALIGN", 0x2000)],
+    list: &[
+        ("STATX_ALL", 0xfff),
+        ("STATX_BASIC_STATS", 0x7ff),
+        ("STATX_TYPE", 1),
+        ("STATX_MODE", 2),
+        ("STATX_NLINK", 4),
+        ("STATX_UID", 8),
+        ("STATX_GID", 0x10),
+        ("STATX_ATIME", 0x20),
+        ("STATX_MTIME", 0x40),
+        ("STATX_CTIME", 0x80),
+        ("STATX_INO", 0x100),
+        ("STATX_SIZE", 0x200),
+        ("STATX_BLOCKS", 0x400),
+        ("STATX_BTIME", 0x800),
+        ("STATX_MNT_ID", 0x1000),
+        ("STATX_DIOALIGN", 0x2000),
+    ],
 };
 
 /// `STATX_ATTR_???`
 pub static STATX_ATTR: Names = Names {
     unknown: "STATX_ATTR_???",
     zero: "0",
-    list: &[("STATX_ATTR_COMPRESSED", 4), ("STATX_ATTR_IMMUTABLE", 0x10), ("STATX_ATTR_APPEND", 0x20), ("STATX_ATTR_NODUMP", 0x40), ("STATX_ATTR_ENCRYPTED", 0x800), ("STATX_ATTR_AUTOMOUNT", 0x1000), ("STATX_ATTR_MOUNT_ROOT", 0x2000), ("STATX_ATTR_VERITY", 0x100000), ("STATX_ATTR_DAX", 0x200000)],
+    list: &[
+        ("STATX_ATTR_COMPRESSED", 4),
+        ("STATX_ATTR_IMMUTABLE", 0x10),
+        ("STATX_ATTR_APPEND", 0x20),
+        ("STATX_ATTR_NODUMP", 0x40),
+        ("STATX_ATTR_ENCRYPTED", 0x800),
+        ("STATX_ATTR_AUTOMOUNT", 0x1000),
+        ("STATX_ATTR_MOUNT_ROOT", 0x2000),
+        ("STATX_ATTR_VERITY", 0x100000),
+        ("STATX_ATTR_DAX", 0x200000),
+    ],
 };
 
 /// `RESOLVE_???`
 pub static RESOLVE: Names = Names {
     unknown: "RESOLVE_???",
     zero: "0",
-    list: &[("RESOLVE_NO_XDEV", 1), ("RESOLVE_NO_MAGICLINKS", 2), ("RESOLVE_NO_SYMLINKS", 4), ("RESOLVE_BENEATH", 8), ("RESOLVE_IN_ROOT", 0x10), ("RESOLVE_CACHED", 0x20)],
+    list: &[
+        ("RESOLVE_NO_XDEV", 1),
+        ("RESOLVE_NO_MAGICLINKS", 2),
+        ("RESOLVE_NO_SYMLINKS", 4),
+        ("RESOLVE_BENEATH", 8),
+        ("RESOLVE_IN_ROOT", 0x10),
+        ("RESOLVE_CACHED", 0x20),
+    ],
 };
 
 /// `RENAME_???`
 pub static RENAME: Names = Names {
     unknown: "RENAME_???",
     zero: "0",
-    list: &[("RENAME_NOREPLACE", 1), ("RENAME_EXCHANGE", 2), ("RENAME_WHITEOUT", 4)],
+    list: &[
+        ("RENAME_NOREPLACE", 1),
+        ("RENAME_EXCHANGE", 2),
+        ("RENAME_WHITEOUT", 4),
+    ],
 };
 
 /// `SEEK_???`
 pub static WHENCE: Names = Names {
     unknown: "SEEK_???",
     zero: "",
-    list: &[("SEEK_SET", 0), ("SEEK_CUR", 1), ("SEEK_END", 2), ("SEEK_DATA", 3), ("SEEK_HOLE", 4)],
+    list: &[
+        ("SEEK_SET", 0),
+        ("SEEK_CUR", 1),
+        ("SEEK_END", 2),
+        ("SEEK_DATA", 3),
+        ("SEEK_HOLE", 4),
+    ],
 };
 
 /// `PROT_???`
 pub static PROT: Names = Names {
     unknown: "PROT_???",
     zero: "PROT_NONE",
-    list: &[("PROT_READ", 1), ("PROT_WRITE", 2), ("PROT_EXEC", 4), ("PROT_SEM", 8), ("PROT_GROWSDOWN", 0x1000000), ("PROT_GROWSUP", 0x2000000)],
+    list: &[
+        ("PROT_READ", 1),
+        ("PROT_WRITE", 2),
+        ("PROT_EXEC", 4),
+        ("PROT_SEM", 8),
+        ("PROT_GROWSDOWN", 0x1000000),
+        ("PROT_GROWSUP", 0x2000000),
+    ],
 };
 
 /// `MAP_???`
 pub static MAP: Names = Names {
     unknown: "MAP_???",
     zero: "MAP_FILE",
-    list: &[("MAP_FIXED", 0x10), ("MAP_ANONYMOUS", 0x20), ("MAP_32BIT", 0x40), ("MAP_NORESERVE", 0x4000), ("MAP_POPULATE", 0x8000), ("MAP_NONBLOCK", 0x10000), ("MAP_GROWSDOWN", 0x100), ("MAP_DENYWRITE", 0x800), ("MAP_EXECUTABLE", 0x1000), ("MAP_LOCKED", 0x2000), ("MAP_STACK", 0x20000), ("MAP_HUGETLB", 0x40000), ("MAP_SYNC", 0x80000), ("MAP_FIXED_NOREPLACE", 0x100000)],
+    list: &[
+        ("MAP_FIXED", 0x10),
+        ("MAP_ANONYMOUS", 0x20),
+        ("MAP_32BIT", 0x40),
+        ("MAP_NORESERVE", 0x4000),
+        ("MAP_POPULATE", 0x8000),
+        ("MAP_NONBLOCK", 0x10000),
+        ("MAP_GROWSDOWN", 0x100),
+        ("MAP_DENYWRITE", 0x800),
+        ("MAP_EXECUTABLE", 0x1000),
+        ("MAP_LOCKED", 0x2000),
+        ("MAP_STACK", 0x20000),
+        ("MAP_HUGETLB", 0x40000),
+        ("MAP_SYNC", 0x80000),
+        ("MAP_FIXED_NOREPLACE", 0x100000),
+    ],
 };
 
 /// `MAP_???`
 pub static MAP_TYPE: Names = Names {
     unknown: "MAP_???",
     zero: "",
-    list: &[("MAP_FILE", 0), ("MAP_SHARED", 1), ("MAP_PRIVATE", 2), ("MAP_SHARED_VALIDATE", 3)],
+    list: &[
+        ("MAP_FILE", 0),
+        ("MAP_SHARED", 1),
+        ("MAP_PRIVATE", 2),
+        ("MAP_SHARED_VALIDATE", 3),
+    ],
 };
 
 /// `MREMAP_???`
 pub static MREMAP: Names = Names {
     unknown: "MREMAP_???",
     zero: "0",
-    list: &[("MREMAP_MAYMOVE", 1), ("MREMAP_FIXED", 2), ("MREMAP_DONTUNMAP", 4)],
+    list: &[
+        ("MREMAP_MAYMOVE", 1),
+        ("MREMAP_FIXED", 2),
+        ("MREMAP_DONTUNMAP", 4),
+    ],
 };
 
 /// `MS_???`
@@ -139,49 +273,158 @@ pub static MLOCKALL: Names = Names {
 pub static MADVISE: Names = Names {
     unknown: "MADV_???",
     zero: "",
-    list: &[("MADV_NORMAL", 0), ("MADV_RANDOM", 1), ("MADV_SEQUENTIAL", 2), ("MADV_WILLNEED", 3), ("MADV_DONTNEED", 4), ("MADV_FREE", 8), ("MADV_REMOVE", 9), ("MADV_DONTFORK", 0xa), ("MADV_DOFORK", 0xb), ("MADV_MERGEABLE", 0xc), ("MADV_UNMERGEABLE", 0xd), ("MADV_HUGEPAGE", 0xe), ("MADV_NOHUGEPAGE", 0xf), ("MADV_DONTDUMP", 0x10), ("MADV_DODUMP", 0x11), ("MADV_WIPEONFORK", 0x12), ("MADV_KEEPONFORK", 0x13), ("MADV_COLD", 0x14), ("MADV_PAGEOUT", 0x15), ("MADV_POPULATE_READ", 0x16), ("MADV_POPULATE_WRITE", 0x17), ("MADV_DONTNEED_LOCKED", 0x18), ("MADV_COLLAPSE", 0x19), ("MADV_HWPOISON", 0x64), ("MADV_SOFT_OFFLINE", 0x65)],
+    list: &[
+        ("MADV_NORMAL", 0),
+        ("MADV_RANDOM", 1),
+        ("MADV_SEQUENTIAL", 2),
+        ("MADV_WILLNEED", 3),
+        ("MADV_DONTNEED", 4),
+        ("MADV_FREE", 8),
+        ("MADV_REMOVE", 9),
+        ("MADV_DONTFORK", 0xa),
+        ("MADV_DOFORK", 0xb),
+        ("MADV_MERGEABLE", 0xc),
+        ("MADV_UNMERGEABLE", 0xd),
+        ("MADV_HUGEPAGE", 0xe),
+        ("MADV_NOHUGEPAGE", 0xf),
+        ("MADV_DONTDUMP", 0x10),
+        ("MADV_DODUMP", 0x11),
+        ("MADV_WIPEONFORK", 0x12),
+        ("MADV_KEEPONFORK", 0x13),
+        ("MADV_COLD", 0x14),
+        ("MADV_PAGEOUT", 0x15),
+        ("MADV_POPULATE_READ", 0x16),
+        ("MADV_POPULATE_WRITE", 0x17),
+        ("MADV_DONTNEED_LOCKED", 0x18),
+        ("MADV_COLLAPSE", 0x19),
+        ("MADV_HWPOISON", 0x64),
+        ("MADV_SOFT_OFFLINE", 0x65),
+    ],
 };
 
 /// `MFD_???`
 pub static MEMFD: Names = Names {
     unknown: "MFD_???",
     zero: "0",
-    list: &[("MFD_CLOEXEC", 1), ("MFD_ALLOW_SEALING", 2), ("MFD_HUGETLB", 4)],
+    list: &[
+        ("MFD_CLOEXEC", 1),
+        ("MFD_ALLOW_SEALING", 2),
+        ("MFD_HUGETLB", 4),
+    ],
 };
 
 /// `PKEY_???`
 pub static PKEY: Names = Names {
     unknown: "PKEY_???",
     zero: "0",
-    list: &[("PKEY_DISABLE_ACCESS", 1), ("PKEY_DISABLE_WRITE", 2), ("PKEY_DISABLE_EXECUTE", 4)],
+    list: &[
+        ("PKEY_DISABLE_ACCESS", 1),
+        ("PKEY_DISABLE_WRITE", 2),
+        ("PKEY_DISABLE_EXECUTE", 4),
+    ],
 };
 
 /// `CLONE_???`
 pub static CLONE: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000)],
+    list: &[
+        ("CLONE_VM", 0x100),
+        ("CLONE_FS", 0x200),
+        ("CLONE_FILES", 0x400),
+        ("CLONE_SIGHAND", 0x800),
+        ("CLONE_PIDFD", 0x1000),
+        ("CLONE_PTRACE", 0x2000),
+        ("CLONE_VFORK", 0x4000),
+        ("CLONE_PARENT", 0x8000),
+        ("CLONE_THREAD", 0x10000),
+        ("CLONE_NEWNS", 0x20000),
+        ("CLONE_SYSVSEM", 0x40000),
+        ("CLONE_SETTLS", 0x80000),
+        ("CLONE_PARENT_SETTID", 0x100000),
+        ("CLONE_CHILD_CLEARTID", 0x200000),
+        ("CLONE_UNTRACED", 0x800000),
+        ("CLONE_CHILD_SETTID", 0x1000000),
+        ("CLONE_NEWCGROUP", 0x2000000),
+        ("CLONE_NEWUTS", 0x4000000),
+        ("CLONE_NEWIPC", 0x8000000),
+        ("CLONE_NEWUSER", 0x10000000),
+        ("CLONE_NEWPID", 0x20000000),
+        ("CLONE_NEWNET", 0x40000000),
+        ("CLONE_IO", 0x80000000),
+    ],
 };
 
 /// `CLONE_???`
 pub static CLONE3: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_PIDFD", 0x1000), ("CLONE_PTRACE", 0x2000), ("CLONE_VFORK", 0x4000), ("CLONE_PARENT", 0x8000), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_SETTLS", 0x80000), ("CLONE_PARENT_SETTID", 0x100000), ("CLONE_CHILD_CLEARTID", 0x200000), ("CLONE_UNTRACED", 0x800000), ("CLONE_CHILD_SETTID", 0x1000000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000), ("CLONE_IO", 0x80000000), ("CLONE_NEWTIME", 0x80), ("CLONE_CLEAR_SIGHAND", 0x100000000), ("CLONE_INTO_CGROUP", 0x200000000)],
+    list: &[
+        ("CLONE_VM", 0x100),
+        ("CLONE_FS", 0x200),
+        ("CLONE_FILES", 0x400),
+        ("CLONE_SIGHAND", 0x800),
+        ("CLONE_PIDFD", 0x1000),
+        ("CLONE_PTRACE", 0x2000),
+        ("CLONE_VFORK", 0x4000),
+        ("CLONE_PARENT", 0x8000),
+        ("CLONE_THREAD", 0x10000),
+        ("CLONE_NEWNS", 0x20000),
+        ("CLONE_SYSVSEM", 0x40000),
+        ("CLONE_SETTLS", 0x80000),
+        ("CLONE_PARENT_SETTID", 0x100000),
+        ("CLONE_CHILD_CLEARTID", 0x200000),
+        ("CLONE_UNTRACED", 0x800000),
+        ("CLONE_CHILD_SETTID", 0x1000000),
+        ("CLONE_NEWCGROUP", 0x2000000),
+        ("CLONE_NEWUTS", 0x4000000),
+        ("CLONE_NEWIPC", 0x8000000),
+        ("CLONE_NEWUSER", 0x10000000),
+        ("CLONE_NEWPID", 0x20000000),
+        ("CLONE_NEWNET", 0x40000000),
+        ("CLONE_IO", 0x80000000),
+        ("CLONE_NEWTIME", 0x80),
+        ("CLONE_CLEAR_SIGHAND", 0x100000000),
+        ("CLONE_INTO_CGROUP", 0x200000000),
+    ],
 };
 
 /// `CLONE_???`
 pub static UNSHARE: Names = Names {
     unknown: "CLONE_???",
     zero: "0",
-    list: &[("CLONE_NEWTIME", 0x80), ("CLONE_VM", 0x100), ("CLONE_FS", 0x200), ("CLONE_FILES", 0x400), ("CLONE_SIGHAND", 0x800), ("CLONE_THREAD", 0x10000), ("CLONE_NEWNS", 0x20000), ("CLONE_SYSVSEM", 0x40000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000)],
+    list: &[
+        ("CLONE_NEWTIME", 0x80),
+        ("CLONE_VM", 0x100),
+        ("CLONE_FS", 0x200),
+        ("CLONE_FILES", 0x400),
+        ("CLONE_SIGHAND", 0x800),
+        ("CLONE_THREAD", 0x10000),
+        ("CLONE_NEWNS", 0x20000),
+        ("CLONE_SYSVSEM", 0x40000),
+        ("CLONE_NEWCGROUP", 0x2000000),
+        ("CLONE_NEWUTS", 0x4000000),
+        ("CLONE_NEWIPC", 0x8000000),
+        ("CLONE_NEWUSER", 0x10000000),
+        ("CLONE_NEWPID", 0x20000000),
+        ("CLONE_NEWNET", 0x40000000),
+    ],
 };
 
 /// `W???`
 pub static WAIT: Names = Names {
     unknown: "W???",
     zero: "0",
-    list: &[("WNOHANG", 1), ("WEXITED", 4), ("WSTOPPED", 2), ("WCONTINUED", 8), ("WNOWAIT", 0x1000000), ("__WCLONE", 0x80000000), ("__WALL", 0x40000000), ("__WNOTHREAD", 0x20000000)],
+    list: &[
+        ("WNOHANG", 1),
+        ("WEXITED", 4),
+        ("WSTOPPED", 2),
+        ("WCONTINUED", 8),
+        ("WNOWAIT", 0x1000000),
+        ("__WCLONE", 0x80000000),
+        ("__WALL", 0x40000000),
+        ("__WNOTHREAD", 0x20000000),
+    ],
 };
 
 /// `P_???`
@@ -202,21 +445,67 @@ pub static SIG_HOW: Names = Names {
 pub static SA: Names = Names {
     unknown: "SA_???",
     zero: "0",
-    list: &[("SA_RESTORER", 0x4000000), ("SA_ONSTACK", 0x8000000), ("SA_RESTART", 0x10000000), ("SA_INTERRUPT", 0x20000000), ("SA_NODEFER", 0x40000000), ("SA_RESETHAND", 0x80000000), ("SA_SIGINFO", 4), ("SA_NOCLDSTOP", 1), ("SA_NOCLDWAIT", 2)],
+    list: &[
+        ("SA_RESTORER", 0x4000000),
+        ("SA_ONSTACK", 0x8000000),
+        ("SA_RESTART", 0x10000000),
+        ("SA_INTERRUPT", 0x20000000),
+        ("SA_NODEFER", 0x40000000),
+        ("SA_RESETHAND", 0x80000000),
+        ("SA_SIGINFO", 4),
+        ("SA_NOCLDSTOP", 1),
+        ("SA_NOCLDWAIT", 2),
+    ],
 };
 
 /// `SS_???`
 pub static SS: Names = Names {
     unknown: "SS_???",
     zero: "0",
-    list: &[("SS_ONSTACK", 1), ("SS_DISABLE", 2), ("SS_AUTODISARM", 0x80000000)],
+    list: &[
+        ("SS_ONSTACK", 1),
+        ("SS_DISABLE", 2),
+        ("SS_AUTODISARM", 0x80000000),
+    ],
 };
 
 /// `F_???`
 pub static FCNTL: Names = Names {
     unknown: "F_???",
     zero: "",
-    list: &[("F_DUPFD", 0), ("F_GETFD", 1), ("F_SETFD", 2), ("F_GETFL", 3), ("F_SETFL", 4), ("F_GETLK", 5), ("F_SETLK", 6), ("F_SETLKW", 7), ("F_SETOWN", 8), ("F_GETOWN", 9), ("F_SETSIG", 0xa), ("F_GETSIG", 0xb), ("F_SETOWN_EX", 0xf), ("F_GETOWN_EX", 0x10), ("F_GETOWNER_UIDS", 0x11), ("F_OFD_GETLK", 0x24), ("F_OFD_SETLK", 0x25), ("F_OFD_SETLKW", 0x26), ("F_SETLEASE", 0x400), ("F_GETLEASE", 0x401), ("F_NOTIFY", 0x402), ("F_CANCELLK", 0x405), ("F_DUPFD_CLOEXEC", 0x406), ("F_SETPIPE_SZ", 0x407), ("F_GETPIPE_SZ", 0x408), ("F_ADD_SEALS", 0x409), ("F_GET_SEALS", 0x40a), ("F_GET_RW_HINT", 0x40b), ("F_SET_RW_HINT", 0x40c), ("F_GET_FILE_RW_HINT", 0x40d), ("F_SET_FILE_RW_HINT", 0x40e)],
+    list: &[
+        ("F_DUPFD", 0),
+        ("F_GETFD", 1),
+        ("F_SETFD", 2),
+        ("F_GETFL", 3),
+        ("F_SETFL", 4),
+        ("F_GETLK", 5),
+        ("F_SETLK", 6),
+        ("F_SETLKW", 7),
+        ("F_SETOWN", 8),
+        ("F_GETOWN", 9),
+        ("F_SETSIG", 0xa),
+        ("F_GETSIG", 0xb),
+        ("F_SETOWN_EX", 0xf),
+        ("F_GETOWN_EX", 0x10),
+        ("F_GETOWNER_UIDS", 0x11),
+        ("F_OFD_GETLK", 0x24),
+        ("F_OFD_SETLK", 0x25),
+        ("F_OFD_SETLKW", 0x26),
+        ("F_SETLEASE", 0x400),
+        ("F_GETLEASE", 0x401),
+        ("F_NOTIFY", 0x402),
+        ("F_CANCELLK", 0x405),
+        ("F_DUPFD_CLOEXEC", 0x406),
+        ("F_SETPIPE_SZ", 0x407),
+        ("F_GETPIPE_SZ", 0x408),
+        ("F_ADD_SEALS", 0x409),
+        ("F_GET_SEALS", 0x40a),
+        ("F_GET_RW_HINT", 0x40b),
+        ("F_SET_RW_HINT", 0x40c),
+        ("F_GET_FILE_RW_HINT", 0x40d),
+        ("F_SET_FILE_RW_HINT", 0x40e),
+    ],
 };
 
 /// `FD_???`
@@ -230,28 +519,57 @@ pub static FD_FLAGS: Names = Names {
 pub static LOCK_TYPE: Names = Names {
     unknown: "F_???",
     zero: "",
-    list: &[("F_RDLCK", 0), ("F_WRLCK", 1), ("F_UNLCK", 2), ("F_EXLCK", 4), ("F_SHLCK", 8)],
+    list: &[
+        ("F_RDLCK", 0),
+        ("F_WRLCK", 1),
+        ("F_UNLCK", 2),
+        ("F_EXLCK", 4),
+        ("F_SHLCK", 8),
+    ],
 };
 
 /// `LOCK_???`
 pub static FLOCK: Names = Names {
     unknown: "LOCK_???",
     zero: "0",
-    list: &[("LOCK_SH", 1), ("LOCK_EX", 2), ("LOCK_NB", 4), ("LOCK_UN", 8), ("LOCK_MAND", 0x20), ("LOCK_RW", 0xc0), ("LOCK_READ", 0x40), ("LOCK_WRITE", 0x80)],
+    list: &[
+        ("LOCK_SH", 1),
+        ("LOCK_EX", 2),
+        ("LOCK_NB", 4),
+        ("LOCK_UN", 8),
+        ("LOCK_MAND", 0x20),
+        ("LOCK_RW", 0xc0),
+        ("LOCK_READ", 0x40),
+        ("LOCK_WRITE", 0x80),
+    ],
 };
 
 /// `F_SEAL_???`
 pub static SEALS: Names = Names {
     unknown: "F_SEAL_???",
     zero: "0",
-    list: &[("F_SEAL_SEAL", 1), ("F_SEAL_SHRINK", 2), ("F_SEAL_GROW", 4), ("F_SEAL_WRITE", 8), ("F_SEAL_FUTURE_WRITE", 0x10)],
+    list: &[
+        ("F_SEAL_SEAL", 1),
+        ("F_SEAL_SHRINK", 2),
+        ("F_SEAL_GROW", 4),
+        ("F_SEAL_WRITE", 8),
+        ("F_SEAL_FUTURE_WRITE", 0x10),
+    ],
 };
 
 /// `DN_???`
 pub static NOTIFY: Names = Names {
     unknown: "DN_???",
     zero: "0",
-    list: &[("DN_ACCESS", 1), ("DN_MODIFY", 2), ("DN_CREATE", 4), ("DN_DELETE", 8), ("DN_RENAME", 0x10), ("DN_ATTRIB", 0x20), ("DN_MULTISHOT", 0x80000000)],
+    list: &[
+        ("DN_ACCESS", 1),
+        ("DN_MODIFY", 2),
+        ("DN_CREATE", 4),
+        ("DN_DELETE", 8),
+        ("DN_RENAME", 0x10),
+        ("DN_ATTRIB", 0x20),
+        ("DN_MULTISHOT", 0x80000000),
+    ],
 };
 
 /// `F_OWNER_???`
@@ -265,42 +583,79 @@ pub static OWNER: Names = Names {
 pub static RW_HINT: Names = Names {
     unknown: "RWH_WRITE_LIFE_???",
     zero: "",
-    list: &[("RWH_WRITE_LIFE_NOT_SET", 0), ("RWH_WRITE_LIFE_NONE", 1), ("RWH_WRITE_LIFE_SHORT", 2), ("RWH_WRITE_LIFE_MEDIUM", 3), ("RWH_WRITE_LIFE_LONG", 4), ("RWH_WRITE_LIFE_EXTREME", 5)],
+    list: &[
+        ("RWH_WRITE_LIFE_NOT_SET", 0),
+        ("RWH_WRITE_LIFE_NONE", 1),
+        ("RWH_WRITE_LIFE_SHORT", 2),
+        ("RWH_WRITE_LIFE_MEDIUM", 3),
+        ("RWH_WRITE_LIFE_LONG", 4),
+        ("RWH_WRITE_LIFE_EXTREME", 5),
+    ],
 };
 
 /// `FALLOC_FL_???`
 pub static FALLOCATE: Names = Names {
     unknown: "FALLOC_FL_???",
     zero: "0",
-    list: &[("FALLOC_FL_KEEP_SIZE", 1), ("FALLOC_FL_PUNCH_HOLE", 2), ("FALLOC_FL_NO_HIDE_STALE", 4), ("FALLOC_FL_COLLAPSE_RANGE", 8), ("FALLOC_FL_ZERO_RANGE", 0x10), ("FALLOC_FL_INSERT_RANGE", 0x20), ("FALLOC_FL_UNSHARE_RANGE", 0x40)],
+    list: &[
+        ("FALLOC_FL_KEEP_SIZE", 1),
+        ("FALLOC_FL_PUNCH_HOLE", 2),
+        ("FALLOC_FL_NO_HIDE_STALE", 4),
+        ("FALLOC_FL_COLLAPSE_RANGE", 8),
+        ("FALLOC_FL_ZERO_RANGE", 0x10),
+        ("FALLOC_FL_INSERT_RANGE", 0x20),
+        ("FALLOC_FL_UNSHARE_RANGE", 0x40),
+    ],
 };
 
 /// `POSIX_FADV_???`
 pub static FADVISE: Names = Names {
     unknown: "POSIX_FADV_???",
     zero: "",
-    list: &[("POSIX_FADV_NORMAL", 0), ("POSIX_FADV_RANDOM", 1), ("POSIX_FADV_SEQUENTIAL", 2), ("POSIX_FADV_WILLNEED", 3), ("POSIX_FADV_DONTNEED", 4), ("POSIX_FADV_NOREUSE", 5)],
+    list: &[
+        ("POSIX_FADV_NORMAL", 0),
+        ("POSIX_FADV_RANDOM", 1),
+        ("POSIX_FADV_SEQUENTIAL", 2),
+        ("POSIX_FADV_WILLNEED", 3),
+        ("POSIX_FADV_DONTNEED", 4),
+        ("POSIX_FADV_NOREUSE", 5),
+    ],
 };
 
 /// `SYNC_FILE_RANGE_???`
 pub static SYNC_RANGE: Names = Names {
     unknown: "SYNC_FILE_RANGE_???",
     zero: "0",
-    list: &[("SYNC_FILE_RANGE_WAIT_BEFORE", 1), ("SYNC_FILE_RANGE_WRITE", 2), ("SYNC_FILE_RANGE_WAIT_AFTER", 4)],
+    list: &[
+        ("SYNC_FILE_RANGE_WAIT_BEFORE", 1),
+        ("SYNC_FILE_RANGE_WRITE", 2),
+        ("SYNC_FILE_RANGE_WAIT_AFTER", 4),
+    ],
 };
 
 /// `RWF_???`
 pub static RWF: Names = Names {
     unknown: "RWF_???",
     zero: "0",
-    list: &[("RWF_HIPRI", 1), ("RWF_DSYNC", 2), ("RWF_SYNC", 4), ("RWF_NOWAIT", 8), ("RWF_APPEND", 0x10)],
+    list: &[
+        ("RWF_HIPRI", 1),
+        ("RWF_DSYNC", 2),
+        ("RWF_SYNC", 4),
+        ("RWF_NOWAIT", 8),
+        ("RWF_APPEND", 0x10),
+    ],
 };
 
 /// `SPLICE_F_???`
 pub static SPLICE: Names = Names {
     unknown: "SPLICE_F_???",
     zero: "0",
-    list: &[("SPLICE_F_MOVE", 1), ("SPLICE_F_NONBLOCK", 2), ("SPLICE_F_MORE", 4), ("SPLICE_F_GIFT", 8)],
+    list: &[
+        ("SPLICE_F_MOVE", 1),
+        ("SPLICE_F_NONBLOCK", 2),
+        ("SPLICE_F_MORE", 4),
+        ("SPLICE_F_GIFT", 8),
+    ],
 };
 
 /// `XATTR_???`
@@ -314,35 +669,147 @@ pub static XATTR: Names = Names {
 pub static MOUNT: Names = Names {
     unknown: "MS_???",
     zero: "0",
-    list: &[("MS_RDONLY", 1), ("MS_NOSUID", 2), ("MS_NODEV", 4), ("MS_NOEXEC", 8), ("MS_SYNCHRONOUS", 0x10), ("MS_REMOUNT", 0x20), ("MS_MANDLOCK", 0x40), ("MS_DIRSYNC", 0x80), ("MS_NOSYMFOLLOW", 0x100), ("MS_NOATIME", 0x400), ("MS_NODIRATIME", 0x800), ("MS_BIND", 0x1000), ("MS_MOVE", 0x2000), ("MS_REC", 0x4000), ("MS_SILENT", 0x8000), ("MS_POSIXACL", 0x10000), ("MS_UNBINDABLE", 0x20000), ("MS_PRIVATE", 0x40000), ("MS_SLAVE", 0x80000), ("MS_SHARED", 0x100000), ("MS_RELATIME", 0x200000), ("MS_KERNMOUNT", 0x400000), ("MS_I_VERSION", 0x800000), ("MS_STRICTATIME", 0x1000000), ("MS_LAZYTIME", 0x2000000), ("MS_SUBMOUNT", 0x4000000), ("MS_NOREMOTELOCK", 0x8000000), ("MS_NOSEC", 0x10000000), ("MS_BORN", 0x20000000)],
+    list: &[
+        ("MS_RDONLY", 1),
+        ("MS_NOSUID", 2),
+        ("MS_NODEV", 4),
+        ("MS_NOEXEC", 8),
+        ("MS_SYNCHRONOUS", 0x10),
+        ("MS_REMOUNT", 0x20),
+        ("MS_MANDLOCK", 0x40),
+        ("MS_DIRSYNC", 0x80),
+        ("MS_NOSYMFOLLOW", 0x100),
+        ("MS_NOATIME", 0x400),
+        ("MS_NODIRATIME", 0x800),
+        ("MS_BIND", 0x1000),
+        ("MS_MOVE", 0x2000),
+        ("MS_REC", 0x4000),
+        ("MS_SILENT", 0x8000),
+        ("MS_POSIXACL", 0x10000),
+        ("MS_UNBINDABLE", 0x20000),
+        ("MS_PRIVATE", 0x40000),
+        ("MS_SLAVE", 0x80000),
+        ("MS_SHARED", 0x100000),
+        ("MS_RELATIME", 0x200000),
+        ("MS_KERNMOUNT", 0x400000),
+        ("MS_I_VERSION", 0x800000),
+        ("MS_STRICTATIME", 0x1000000),
+        ("MS_LAZYTIME", 0x2000000),
+        ("MS_SUBMOUNT", 0x4000000),
+        ("MS_NOREMOTELOCK", 0x8000000),
+        ("MS_NOSEC", 0x10000000),
+        ("MS_BORN", 0x20000000),
+    ],
 };
 
 /// `MNT_???`
 pub static UMOUNT: Names = Names {
     unknown: "MNT_???",
     zero: "0",
-    list: &[("MNT_FORCE", 1), ("MNT_DETACH", 2), ("MNT_EXPIRE", 4), ("UMOUNT_NOFOLLOW", 8)],
+    list: &[
+        ("MNT_FORCE", 1),
+        ("MNT_DETACH", 2),
+        ("MNT_EXPIRE", 4),
+        ("UMOUNT_NOFOLLOW", 8),
+    ],
 };
 
 /// `ST_???`
 pub static STATFS_FLAGS: Names = Names {
     unknown: "ST_???",
     zero: "0",
-    list: &[("ST_VALID", 0x20), ("ST_RDONLY", 1), ("ST_NOSUID", 2), ("ST_NODEV", 4), ("ST_NOEXEC", 8), ("ST_SYNCHRONOUS", 0x10), ("ST_MANDLOCK", 0x40), ("ST_NOATIME", 0x400), ("ST_NODIRATIME", 0x800), ("ST_RELATIME", 0x1000), ("ST_NOSYMFOLLOW", 0x2000)],
+    list: &[
+        ("ST_VALID", 0x20),
+        ("ST_RDONLY", 1),
+        ("ST_NOSUID", 2),
+        ("ST_NODEV", 4),
+        ("ST_NOEXEC", 8),
+        ("ST_SYNCHRONOUS", 0x10),
+        ("ST_MANDLOCK", 0x40),
+        ("ST_NOATIME", 0x400),
+        ("ST_NODIRATIME", 0x800),
+        ("ST_RELATIME", 0x1000),
+        ("ST_NOSYMFOLLOW", 0x2000),
+    ],
 };
 
 /// `???_MAGIC`
 pub static FS_MAGIC: Names = Names {
     unknown: "???_MAGIC",
     zero: "",
-    list: &[("ADFS_SUPER_MAGIC", 0xadf5), ("AFFS_SUPER_MAGIC", 0xadff), ("AFS_SUPER_MAGIC", 0x5346414f), ("AUTOFS_SUPER_MAGIC", 0x187), ("BPF_FS_MAGIC", 0xcafe4a11), ("BTRFS_SUPER_MAGIC", 0x9123683e), ("CGROUP_SUPER_MAGIC", 0x27e0eb), ("CGROUP2_SUPER_MAGIC", 0x63677270), ("CODA_SUPER_MAGIC", 0x73757245), ("CRAMFS_MAGIC", 0x28cd3d45), ("DEBUGFS_MAGIC", 0x64626720), ("DEVPTS_SUPER_MAGIC", 0x1cd1), ("ECRYPTFS_SUPER_MAGIC", 0xf15f), ("EFIVARFS_MAGIC", 0xde5e81e4), ("EFS_SUPER_MAGIC", 0x414a53), ("EXT2_SUPER_MAGIC", 0xef53), ("F2FS_SUPER_MAGIC", 0xf2f52010), ("FUSE_SUPER_MAGIC", 0x65735546), ("FUTEXFS_SUPER_MAGIC", 0xbad1dea), ("HOSTFS_SUPER_MAGIC", 0xc0ffee), ("HPFS_SUPER_MAGIC", 0xf995e849), ("HUGETLBFS_MAGIC", 0x958458f6), ("ISOFS_SUPER_MAGIC", 0x9660), ("JFFS2_SUPER_MAGIC", 0x72b6), ("MINIX_SUPER_MAGIC", 0x137f), ("MQUEUE_MAGIC", 0x19800202), ("MSDOS_SUPER_MAGIC", 0x4d44), ("NCP_SUPER_MAGIC", 0x564c), ("NFS_SUPER_MAGIC", 0x6969), ("NILFS_SUPER_MAGIC", 0x3434), ("NSFS_MAGIC", 0x6e736673), ("OCFS2_SUPER_MAGIC", 0x7461636f), ("OPENPROM_SUPER_MAGIC", 0x9fa1), ("OVERLAYFS_SUPER_MAGIC", 0x794c7630), ("PIPEFS_MAGIC", 0x50495045), ("PROC_SUPER_MAGIC", 0x9fa0), ("PSTOREFS_MAGIC", 0x6165676c), ("QNX4_SUPER_MAGIC", 0x2f), ("QNX6_SUPER_MAGIC", 0x68191122), ("RAMFS_MAGIC", 0x858458f6), ("REISERFS_SUPER_MAGIC", 0x52654973), ("SECURITYFS_MAGIC", 0x73636673), ("SELINUX_MAGIC", 0xf97cff8c), ("SMACK_MAGIC", 0x43415d53), ("SMB_SUPER_MAGIC", 0x517b), ("SMB2_SUPER_MAGIC", 0xfe534d42), ("SOCKFS_MAGIC", 0x534f434b), ("SQUASHFS_MAGIC", 0x73717368), ("SYSFS_MAGIC", 0x62656572), ("TMPFS_MAGIC", 0x1021994), ("TRACEFS_MAGIC", 0x74726163), ("UDF_SUPER_MAGIC", 0x15013346), ("USBDEVICE_SUPER_MAGIC", 0x9fa2), ("V9FS_MAGIC", 0x1021997), ("XENFS_SUPER_MAGIC", 0xabba1974), ("XFS_SUPER_MAGIC", 0x58465342), ("ZONEFS_MAGIC", 0x5a4f4653), ("ANON_INODE_FS_MAGIC", 0x9041934), ("BINFMTFS_MAGIC", 0x42494e4d), ("BDEVFS_MAGIC", 0x62646576)],
+    list: &[
+        ("ADFS_SUPER_MAGIC", 0xadf5),
+        ("AFFS_SUPER_MAGIC", 0xadff),
+        ("AFS_SUPER_MAGIC", 0x5346414f),
+        ("AUTOFS_SUPER_MAGIC", 0x187),
+        ("BPF_FS_MAGIC", 0xcafe4a11),
+        ("BTRFS_SUPER_MAGIC", 0x9123683e),
+        ("CGROUP_SUPER_MAGIC", 0x27e0eb),
+        ("CGROUP2_SUPER_MAGIC", 0x63677270),
+        ("CODA_SUPER_MAGIC", 0x73757245),
+        ("CRAMFS_MAGIC", 0x28cd3d45),
+        ("DEBUGFS_MAGIC", 0x64626720),
+        ("DEVPTS_SUPER_MAGIC", 0x1cd1),
+        ("ECRYPTFS_SUPER_MAGIC", 0xf15f),
+        ("EFIVARFS_MAGIC", 0xde5e81e4),
+        ("EFS_SUPER_MAGIC", 0x414a53),
+        ("EXT2_SUPER_MAGIC", 0xef53),
+        ("F2FS_SUPER_MAGIC", 0xf2f52010),
+        ("FUSE_SUPER_MAGIC", 0x65735546),
+        ("FUTEXFS_SUPER_MAGIC", 0xbad1dea),
+        ("HOSTFS_SUPER_MAGIC", 0xc0ffee),
+        ("HPFS_SUPER_MAGIC", 0xf995e849),
+        ("HUGETLBFS_MAGIC", 0x958458f6),
+        ("ISOFS_SUPER_MAGIC", 0x9660),
+        ("JFFS2_SUPER_MAGIC", 0x72b6),
+        ("MINIX_SUPER_MAGIC", 0x137f),
+        ("MQUEUE_MAGIC", 0x19800202),
+        ("MSDOS_SUPER_MAGIC", 0x4d44),
+        ("NCP_SUPER_MAGIC", 0x564c),
+        ("NFS_SUPER_MAGIC", 0x6969),
+        ("NILFS_SUPER_MAGIC", 0x3434),
+        ("NSFS_MAGIC", 0x6e736673),
+        ("OCFS2_SUPER_MAGIC", 0x7461636f),
+        ("OPENPROM_SUPER_MAGIC", 0x9fa1),
+        ("OVERLAYFS_SUPER_MAGIC", 0x794c7630),
+        ("PIPEFS_MAGIC", 0x50495045),
+        ("PROC_SUPER_MAGIC", 0x9fa0),
+        ("PSTOREFS_MAGIC", 0x6165676c),
+        ("QNX4_SUPER_MAGIC", 0x2f),
+        ("QNX6_SUPER_MAGIC", 0x68191122),
+        ("RAMFS_MAGIC", 0x858458f6),
+        ("REISERFS_SUPER_MAGIC", 0x52654973),
+        ("SECURITYFS_MAGIC", 0x73636673),
+        ("SELINUX_MAGIC", 0xf97cff8c),
+        ("SMACK_MAGIC", 0x43415d53),
+        ("SMB_SUPER_MAGIC", 0x517b),
+        ("SMB2_SUPER_MAGIC", 0xfe534d42),
+        ("SOCKFS_MAGIC", 0x534f434b),
+        ("SQUASHFS_MAGIC", 0x73717368),
+        ("SYSFS_MAGIC", 0x62656572),
+        ("TMPFS_MAGIC", 0x1021994),
+        ("TRACEFS_MAGIC", 0x74726163),
+        ("UDF_SUPER_MAGIC", 0x15013346),
+        ("USBDEVICE_SUPER_MAGIC", 0x9fa2),
+        ("V9FS_MAGIC", 0x1021997),
+        ("XENFS_SUPER_MAGIC", 0xabba1974),
+        ("XFS_SUPER_MAGIC", 0x58465342),
+        ("ZONEFS_MAGIC", 0x5a4f4653),
+        ("ANON_INODE_FS_MAGIC", 0x9041934),
+        ("BINFMTFS_MAGIC", 0x42494e4d),
+        ("BDEVFS_MAGIC", 0x62646576),
+    ],
 };
 
 /// `EFD_???`
 pub static EVENTFD: Names = Names {
     unknown: "EFD_???",
     zero: "0",
-    list: &[("EFD_SEMAPHORE", 1), ("EFD_CLOEXEC", 0x80000), ("EFD_NONBLOCK", 0x800)],
+    list: &[
+        ("EFD_SEMAPHORE", 1),
+        ("EFD_CLOEXEC", 0x80000),
+        ("EFD_NONBLOCK", 0x800),
+    ],
 };
 
 /// `SFD_???`
@@ -356,7 +823,12 @@ pub static SIGNALFD: Names = Names {
 pub static TIMERFD: Names = Names {
     unknown: "TFD_???",
     zero: "0",
-    list: &[("TFD_TIMER_ABSTIME", 1), ("TFD_TIMER_CANCEL_ON_SET", 2), ("TFD_CLOEXEC", 0x80000), ("TFD_NONBLOCK", 0x800)],
+    list: &[
+        ("TFD_TIMER_ABSTIME", 1),
+        ("TFD_TIMER_CANCEL_ON_SET", 2),
+        ("TFD_CLOEXEC", 0x80000),
+        ("TFD_NONBLOCK", 0x800),
+    ],
 };
 
 /// `TIMER_???`
@@ -377,7 +849,30 @@ pub static INOTIFY_INIT: Names = Names {
 pub static INOTIFY: Names = Names {
     unknown: "IN_???",
     zero: "0",
-    list: &[("IN_ACCESS", 1), ("IN_MODIFY", 2), ("IN_ATTRIB", 4), ("IN_CLOSE_WRITE", 8), ("IN_CLOSE_NOWRITE", 0x10), ("IN_OPEN", 0x20), ("IN_MOVED_FROM", 0x40), ("IN_MOVED_TO", 0x80), ("IN_CREATE", 0x100), ("IN_DELETE", 0x200), ("IN_DELETE_SELF", 0x400), ("IN_MOVE_SELF", 0x800), ("IN_UNMOUNT", 0x2000), ("IN_Q_OVERFLOW", 0x4000), ("IN_IGNORED", 0x8000), ("IN_ONLYDIR", 0x1000000), ("IN_DONT_FOLLOW", 0x2000000), ("IN_EXCL_UNLINK", 0x4000000), ("IN_MASK_CREATE", 0x10000000), ("IN_MASK_ADD", 0x20000000), ("IN_ISDIR", 0x40000000), ("IN_ONESHOT", 0x80000000)],
+    list: &[
+        ("IN_ACCESS", 1),
+        ("IN_MODIFY", 2),
+        ("IN_ATTRIB", 4),
+        ("IN_CLOSE_WRITE", 8),
+        ("IN_CLOSE_NOWRITE", 0x10),
+        ("IN_OPEN", 0x20),
+        ("IN_MOVED_FROM", 0x40),
+        ("IN_MOVED_TO", 0x80),
+        ("IN_CREATE", 0x100),
+        ("IN_DELETE", 0x200),
+        ("IN_DELETE_SELF", 0x400),
+        ("IN_MOVE_SELF", 0x800),
+        ("IN_UNMOUNT", 0x2000),
+        ("IN_Q_OVERFLOW", 0x4000),
+        ("IN_IGNORED", 0x8000),
+        ("IN_ONLYDIR", 0x1000000),
+        ("IN_DONT_FOLLOW", 0x2000000),
+        ("IN_EXCL_UNLINK", 0x4000000),
+        ("IN_MASK_CREATE", 0x10000000),
+        ("IN_MASK_ADD", 0x20000000),
+        ("IN_ISDIR", 0x40000000),
+        ("IN_ONESHOT", 0x80000000),
+    ],
 };
 
 /// `EPOLL_???`
@@ -391,35 +886,126 @@ pub static EPOLL_CREATE: Names = Names {
 pub static EPOLL_CTL: Names = Names {
     unknown: "EPOLL_CTL_???",
     zero: "",
-    list: &[("EPOLL_CTL_ADD", 1), ("EPOLL_CTL_DEL", 2), ("EPOLL_CTL_MOD", 3)],
+    list: &[
+        ("EPOLL_CTL_ADD", 1),
+        ("EPOLL_CTL_DEL", 2),
+        ("EPOLL_CTL_MOD", 3),
+    ],
 };
 
 /// `EPOLL???`
 pub static EPOLL: Names = Names {
     unknown: "EPOLL???",
     zero: "0",
-    list: &[("EPOLLIN", 1), ("EPOLLPRI", 2), ("EPOLLOUT", 4), ("EPOLLERR", 8), ("EPOLLHUP", 0x10), ("EPOLLNVAL", 0x20), ("EPOLLRDNORM", 0x40), ("EPOLLRDBAND", 0x80), ("EPOLLWRNORM", 0x100), ("EPOLLWRBAND", 0x200), ("EPOLLMSG", 0x400), ("EPOLLRDHUP", 0x2000), ("EPOLLEXCLUSIVE", 0x10000000), ("EPOLLWAKEUP", 0x20000000), ("EPOLLONESHOT", 0x40000000), ("EPOLLET", 0x80000000)],
+    list: &[
+        ("EPOLLIN", 1),
+        ("EPOLLPRI", 2),
+        ("EPOLLOUT", 4),
+        ("EPOLLERR", 8),
+        ("EPOLLHUP", 0x10),
+        ("EPOLLNVAL", 0x20),
+        ("EPOLLRDNORM", 0x40),
+        ("EPOLLRDBAND", 0x80),
+        ("EPOLLWRNORM", 0x100),
+        ("EPOLLWRBAND", 0x200),
+        ("EPOLLMSG", 0x400),
+        ("EPOLLRDHUP", 0x2000),
+        ("EPOLLEXCLUSIVE", 0x10000000),
+        ("EPOLLWAKEUP", 0x20000000),
+        ("EPOLLONESHOT", 0x40000000),
+        ("EPOLLET", 0x80000000),
+    ],
 };
 
 /// `POLL???`
 pub static POLL: Names = Names {
     unknown: "POLL???",
     zero: "0",
-    list: &[("POLLIN", 1), ("POLLPRI", 2), ("POLLOUT", 4), ("POLLERR", 8), ("POLLHUP", 0x10), ("POLLNVAL", 0x20), ("POLLRDNORM", 0x40), ("POLLRDBAND", 0x80), ("POLLWRNORM", 0x100), ("POLLWRBAND", 0x200), ("POLLMSG", 0x400), ("POLLREMOVE", 0x1000), ("POLLRDHUP", 0x2000), ("POLL_BUSY_LOOP", 0x8000)],
+    list: &[
+        ("POLLIN", 1),
+        ("POLLPRI", 2),
+        ("POLLOUT", 4),
+        ("POLLERR", 8),
+        ("POLLHUP", 0x10),
+        ("POLLNVAL", 0x20),
+        ("POLLRDNORM", 0x40),
+        ("POLLRDBAND", 0x80),
+        ("POLLWRNORM", 0x100),
+        ("POLLWRBAND", 0x200),
+        ("POLLMSG", 0x400),
+        ("POLLREMOVE", 0x1000),
+        ("POLLRDHUP", 0x2000),
+        ("POLL_BUSY_LOOP", 0x8000),
+    ],
 };
 
 /// `AF_???`
 pub static DOMAIN: Names = Names {
     unknown: "AF_???",
     zero: "",
-    list: &[("AF_UNSPEC", 0), ("AF_UNIX", 1), ("AF_INET", 2), ("AF_AX25", 3), ("AF_IPX", 4), ("AF_APPLETALK", 5), ("AF_NETROM", 6), ("AF_BRIDGE", 7), ("AF_ATMPVC", 8), ("AF_X25", 9), ("AF_INET6", 0xa), ("AF_ROSE", 0xb), ("AF_DECnet", 0xc), ("AF_NETBEUI", 0xd), ("AF_SECURITY", 0xe), ("AF_KEY", 0xf), ("AF_NETLINK", 0x10), ("AF_PACKET", 0x11), ("AF_ASH", 0x12), ("AF_ECONET", 0x13), ("AF_ATMSVC", 0x14), ("AF_RDS", 0x15), ("AF_SNA", 0x16), ("AF_IRDA", 0x17), ("AF_PPPOX", 0x18), ("AF_WANPIPE", 0x19), ("AF_LLC", 0x1a), ("AF_IB", 0x1b), ("AF_MPLS", 0x1c), ("AF_CAN", 0x1d), ("AF_TIPC", 0x1e), ("AF_BLUETOOTH", 0x1f), ("AF_IUCV", 0x20), ("AF_RXRPC", 0x21), ("AF_ISDN", 0x22), ("AF_PHONET", 0x23), ("AF_IEEE802154", 0x24), ("AF_CAIF", 0x25), ("AF_ALG", 0x26), ("AF_NFC", 0x27), ("AF_VSOCK", 0x28), ("AF_KCM", 0x29), ("AF_QIPCRTR", 0x2a), ("AF_SMC", 0x2b), ("AF_XDP", 0x2c), ("AF_MCTP", 0x2d)],
+    list: &[
+        ("AF_UNSPEC", 0),
+        ("AF_UNIX", 1),
+        ("AF_INET", 2),
+        ("AF_AX25", 3),
+        ("AF_IPX", 4),
+        ("AF_APPLETALK", 5),
+        ("AF_NETROM", 6),
+        ("AF_BRIDGE", 7),
+        ("AF_ATMPVC", 8),
+        ("AF_X25", 9),
+        ("AF_INET6", 0xa),
+        ("AF_ROSE", 0xb),
+        ("AF_DECnet", 0xc),
+        ("AF_NETBEUI", 0xd),
+        ("AF_SECURITY", 0xe),
+        ("AF_KEY", 0xf),
+        ("AF_NETLINK", 0x10),
+        ("AF_PACKET", 0x11),
+        ("AF_ASH", 0x12),
+        ("AF_ECONET", 0x13),
+        ("AF_ATMSVC", 0x14),
+        ("AF_RDS", 0x15),
+        ("AF_SNA", 0x16),
+        ("AF_IRDA", 0x17),
+        ("AF_PPPOX", 0x18),
+        ("AF_WANPIPE", 0x19),
+        ("AF_LLC", 0x1a),
+        ("AF_IB", 0x1b),
+        ("AF_MPLS", 0x1c),
+        ("AF_CAN", 0x1d),
+        ("AF_TIPC", 0x1e),
+        ("AF_BLUETOOTH", 0x1f),
+        ("AF_IUCV", 0x20),
+        ("AF_RXRPC", 0x21),
+        ("AF_ISDN", 0x22),
+        ("AF_PHONET", 0x23),
+        ("AF_IEEE802154", 0x24),
+        ("AF_CAIF", 0x25),
+        ("AF_ALG", 0x26),
+        ("AF_NFC", 0x27),
+        ("AF_VSOCK", 0x28),
+        ("AF_KCM", 0x29),
+        ("AF_QIPCRTR", 0x2a),
+        ("AF_SMC", 0x2b),
+        ("AF_XDP", 0x2c),
+        ("AF_MCTP", 0x2d),
+    ],
 };
 
 /// `SOCK_???`
 pub static SOCK_TYPE: Names = Names {
     unknown: "SOCK_???",
     zero: "",
-    list: &[("SOCK_STREAM", 1), ("SOCK_DGRAM", 2), ("SOCK_RAW", 3), ("SOCK_RDM", 4), ("SOCK_SEQPACKET", 5), ("SOCK_DCCP", 6), ("SOCK_PACKET", 0xa)],
+    list: &[
+        ("SOCK_STREAM", 1),
+        ("SOCK_DGRAM", 2),
+        ("SOCK_RAW", 3),
+        ("SOCK_RDM", 4),
+        ("SOCK_SEQPACKET", 5),
+        ("SOCK_DCCP", 6),
+        ("SOCK_PACKET", 0xa),
+    ],
 };
 
 /// `SOCK_???`
@@ -433,21 +1019,104 @@ pub static SOCK_FLAGS: Names = Names {
 pub static IPPROTO: Names = Names {
     unknown: "IPPROTO_???",
     zero: "",
-    list: &[("IPPROTO_IP", 0), ("IPPROTO_ICMP", 1), ("IPPROTO_IGMP", 2), ("IPPROTO_IPIP", 4), ("IPPROTO_TCP", 6), ("IPPROTO_EGP", 8), ("IPPROTO_PUP", 0xc), ("IPPROTO_UDP", 0x11), ("IPPROTO_IDP", 0x16), ("IPPROTO_TP", 0x1d), ("IPPROTO_DCCP", 0x21), ("IPPROTO_IPV6", 0x29), ("IPPROTO_ROUTING", 0x2b), ("IPPROTO_FRAGMENT", 0x2c), ("IPPROTO_RSVP", 0x2e), ("IPPROTO_GRE", 0x2f), ("IPPROTO_ESP", 0x32), ("IPPROTO_AH", 0x33), ("IPPROTO_ICMPV6", 0x3a), ("IPPROTO_NONE", 0x3b), ("IPPROTO_DSTOPTS", 0x3c), ("IPPROTO_MTP", 0x5c), ("IPPROTO_BEETPH", 0x5e), ("IPPROTO_ENCAP", 0x62), ("IPPROTO_PIM", 0x67), ("IPPROTO_COMP", 0x6c), ("IPPROTO_L2TP", 0x73), ("IPPROTO_SCTP", 0x84), ("IPPROTO_MH", 0x87), ("IPPROTO_UDPLITE", 0x88), ("IPPROTO_MPLS", 0x89), ("IPPROTO_ETHERNET", 0x8f), ("IPPROTO_RAW", 0xff), ("IPPROTO_MPTCP", 0x106)],
+    list: &[
+        ("IPPROTO_IP", 0),
+        ("IPPROTO_ICMP", 1),
+        ("IPPROTO_IGMP", 2),
+        ("IPPROTO_IPIP", 4),
+        ("IPPROTO_TCP", 6),
+        ("IPPROTO_EGP", 8),
+        ("IPPROTO_PUP", 0xc),
+        ("IPPROTO_UDP", 0x11),
+        ("IPPROTO_IDP", 0x16),
+        ("IPPROTO_TP", 0x1d),
+        ("IPPROTO_DCCP", 0x21),
+        ("IPPROTO_IPV6", 0x29),
+        ("IPPROTO_ROUTING", 0x2b),
+        ("IPPROTO_FRAGMENT", 0x2c),
+        ("IPPROTO_RSVP", 0x2e),
+        ("IPPROTO_GRE", 0x2f),
+        ("IPPROTO_ESP", 0x32),
+        ("IPPROTO_AH", 0x33),
+        ("IPPROTO_ICMPV6", 0x3a),
+        ("IPPROTO_NONE", 0x3b),
+        ("IPPROTO_DSTOPTS", 0x3c),
+        ("IPPROTO_MTP", 0x5c),
+        ("IPPROTO_BEETPH", 0x5e),
+        ("IPPROTO_ENCAP", 0x62),
+        ("IPPROTO_PIM", 0x67),
+        ("IPPROTO_COMP", 0x6c),
+        ("IPPROTO_L2TP", 0x73),
+        ("IPPROTO_SCTP", 0x84),
+        ("IPPROTO_MH", 0x87),
+        ("IPPROTO_UDPLITE", 0x88),
+        ("IPPROTO_MPLS", 0x89),
+        ("IPPROTO_ETHERNET", 0x8f),
+        ("IPPROTO_RAW", 0xff),
+        ("IPPROTO_MPTCP", 0x106),
+    ],
 };
 
 /// `NETLINK_???`
 pub static NETLINK: Names = Names {
     unknown: "NETLINK_???",
     zero: "",
-    list: &[("NETLINK_ROUTE", 0), ("NETLINK_UNUSED", 1), ("NETLINK_USERSOCK", 2), ("NETLINK_FIREWALL", 3), ("NETLINK_SOCK_DIAG", 4), ("NETLINK_NFLOG", 5), ("NETLINK_XFRM", 6), ("NETLINK_SELINUX", 7), ("NETLINK_ISCSI", 8), ("NETLINK_AUDIT", 9), ("NETLINK_FIB_LOOKUP", 0xa), ("NETLINK_CONNECTOR", 0xb), ("NETLINK_NETFILTER", 0xc), ("NETLINK_IP6_FW", 0xd), ("NETLINK_DNRTMSG", 0xe), ("NETLINK_KOBJECT_UEVENT", 0xf), ("NETLINK_GENERIC", 0x10), ("NETLINK_SCSITRANSPORT", 0x12), ("NETLINK_ECRYPTFS", 0x13), ("NETLINK_RDMA", 0x14), ("NETLINK_CRYPTO", 0x15), ("NETLINK_SMC", 0x16)],
+    list: &[
+        ("NETLINK_ROUTE", 0),
+        ("NETLINK_UNUSED", 1),
+        ("NETLINK_USERSOCK", 2),
+        ("NETLINK_FIREWALL", 3),
+        ("NETLINK_SOCK_DIAG", 4),
+        ("NETLINK_NFLOG", 5),
+        ("NETLINK_XFRM", 6),
+        ("NETLINK_SELINUX", 7),
+        ("NETLINK_ISCSI", 8),
+        ("NETLINK_AUDIT", 9),
+        ("NETLINK_FIB_LOOKUP", 0xa),
+        ("NETLINK_CONNECTOR", 0xb),
+        ("NETLINK_NETFILTER", 0xc),
+        ("NETLINK_IP6_FW", 0xd),
+        ("NETLINK_DNRTMSG", 0xe),
+        ("NETLINK_KOBJECT_UEVENT", 0xf),
+        ("NETLINK_GENERIC", 0x10),
+        ("NETLINK_SCSITRANSPORT", 0x12),
+        ("NETLINK_ECRYPTFS", 0x13),
+        ("NETLINK_RDMA", 0x14),
+        ("NETLINK_CRYPTO", 0x15),
+        ("NETLINK_SMC", 0x16),
+    ],
 };
 
 /// `MSG_???`
 pub static MSG: Names = Names {
     unknown: "MSG_???",
     zero: "0",
-    list: &[("MSG_OOB", 1), ("MSG_PEEK", 2), ("MSG_DONTROUTE", 4), ("MSG_CTRUNC", 8), ("MSG_PROBE", 0x10), ("MSG_TRUNC", 0x20), ("MSG_DONTWAIT", 0x40), ("MSG_EOR", 0x80), ("MSG_WAITALL", 0x100), ("MSG_FIN", 0x200), ("MSG_SYN", 0x400), ("MSG_CONFIRM", 0x800), ("MSG_RST", 0x1000), ("MSG_ERRQUEUE", 0x2000), ("MSG_NOSIGNAL", 0x4000), ("MSG_MORE", 0x8000), ("MSG_WAITFORONE", 0x10000), ("MSG_SENDPAGE_NOTLAST", 0x20000), ("MSG_BATCH", 0x40000), ("MSG_NO_SHARED_FRAGS", 0x80000), ("MSG_ZEROCOPY", 0x4000000), ("MSG_FASTOPEN", 0x20000000), ("MSG_CMSG_CLOEXEC", 0x40000000), ("MSG_CMSG_COMPAT", 0x80000000)],
+    list: &[
+        ("MSG_OOB", 1),
+        ("MSG_PEEK", 2),
+        ("MSG_DONTROUTE", 4),
+        ("MSG_CTRUNC", 8),
+        ("MSG_PROBE", 0x10),
+        ("MSG_TRUNC", 0x20),
+        ("MSG_DONTWAIT", 0x40),
+        ("MSG_EOR", 0x80),
+        ("MSG_WAITALL", 0x100),
+        ("MSG_FIN", 0x200),
+        ("MSG_SYN", 0x400),
+        ("MSG_CONFIRM", 0x800),
+        ("MSG_RST", 0x1000),
+        ("MSG_ERRQUEUE", 0x2000),
+        ("MSG_NOSIGNAL", 0x4000),
+        ("MSG_MORE", 0x8000),
+        ("MSG_WAITFORONE", 0x10000),
+        ("MSG_SENDPAGE_NOTLAST", 0x20000),
+        ("MSG_BATCH", 0x40000),
+        ("MSG_NO_SHARED_FRAGS", 0x80000),
+        ("MSG_ZEROCOPY", 0x4000000),
+        ("MSG_FASTOPEN", 0x20000000),
+        ("MSG_CMSG_CLOEXEC", 0x40000000),
+        ("MSG_CMSG_COMPAT", 0x80000000),
+    ],
 };
 
 /// `SHUT_???`
@@ -461,77 +1130,378 @@ pub static SHUT: Names = Names {
 pub static SOL: Names = Names {
     unknown: "SOL_??",
     zero: "",
-    list: &[("SOL_IP", 0), ("SOL_SOCKET", 1), ("SOL_TCP", 6), ("SOL_UDP", 0x11), ("SOL_IPV6", 0x29), ("SOL_ICMPV6", 0x3a), ("SOL_SCTP", 0x84), ("SOL_UDPLITE", 0x88), ("SOL_RAW", 0xff), ("SOL_IPX", 0x100), ("SOL_AX25", 0x101), ("SOL_ATALK", 0x102), ("SOL_NETROM", 0x103), ("SOL_ROSE", 0x104), ("SOL_DECNET", 0x105), ("SOL_X25", 0x106), ("SOL_PACKET", 0x107), ("SOL_ATM", 0x108), ("SOL_AAL", 0x109), ("SOL_IRDA", 0x10a), ("SOL_NETBEUI", 0x10b), ("SOL_LLC", 0x10c), ("SOL_DCCP", 0x10d), ("SOL_NETLINK", 0x10e), ("SOL_TIPC", 0x10f), ("SOL_RXRPC", 0x110), ("SOL_PPPOL2TP", 0x111), ("SOL_BLUETOOTH", 0x112), ("SOL_PNPIPE", 0x113), ("SOL_RDS", 0x114), ("SOL_IUCV", 0x115), ("SOL_CAIF", 0x116), ("SOL_ALG", 0x117), ("SOL_NFC", 0x118), ("SOL_KCM", 0x119), ("SOL_TLS", 0x11a), ("SOL_XDP", 0x11b), ("SOL_MPTCP", 0x11c), ("SOL_MCTP", 0x11d), ("SOL_SMC", 0x11e)],
+    list: &[
+        ("SOL_IP", 0),
+        ("SOL_SOCKET", 1),
+        ("SOL_TCP", 6),
+        ("SOL_UDP", 0x11),
+        ("SOL_IPV6", 0x29),
+        ("SOL_ICMPV6", 0x3a),
+        ("SOL_SCTP", 0x84),
+        ("SOL_UDPLITE", 0x88),
+        ("SOL_RAW", 0xff),
+        ("SOL_IPX", 0x100),
+        ("SOL_AX25", 0x101),
+        ("SOL_ATALK", 0x102),
+        ("SOL_NETROM", 0x103),
+        ("SOL_ROSE", 0x104),
+        ("SOL_DECNET", 0x105),
+        ("SOL_X25", 0x106),
+        ("SOL_PACKET", 0x107),
+        ("SOL_ATM", 0x108),
+        ("SOL_AAL", 0x109),
+        ("SOL_IRDA", 0x10a),
+        ("SOL_NETBEUI", 0x10b),
+        ("SOL_LLC", 0x10c),
+        ("SOL_DCCP", 0x10d),
+        ("SOL_NETLINK", 0x10e),
+        ("SOL_TIPC", 0x10f),
+        ("SOL_RXRPC", 0x110),
+        ("SOL_PPPOL2TP", 0x111),
+        ("SOL_BLUETOOTH", 0x112),
+        ("SOL_PNPIPE", 0x113),
+        ("SOL_RDS", 0x114),
+        ("SOL_IUCV", 0x115),
+        ("SOL_CAIF", 0x116),
+        ("SOL_ALG", 0x117),
+        ("SOL_NFC", 0x118),
+        ("SOL_KCM", 0x119),
+        ("SOL_TLS", 0x11a),
+        ("SOL_XDP", 0x11b),
+        ("SOL_MPTCP", 0x11c),
+        ("SOL_MCTP", 0x11d),
+        ("SOL_SMC", 0x11e),
+    ],
 };
 
 /// `SO_???`
 pub static SO: Names = Names {
     unknown: "SO_???",
     zero: "",
-    list: &[("SO_DEBUG", 1), ("SO_REUSEADDR", 2), ("SO_TYPE", 3), ("SO_ERROR", 4), ("SO_DONTROUTE", 5), ("SO_BROADCAST", 6), ("SO_SNDBUF", 7), ("SO_RCVBUF", 8), ("SO_KEEPALIVE", 9), ("SO_OOBINLINE", 0xa), ("SO_NO_CHECK", 0xb), ("SO_PRIORITY", 0xc), ("SO_LINGER", 0xd), ("SO_BSDCOMPAT", 0xe), ("SO_REUSEPORT", 0xf), ("SO_PASSCRED", 0x10), ("SO_PEERCRED", 0x11), ("SO_RCVLOWAT", 0x12), ("SO_SNDLOWAT", 0x13), ("SO_RCVTIMEO_OLD", 0x14), ("SO_SNDTIMEO_OLD", 0x15), ("SO_SECURITY_AUTHENTICATION", 0x16), ("SO_SECURITY_ENCRYPTION_TRANSPORT", 0x17), ("SO_SECURITY_ENCRYPTION_NETWORK", 0x18), ("SO_BINDTODEVICE", 0x19), ("SO_ATTACH_FILTER", 0x1a), ("SO_DETACH_FILTER", 0x1b), ("SO_PEERNAME", 0x1c), ("SO_TIMESTAMP_OLD", 0x1d), ("SO_ACCEPTCONN", 0x1e), ("SO_PEERSEC", 0x1f), ("SO_SNDBUFFORCE", 0x20), ("SO_RCVBUFFORCE", 0x21), ("SO_PASSSEC", 0x22), ("SO_TIMESTAMPNS_OLD", 0x23), ("SO_MARK", 0x24), ("SO_TIMESTAMPING_OLD", 0x25), ("SO_PROTOCOL", 0x26), ("SO_DOMAIN", 0x27), ("SO_RXQ_OVFL", 0x28), ("SO_WIFI_STATUS", 0x29), ("SO_PEEK_OFF", 0x2a), ("SO_NOFCS", 0x2b), ("SO_LOCK_FILTER", 0x2c), ("SO_SELECT_ERR_QUEUE", 0x2d), ("SO_BUSY_POLL", 0x2e), ("SO_MAX_PACING_RATE", 0x2f), ("SO_BPF_EXTENSIONS", 0x30), ("SO_INCOMING_CPU", 0x31), ("SO_ATTACH_BPF", 0x32), ("SO_ATTACH_REUSEPORT_CBPF", 0x33), ("SO_ATTACH_REUSEPORT_EBPF", 0x34), ("SO_CNX_ADVICE", 0x35), ("SO_MEMINFO", 0x37), ("SO_INCOMING_NAPI_ID", 0x38), ("SO_COOKIE", 0x39), ("SO_PEERGROUPS", 0x3b), ("SO_ZEROCOPY", 0x3c), ("SO_TXTIME", 0x3d), ("SO_BINDTOIFINDEX", 0x3e), ("SO_TIMESTAMP_NEW", 0x3f), ("SO_TIMESTAMPNS_NEW", 0x40), ("SO_TIMESTAMPING_NEW", 0x41), ("SO_RCVTIMEO_NEW", 0x42), ("SO_SNDTIMEO_NEW", 0x43), ("SO_DETACH_REUSEPORT_BPF", 0x44), ("SO_PREFER_BUSY_POLL", 0x45), ("SO_BUSY_POLL_BUDGET", 0x46), ("SO_NETNS_COOKIE", 0x47), ("SO_BUF_LOCK", 0x48), ("SO_RESERVE_MEM", 0x49), ("SO_TXREHASH", 0x4a), ("SO_RCVMARK", 0x4b)],
+    list: &[
+        ("SO_DEBUG", 1),
+        ("SO_REUSEADDR", 2),
+        ("SO_TYPE", 3),
+        ("SO_ERROR", 4),
+        ("SO_DONTROUTE", 5),
+        ("SO_BROADCAST", 6),
+        ("SO_SNDBUF", 7),
+        ("SO_RCVBUF", 8),
+        ("SO_KEEPALIVE", 9),
+        ("SO_OOBINLINE", 0xa),
+        ("SO_NO_CHECK", 0xb),
+        ("SO_PRIORITY", 0xc),
+        ("SO_LINGER", 0xd),
+        ("SO_BSDCOMPAT", 0xe),
+        ("SO_REUSEPORT", 0xf),
+        ("SO_PASSCRED", 0x10),
+        ("SO_PEERCRED", 0x11),
+        ("SO_RCVLOWAT", 0x12),
+        ("SO_SNDLOWAT", 0x13),
+        ("SO_RCVTIMEO_OLD", 0x14),
+        ("SO_SNDTIMEO_OLD", 0x15),
+        ("SO_SECURITY_AUTHENTICATION", 0x16),
+        ("SO_SECURITY_ENCRYPTION_TRANSPORT", 0x17),
+        ("SO_SECURITY_ENCRYPTION_NETWORK", 0x18),
+        ("SO_BINDTODEVICE", 0x19),
+        ("SO_ATTACH_FILTER", 0x1a),
+        ("SO_DETACH_FILTER", 0x1b),
+        ("SO_PEERNAME", 0x1c),
+        ("SO_TIMESTAMP_OLD", 0x1d),
+        ("SO_ACCEPTCONN", 0x1e),
+        ("SO_PEERSEC", 0x1f),
+        ("SO_SNDBUFFORCE", 0x20),
+        ("SO_RCVBUFFORCE", 0x21),
+        ("SO_PASSSEC", 0x22),
+        ("SO_TIMESTAMPNS_OLD", 0x23),
+        ("SO_MARK", 0x24),
+        ("SO_TIMESTAMPING_OLD", 0x25),
+        ("SO_PROTOCOL", 0x26),
+        ("SO_DOMAIN", 0x27),
+        ("SO_RXQ_OVFL", 0x28),
+        ("SO_WIFI_STATUS", 0x29),
+        ("SO_PEEK_OFF", 0x2a),
+        ("SO_NOFCS", 0x2b),
+        ("SO_LOCK_FILTER", 0x2c),
+        ("SO_SELECT_ERR_QUEUE", 0x2d),
+        ("SO_BUSY_POLL", 0x2e),
+        ("SO_MAX_PACING_RATE", 0x2f),
+        ("SO_BPF_EXTENSIONS", 0x30),
+        ("SO_INCOMING_CPU", 0x31),
+        ("SO_ATTACH_BPF", 0x32),
+        ("SO_ATTACH_REUSEPORT_CBPF", 0x33),
+        ("SO_ATTACH_REUSEPORT_EBPF", 0x34),
+        ("SO_CNX_ADVICE", 0x35),
+        ("SO_MEMINFO", 0x37),
+        ("SO_INCOMING_NAPI_ID", 0x38),
+        ("SO_COOKIE", 0x39),
+        ("SO_PEERGROUPS", 0x3b),
+        ("SO_ZEROCOPY", 0x3c),
+        ("SO_TXTIME", 0x3d),
+        ("SO_BINDTOIFINDEX", 0x3e),
+        ("SO_TIMESTAMP_NEW", 0x3f),
+        ("SO_TIMESTAMPNS_NEW", 0x40),
+        ("SO_TIMESTAMPING_NEW", 0x41),
+        ("SO_RCVTIMEO_NEW", 0x42),
+        ("SO_SNDTIMEO_NEW", 0x43),
+        ("SO_DETACH_REUSEPORT_BPF", 0x44),
+        ("SO_PREFER_BUSY_POLL", 0x45),
+        ("SO_BUSY_POLL_BUDGET", 0x46),
+        ("SO_NETNS_COOKIE", 0x47),
+        ("SO_BUF_LOCK", 0x48),
+        ("SO_RESERVE_MEM", 0x49),
+        ("SO_TXREHASH", 0x4a),
+        ("SO_RCVMARK", 0x4b),
+    ],
 };
 
 /// `TCP_???`
 pub static TCP: Names = Names {
     unknown: "TCP_???",
     zero: "",
-    list: &[("TCP_NODELAY", 1), ("TCP_MAXSEG", 2), ("TCP_CORK", 3), ("TCP_KEEPIDLE", 4), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 6), ("TCP_SYNCNT", 7), ("TCP_LINGER2", 8), ("TCP_DEFER_ACCEPT", 9), ("TCP_WINDOW_CLAMP", 0xa), ("TCP_INFO", 0xb), ("TCP_QUICKACK", 0xc), ("TCP_CONGESTION", 0xd), ("TCP_MD5SIG", 0xe), ("TCP_THIN_LINEAR_TIMEOUTS", 0x10), ("TCP_THIN_DUPACK", 0x11), ("TCP_USER_TIMEOUT", 0x12), ("TCP_REPAIR", 0x13), ("TCP_REPAIR_QUEUE", 0x14), ("TCP_QUEUE_SEQ", 0x15), ("TCP_REPAIR_OPTIONS", 0x16), ("TCP_FASTOPEN", 0x17), ("TCP_TIMESTAMP", 0x18), ("TCP_NOTSENT_LOWAT", 0x19), ("TCP_CC_INFO", 0x1a), ("TCP_SAVE_SYN", 0x1b), ("TCP_SAVED_SYN", 0x1c), ("TCP_REPAIR_WINDOW", 0x1d), ("TCP_FASTOPEN_CONNECT", 0x1e), ("TCP_ULP", 0x1f), ("TCP_MD5SIG_EXT", 0x20), ("TCP_FASTOPEN_KEY", 0x21), ("TCP_FASTOPEN_NO_COOKIE", 0x22), ("TCP_ZEROCOPY_RECEIVE", 0x23), ("TCP_INQ", 0x24), ("TCP_TX_DELAY", 0x25)],
+    list: &[
+        ("TCP_NODELAY", 1),
+        ("TCP_MAXSEG", 2),
+        ("TCP_CORK", 3),
+        ("TCP_KEEPIDLE", 4),
+        ("TCP_KEEPINTVL", 5),
+        ("TCP_KEEPCNT", 6),
+        ("TCP_SYNCNT", 7),
+        ("TCP_LINGER2", 8),
+        ("TCP_DEFER_ACCEPT", 9),
+        ("TCP_WINDOW_CLAMP", 0xa),
+        ("TCP_INFO", 0xb),
+        ("TCP_QUICKACK", 0xc),
+        ("TCP_CONGESTION", 0xd),
+        ("TCP_MD5SIG", 0xe),
+        ("TCP_THIN_LINEAR_TIMEOUTS", 0x10),
+        ("TCP_THIN_DUPACK", 0x11),
+        ("TCP_USER_TIMEOUT", 0x12),
+        ("TCP_REPAIR", 0x13),
+        ("TCP_REPAIR_QUEUE", 0x14),
+        ("TCP_QUEUE_SEQ", 0x15),
+        ("TCP_REPAIR_OPTIONS", 0x16),
+        ("TCP_FASTOPEN", 0x17),
+        ("TCP_TIMESTAMP", 0x18),
+        ("TCP_NOTSENT_LOWAT", 0x19),
+        ("TCP_CC_INFO", 0x1a),
+        ("TCP_SAVE_SYN", 0x1b),
+        ("TCP_SAVED_SYN", 0x1c),
+        ("TCP_REPAIR_WINDOW", 0x1d),
+        ("TCP_FASTOPEN_CONNECT", 0x1e),
+        ("TCP_ULP", 0x1f),
+        ("TCP_MD5SIG_EXT", 0x20),
+        ("TCP_FASTOPEN_KEY", 0x21),
+        ("TCP_FASTOPEN_NO_COOKIE", 0x22),
+        ("TCP_ZEROCOPY_RECEIVE", 0x23),
+        ("TCP_INQ", 0x24),
+        ("TCP_TX_DELAY", 0x25),
+    ],
 };
 
 /// `IP_???`
 pub static IP: Names = Names {
     unknown: "IP_???",
     zero: "",
-    list: &[("IP_TOS", 1), ("IP_TTL", 2), ("IP_HDRINCL", 3), ("IP_OPTIONS", 4), ("IP_ROUTER_ALERT", 5), ("IP_RECVOPTS", 6), ("IP_RETOPTS", 7), ("IP_PKTINFO", 8), ("IP_PKTOPTIONS", 9), ("IP_MTU_DISCOVER", 0xa), ("IP_RECVERR", 0xb), ("IP_RECVTTL", 0xc), ("IP_RECVTOS", 0xd), ("IP_MTU", 0xe), ("IP_FREEBIND", 0xf), ("IP_IPSEC_POLICY", 0x10), ("IP_XFRM_POLICY", 0x11), ("IP_PASSSEC", 0x12), ("IP_TRANSPARENT", 0x13), ("IP_ORIGDSTADDR", 0x14), ("IP_MINTTL", 0x15), ("IP_NODEFRAG", 0x16), ("IP_CHECKSUM", 0x17), ("IP_BIND_ADDRESS_NO_PORT", 0x18), ("IP_RECVFRAGSIZE", 0x19), ("IP_RECVERR_RFC4884", 0x1a), ("IP_MULTICAST_IF", 0x20), ("IP_MULTICAST_TTL", 0x21), ("IP_MULTICAST_LOOP", 0x22), ("IP_ADD_MEMBERSHIP", 0x23), ("IP_DROP_MEMBERSHIP", 0x24), ("IP_UNBLOCK_SOURCE", 0x25), ("IP_BLOCK_SOURCE", 0x26), ("IP_ADD_SOURCE_MEMBERSHIP", 0x27), ("IP_DROP_SOURCE_MEMBERSHIP", 0x28), ("IP_MSFILTER", 0x29), ("MCAST_JOIN_GROUP", 0x2a), ("MCAST_BLOCK_SOURCE", 0x2b), ("MCAST_UNBLOCK_SOURCE", 0x2c), ("MCAST_LEAVE_GROUP", 0x2d), ("MCAST_JOIN_SOURCE_GROUP", 0x2e), ("MCAST_LEAVE_SOURCE_GROUP", 0x2f), ("MCAST_MSFILTER", 0x30), ("IP_MULTICAST_ALL", 0x31), ("IP_UNICAST_IF", 0x32)],
+    list: &[
+        ("IP_TOS", 1),
+        ("IP_TTL", 2),
+        ("IP_HDRINCL", 3),
+        ("IP_OPTIONS", 4),
+        ("IP_ROUTER_ALERT", 5),
+        ("IP_RECVOPTS", 6),
+        ("IP_RETOPTS", 7),
+        ("IP_PKTINFO", 8),
+        ("IP_PKTOPTIONS", 9),
+        ("IP_MTU_DISCOVER", 0xa),
+        ("IP_RECVERR", 0xb),
+        ("IP_RECVTTL", 0xc),
+        ("IP_RECVTOS", 0xd),
+        ("IP_MTU", 0xe),
+        ("IP_FREEBIND", 0xf),
+        ("IP_IPSEC_POLICY", 0x10),
+        ("IP_XFRM_POLICY", 0x11),
+        ("IP_PASSSEC", 0x12),
+        ("IP_TRANSPARENT", 0x13),
+        ("IP_ORIGDSTADDR", 0x14),
+        ("IP_MINTTL", 0x15),
+        ("IP_NODEFRAG", 0x16),
+        ("IP_CHECKSUM", 0x17),
+        ("IP_BIND_ADDRESS_NO_PORT", 0x18),
+        ("IP_RECVFRAGSIZE", 0x19),
+        ("IP_RECVERR_RFC4884", 0x1a),
+        ("IP_MULTICAST_IF", 0x20),
+        ("IP_MULTICAST_TTL", 0x21),
+        ("IP_MULTICAST_LOOP", 0x22),
+        ("IP_ADD_MEMBERSHIP", 0x23),
+        ("IP_DROP_MEMBERSHIP", 0x24),
+        ("IP_UNBLOCK_SOURCE", 0x25),
+        ("IP_BLOCK_SOURCE", 0x26),
+        ("IP_ADD_SOURCE_MEMBERSHIP", 0x27),
+        ("IP_DROP_SOURCE_MEMBERSHIP", 0x28),
+        ("IP_MSFILTER", 0x29),
+        ("MCAST_JOIN_GROUP", 0x2a),
+        ("MCAST_BLOCK_SOURCE", 0x2b),
+        ("MCAST_UNBLOCK_SOURCE", 0x2c),
+        ("MCAST_LEAVE_GROUP", 0x2d),
+        ("MCAST_JOIN_SOURCE_GROUP", 0x2e),
+        ("MCAST_LEAVE_SOURCE_GROUP", 0x2f),
+        ("MCAST_MSFILTER", 0x30),
+        ("IP_MULTICAST_ALL", 0x31),
+        ("IP_UNICAST_IF", 0x32),
+    ],
 };
 
 /// `IPV6_???`
 pub static IPV6: Names = Names {
     unknown: "IPV6_???",
     zero: "",
-    list: &[("IPV6_ADDRFORM", 1), ("IPV6_2292PKTINFO", 2), ("IPV6_2292HOPOPTS", 3), ("IPV6_2292DSTOPTS", 4), ("IPV6_2292RTHDR", 5), ("IPV6_2292PKTOPTIONS", 6), ("IPV6_CHECKSUM", 7), ("IPV6_2292HOPLIMIT", 8), ("IPV6_NEXTHOP", 9), ("IPV6_AUTHHDR", 0xa), ("IPV6_FLOWINFO", 0xb), ("IPV6_UNICAST_HOPS", 0x10), ("IPV6_MULTICAST_IF", 0x11), ("IPV6_MULTICAST_HOPS", 0x12), ("IPV6_MULTICAST_LOOP", 0x13), ("IPV6_ADD_MEMBERSHIP", 0x14), ("IPV6_DROP_MEMBERSHIP", 0x15), ("IPV6_ROUTER_ALERT", 0x16), ("IPV6_MTU_DISCOVER", 0x17), ("IPV6_MTU", 0x18), ("IPV6_RECVERR", 0x19), ("IPV6_V6ONLY", 0x1a), ("IPV6_JOIN_ANYCAST", 0x1b), ("IPV6_LEAVE_ANYCAST", 0x1c), ("IPV6_MULTICAST_ALL", 0x1d), ("IPV6_FLOWLABEL_MGR", 0x20), ("IPV6_FLOWINFO_SEND", 0x21), ("IPV6_IPSEC_POLICY", 0x22), ("IPV6_XFRM_POLICY", 0x23), ("IPV6_HDRINCL", 0x24), ("IPV6_RECVPKTINFO", 0x31), ("IPV6_PKTINFO", 0x32), ("IPV6_RECVHOPLIMIT", 0x33), ("IPV6_HOPLIMIT", 0x34), ("IPV6_RECVHOPOPTS", 0x35), ("IPV6_HOPOPTS", 0x36), ("IPV6_RTHDRDSTOPTS", 0x37), ("IPV6_RECVRTHDR", 0x38), ("IPV6_RTHDR", 0x39), ("IPV6_RECVDSTOPTS", 0x3a), ("IPV6_DSTOPTS", 0x3b), ("IPV6_RECVPATHMTU", 0x3c), ("IPV6_PATHMTU", 0x3d), ("IPV6_DONTFRAG", 0x3e), ("IPV6_RECVTCLASS", 0x42), ("IPV6_TCLASS", 0x43), ("IPV6_AUTOFLOWLABEL", 0x46), ("IPV6_ADDR_PREFERENCES", 0x48), ("IPV6_MINHOPCOUNT", 0x49), ("IPV6_ORIGDSTADDR", 0x4a), ("IPV6_TRANSPARENT", 0x4b), ("IPV6_UNICAST_IF", 0x4c), ("IPV6_RECVFRAGSIZE", 0x4d), ("IPV6_FREEBIND", 0x4e)],
+    list: &[
+        ("IPV6_ADDRFORM", 1),
+        ("IPV6_2292PKTINFO", 2),
+        ("IPV6_2292HOPOPTS", 3),
+        ("IPV6_2292DSTOPTS", 4),
+        ("IPV6_2292RTHDR", 5),
+        ("IPV6_2292PKTOPTIONS", 6),
+        ("IPV6_CHECKSUM", 7),
+        ("IPV6_2292HOPLIMIT", 8),
+        ("IPV6_NEXTHOP", 9),
+        ("IPV6_AUTHHDR", 0xa),
+        ("IPV6_FLOWINFO", 0xb),
+        ("IPV6_UNICAST_HOPS", 0x10),
+        ("IPV6_MULTICAST_IF", 0x11),
+        ("IPV6_MULTICAST_HOPS", 0x12),
+        ("IPV6_MULTICAST_LOOP", 0x13),
+        ("IPV6_ADD_MEMBERSHIP", 0x14),
+        ("IPV6_DROP_MEMBERSHIP", 0x15),
+        ("IPV6_ROUTER_ALERT", 0x16),
+        ("IPV6_MTU_DISCOVER", 0x17),
+        ("IPV6_MTU", 0x18),
+        ("IPV6_RECVERR", 0x19),
+        ("IPV6_V6ONLY", 0x1a),
+        ("IPV6_JOIN_ANYCAST", 0x1b),
+        ("IPV6_LEAVE_ANYCAST", 0x1c),
+        ("IPV6_MULTICAST_ALL", 0x1d),
+        ("IPV6_FLOWLABEL_MGR", 0x20),
+        ("IPV6_FLOWINFO_SEND", 0x21),
+        ("IPV6_IPSEC_POLICY", 0x22),
+        ("IPV6_XFRM_POLICY", 0x23),
+        ("IPV6_HDRINCL", 0x24),
+        ("IPV6_RECVPKTINFO", 0x31),
+        ("IPV6_PKTINFO", 0x32),
+        ("IPV6_RECVHOPLIMIT", 0x33),
+        ("IPV6_HOPLIMIT", 0x34),
+        ("IPV6_RECVHOPOPTS", 0x35),
+        ("IPV6_HOPOPTS", 0x36),
+        ("IPV6_RTHDRDSTOPTS", 0x37),
+        ("IPV6_RECVRTHDR", 0x38),
+        ("IPV6_RTHDR", 0x39),
+        ("IPV6_RECVDSTOPTS", 0x3a),
+        ("IPV6_DSTOPTS", 0x3b),
+        ("IPV6_RECVPATHMTU", 0x3c),
+        ("IPV6_PATHMTU", 0x3d),
+        ("IPV6_DONTFRAG", 0x3e),
+        ("IPV6_RECVTCLASS", 0x42),
+        ("IPV6_TCLASS", 0x43),
+        ("IPV6_AUTOFLOWLABEL", 0x46),
+        ("IPV6_ADDR_PREFERENCES", 0x48),
+        ("IPV6_MINHOPCOUNT", 0x49),
+        ("IPV6_ORIGDSTADDR", 0x4a),
+        ("IPV6_TRANSPARENT", 0x4b),
+        ("IPV6_UNICAST_IF", 0x4c),
+        ("IPV6_RECVFRAGSIZE", 0x4d),
+        ("IPV6_FREEBIND", 0x4e),
+    ],
 };
 
 /// `SCM_???`
 pub static SCM: Names = Names {
     unknown: "SCM_???",
     zero: "",
-    list: &[("SCM_RIGHTS", 1), ("SCM_CREDENTIALS", 2), ("SCM_SECURITY", 3)],
+    list: &[
+        ("SCM_RIGHTS", 1),
+        ("SCM_CREDENTIALS", 2),
+        ("SCM_SECURITY", 3),
+    ],
 };
 
 /// `CLOCK_???`
 pub static CLOCK: Names = Names {
     unknown: "CLOCK_???",
     zero: "",
-    list: &[("CLOCK_REALTIME", 0), ("CLOCK_MONOTONIC", 1), ("CLOCK_PROCESS_CPUTIME_ID", 2), ("CLOCK_THREAD_CPUTIME_ID", 3), ("CLOCK_MONOTONIC_RAW", 4), ("CLOCK_REALTIME_COARSE", 5), ("CLOCK_MONOTONIC_COARSE", 6), ("CLOCK_BOOTTIME", 7), ("CLOCK_REALTIME_ALARM", 8), ("CLOCK_BOOTTIME_ALARM", 9), ("CLOCK_SGI_CYCLE", 0xa), ("CLOCK_TAI", 0xb)],
+    list: &[
+        ("CLOCK_REALTIME", 0),
+        ("CLOCK_MONOTONIC", 1),
+        ("CLOCK_PROCESS_CPUTIME_ID", 2),
+        ("CLOCK_THREAD_CPUTIME_ID", 3),
+        ("CLOCK_MONOTONIC_RAW", 4),
+        ("CLOCK_REALTIME_COARSE", 5),
+        ("CLOCK_MONOTONIC_COARSE", 6),
+        ("CLOCK_BOOTTIME", 7),
+        ("CLOCK_REALTIME_ALARM", 8),
+        ("CLOCK_BOOTTIME_ALARM", 9),
+        ("CLOCK_SGI_CYCLE", 0xa),
+        ("CLOCK_TAI", 0xb),
+    ],
 };
 
 /// `ITIMER_???`
 pub static ITIMER: Names = Names {
     unknown: "ITIMER_???",
     zero: "",
-    list: &[("ITIMER_REAL", 0), ("ITIMER_VIRTUAL", 1), ("ITIMER_PROF", 2)],
+    list: &[
+        ("ITIMER_REAL", 0),
+        ("ITIMER_VIRTUAL", 1),
+        ("ITIMER_PROF", 2),
+    ],
 };
 
 /// `SIGEV_???`
 pub static SIGEV: Names = Names {
     unknown: "SIGEV_???",
     zero: "",
-    list: &[("SIGEV_SIGNAL", 0), ("SIGEV_NONE", 1), ("SIGEV_THREAD", 2), ("SIGEV_THREAD_ID", 4)],
+    list: &[
+        ("SIGEV_SIGNAL", 0),
+        ("SIGEV_NONE", 1),
+        ("SIGEV_THREAD", 2),
+        ("SIGEV_THREAD_ID", 4),
+    ],
 };
 
 /// `RLIMIT_???`
 pub static RLIMIT: Names = Names {
     unknown: "RLIMIT_???",
     zero: "",
-    list: &[("RLIMIT_CPU", 0), ("RLIMIT_FSIZE", 1), ("RLIMIT_DATA", 2), ("RLIMIT_STACK", 3), ("RLIMIT_CORE", 4), ("RLIMIT_RSS", 5), ("RLIMIT_NPROC", 6), ("RLIMIT_NOFILE", 7), ("RLIMIT_MEMLOCK", 8), ("RLIMIT_AS", 9), ("RLIMIT_LOCKS", 0xa), ("RLIMIT_SIGPENDING", 0xb), ("RLIMIT_MSGQUEUE", 0xc), ("RLIMIT_NICE", 0xd), ("RLIMIT_RTPRIO", 0xe), ("RLIMIT_RTTIME", 0xf)],
+    list: &[
+        ("RLIMIT_CPU", 0),
+        ("RLIMIT_FSIZE", 1),
+        ("RLIMIT_DATA", 2),
+        ("RLIMIT_STACK", 3),
+        ("RLIMIT_CORE", 4),
+        ("RLIMIT_RSS", 5),
+        ("RLIMIT_NPROC", 6),
+        ("RLIMIT_NOFILE", 7),
+        ("RLIMIT_MEMLOCK", 8),
+        ("RLIMIT_AS", 9),
+        ("RLIMIT_LOCKS", 0xa),
+        ("RLIMIT_SIGPENDING", 0xb),
+        ("RLIMIT_MSGQUEUE", 0xc),
+        ("RLIMIT_NICE", 0xd),
+        ("RLIMIT_RTPRIO", 0xe),
+        ("RLIMIT_RTTIME", 0xf),
+    ],
 };
 
 /// `RUSAGE_???`
 pub static RUSAGE: Names = Names {
     unknown: "RUSAGE_???",
     zero: "",
-    list: &[("RUSAGE_SELF", 0), ("RUSAGE_CHILDREN", 0xffffffff), ("RUSAGE_BOTH", 0xfffffffe), ("RUSAGE_THREAD", 1)],
+    list: &[
+        ("RUSAGE_SELF", 0),
+        ("RUSAGE_CHILDREN", 0xffffffff),
+        ("RUSAGE_BOTH", 0xfffffffe),
+        ("RUSAGE_THREAD", 1),
+    ],
 };
 
 /// `PRIO_???`
@@ -545,84 +1515,276 @@ pub static PRIO: Names = Names {
 pub static SCHED: Names = Names {
     unknown: "SCHED_???",
     zero: "",
-    list: &[("SCHED_OTHER", 0), ("SCHED_FIFO", 1), ("SCHED_RR", 2), ("SCHED_BATCH", 3), ("SCHED_ISO", 4), ("SCHED_IDLE", 5), ("SCHED_DEADLINE", 6)],
+    list: &[
+        ("SCHED_OTHER", 0),
+        ("SCHED_FIFO", 1),
+        ("SCHED_RR", 2),
+        ("SCHED_BATCH", 3),
+        ("SCHED_ISO", 4),
+        ("SCHED_IDLE", 5),
+        ("SCHED_DEADLINE", 6),
+    ],
 };
 
 /// `SCHED_FLAG_???`
 pub static SCHED_FLAGS: Names = Names {
     unknown: "SCHED_FLAG_???",
     zero: "0",
-    list: &[("SCHED_FLAG_RESET_ON_FORK", 1), ("SCHED_FLAG_RECLAIM", 2), ("SCHED_FLAG_DL_OVERRUN", 4), ("SCHED_FLAG_KEEP_POLICY", 8), ("SCHED_FLAG_KEEP_PARAMS", 0x10), ("SCHED_FLAG_UTIL_CLAMP_MIN", 0x20), ("SCHED_FLAG_UTIL_CLAMP_MAX", 0x40)],
+    list: &[
+        ("SCHED_FLAG_RESET_ON_FORK", 1),
+        ("SCHED_FLAG_RECLAIM", 2),
+        ("SCHED_FLAG_DL_OVERRUN", 4),
+        ("SCHED_FLAG_KEEP_POLICY", 8),
+        ("SCHED_FLAG_KEEP_PARAMS", 0x10),
+        ("SCHED_FLAG_UTIL_CLAMP_MIN", 0x20),
+        ("SCHED_FLAG_UTIL_CLAMP_MAX", 0x40),
+    ],
 };
 
 /// `GRND_???`
 pub static GETRANDOM: Names = Names {
     unknown: "GRND_???",
     zero: "0",
-    list: &[("GRND_NONBLOCK", 1), ("GRND_RANDOM", 2), ("GRND_INSECURE", 4)],
+    list: &[
+        ("GRND_NONBLOCK", 1),
+        ("GRND_RANDOM", 2),
+        ("GRND_INSECURE", 4),
+    ],
 };
 
 /// `FUTEX_???`
 pub static FUTEX: Names = Names {
     unknown: "FUTEX_???",
     zero: "",
-    list: &[("FUTEX_WAIT", 0), ("FUTEX_WAKE", 1), ("FUTEX_FD", 2), ("FUTEX_REQUEUE", 3), ("FUTEX_CMP_REQUEUE", 4), ("FUTEX_WAKE_OP", 5), ("FUTEX_LOCK_PI", 6), ("FUTEX_UNLOCK_PI", 7), ("FUTEX_TRYLOCK_PI", 8), ("FUTEX_WAIT_BITSET", 9), ("FUTEX_WAKE_BITSET", 0xa), ("FUTEX_WAIT_REQUEUE_PI", 0xb), ("FUTEX_CMP_REQUEUE_PI", 0xc), ("FUTEX_LOCK_PI2", 0xd)],
+    list: &[
+        ("FUTEX_WAIT", 0),
+        ("FUTEX_WAKE", 1),
+        ("FUTEX_FD", 2),
+        ("FUTEX_REQUEUE", 3),
+        ("FUTEX_CMP_REQUEUE", 4),
+        ("FUTEX_WAKE_OP", 5),
+        ("FUTEX_LOCK_PI", 6),
+        ("FUTEX_UNLOCK_PI", 7),
+        ("FUTEX_TRYLOCK_PI", 8),
+        ("FUTEX_WAIT_BITSET", 9),
+        ("FUTEX_WAKE_BITSET", 0xa),
+        ("FUTEX_WAIT_REQUEUE_PI", 0xb),
+        ("FUTEX_CMP_REQUEUE_PI", 0xc),
+        ("FUTEX_LOCK_PI2", 0xd),
+    ],
 };
 
 /// `FUTEX_OP_???`
 pub static FUTEX_OP: Names = Names {
     unknown: "FUTEX_OP_???",
     zero: "",
-    list: &[("FUTEX_OP_SET", 0), ("FUTEX_OP_ADD", 1), ("FUTEX_OP_OR", 2), ("FUTEX_OP_ANDN", 3), ("FUTEX_OP_XOR", 4)],
+    list: &[
+        ("FUTEX_OP_SET", 0),
+        ("FUTEX_OP_ADD", 1),
+        ("FUTEX_OP_OR", 2),
+        ("FUTEX_OP_ANDN", 3),
+        ("FUTEX_OP_XOR", 4),
+    ],
 };
 
 /// `FUTEX_OP_CMP_???`
 pub static FUTEX_CMP: Names = Names {
     unknown: "FUTEX_OP_CMP_???",
     zero: "",
-    list: &[("FUTEX_OP_CMP_EQ", 0), ("FUTEX_OP_CMP_NE", 1), ("FUTEX_OP_CMP_LT", 2), ("FUTEX_OP_CMP_LE", 3), ("FUTEX_OP_CMP_GT", 4), ("FUTEX_OP_CMP_GE", 5)],
+    list: &[
+        ("FUTEX_OP_CMP_EQ", 0),
+        ("FUTEX_OP_CMP_NE", 1),
+        ("FUTEX_OP_CMP_LT", 2),
+        ("FUTEX_OP_CMP_LE", 3),
+        ("FUTEX_OP_CMP_GT", 4),
+        ("FUTEX_OP_CMP_GE", 5),
+    ],
 };
 
 /// `PR_???`
 pub static PRCTL: Names = Names {
     unknown: "PR_???",
     zero: "",
-    list: &[("PR_SET_PDEATHSIG", 1), ("PR_GET_PDEATHSIG", 2), ("PR_GET_DUMPABLE", 3), ("PR_SET_DUMPABLE", 4), ("PR_GET_UNALIGN", 5), ("PR_SET_UNALIGN", 6), ("PR_GET_KEEPCAPS", 7), ("PR_SET_KEEPCAPS", 8), ("PR_GET_FPEMU", 9), ("PR_SET_FPEMU", 0xa), ("PR_GET_FPEXC", 0xb), ("PR_SET_FPEXC", 0xc), ("PR_GET_TIMING", 0xd), ("PR_SET_TIMING", 0xe), ("PR_SET_NAME", 0xf), ("PR_GET_NAME", 0x10), ("PR_GET_ENDIAN", 0x13), ("PR_SET_ENDIAN", 0x14), ("PR_GET_SECCOMP", 0x15), ("PR_SET_SECCOMP", 0x16), ("PR_CAPBSET_READ", 0x17), ("PR_CAPBSET_DROP", 0x18), ("PR_GET_TSC", 0x19), ("PR_SET_TSC", 0x1a), ("PR_GET_SECUREBITS", 0x1b), ("PR_SET_SECUREBITS", 0x1c), ("PR_SET_TIMERSLACK", 0x1d), ("PR_GET_TIMERSLACK", 0x1e), ("PR_TASK_PERF_EVENTS_DISABLE", 0x1f), ("PR_TASK_PERF_EVENTS_ENABLE", 0x20), ("PR_MCE_KILL", 0x21), ("PR_MCE_KILL_GET", 0x22), ("PR_SET_MM", 0x23), ("PR_SET_CHILD_SUBREAPER", 0x24), ("PR_GET_CHILD_SUBREAPER", 0x25), ("PR_SET_NO_NEW_PRIVS", 0x26), ("PR_GET_NO_NEW_PRIVS", 0x27), ("PR_GET_TID_ADDRESS", 0x28), ("PR_SET_THP_DISABLE", 0x29), ("PR_GET_THP_DISABLE", 0x2a), ("PR_MPX_ENABLE_MANAGEMENT", 0x2b), ("PR_MPX_DISABLE_MANAGEMENT", 0x2c), ("PR_SET_FP_MODE", 0x2d), ("PR_GET_FP_MODE", 0x2e), ("PR_CAP_AMBIENT", 0x2f), ("PR_SVE_SET_VL", 0x32), ("PR_SVE_GET_VL", 0x33), ("PR_GET_SPECULATION_CTRL", 0x34), ("PR_SET_SPECULATION_CTRL", 0x35), ("PR_PAC_RESET_KEYS", 0x36), ("PR_SET_TAGGED_ADDR_CTRL", 0x37), ("PR_GET_TAGGED_ADDR_CTRL", 0x38), ("PR_SET_IO_FLUSHER", 0x39), ("PR_GET_IO_FLUSHER", 0x3a), ("PR_SET_SYSCALL_USER_DISPATCH", 0x3b), ("PR_PAC_SET_ENABLED_KEYS", 0x3c), ("PR_PAC_GET_ENABLED_KEYS", 0x3d), ("PR_SCHED_CORE", 0x3e), ("PR_SME_SET_VL", 0x3f), ("PR_SME_GET_VL", 0x40), ("PR_SET_VMA", 0x53564d41), ("PR_SET_PTRACER", 0x59616d61)],
+    list: &[
+        ("PR_SET_PDEATHSIG", 1),
+        ("PR_GET_PDEATHSIG", 2),
+        ("PR_GET_DUMPABLE", 3),
+        ("PR_SET_DUMPABLE", 4),
+        ("PR_GET_UNALIGN", 5),
+        ("PR_SET_UNALIGN", 6),
+        ("PR_GET_KEEPCAPS", 7),
+        ("PR_SET_KEEPCAPS", 8),
+        ("PR_GET_FPEMU", 9),
+        ("PR_SET_FPEMU", 0xa),
+        ("PR_GET_FPEXC", 0xb),
+        ("PR_SET_FPEXC", 0xc),
+        ("PR_GET_TIMING", 0xd),
+        ("PR_SET_TIMING", 0xe),
+        ("PR_SET_NAME", 0xf),
+        ("PR_GET_NAME", 0x10),
+        ("PR_GET_ENDIAN", 0x13),
+        ("PR_SET_ENDIAN", 0x14),
+        ("PR_GET_SECCOMP", 0x15),
+        ("PR_SET_SECCOMP", 0x16),
+        ("PR_CAPBSET_READ", 0x17),
+        ("PR_CAPBSET_DROP", 0x18),
+        ("PR_GET_TSC", 0x19),
+        ("PR_SET_TSC", 0x1a),
+        ("PR_GET_SECUREBITS", 0x1b),
+        ("PR_SET_SECUREBITS", 0x1c),
+        ("PR_SET_TIMERSLACK", 0x1d),
+        ("PR_GET_TIMERSLACK", 0x1e),
+        ("PR_TASK_PERF_EVENTS_DISABLE", 0x1f),
+        ("PR_TASK_PERF_EVENTS_ENABLE", 0x20),
+        ("PR_MCE_KILL", 0x21),
+        ("PR_MCE_KILL_GET", 0x22),
+        ("PR_SET_MM", 0x23),
+        ("PR_SET_CHILD_SUBREAPER", 0x24),
+        ("PR_GET_CHILD_SUBREAPER", 0x25),
+        ("PR_SET_NO_NEW_PRIVS", 0x26),
+        ("PR_GET_NO_NEW_PRIVS", 0x27),
+        ("PR_GET_TID_ADDRESS", 0x28),
+        ("PR_SET_THP_DISABLE", 0x29),
+        ("PR_GET_THP_DISABLE", 0x2a),
+        ("PR_MPX_ENABLE_MANAGEMENT", 0x2b),
+        ("PR_MPX_DISABLE_MANAGEMENT", 0x2c),
+        ("PR_SET_FP_MODE", 0x2d),
+        ("PR_GET_FP_MODE", 0x2e),
+        ("PR_CAP_AMBIENT", 0x2f),
+        ("PR_SVE_SET_VL", 0x32),
+        ("PR_SVE_GET_VL", 0x33),
+        ("PR_GET_SPECULATION_CTRL", 0x34),
+        ("PR_SET_SPECULATION_CTRL", 0x35),
+        ("PR_PAC_RESET_KEYS", 0x36),
+        ("PR_SET_TAGGED_ADDR_CTRL", 0x37),
+        ("PR_GET_TAGGED_ADDR_CTRL", 0x38),
+        ("PR_SET_IO_FLUSHER", 0x39),
+        ("PR_GET_IO_FLUSHER", 0x3a),
+        ("PR_SET_SYSCALL_USER_DISPATCH", 0x3b),
+        ("PR_PAC_SET_ENABLED_KEYS", 0x3c),
+        ("PR_PAC_GET_ENABLED_KEYS", 0x3d),
+        ("PR_SCHED_CORE", 0x3e),
+        ("PR_SME_SET_VL", 0x3f),
+        ("PR_SME_GET_VL", 0x40),
+        ("PR_SET_VMA", 0x53564d41),
+        ("PR_SET_PTRACER", 0x59616d61),
+    ],
 };
 
 /// `ARCH_???`
 pub static ARCH_PRCTL: Names = Names {
     unknown: "ARCH_???",
     zero: "",
-    list: &[("ARCH_SET_GS", 0x1001), ("ARCH_SET_FS", 0x1002), ("ARCH_GET_FS", 0x1003), ("ARCH_GET_GS", 0x1004), ("ARCH_GET_CPUID", 0x1011), ("ARCH_SET_CPUID", 0x1012), ("ARCH_GET_XCOMP_SUPP", 0x1021), ("ARCH_GET_XCOMP_PERM", 0x1022), ("ARCH_REQ_XCOMP_PERM", 0x1023), ("ARCH_GET_XCOMP_GUEST_PERM", 0x1024), ("ARCH_REQ_XCOMP_GUEST_PERM", 0x1025), ("ARCH_XCOMP_TILECFG", 0x11), ("ARCH_XCOMP_TILEDATA", 0x12), ("ARCH_MAP_VDSO_X32", 0x2001), ("ARCH_MAP_VDSO_32", 0x2002), ("ARCH_MAP_VDSO_64", 0x2003), ("0x3001", 0x3001)],
+    list: &[
+        ("ARCH_SET_GS", 0x1001),
+        ("ARCH_SET_FS", 0x1002),
+        ("ARCH_GET_FS", 0x1003),
+        ("ARCH_GET_GS", 0x1004),
+        ("ARCH_GET_CPUID", 0x1011),
+        ("ARCH_SET_CPUID", 0x1012),
+        ("ARCH_GET_XCOMP_SUPP", 0x1021),
+        ("ARCH_GET_XCOMP_PERM", 0x1022),
+        ("ARCH_REQ_XCOMP_PERM", 0x1023),
+        ("ARCH_GET_XCOMP_GUEST_PERM", 0x1024),
+        ("ARCH_REQ_XCOMP_GUEST_PERM", 0x1025),
+        ("ARCH_XCOMP_TILECFG", 0x11),
+        ("ARCH_XCOMP_TILEDATA", 0x12),
+        ("ARCH_MAP_VDSO_X32", 0x2001),
+        ("ARCH_MAP_VDSO_32", 0x2002),
+        ("ARCH_MAP_VDSO_64", 0x2003),
+        ("0x3001", 0x3001),
+    ],
 };
 
 /// `CAP_???`
 pub static CAP: Names = Names {
     unknown: "CAP_???",
     zero: "",
-    list: &[("CAP_CHOWN", 0), ("CAP_DAC_OVERRIDE", 1), ("CAP_DAC_READ_SEARCH", 2), ("CAP_FOWNER", 3), ("CAP_FSETID", 4), ("CAP_KILL", 5), ("CAP_SETGID", 6), ("CAP_SETUID", 7), ("CAP_SETPCAP", 8), ("CAP_LINUX_IMMUTABLE", 9), ("CAP_NET_BIND_SERVICE", 0xa), ("CAP_NET_BROADCAST", 0xb), ("CAP_NET_ADMIN", 0xc), ("CAP_NET_RAW", 0xd), ("CAP_IPC_LOCK", 0xe), ("CAP_IPC_OWNER", 0xf), ("CAP_SYS_MODULE", 0x10), ("CAP_SYS_RAWIO", 0x11), ("CAP_SYS_CHROOT", 0x12), ("CAP_SYS_PTRACE", 0x13), ("CAP_SYS_PACCT", 0x14), ("CAP_SYS_ADMIN", 0x15), ("CAP_SYS_BOOT", 0x16), ("CAP_SYS_NICE", 0x17), ("CAP_SYS_RESOURCE", 0x18), ("CAP_SYS_TIME", 0x19), ("CAP_SYS_TTY_CONFIG", 0x1a), ("CAP_MKNOD", 0x1b), ("CAP_LEASE", 0x1c), ("CAP_AUDIT_WRITE", 0x1d), ("CAP_AUDIT_CONTROL", 0x1e), ("CAP_SETFCAP", 0x1f), ("CAP_MAC_OVERRIDE", 0x20), ("CAP_MAC_ADMIN", 0x21), ("CAP_SYSLOG", 0x22), ("CAP_WAKE_ALARM", 0x23), ("CAP_BLOCK_SUSPEND", 0x24), ("CAP_AUDIT_READ", 0x25), ("CAP_PERFMON", 0x26), ("CAP_BPF", 0x27), ("CAP_CHECKPOINT_RESTORE", 0x28)],
+    list: &[
+        ("CAP_CHOWN", 0),
+        ("CAP_DAC_OVERRIDE", 1),
+        ("CAP_DAC_READ_SEARCH", 2),
+        ("CAP_FOWNER", 3),
+        ("CAP_FSETID", 4),
+        ("CAP_KILL", 5),
+        ("CAP_SETGID", 6),
+        ("CAP_SETUID", 7),
+        ("CAP_SETPCAP", 8),
+        ("CAP_LINUX_IMMUTABLE", 9),
+        ("CAP_NET_BIND_SERVICE", 0xa),
+        ("CAP_NET_BROADCAST", 0xb),
+        ("CAP_NET_ADMIN", 0xc),
+        ("CAP_NET_RAW", 0xd),
+        ("CAP_IPC_LOCK", 0xe),
+        ("CAP_IPC_OWNER", 0xf),
+        ("CAP_SYS_MODULE", 0x10),
+        ("CAP_SYS_RAWIO", 0x11),
+        ("CAP_SYS_CHROOT", 0x12),
+        ("CAP_SYS_PTRACE", 0x13),
+        ("CAP_SYS_PACCT", 0x14),
+        ("CAP_SYS_ADMIN", 0x15),
+        ("CAP_SYS_BOOT", 0x16),
+        ("CAP_SYS_NICE", 0x17),
+        ("CAP_SYS_RESOURCE", 0x18),
+        ("CAP_SYS_TIME", 0x19),
+        ("CAP_SYS_TTY_CONFIG", 0x1a),
+        ("CAP_MKNOD", 0x1b),
+        ("CAP_LEASE", 0x1c),
+        ("CAP_AUDIT_WRITE", 0x1d),
+        ("CAP_AUDIT_CONTROL", 0x1e),
+        ("CAP_SETFCAP", 0x1f),
+        ("CAP_MAC_OVERRIDE", 0x20),
+        ("CAP_MAC_ADMIN", 0x21),
+        ("CAP_SYSLOG", 0x22),
+        ("CAP_WAKE_ALARM", 0x23),
+        ("CAP_BLOCK_SUSPEND", 0x24),
+        ("CAP_AUDIT_READ", 0x25),
+        ("CAP_PERFMON", 0x26),
+        ("CAP_BPF", 0x27),
+        ("CAP_CHECKPOINT_RESTORE", 0x28),
+    ],
 };
 
 /// `_LINUX_CAPABILITY_VERSION_???`
 pub static CAP_VERSION: Names = Names {
     unknown: "_LINUX_CAPABILITY_VERSION_???",
     zero: "",
-    list: &[("_LINUX_CAPABILITY_VERSION_1", 0x19980330), ("_LINUX_CAPABILITY_VERSION_2", 0x20071026), ("_LINUX_CAPABILITY_VERSION_3", 0x20080522)],
+    list: &[
+        ("_LINUX_CAPABILITY_VERSION_1", 0x19980330),
+        ("_LINUX_CAPABILITY_VERSION_2", 0x20071026),
+        ("_LINUX_CAPABILITY_VERSION_3", 0x20080522),
+    ],
 };
 
 /// `PR_CAP_AMBIENT_???`
 pub static CAP_AMBIENT: Names = Names {
     unknown: "PR_CAP_AMBIENT_???",
     zero: "",
-    list: &[("PR_CAP_AMBIENT_IS_SET", 1), ("PR_CAP_AMBIENT_RAISE", 2), ("PR_CAP_AMBIENT_LOWER", 3), ("PR_CAP_AMBIENT_CLEAR_ALL", 4)],
+    list: &[
+        ("PR_CAP_AMBIENT_IS_SET", 1),
+        ("PR_CAP_AMBIENT_RAISE", 2),
+        ("PR_CAP_AMBIENT_LOWER", 3),
+        ("PR_CAP_AMBIENT_CLEAR_ALL", 4),
+    ],
 };
 
 /// `PER_???`
 pub static PERSONA_FLAGS: Names = Names {
     unknown: "PER_???",
     zero: "0",
-    list: &[("UNAME26", 0x20000), ("ADDR_NO_RANDOMIZE", 0x40000), ("FDPIC_FUNCPTRS", 0x80000), ("MMAP_PAGE_ZERO", 0x100000), ("ADDR_COMPAT_LAYOUT", 0x200000), ("READ_IMPLIES_EXEC", 0x400000), ("ADDR_LIMIT_32BIT", 0x800000), ("SHORT_INODE", 0x1000000), ("WHOLE_SECONDS", 0x2000000), ("STICKY_TIMEOUTS", 0x4000000), ("ADDR_LIMIT_3GB", 0x8000000)],
+    list: &[
+        ("UNAME26", 0x20000),
+        ("ADDR_NO_RANDOMIZE", 0x40000),
+        ("FDPIC_FUNCPTRS", 0x80000),
+        ("MMAP_PAGE_ZERO", 0x100000),
+        ("ADDR_COMPAT_LAYOUT", 0x200000),
+        ("READ_IMPLIES_EXEC", 0x400000),
+        ("ADDR_LIMIT_32BIT", 0x800000),
+        ("SHORT_INODE", 0x1000000),
+        ("WHOLE_SECONDS", 0x2000000),
+        ("STICKY_TIMEOUTS", 0x4000000),
+        ("ADDR_LIMIT_3GB", 0x8000000),
+    ],
 };
 
 /// `PER_???`
@@ -636,21 +1798,37 @@ pub static PERSONA: Names = Names {
 pub static SECCOMP: Names = Names {
     unknown: "SECCOMP_SET_MODE_???",
     zero: "",
-    list: &[("SECCOMP_SET_MODE_STRICT", 0), ("SECCOMP_SET_MODE_FILTER", 1), ("SECCOMP_GET_ACTION_AVAIL", 2), ("SECCOMP_GET_NOTIF_SIZES", 3)],
+    list: &[
+        ("SECCOMP_SET_MODE_STRICT", 0),
+        ("SECCOMP_SET_MODE_FILTER", 1),
+        ("SECCOMP_GET_ACTION_AVAIL", 2),
+        ("SECCOMP_GET_NOTIF_SIZES", 3),
+    ],
 };
 
 /// `SECCOMP_FILTER_FLAG_???`
 pub static SECCOMP_FLAGS: Names = Names {
     unknown: "SECCOMP_FILTER_FLAG_???",
     zero: "0",
-    list: &[("SECCOMP_FILTER_FLAG_TSYNC", 1), ("SECCOMP_FILTER_FLAG_LOG", 2), ("SECCOMP_FILTER_FLAG_SPEC_ALLOW", 4), ("SECCOMP_FILTER_FLAG_NEW_LISTENER", 8), ("SECCOMP_FILTER_FLAG_TSYNC_ESRCH", 0x10), ("SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", 0x20)],
+    list: &[
+        ("SECCOMP_FILTER_FLAG_TSYNC", 1),
+        ("SECCOMP_FILTER_FLAG_LOG", 2),
+        ("SECCOMP_FILTER_FLAG_SPEC_ALLOW", 4),
+        ("SECCOMP_FILTER_FLAG_NEW_LISTENER", 8),
+        ("SECCOMP_FILTER_FLAG_TSYNC_ESRCH", 0x10),
+        ("SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV", 0x20),
+    ],
 };
 
 /// `SECCOMP_MODE_???`
 pub static SECCOMP_MODE: Names = Names {
     unknown: "SECCOMP_MODE_???",
     zero: "",
-    list: &[("SECCOMP_MODE_DISABLED", 0), ("SECCOMP_MODE_STRICT", 1), ("SECCOMP_MODE_FILTER", 2)],
+    list: &[
+        ("SECCOMP_MODE_DISABLED", 0),
+        ("SECCOMP_MODE_STRICT", 1),
+        ("SECCOMP_MODE_FILTER", 2),
+    ],
 };
 
 /// `RSEQ_FLAG_???`
@@ -664,7 +1842,18 @@ pub static RSEQ: Names = Names {
 pub static MEMBARRIER: Names = Names {
     unknown: "MEMBARRIER_CMD_???",
     zero: "",
-    list: &[("MEMBARRIER_CMD_QUERY", 0), ("MEMBARRIER_CMD_GLOBAL", 1), ("MEMBARRIER_CMD_GLOBAL_EXPEDITED", 2), ("MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED", 4), ("MEMBARRIER_CMD_PRIVATE_EXPEDITED", 8), ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED", 0x10), ("MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE", 0x20), ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE", 0x40), ("MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ", 0x80), ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ", 0x100)],
+    list: &[
+        ("MEMBARRIER_CMD_QUERY", 0),
+        ("MEMBARRIER_CMD_GLOBAL", 1),
+        ("MEMBARRIER_CMD_GLOBAL_EXPEDITED", 2),
+        ("MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED", 4),
+        ("MEMBARRIER_CMD_PRIVATE_EXPEDITED", 8),
+        ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED", 0x10),
+        ("MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE", 0x20),
+        ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE", 0x40),
+        ("MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ", 0x80),
+        ("MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_RSEQ", 0x100),
+    ],
 };
 
 /// `CLOSE_RANGE_???`
@@ -685,112 +1874,431 @@ pub static PIDFD: Names = Names {
 pub static PTRACE: Names = Names {
     unknown: "PTRACE_???",
     zero: "",
-    list: &[("PTRACE_TRACEME", 0), ("PTRACE_PEEKTEXT", 1), ("PTRACE_PEEKDATA", 2), ("PTRACE_PEEKUSER", 3), ("PTRACE_POKETEXT", 4), ("PTRACE_POKEDATA", 5), ("PTRACE_POKEUSER", 6), ("PTRACE_CONT", 7), ("PTRACE_KILL", 8), ("PTRACE_SINGLESTEP", 9), ("PTRACE_GETREGS", 0xc), ("PTRACE_SETREGS", 0xd), ("PTRACE_GETFPREGS", 0xe), ("PTRACE_SETFPREGS", 0xf), ("PTRACE_ATTACH", 0x10), ("PTRACE_DETACH", 0x11), ("PTRACE_SYSCALL", 0x18), ("PTRACE_SETOPTIONS", 0x4200), ("PTRACE_GETEVENTMSG", 0x4201), ("PTRACE_GETSIGINFO", 0x4202), ("PTRACE_SETSIGINFO", 0x4203), ("PTRACE_GETREGSET", 0x4204), ("PTRACE_SETREGSET", 0x4205), ("PTRACE_SEIZE", 0x4206), ("PTRACE_INTERRUPT", 0x4207), ("PTRACE_LISTEN", 0x4208), ("PTRACE_PEEKSIGINFO", 0x4209), ("PTRACE_GETSIGMASK", 0x420a), ("PTRACE_SETSIGMASK", 0x420b), ("PTRACE_SECCOMP_GET_FILTER", 0x420c), ("PTRACE_SECCOMP_GET_METADATA", 0x420d), ("PTRACE_GET_SYSCALL_INFO", 0x420e), ("PTRACE_GET_RSEQ_CONFIGURATION", 0x420f)],
+    list: &[
+        ("PTRACE_TRACEME", 0),
+        ("PTRACE_PEEKTEXT", 1),
+        ("PTRACE_PEEKDATA", 2),
+        ("PTRACE_PEEKUSER", 3),
+        ("PTRACE_POKETEXT", 4),
+        ("PTRACE_POKEDATA", 5),
+        ("PTRACE_POKEUSER", 6),
+        ("PTRACE_CONT", 7),
+        ("PTRACE_KILL", 8),
+        ("PTRACE_SINGLESTEP", 9),
+        ("PTRACE_GETREGS", 0xc),
+        ("PTRACE_SETREGS", 0xd),
+        ("PTRACE_GETFPREGS", 0xe),
+        ("PTRACE_SETFPREGS", 0xf),
+        ("PTRACE_ATTACH", 0x10),
+        ("PTRACE_DETACH", 0x11),
+        ("PTRACE_SYSCALL", 0x18),
+        ("PTRACE_SETOPTIONS", 0x4200),
+        ("PTRACE_GETEVENTMSG", 0x4201),
+        ("PTRACE_GETSIGINFO", 0x4202),
+        ("PTRACE_SETSIGINFO", 0x4203),
+        ("PTRACE_GETREGSET", 0x4204),
+        ("PTRACE_SETREGSET", 0x4205),
+        ("PTRACE_SEIZE", 0x4206),
+        ("PTRACE_INTERRUPT", 0x4207),
+        ("PTRACE_LISTEN", 0x4208),
+        ("PTRACE_PEEKSIGINFO", 0x4209),
+        ("PTRACE_GETSIGMASK", 0x420a),
+        ("PTRACE_SETSIGMASK", 0x420b),
+        ("PTRACE_SECCOMP_GET_FILTER", 0x420c),
+        ("PTRACE_SECCOMP_GET_METADATA", 0x420d),
+        ("PTRACE_GET_SYSCALL_INFO", 0x420e),
+        ("PTRACE_GET_RSEQ_CONFIGURATION", 0x420f),
+    ],
 };
 
 /// `IPC_???`
 pub static IPC_FLAGS: Names = Names {
     unknown: "IPC_???",
     zero: "0",
-    list: &[("IPC_CREAT", 0x200), ("IPC_EXCL", 0x400), ("IPC_NOWAIT", 0x800)],
+    list: &[
+        ("IPC_CREAT", 0x200),
+        ("IPC_EXCL", 0x400),
+        ("IPC_NOWAIT", 0x800),
+    ],
 };
 
 /// `SHM_???`
 pub static SHMAT: Names = Names {
     unknown: "SHM_???",
     zero: "0",
-    list: &[("SHM_RDONLY", 0x1000), ("SHM_RND", 0x2000), ("SHM_REMAP", 0x4000), ("SHM_EXEC", 0x8000)],
+    list: &[
+        ("SHM_RDONLY", 0x1000),
+        ("SHM_RND", 0x2000),
+        ("SHM_REMAP", 0x4000),
+        ("SHM_EXEC", 0x8000),
+    ],
 };
 
 /// `BPF_???`
 pub static BPF: Names = Names {
     unknown: "BPF_???",
     zero: "",
-    list: &[("BPF_MAP_CREATE", 0), ("BPF_MAP_LOOKUP_ELEM", 1), ("BPF_MAP_UPDATE_ELEM", 2), ("BPF_MAP_DELETE_ELEM", 3), ("BPF_MAP_GET_NEXT_KEY", 4), ("BPF_PROG_LOAD", 5), ("BPF_OBJ_PIN", 6), ("BPF_OBJ_GET", 7), ("BPF_PROG_ATTACH", 8), ("BPF_PROG_DETACH", 9), ("BPF_PROG_TEST_RUN", 0xa), ("BPF_PROG_GET_NEXT_ID", 0xb), ("BPF_MAP_GET_NEXT_ID", 0xc), ("BPF_PROG_GET_FD_BY_ID", 0xd), ("BPF_MAP_GET_FD_BY_ID", 0xe), ("BPF_OBJ_GET_INFO_BY_FD", 0xf), ("BPF_PROG_QUERY", 0x10), ("BPF_RAW_TRACEPOINT_OPEN", 0x11), ("BPF_BTF_LOAD", 0x12), ("BPF_BTF_GET_FD_BY_ID", 0x13), ("BPF_TASK_FD_QUERY", 0x14), ("BPF_MAP_LOOKUP_AND_DELETE_ELEM", 0x15), ("BPF_MAP_FREEZE", 0x16), ("BPF_BTF_GET_NEXT_ID", 0x17), ("BPF_MAP_LOOKUP_BATCH", 0x18), ("BPF_MAP_LOOKUP_AND_DELETE_BATCH", 0x19), ("BPF_MAP_UPDATE_BATCH", 0x1a), ("BPF_MAP_DELETE_BATCH", 0x1b), ("BPF_LINK_CREATE", 0x1c), ("BPF_LINK_UPDATE", 0x1d), ("BPF_LINK_GET_FD_BY_ID", 0x1e), ("BPF_LINK_GET_NEXT_ID", 0x1f), ("BPF_ENABLE_STATS", 0x20), ("BPF_ITER_CREATE", 0x21), ("BPF_LINK_DETACH", 0x22), ("BPF_PROG_BIND_MAP", 0x23)],
+    list: &[
+        ("BPF_MAP_CREATE", 0),
+        ("BPF_MAP_LOOKUP_ELEM", 1),
+        ("BPF_MAP_UPDATE_ELEM", 2),
+        ("BPF_MAP_DELETE_ELEM", 3),
+        ("BPF_MAP_GET_NEXT_KEY", 4),
+        ("BPF_PROG_LOAD", 5),
+        ("BPF_OBJ_PIN", 6),
+        ("BPF_OBJ_GET", 7),
+        ("BPF_PROG_ATTACH", 8),
+        ("BPF_PROG_DETACH", 9),
+        ("BPF_PROG_TEST_RUN", 0xa),
+        ("BPF_PROG_GET_NEXT_ID", 0xb),
+        ("BPF_MAP_GET_NEXT_ID", 0xc),
+        ("BPF_PROG_GET_FD_BY_ID", 0xd),
+        ("BPF_MAP_GET_FD_BY_ID", 0xe),
+        ("BPF_OBJ_GET_INFO_BY_FD", 0xf),
+        ("BPF_PROG_QUERY", 0x10),
+        ("BPF_RAW_TRACEPOINT_OPEN", 0x11),
+        ("BPF_BTF_LOAD", 0x12),
+        ("BPF_BTF_GET_FD_BY_ID", 0x13),
+        ("BPF_TASK_FD_QUERY", 0x14),
+        ("BPF_MAP_LOOKUP_AND_DELETE_ELEM", 0x15),
+        ("BPF_MAP_FREEZE", 0x16),
+        ("BPF_BTF_GET_NEXT_ID", 0x17),
+        ("BPF_MAP_LOOKUP_BATCH", 0x18),
+        ("BPF_MAP_LOOKUP_AND_DELETE_BATCH", 0x19),
+        ("BPF_MAP_UPDATE_BATCH", 0x1a),
+        ("BPF_MAP_DELETE_BATCH", 0x1b),
+        ("BPF_LINK_CREATE", 0x1c),
+        ("BPF_LINK_UPDATE", 0x1d),
+        ("BPF_LINK_GET_FD_BY_ID", 0x1e),
+        ("BPF_LINK_GET_NEXT_ID", 0x1f),
+        ("BPF_ENABLE_STATS", 0x20),
+        ("BPF_ITER_CREATE", 0x21),
+        ("BPF_LINK_DETACH", 0x22),
+        ("BPF_PROG_BIND_MAP", 0x23),
+    ],
 };
 
 /// `SYSLOG_ACTION_???`
 pub static SYSLOG: Names = Names {
     unknown: "SYSLOG_ACTION_???",
     zero: "",
-    list: &[("SYSLOG_ACTION_CLOSE", 0), ("SYSLOG_ACTION_OPEN", 1), ("SYSLOG_ACTION_READ", 2), ("SYSLOG_ACTION_READ_ALL", 3), ("SYSLOG_ACTION_READ_CLEAR", 4), ("SYSLOG_ACTION_CLEAR", 5), ("SYSLOG_ACTION_CONSOLE_OFF", 6), ("SYSLOG_ACTION_CONSOLE_ON", 7), ("SYSLOG_ACTION_CONSOLE_LEVEL", 8), ("SYSLOG_ACTION_SIZE_UNREAD", 9), ("SYSLOG_ACTION_SIZE_BUFFER", 0xa)],
+    list: &[
+        ("SYSLOG_ACTION_CLOSE", 0),
+        ("SYSLOG_ACTION_OPEN", 1),
+        ("SYSLOG_ACTION_READ", 2),
+        ("SYSLOG_ACTION_READ_ALL", 3),
+        ("SYSLOG_ACTION_READ_CLEAR", 4),
+        ("SYSLOG_ACTION_CLEAR", 5),
+        ("SYSLOG_ACTION_CONSOLE_OFF", 6),
+        ("SYSLOG_ACTION_CONSOLE_ON", 7),
+        ("SYSLOG_ACTION_CONSOLE_LEVEL", 8),
+        ("SYSLOG_ACTION_SIZE_UNREAD", 9),
+        ("SYSLOG_ACTION_SIZE_BUFFER", 0xa),
+    ],
 };
 
 /// `_IO???`
 pub static IOCTL: Names = Names {
     unknown: "_IO???",
     zero: "",
-    list: &[("TCGETS", 0x5401), ("TCSETS", 0x5402), ("TCSETSW", 0x5403), ("TCSETSF", 0x5404), ("TCGETA", 0x5405), ("TCSETA", 0x5406), ("TCSETAW", 0x5407), ("TCSETAF", 0x5408), ("TCSBRK", 0x5409), ("TCXONC", 0x540a), ("TCFLSH", 0x540b), ("TIOCEXCL", 0x540c), ("TIOCNXCL", 0x540d), ("TIOCSCTTY", 0x540e), ("TIOCGPGRP", 0x540f), ("TIOCSPGRP", 0x5410), ("TIOCOUTQ", 0x5411), ("TIOCSTI", 0x5412), ("TIOCGWINSZ", 0x5413), ("TIOCSWINSZ", 0x5414), ("TIOCMGET", 0x5415), ("TIOCMBIS", 0x5416), ("TIOCMBIC", 0x5417), ("TIOCMSET", 0x5418), ("TIOCGSOFTCAR", 0x5419), ("TIOCSSOFTCAR", 0x541a), ("FIONREAD", 0x541b), ("TIOCLINUX", 0x541c), ("TIOCCONS", 0x541d), ("TIOCGSERIAL", 0x541e), ("TIOCSSERIAL", 0x541f), ("TIOCPKT", 0x5420), ("FIONBIO", 0x5421), ("TIOCNOTTY", 0x5422), ("TIOCSETD", 0x5423), ("TIOCGETD", 0x5424), ("TCSBRKP", 0x5425), ("TIOCSBRK", 0x5427), ("TIOCCBRK", 0x5428), ("TIOCGSID", 0x5429), ("TCGETS2", 0x802c542a), ("TCSETS2", 0x402c542b), ("TCSETSW2", 0x402c542c), ("TCSETSF2", 0x402c542d), ("TIOCGPTN", 0x80045430), ("TIOCSPTLCK", 0x40045431), ("TIOCGDEV", 0x80045432), ("TIOCSIG", 0x40045436), ("TIOCVHANGUP", 0x5437), ("TIOCGPKT", 0x80045438), ("TIOCGPTLCK", 0x80045439), ("TIOCGEXCL", 0x80045440), ("TIOCGPTPEER", 0x5441), ("FIONCLEX", 0x5450), ("FIOCLEX", 0x5451), ("FIOASYNC", 0x5452), ("TIOCGICOUNT", 0x545d), ("FIOQSIZE", 0x5460), ("FIFREEZE", 0xc0045877), ("FITHAW", 0xc0045878), ("FITRIM", 0xc0185879), ("FICLONE", 0x40049409), ("FICLONERANGE", 0x4020940d), ("FIDEDUPERANGE", 0xc0189436), ("FIBMAP", 1), ("FIGETBSZ", 2), ("FS_IOC_FIEMAP", 0xc020660b), ("FS_IOC_GETFLAGS", 0x80086601), ("FS_IOC_SETFLAGS", 0x40086602), ("FS_IOC_GETVERSION", 0x80087601), ("FS_IOC_FSGETXATTR", 0x801c581f), ("FS_IOC_FSSETXATTR", 0x401c5820), ("SIOCGIFNAME", 0x8910), ("SIOCGIFCONF", 0x8912), ("SIOCGIFFLAGS", 0x8913), ("SIOCSIFFLAGS", 0x8914), ("SIOCGIFADDR", 0x8915), ("SIOCSIFADDR", 0x8916), ("SIOCGIFDSTADDR", 0x8917), ("SIOCGIFBRDADDR", 0x8919), ("SIOCGIFNETMASK", 0x891b), ("SIOCSIFNETMASK", 0x891c), ("SIOCGIFMTU", 0x8921), ("SIOCSIFMTU", 0x8922), ("SIOCGIFHWADDR", 0x8927), ("SIOCGIFINDEX", 0x8933), ("SIOCGIFTXQLEN", 0x8942), ("SIOCETHTOOL", 0x8946), ("SIOCGIFMAP", 0x8970), ("SIOCATMARK", 0x8905), ("SIOCSPGRP", 0x8902), ("SIOCGPGRP", 0x8904), ("FIOSETOWN", 0x8901), ("FIOGETOWN", 0x8903), ("BLKROSET", 0x125d), ("BLKROGET", 0x125e), ("BLKRRPART", 0x125f), ("BLKGETSIZE", 0x1260), ("BLKFLSBUF", 0x1261), ("BLKSSZGET", 0x1268), ("BLKBSZGET", 0x80081270), ("BLKGETSIZE64", 0x80081272), ("BLKDISCARD", 0x1277), ("BLKIOMIN", 0x1278), ("BLKIOOPT", 0x1279), ("BLKALIGNOFF", 0x127a), ("BLKPBSZGET", 0x127b), ("BLKDISCARDZEROES", 0x127c), ("BLKSECDISCARD", 0x127d), ("BLKROTATIONAL", 0x127e), ("BLKZEROOUT", 0x127f), ("TUNSETIFF", 0x400454ca), ("TUNSETPERSIST", 0x400454cb), ("TUNGETIFF", 0x800454d2), ("TUNSETOFFLOAD", 0x400454d0), ("PERF_EVENT_IOC_ENABLE", 0x2400), ("PERF_EVENT_IOC_DISABLE", 0x2401), ("PERF_EVENT_IOC_REFRESH", 0x2402), ("PERF_EVENT_IOC_RESET", 0x2403), ("PERF_EVENT_IOC_PERIOD", 0x40082404), ("PERF_EVENT_IOC_SET_OUTPUT", 0x2405), ("PERF_EVENT_IOC_SET_FILTER", 0x40082406), ("PERF_EVENT_IOC_ID", 0x80082407), ("PERF_EVENT_IOC_SET_BPF", 0x40042408), ("NS_GET_USERNS", 0xb701), ("NS_GET_PARENT", 0xb702), ("NS_GET_NSTYPE", 0xb703), ("NS_GET_OWNER_UID", 0xb704), ("RTC_RD_TIME", 0x80247009), ("RTC_SET_TIME", 0x4024700a), ("KVM_GET_API_VERSION", 0xae00), ("KVM_CREATE_VM", 0xae01), ("KVM_CHECK_EXTENSION", 0xae03), ("KVM_GET_VCPU_MMAP_SIZE", 0xae04), ("KVM_CREATE_VCPU", 0xae41), ("KVM_RUN", 0xae80), ("LOOP_SET_FD", 0x4c00), ("LOOP_CLR_FD", 0x4c01), ("LOOP_GET_STATUS64", 0x4c05), ("LOOP_SET_STATUS64", 0x4c04), ("LOOP_CTL_GET_FREE", 0x4c82), ("LOOP_CONFIGURE", 0x4c0a)],
+    list: &[
+        ("TCGETS", 0x5401),
+        ("TCSETS", 0x5402),
+        ("TCSETSW", 0x5403),
+        ("TCSETSF", 0x5404),
+        ("TCGETA", 0x5405),
+        ("TCSETA", 0x5406),
+        ("TCSETAW", 0x5407),
+        ("TCSETAF", 0x5408),
+        ("TCSBRK", 0x5409),
+        ("TCXONC", 0x540a),
+        ("TCFLSH", 0x540b),
+        ("TIOCEXCL", 0x540c),
+        ("TIOCNXCL", 0x540d),
+        ("TIOCSCTTY", 0x540e),
+        ("TIOCGPGRP", 0x540f),
+        ("TIOCSPGRP", 0x5410),
+        ("TIOCOUTQ", 0x5411),
+        ("TIOCSTI", 0x5412),
+        ("TIOCGWINSZ", 0x5413),
+        ("TIOCSWINSZ", 0x5414),
+        ("TIOCMGET", 0x5415),
+        ("TIOCMBIS", 0x5416),
+        ("TIOCMBIC", 0x5417),
+        ("TIOCMSET", 0x5418),
+        ("TIOCGSOFTCAR", 0x5419),
+        ("TIOCSSOFTCAR", 0x541a),
+        ("FIONREAD", 0x541b),
+        ("TIOCLINUX", 0x541c),
+        ("TIOCCONS", 0x541d),
+        ("TIOCGSERIAL", 0x541e),
+        ("TIOCSSERIAL", 0x541f),
+        ("TIOCPKT", 0x5420),
+        ("FIONBIO", 0x5421),
+        ("TIOCNOTTY", 0x5422),
+        ("TIOCSETD", 0x5423),
+        ("TIOCGETD", 0x5424),
+        ("TCSBRKP", 0x5425),
+        ("TIOCSBRK", 0x5427),
+        ("TIOCCBRK", 0x5428),
+        ("TIOCGSID", 0x5429),
+        ("TCGETS2", 0x802c542a),
+        ("TCSETS2", 0x402c542b),
+        ("TCSETSW2", 0x402c542c),
+        ("TCSETSF2", 0x402c542d),
+        ("TIOCGPTN", 0x80045430),
+        ("TIOCSPTLCK", 0x40045431),
+        ("TIOCGDEV", 0x80045432),
+        ("TIOCSIG", 0x40045436),
+        ("TIOCVHANGUP", 0x5437),
+        ("TIOCGPKT", 0x80045438),
+        ("TIOCGPTLCK", 0x80045439),
+        ("TIOCGEXCL", 0x80045440),
+        ("TIOCGPTPEER", 0x5441),
+        ("FIONCLEX", 0x5450),
+        ("FIOCLEX", 0x5451),
+        ("FIOASYNC", 0x5452),
+        ("TIOCGICOUNT", 0x545d),
+        ("FIOQSIZE", 0x5460),
+        ("FIFREEZE", 0xc0045877),
+        ("FITHAW", 0xc0045878),
+        ("FITRIM", 0xc0185879),
+        ("FICLONE", 0x40049409),
+        ("FICLONERANGE", 0x4020940d),
+        ("FIDEDUPERANGE", 0xc0189436),
+        ("FIBMAP", 1),
+        ("FIGETBSZ", 2),
+        ("FS_IOC_FIEMAP", 0xc020660b),
+        ("FS_IOC_GETFLAGS", 0x80086601),
+        ("FS_IOC_SETFLAGS", 0x40086602),
+        ("FS_IOC_GETVERSION", 0x80087601),
+        ("FS_IOC_FSGETXATTR", 0x801c581f),
+        ("FS_IOC_FSSETXATTR", 0x401c5820),
+        ("SIOCGIFNAME", 0x8910),
+        ("SIOCGIFCONF", 0x8912),
+        ("SIOCGIFFLAGS", 0x8913),
+        ("SIOCSIFFLAGS", 0x8914),
+        ("SIOCGIFADDR", 0x8915),
+        ("SIOCSIFADDR", 0x8916),
+        ("SIOCGIFDSTADDR", 0x8917),
+        ("SIOCGIFBRDADDR", 0x8919),
+        ("SIOCGIFNETMASK", 0x891b),
+        ("SIOCSIFNETMASK", 0x891c),
+        ("SIOCGIFMTU", 0x8921),
+        ("SIOCSIFMTU", 0x8922),
+        ("SIOCGIFHWADDR", 0x8927),
+        ("SIOCGIFINDEX", 0x8933),
+        ("SIOCGIFTXQLEN", 0x8942),
+        ("SIOCETHTOOL", 0x8946),
+        ("SIOCGIFMAP", 0x8970),
+        ("SIOCATMARK", 0x8905),
+        ("SIOCSPGRP", 0x8902),
+        ("SIOCGPGRP", 0x8904),
+        ("FIOSETOWN", 0x8901),
+        ("FIOGETOWN", 0x8903),
+        ("BLKROSET", 0x125d),
+        ("BLKROGET", 0x125e),
+        ("BLKRRPART", 0x125f),
+        ("BLKGETSIZE", 0x1260),
+        ("BLKFLSBUF", 0x1261),
+        ("BLKSSZGET", 0x1268),
+        ("BLKBSZGET", 0x80081270),
+        ("BLKGETSIZE64", 0x80081272),
+        ("BLKDISCARD", 0x1277),
+        ("BLKIOMIN", 0x1278),
+        ("BLKIOOPT", 0x1279),
+        ("BLKALIGNOFF", 0x127a),
+        ("BLKPBSZGET", 0x127b),
+        ("BLKDISCARDZEROES", 0x127c),
+        ("BLKSECDISCARD", 0x127d),
+        ("BLKROTATIONAL", 0x127e),
+        ("BLKZEROOUT", 0x127f),
+        ("TUNSETIFF", 0x400454ca),
+        ("TUNSETPERSIST", 0x400454cb),
+        ("TUNGETIFF", 0x800454d2),
+        ("TUNSETOFFLOAD", 0x400454d0),
+        ("PERF_EVENT_IOC_ENABLE", 0x2400),
+        ("PERF_EVENT_IOC_DISABLE", 0x2401),
+        ("PERF_EVENT_IOC_REFRESH", 0x2402),
+        ("PERF_EVENT_IOC_RESET", 0x2403),
+        ("PERF_EVENT_IOC_PERIOD", 0x40082404),
+        ("PERF_EVENT_IOC_SET_OUTPUT", 0x2405),
+        ("PERF_EVENT_IOC_SET_FILTER", 0x40082406),
+        ("PERF_EVENT_IOC_ID", 0x80082407),
+        ("PERF_EVENT_IOC_SET_BPF", 0x40042408),
+        ("NS_GET_USERNS", 0xb701),
+        ("NS_GET_PARENT", 0xb702),
+        ("NS_GET_NSTYPE", 0xb703),
+        ("NS_GET_OWNER_UID", 0xb704),
+        ("RTC_RD_TIME", 0x80247009),
+        ("RTC_SET_TIME", 0x4024700a),
+        ("KVM_GET_API_VERSION", 0xae00),
+        ("KVM_CREATE_VM", 0xae01),
+        ("KVM_CHECK_EXTENSION", 0xae03),
+        ("KVM_GET_VCPU_MMAP_SIZE", 0xae04),
+        ("KVM_CREATE_VCPU", 0xae41),
+        ("KVM_RUN", 0xae80),
+        ("LOOP_SET_FD", 0x4c00),
+        ("LOOP_CLR_FD", 0x4c01),
+        ("LOOP_GET_STATUS64", 0x4c05),
+        ("LOOP_SET_STATUS64", 0x4c04),
+        ("LOOP_CTL_GET_FREE", 0x4c82),
+        ("LOOP_CONFIGURE", 0x4c0a),
+    ],
 };
 
 /// `CLONE_NEW???`
 pub static CLONE_NS: Names = Names {
     unknown: "CLONE_NEW???",
     zero: "0",
-    list: &[("CLONE_NEWTIME", 0x80), ("CLONE_NEWNS", 0x20000), ("CLONE_NEWCGROUP", 0x2000000), ("CLONE_NEWUTS", 0x4000000), ("CLONE_NEWIPC", 0x8000000), ("CLONE_NEWUSER", 0x10000000), ("CLONE_NEWPID", 0x20000000), ("CLONE_NEWNET", 0x40000000)],
+    list: &[
+        ("CLONE_NEWTIME", 0x80),
+        ("CLONE_NEWNS", 0x20000),
+        ("CLONE_NEWCGROUP", 0x2000000),
+        ("CLONE_NEWUTS", 0x4000000),
+        ("CLONE_NEWIPC", 0x8000000),
+        ("CLONE_NEWUSER", 0x10000000),
+        ("CLONE_NEWPID", 0x20000000),
+        ("CLONE_NEWNET", 0x40000000),
+    ],
 };
 
 /// `IORING_ENTER_???`
 pub static URING_ENTER: Names = Names {
     unknown: "IORING_ENTER_???",
     zero: "0",
-    list: &[("IORING_ENTER_GETEVENTS", 1), ("IORING_ENTER_SQ_WAKEUP", 2), ("IORING_ENTER_SQ_WAIT", 4), ("IORING_ENTER_EXT_ARG", 8), ("IORING_ENTER_REGISTERED_RING", 0x10)],
+    list: &[
+        ("IORING_ENTER_GETEVENTS", 1),
+        ("IORING_ENTER_SQ_WAKEUP", 2),
+        ("IORING_ENTER_SQ_WAIT", 4),
+        ("IORING_ENTER_EXT_ARG", 8),
+        ("IORING_ENTER_REGISTERED_RING", 0x10),
+    ],
 };
 
 /// `SI_???`
 pub static CODE_ANY: Names = Names {
     unknown: "SI_???",
     zero: "",
-    list: &[("SI_USER", 0), ("SI_KERNEL", 0x80), ("SI_QUEUE", 0xffffffff), ("SI_TIMER", 0xfffffffe), ("SI_MESGQ", 0xfffffffd), ("SI_ASYNCIO", 0xfffffffc), ("SI_SIGIO", 0xfffffffb), ("SI_TKILL", 0xfffffffa), ("SI_DETHREAD", 0xfffffff9), ("SI_ASYNCNL", 0xffffffc4)],
+    list: &[
+        ("SI_USER", 0),
+        ("SI_KERNEL", 0x80),
+        ("SI_QUEUE", 0xffffffff),
+        ("SI_TIMER", 0xfffffffe),
+        ("SI_MESGQ", 0xfffffffd),
+        ("SI_ASYNCIO", 0xfffffffc),
+        ("SI_SIGIO", 0xfffffffb),
+        ("SI_TKILL", 0xfffffffa),
+        ("SI_DETHREAD", 0xfffffff9),
+        ("SI_ASYNCNL", 0xffffffc4),
+    ],
 };
 
 /// `ILL_???`
 pub static CODE_ILL: Names = Names {
     unknown: "ILL_???",
     zero: "",
-    list: &[("ILL_ILLOPC", 1), ("ILL_ILLOPN", 2), ("ILL_ILLADR", 3), ("ILL_ILLTRP", 4), ("ILL_PRVOPC", 5), ("ILL_PRVREG", 6), ("ILL_COPROC", 7), ("ILL_BADSTK", 8), ("ILL_BADIADDR", 9)],
+    list: &[
+        ("ILL_ILLOPC", 1),
+        ("ILL_ILLOPN", 2),
+        ("ILL_ILLADR", 3),
+        ("ILL_ILLTRP", 4),
+        ("ILL_PRVOPC", 5),
+        ("ILL_PRVREG", 6),
+        ("ILL_COPROC", 7),
+        ("ILL_BADSTK", 8),
+        ("ILL_BADIADDR", 9),
+    ],
 };
 
 /// `FPE_???`
 pub static CODE_FPE: Names = Names {
     unknown: "FPE_???",
     zero: "",
-    list: &[("FPE_INTDIV", 1), ("FPE_INTOVF", 2), ("FPE_FLTDIV", 3), ("FPE_FLTOVF", 4), ("FPE_FLTUND", 5), ("FPE_FLTRES", 6), ("FPE_FLTINV", 7), ("FPE_FLTSUB", 8), ("FPE_FLTUNK", 0xe), ("FPE_CONDTRAP", 0xf)],
+    list: &[
+        ("FPE_INTDIV", 1),
+        ("FPE_INTOVF", 2),
+        ("FPE_FLTDIV", 3),
+        ("FPE_FLTOVF", 4),
+        ("FPE_FLTUND", 5),
+        ("FPE_FLTRES", 6),
+        ("FPE_FLTINV", 7),
+        ("FPE_FLTSUB", 8),
+        ("FPE_FLTUNK", 0xe),
+        ("FPE_CONDTRAP", 0xf),
+    ],
 };
 
 /// `SEGV_???`
 pub static CODE_SEGV: Names = Names {
     unknown: "SEGV_???",
     zero: "",
-    list: &[("SEGV_MAPERR", 1), ("SEGV_ACCERR", 2), ("SEGV_BNDERR", 3), ("SEGV_PKUERR", 4), ("SEGV_ACCADI", 5), ("SEGV_ADIDERR", 6), ("SEGV_ADIPERR", 7), ("SEGV_MTEAERR", 8), ("SEGV_MTESERR", 9)],
+    list: &[
+        ("SEGV_MAPERR", 1),
+        ("SEGV_ACCERR", 2),
+        ("SEGV_BNDERR", 3),
+        ("SEGV_PKUERR", 4),
+        ("SEGV_ACCADI", 5),
+        ("SEGV_ADIDERR", 6),
+        ("SEGV_ADIPERR", 7),
+        ("SEGV_MTEAERR", 8),
+        ("SEGV_MTESERR", 9),
+    ],
 };
 
 /// `BUS_???`
 pub static CODE_BUS: Names = Names {
     unknown: "BUS_???",
     zero: "",
-    list: &[("BUS_ADRALN", 1), ("BUS_ADRERR", 2), ("BUS_OBJERR", 3), ("BUS_MCEERR_AR", 4), ("BUS_MCEERR_AO", 5)],
+    list: &[
+        ("BUS_ADRALN", 1),
+        ("BUS_ADRERR", 2),
+        ("BUS_OBJERR", 3),
+        ("BUS_MCEERR_AR", 4),
+        ("BUS_MCEERR_AO", 5),
+    ],
 };
 
 /// `TRAP_???`
 pub static CODE_TRAP: Names = Names {
     unknown: "TRAP_???",
     zero: "",
-    list: &[("TRAP_BRKPT", 1), ("TRAP_TRACE", 2), ("TRAP_BRANCH", 3), ("TRAP_HWBKPT", 4), ("TRAP_UNK", 5), ("TRAP_PERF", 6)],
+    list: &[
+        ("TRAP_BRKPT", 1),
+        ("TRAP_TRACE", 2),
+        ("TRAP_BRANCH", 3),
+        ("TRAP_HWBKPT", 4),
+        ("TRAP_UNK", 5),
+        ("TRAP_PERF", 6),
+    ],
 };
 
 /// `CLD_???`
 pub static CODE_CHLD: Names = Names {
     unknown: "CLD_???",
     zero: "",
-    list: &[("CLD_EXITED", 1), ("CLD_KILLED", 2), ("CLD_DUMPED", 3), ("CLD_TRAPPED", 4), ("CLD_STOPPED", 5), ("CLD_CONTINUED", 6)],
+    list: &[
+        ("CLD_EXITED", 1),
+        ("CLD_KILLED", 2),
+        ("CLD_DUMPED", 3),
+        ("CLD_TRAPPED", 4),
+        ("CLD_STOPPED", 5),
+        ("CLD_CONTINUED", 6),
+    ],
 };
 
 /// `POLL_???`
 pub static CODE_POLL: Names = Names {
     unknown: "POLL_???",
     zero: "",
-    list: &[("POLL_IN", 1), ("POLL_OUT", 2), ("POLL_MSG", 3), ("POLL_ERR", 4), ("POLL_PRI", 5), ("POLL_HUP", 6)],
+    list: &[
+        ("POLL_IN", 1),
+        ("POLL_OUT", 2),
+        ("POLL_MSG", 3),
+        ("POLL_ERR", 4),
+        ("POLL_PRI", 5),
+        ("POLL_HUP", 6),
+    ],
 };
 
 /// `SYS_???`
@@ -804,7 +2312,11 @@ pub static CODE_SYS: Names = Names {
 pub static STATX_SYNC: Names = Names {
     unknown: "AT_STATX_???",
     zero: "",
-    list: &[("AT_STATX_SYNC_AS_STAT", 0), ("AT_STATX_FORCE_SYNC", 0x2000), ("AT_STATX_DONT_SYNC", 0x4000)],
+    list: &[
+        ("AT_STATX_SYNC_AS_STAT", 0),
+        ("AT_STATX_FORCE_SYNC", 0x2000),
+        ("AT_STATX_DONT_SYNC", 0x4000),
+    ],
 };
 
 /// `IPC_???`
@@ -818,47 +2330,121 @@ pub static SEM: Names = Names {
 pub static IPC_CONTROL: Names = Names {
     unknown: "IPC_???",
     zero: "",
-    list: &[("IPC_RMID", 0), ("IPC_SET", 1), ("IPC_STAT", 2), ("IPC_INFO", 3)],
+    list: &[
+        ("IPC_RMID", 0),
+        ("IPC_SET", 1),
+        ("IPC_STAT", 2),
+        ("IPC_INFO", 3),
+    ],
 };
 
 /// `SECBIT_???`
 pub static SECURE_BITS: Names = Names {
     unknown: "SECBIT_???",
     zero: "0",
-    list: &[("SECBIT_NOROOT", 1), ("SECBIT_NOROOT_LOCKED", 2), ("SECBIT_NO_SETUID_FIXUP", 4), ("SECBIT_NO_SETUID_FIXUP_LOCKED", 8), ("SECBIT_KEEP_CAPS", 0x10), ("SECBIT_KEEP_CAPS_LOCKED", 0x20), ("SECBIT_NO_CAP_AMBIENT_RAISE", 0x40), ("SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED", 0x80)],
+    list: &[
+        ("SECBIT_NOROOT", 1),
+        ("SECBIT_NOROOT_LOCKED", 2),
+        ("SECBIT_NO_SETUID_FIXUP", 4),
+        ("SECBIT_NO_SETUID_FIXUP_LOCKED", 8),
+        ("SECBIT_KEEP_CAPS", 0x10),
+        ("SECBIT_KEEP_CAPS_LOCKED", 0x20),
+        ("SECBIT_NO_CAP_AMBIENT_RAISE", 0x40),
+        ("SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED", 0x80),
+    ],
 };
 
 /// `KCMP_???`
 pub static KCMP: Names = Names {
     unknown: "KCMP_???",
     zero: "",
-    list: &[("KCMP_FILE", 0), ("KCMP_VM", 1), ("KCMP_FILES", 2), ("KCMP_FS", 3), ("KCMP_SIGHAND", 4), ("KCMP_IO", 5), ("KCMP_SYSVSEM", 6), ("KCMP_EPOLL_TFD", 7)],
+    list: &[
+        ("KCMP_FILE", 0),
+        ("KCMP_VM", 1),
+        ("KCMP_FILES", 2),
+        ("KCMP_FS", 3),
+        ("KCMP_SIGHAND", 4),
+        ("KCMP_IO", 5),
+        ("KCMP_SYSVSEM", 6),
+        ("KCMP_EPOLL_TFD", 7),
+    ],
 };
 
 /// `I???`
 pub static TTY_IN: Names = Names {
     unknown: "I???",
     zero: "0",
-    list: &[("IGNBRK", 1), ("BRKINT", 2), ("IGNPAR", 4), ("PARMRK", 8), ("INPCK", 0x10), ("ISTRIP", 0x20), ("INLCR", 0x40), ("IGNCR", 0x80), ("ICRNL", 0x100), ("IUCLC", 0x200), ("IXON", 0x400), ("IXANY", 0x800), ("IXOFF", 0x1000), ("IMAXBEL", 0x2000), ("IUTF8", 0x4000)],
+    list: &[
+        ("IGNBRK", 1),
+        ("BRKINT", 2),
+        ("IGNPAR", 4),
+        ("PARMRK", 8),
+        ("INPCK", 0x10),
+        ("ISTRIP", 0x20),
+        ("INLCR", 0x40),
+        ("IGNCR", 0x80),
+        ("ICRNL", 0x100),
+        ("IUCLC", 0x200),
+        ("IXON", 0x400),
+        ("IXANY", 0x800),
+        ("IXOFF", 0x1000),
+        ("IMAXBEL", 0x2000),
+        ("IUTF8", 0x4000),
+    ],
 };
 
 /// `O???`
 pub static TTY_OUT: Names = Names {
     unknown: "O???",
     zero: "0",
-    list: &[("OPOST", 1), ("OLCUC", 2), ("ONLCR", 4), ("OCRNL", 8), ("ONOCR", 0x10), ("ONLRET", 0x20), ("OFILL", 0x40), ("OFDEL", 0x80)],
+    list: &[
+        ("OPOST", 1),
+        ("OLCUC", 2),
+        ("ONLCR", 4),
+        ("OCRNL", 8),
+        ("ONOCR", 0x10),
+        ("ONLRET", 0x20),
+        ("OFILL", 0x40),
+        ("OFDEL", 0x80),
+    ],
 };
 
 /// `C???`
 pub static TTY_CONTROL: Names = Names {
     unknown: "C???",
     zero: "0",
-    list: &[("CSTOPB", 0x40), ("CREAD", 0x80), ("PARENB", 0x100), ("PARODD", 0x200), ("HUPCL", 0x400), ("CLOCAL", 0x800), ("CMSPAR", 0x40000000), ("CRTSCTS", 0x80000000)],
+    list: &[
+        ("CSTOPB", 0x40),
+        ("CREAD", 0x80),
+        ("PARENB", 0x100),
+        ("PARODD", 0x200),
+        ("HUPCL", 0x400),
+        ("CLOCAL", 0x800),
+        ("CMSPAR", 0x40000000),
+        ("CRTSCTS", 0x80000000),
+    ],
 };
 
 /// `L???`
 pub static TTY_LOCAL: Names = Names {
     unknown: "L???",
     zero: "0",
-    list: &[("ISIG", 1), ("ICANON", 2), ("XCASE", 4), ("ECHO", 8), ("ECHOE", 0x10), ("ECHOK", 0x20), ("ECHONL", 0x40), ("NOFLSH", 0x80), ("IEXTEN", 0x8000), ("ECHOCTL", 0x200), ("ECHOPRT", 0x400), ("ECHOKE", 0x800), ("FLUSHO", 0x1000), ("PENDIN", 0x4000), ("TOSTOP", 0x100), ("EXTPROC", 0x10000)],
+    list: &[
+        ("ISIG", 1),
+        ("ICANON", 2),
+        ("XCASE", 4),
+        ("ECHO", 8),
+        ("ECHOE", 0x10),
+        ("ECHOK", 0x20),
+        ("ECHONL", 0x40),
+        ("NOFLSH", 0x80),
+        ("IEXTEN", 0x8000),
+        ("ECHOCTL", 0x200),
+        ("ECHOPRT", 0x400),
+        ("ECHOKE", 0x800),
+        ("FLUSHO", 0x1000),
+        ("PENDIN", 0x4000),
+        ("TOSTOP", 0x100),
+        ("EXTPROC", 0x10000),
+    ],
 };

@@ -50,19 +50,35 @@ struct Meaning {
 }
 
 const fn m(names: &'static str, kinds: &'static [Kind]) -> Meaning {
-    Meaning { names, kinds, answer: Answer::Number }
+    Meaning {
+        names,
+        kinds,
+        answer: Answer::Number,
+    }
 }
 
 const fn fd(names: &'static str, kinds: &'static [Kind]) -> Meaning {
-    Meaning { names, kinds, answer: Answer::Fd }
+    Meaning {
+        names,
+        kinds,
+        answer: Answer::Fd,
+    }
 }
 
 const fn hex(names: &'static str, kinds: &'static [Kind]) -> Meaning {
-    Meaning { names, kinds, answer: Answer::Hex }
+    Meaning {
+        names,
+        kinds,
+        answer: Answer::Hex,
+    }
 }
 
 const fn other(names: &'static str, kinds: &'static [Kind], answer: Answer) -> Meaning {
-    Meaning { names, kinds, answer }
+    Meaning {
+        names,
+        kinds,
+        answer,
+    }
 }
 
 const INT: Kind = Signed(Four);
@@ -85,43 +101,110 @@ static MEANINGS: &[Meaning] = &[
     m("read", &[Fd, Bytes(Out, Length::Result), SIZE]),
     m("write", &[Fd, Bytes(In, Length::Argument(2)), SIZE]),
     m("pread64", &[Fd, Bytes(Out, Length::Result), SIZE, LONG]),
-    m("pwrite64", &[Fd, Bytes(In, Length::Argument(2)), SIZE, LONG]),
+    m(
+        "pwrite64",
+        &[Fd, Bytes(In, Length::Argument(2)), SIZE, LONG],
+    ),
     m("readv", &[Fd, Special(S::Vectors(Out, 2)), INT]),
     m("writev", &[Fd, Special(S::Vectors(In, 2)), INT]),
-    m("preadv", &[Fd, Special(S::Vectors(Out, 2)), INT, LONG, Hidden]),
-    m("pwritev", &[Fd, Special(S::Vectors(In, 2)), INT, LONG, Hidden]),
-    m("preadv2", &[Fd, Special(S::Vectors(Out, 2)), INT, LONG, Hidden, Flags(Four, &f::RWF)]),
-    m("pwritev2", &[Fd, Special(S::Vectors(In, 2)), INT, LONG, Hidden, Flags(Four, &f::RWF)]),
-    fd("open", &[PATH, Special(S::OpenFlags), Special(S::OpenMode(1))]),
-    fd("openat", &[DirFd, PATH, Special(S::OpenFlags), Special(S::OpenMode(2))]),
-    fd("openat2", &[DirFd, PATH, To(In, &Structure(&s::OPEN_HOW)), SIZE]),
+    m(
+        "preadv",
+        &[Fd, Special(S::Vectors(Out, 2)), INT, LONG, Hidden],
+    ),
+    m(
+        "pwritev",
+        &[Fd, Special(S::Vectors(In, 2)), INT, LONG, Hidden],
+    ),
+    m(
+        "preadv2",
+        &[
+            Fd,
+            Special(S::Vectors(Out, 2)),
+            INT,
+            LONG,
+            Hidden,
+            Flags(Four, &f::RWF),
+        ],
+    ),
+    m(
+        "pwritev2",
+        &[
+            Fd,
+            Special(S::Vectors(In, 2)),
+            INT,
+            LONG,
+            Hidden,
+            Flags(Four, &f::RWF),
+        ],
+    ),
+    fd(
+        "open",
+        &[PATH, Special(S::OpenFlags), Special(S::OpenMode(1))],
+    ),
+    fd(
+        "openat",
+        &[DirFd, PATH, Special(S::OpenFlags), Special(S::OpenMode(2))],
+    ),
+    fd(
+        "openat2",
+        &[DirFd, PATH, To(In, &Structure(&s::OPEN_HOW)), SIZE],
+    ),
     fd("creat", &[PATH, Permissions]),
     m("close fsync fdatasync fchdir syncfs", &[Fd]),
     m("stat lstat", &[PATH, STAT]),
     m("fstat", &[Fd, STAT]),
     m("newfstatat", &[DirFd, PATH, STAT, Flags(Four, &f::AT)]),
-    m("statx", &[DirFd, PATH, OneAndFlags(Four, 0x6000, &f::STATX_SYNC, &f::AT_STATX), Flags(Four, &f::STATX_MASK), To(Out, &Special(S::Statx))]),
+    m(
+        "statx",
+        &[
+            DirFd,
+            PATH,
+            OneAndFlags(Four, 0x6000, &f::STATX_SYNC, &f::AT_STATX),
+            Flags(Four, &f::STATX_MASK),
+            To(Out, &Special(S::Statx)),
+        ],
+    ),
     m("access", &[PATH, Flags(Four, &f::ACCESS)]),
     m("faccessat", &[DirFd, PATH, Flags(Four, &f::ACCESS)]),
-    m("faccessat2", &[DirFd, PATH, Flags(Four, &f::ACCESS), Flags(Four, &f::AT_FACCESS)]),
+    m(
+        "faccessat2",
+        &[
+            DirFd,
+            PATH,
+            Flags(Four, &f::ACCESS),
+            Flags(Four, &f::AT_FACCESS),
+        ],
+    ),
     m("readlink", &[PATH, Bytes(Out, Length::Result), SIZE]),
-    m("readlinkat", &[DirFd, PATH, Bytes(Out, Length::Result), SIZE]),
+    m(
+        "readlinkat",
+        &[DirFd, PATH, Bytes(Out, Length::Result), SIZE],
+    ),
     m("rename link symlink pivot_root", &[PATH, PATH]),
     m("renameat", &[DirFd, PATH, DirFd, PATH]),
-    m("renameat2", &[DirFd, PATH, DirFd, PATH, Flags(Four, &f::RENAME)]),
+    m(
+        "renameat2",
+        &[DirFd, PATH, DirFd, PATH, Flags(Four, &f::RENAME)],
+    ),
     m("linkat", &[DirFd, PATH, DirFd, PATH, Flags(Four, &f::AT)]),
     m("symlinkat", &[PATH, DirFd, PATH]),
     m("unlink rmdir chdir chroot swapoff acct", &[PATH]),
     m("unlinkat", &[DirFd, PATH, Flags(Four, &f::AT)]),
     m("mkdir chmod", &[PATH, Permissions]),
     m("mkdirat fchmodat", &[DirFd, PATH, Permissions]),
-    m("fchmodat2", &[DirFd, PATH, Permissions, Flags(Four, &f::AT)]),
+    m(
+        "fchmodat2",
+        &[DirFd, PATH, Permissions, Flags(Four, &f::AT)],
+    ),
     m("fchmod", &[Fd, Permissions]),
     m("chown lchown", &[PATH, Id, Id]),
     m("fchown", &[Fd, Id, Id]),
     m("fchownat", &[DirFd, PATH, Id, Id, Flags(Four, &f::AT)]),
     m("mknod", &[PATH, FileMode, Special(S::NodeDevice(1))]),
-    m("mknodat", &[DirFd, PATH, FileMode, Special(S::NodeDevice(2))]),
+    m(
+        "mknodat",
+        &[DirFd, PATH, FileMode, Special(S::NodeDevice(2))],
+    ),
     m("truncate", &[PATH, LONG]),
     m("ftruncate", &[Fd, LONG]),
     m("fallocate", &[Fd, Flags(Four, &f::FALLOCATE), LONG, LONG]),
@@ -134,29 +217,92 @@ static MEANINGS: &[Meaning] = &[
     fd("dup3", &[Fd, Fd, Flags(Four, &f::OPEN)]),
     m("pipe", &[PIPE]),
     m("pipe2", &[PIPE, Flags(Four, &f::OPEN)]),
-    other("fcntl fcntl64", &[Fd, One(Four, &f::FCNTL), Special(S::Fcntl)], Answer::Fcntl),
+    other(
+        "fcntl fcntl64",
+        &[Fd, One(Four, &f::FCNTL), Special(S::Fcntl)],
+        Answer::Fcntl,
+    ),
     m("ioctl", &[Fd, Special(S::Request), Special(S::Requested)]),
     m("flock", &[Fd, Flags(Four, &f::FLOCK)]),
-    m("sync_file_range", &[Fd, LONG, LONG, Flags(Four, &f::SYNC_RANGE)]),
+    m(
+        "sync_file_range",
+        &[Fd, LONG, LONG, Flags(Four, &f::SYNC_RANGE)],
+    ),
     m("utime", &[PATH, To(In, &Structure(&s::UTIMBUF))]),
-    m("utimes", &[PATH, To(In, &Array(&Special(S::TimevalMoment), 2))]),
-    m("futimesat", &[DirFd, PATH, To(In, &Array(&Special(S::TimevalMoment), 2))]),
-    m("utimensat", &[DirFd, PATH, Special(S::Times), Flags(Four, &f::AT)]),
+    m(
+        "utimes",
+        &[PATH, To(In, &Array(&Special(S::TimevalMoment), 2))],
+    ),
+    m(
+        "futimesat",
+        &[DirFd, PATH, To(In, &Array(&Special(S::TimevalMoment), 2))],
+    ),
+    m(
+        "utimensat",
+        &[DirFd, PATH, Special(S::Times), Flags(Four, &f::AT)],
+    ),
     m("statfs", &[PATH, To(Out, &Structure(&s::STATFS))]),
     m("fstatfs", &[Fd, To(Out, &Structure(&s::STATFS))]),
     other("umask", &[Permissions], Answer::Octal),
-    m("mount", &[PATH, PATH, Special(S::MountType), Special(S::MountFlags), Special(S::MountData)]),
+    m(
+        "mount",
+        &[
+            PATH,
+            PATH,
+            Special(S::MountType),
+            Special(S::MountFlags),
+            Special(S::MountData),
+        ],
+    ),
     m("umount2", &[PATH, Flags(Four, &f::UMOUNT)]),
     m("sendfile", &[Fd, Fd, Special(S::Offset), SIZE]),
-    m("splice", &[Fd, OFFSET, Fd, OFFSET, SIZE, Flags(Four, &f::SPLICE)]),
+    m(
+        "splice",
+        &[Fd, OFFSET, Fd, OFFSET, SIZE, Flags(Four, &f::SPLICE)],
+    ),
     m("tee", &[Fd, Fd, SIZE, Flags(Four, &f::SPLICE)]),
-    m("vmsplice", &[Fd, Special(S::Vectors(In, 2)), SIZE, Flags(Four, &f::SPLICE)]),
-    m("copy_file_range", &[Fd, OFFSET, Fd, OFFSET, SIZE, Hex(Four)]),
-    m("setxattr lsetxattr", &[PATH, TEXT, Value(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
-    m("fsetxattr", &[Fd, TEXT, Value(In, Length::Argument(3)), SIZE, Flags(Four, &f::XATTR)]),
-    m("getxattr lgetxattr", &[PATH, TEXT, Value(Out, Length::Result), SIZE]),
+    m(
+        "vmsplice",
+        &[
+            Fd,
+            Special(S::Vectors(In, 2)),
+            SIZE,
+            Flags(Four, &f::SPLICE),
+        ],
+    ),
+    m(
+        "copy_file_range",
+        &[Fd, OFFSET, Fd, OFFSET, SIZE, Hex(Four)],
+    ),
+    m(
+        "setxattr lsetxattr",
+        &[
+            PATH,
+            TEXT,
+            Value(In, Length::Argument(3)),
+            SIZE,
+            Flags(Four, &f::XATTR),
+        ],
+    ),
+    m(
+        "fsetxattr",
+        &[
+            Fd,
+            TEXT,
+            Value(In, Length::Argument(3)),
+            SIZE,
+            Flags(Four, &f::XATTR),
+        ],
+    ),
+    m(
+        "getxattr lgetxattr",
+        &[PATH, TEXT, Value(Out, Length::Result), SIZE],
+    ),
     m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
-    m("listxattr llistxattr", &[PATH, Bytes(Out, Length::Result), SIZE]),
+    m(
+        "listxattr llistxattr",
+        &[PATH, Bytes(Out, Length::Result), SIZE],
+    ),
     m("flistxattr", &[Fd, Bytes(Out, Length::Result), SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
     m("fremovexattr", &[Fd, TEXT]),
@@ -171,54 +317,212 @@ static MEANINGS: &[Meaning] = &[
     fd("eventfd", &[UINT]),
     fd("eventfd2", &[UINT, Flags(Four, &f::EVENTFD)]),
     fd("signalfd", &[Fd, Special(S::Signals(In)), SIZE]),
-    fd("signalfd4", &[Fd, Special(S::Signals(In)), SIZE, Flags(Four, &f::SIGNALFD)]),
+    fd(
+        "signalfd4",
+        &[Fd, Special(S::Signals(In)), SIZE, Flags(Four, &f::SIGNALFD)],
+    ),
     fd("timerfd_create", &[CLOCK, Flags(Four, &f::TIMERFD)]),
-    m("timerfd_settime", &[Fd, Flags(Four, &f::TIMERFD), To(In, &Structure(&s::ITIMERSPEC)), To(Out, &Structure(&s::ITIMERSPEC))]),
-    m("timerfd_gettime", &[Fd, To(Out, &Structure(&s::ITIMERSPEC))]),
+    m(
+        "timerfd_settime",
+        &[
+            Fd,
+            Flags(Four, &f::TIMERFD),
+            To(In, &Structure(&s::ITIMERSPEC)),
+            To(Out, &Structure(&s::ITIMERSPEC)),
+        ],
+    ),
+    m(
+        "timerfd_gettime",
+        &[Fd, To(Out, &Structure(&s::ITIMERSPEC))],
+    ),
     // waiting for files
     other("poll", &[Special(S::Polled), UINT, INT], Answer::Ready),
-    other("ppoll", &[Special(S::Polled), UINT, TIME_IN, Special(S::Signals(In)), SIZE], Answer::Ready),
-    other("select", &[INT, Special(S::Descriptors), Special(S::Descriptors), Special(S::Descriptors), To(In, &Structure(&s::TIMEVAL))], Answer::Selected),
-    other("pselect6", &[INT, Special(S::Descriptors), Special(S::Descriptors), Special(S::Descriptors), TIME_IN, Special(S::SignalsAndSize)], Answer::Selected),
+    other(
+        "ppoll",
+        &[
+            Special(S::Polled),
+            UINT,
+            TIME_IN,
+            Special(S::Signals(In)),
+            SIZE,
+        ],
+        Answer::Ready,
+    ),
+    other(
+        "select",
+        &[
+            INT,
+            Special(S::Descriptors),
+            Special(S::Descriptors),
+            Special(S::Descriptors),
+            To(In, &Structure(&s::TIMEVAL)),
+        ],
+        Answer::Selected,
+    ),
+    other(
+        "pselect6",
+        &[
+            INT,
+            Special(S::Descriptors),
+            Special(S::Descriptors),
+            Special(S::Descriptors),
+            TIME_IN,
+            Special(S::SignalsAndSize),
+        ],
+        Answer::Selected,
+    ),
     fd("epoll_create", &[INT]),
     fd("epoll_create1", &[Flags(Four, &f::EPOLL_CREATE)]),
-    m("epoll_ctl", &[Fd, One(Four, &f::EPOLL_CTL), Fd, Special(S::Watched)]),
-    m("epoll_wait", &[Fd, Many(Out, &EPOLL_EVENT, Length::Result), INT, INT]),
-    m("epoll_pwait", &[Fd, Many(Out, &EPOLL_EVENT, Length::Result), INT, INT, Special(S::Signals(In)), SIZE]),
-    m("epoll_pwait2", &[Fd, Many(Out, &EPOLL_EVENT, Length::Result), INT, TIME_IN, Special(S::Signals(In)), SIZE]),
+    m(
+        "epoll_ctl",
+        &[Fd, One(Four, &f::EPOLL_CTL), Fd, Special(S::Watched)],
+    ),
+    m(
+        "epoll_wait",
+        &[Fd, Many(Out, &EPOLL_EVENT, Length::Result), INT, INT],
+    ),
+    m(
+        "epoll_pwait",
+        &[
+            Fd,
+            Many(Out, &EPOLL_EVENT, Length::Result),
+            INT,
+            INT,
+            Special(S::Signals(In)),
+            SIZE,
+        ],
+    ),
+    m(
+        "epoll_pwait2",
+        &[
+            Fd,
+            Many(Out, &EPOLL_EVENT, Length::Result),
+            INT,
+            TIME_IN,
+            Special(S::Signals(In)),
+            SIZE,
+        ],
+    ),
     fd("io_uring_setup", &[UINT, Address]),
-    m("io_uring_enter", &[Fd, UINT, UINT, Flags(Four, &f::URING_ENTER), Special(S::Signals(In)), SIZE]),
+    m(
+        "io_uring_enter",
+        &[
+            Fd,
+            UINT,
+            UINT,
+            Flags(Four, &f::URING_ENTER),
+            Special(S::Signals(In)),
+            SIZE,
+        ],
+    ),
     // processes
-    m("execve", &[PATH, Special(S::Arguments), Special(S::Environment)]),
-    m("execveat", &[DirFd, PATH, Special(S::Arguments), Special(S::Environment), Flags(Four, &f::AT)]),
+    m(
+        "execve",
+        &[PATH, Special(S::Arguments), Special(S::Environment)],
+    ),
+    m(
+        "execveat",
+        &[
+            DirFd,
+            PATH,
+            Special(S::Arguments),
+            Special(S::Environment),
+            Flags(Four, &f::AT),
+        ],
+    ),
     other("exit exit_group", &[INT], Answer::Never),
-    m("wait4", &[INT, Special(S::Status), Flags(Four, &f::WAIT), Special(S::Usage)]),
-    m("waitid", &[One(Four, &f::WAITID), INT, Special(S::Information(Out)), Flags(Four, &f::WAIT), To(Out, &Structure(&s::RUSAGE))]),
+    m(
+        "wait4",
+        &[
+            INT,
+            Special(S::Status),
+            Flags(Four, &f::WAIT),
+            Special(S::Usage),
+        ],
+    ),
+    m(
+        "waitid",
+        &[
+            One(Four, &f::WAITID),
+            INT,
+            Special(S::Information(Out)),
+            Flags(Four, &f::WAIT),
+            To(Out, &Structure(&s::RUSAGE)),
+        ],
+    ),
     other("clone", &[], Answer::Child),
     m("clone3", &[Special(S::Clone), SIZE]),
     m("unshare", &[Flags(Eight, &f::UNSHARE)]),
     m("setns", &[Fd, Flags(Four, &f::CLONE_NS)]),
-    other("prctl", &[One(Four, &f::PRCTL), Special(S::Prctl), Special(S::Prctl), Special(S::Prctl), Special(S::Prctl)], Answer::Prctl),
-    m("arch_prctl", &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)]),
+    other(
+        "prctl",
+        &[
+            One(Four, &f::PRCTL),
+            Special(S::Prctl),
+            Special(S::Prctl),
+            Special(S::Prctl),
+            Special(S::Prctl),
+        ],
+        Answer::Prctl,
+    ),
+    m(
+        "arch_prctl",
+        &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)],
+    ),
     m("set_tid_address", &[Address]),
     m("set_robust_list", &[Address, SIZE]),
     m("get_robust_list", &[INT, To(Out, &Address), To(Out, &SIZE)]),
-    m("getrlimit", &[One(Four, &f::RLIMIT), To(Out, &Structure(&s::RLIMIT))]),
-    m("setrlimit", &[One(Four, &f::RLIMIT), To(In, &Structure(&s::RLIMIT))]),
-    m("prlimit64", &[INT, One(Four, &f::RLIMIT), To(In, &Structure(&s::RLIMIT)), To(Out, &Structure(&s::RLIMIT))]),
-    m("getrusage", &[One(Four, &f::RUSAGE), To(Out, &Structure(&s::RUSAGE))]),
+    m(
+        "getrlimit",
+        &[One(Four, &f::RLIMIT), To(Out, &Structure(&s::RLIMIT))],
+    ),
+    m(
+        "setrlimit",
+        &[One(Four, &f::RLIMIT), To(In, &Structure(&s::RLIMIT))],
+    ),
+    m(
+        "prlimit64",
+        &[
+            INT,
+            One(Four, &f::RLIMIT),
+            To(In, &Structure(&s::RLIMIT)),
+            To(Out, &Structure(&s::RLIMIT)),
+        ],
+    ),
+    m(
+        "getrusage",
+        &[One(Four, &f::RUSAGE), To(Out, &Structure(&s::RUSAGE))],
+    ),
     m("getpriority", &[One(Four, &f::PRIO), INT]),
     m("setpriority", &[One(Four, &f::PRIO), INT, INT]),
-    m("sched_setscheduler", &[INT, One(Four, &f::SCHED), To(In, &INT)]),
+    m(
+        "sched_setscheduler",
+        &[INT, One(Four, &f::SCHED), To(In, &INT)],
+    ),
     other("sched_getscheduler", &[INT], Answer::Policy),
     m("sched_setparam", &[INT, To(In, &INT)]),
     m("sched_getparam", &[INT, To(Out, &INT)]),
-    m("sched_get_priority_max sched_get_priority_min", &[One(Four, &f::SCHED)]),
+    m(
+        "sched_get_priority_max sched_get_priority_min",
+        &[One(Four, &f::SCHED)],
+    ),
     m("sched_rr_get_interval", &[INT, TIME_OUT]),
-    m("sched_setaffinity", &[INT, SIZE, Special(S::Processors(In))]),
-    m("sched_getaffinity", &[INT, SIZE, Special(S::Processors(Out))]),
-    m("sched_setattr", &[INT, To(In, &Structure(&s::SCHED_ATTR)), Hex(Four)]),
-    m("sched_getattr", &[INT, To(Out, &Structure(&s::SCHED_ATTR)), UINT, Hex(Four)]),
+    m(
+        "sched_setaffinity",
+        &[INT, SIZE, Special(S::Processors(In))],
+    ),
+    m(
+        "sched_getaffinity",
+        &[INT, SIZE, Special(S::Processors(Out))],
+    ),
+    m(
+        "sched_setattr",
+        &[INT, To(In, &Structure(&s::SCHED_ATTR)), Hex(Four)],
+    ),
+    m(
+        "sched_getattr",
+        &[INT, To(Out, &Structure(&s::SCHED_ATTR)), UINT, Hex(Four)],
+    ),
     m("getpgid getsid", &[INT]),
     m("setpgid", &[INT, INT]),
     m("setuid setgid setfsuid setfsgid", &[Id]),
@@ -227,34 +531,91 @@ static MEANINGS: &[Meaning] = &[
     m("getresuid getresgid", &[RESUID, RESUID, RESUID]),
     m("getgroups", &[INT, Many(Out, &Id, Length::Result)]),
     m("setgroups", &[INT, Many(In, &Id, Length::Argument(0))]),
-    m("capget", &[Special(S::CapabilityHeader), Special(S::Capabilities(Out))]),
-    m("capset", &[Special(S::CapabilityHeader), Special(S::Capabilities(In))]),
+    m(
+        "capget",
+        &[Special(S::CapabilityHeader), Special(S::Capabilities(Out))],
+    ),
+    m(
+        "capset",
+        &[Special(S::CapabilityHeader), Special(S::Capabilities(In))],
+    ),
     other("personality", &[Special(S::Persona)], Answer::Persona),
     fd("pidfd_open", &[INT, Flags(Four, &f::PIDFD)]),
     fd("pidfd_getfd", &[Fd, INT, Hex(Four)]),
-    m("pidfd_send_signal", &[Fd, Signal, Special(S::Information(In)), Hex(Four)]),
-    m("rseq", &[Address, Hex(Four), Flags(Four, &f::RSEQ), Hex(Four)]),
-    m("getrandom", &[Special(S::Random), SIZE, Flags(Four, &f::GETRANDOM)]),
-    other("membarrier", &[Special(S::Membarrier), Hex(Four), INT], Answer::Membarrier),
-    m("seccomp", &[One(Four, &f::SECCOMP), Flags(Four, &f::SECCOMP_FLAGS), Address]),
+    m(
+        "pidfd_send_signal",
+        &[Fd, Signal, Special(S::Information(In)), Hex(Four)],
+    ),
+    m(
+        "rseq",
+        &[Address, Hex(Four), Flags(Four, &f::RSEQ), Hex(Four)],
+    ),
+    m(
+        "getrandom",
+        &[Special(S::Random), SIZE, Flags(Four, &f::GETRANDOM)],
+    ),
+    other(
+        "membarrier",
+        &[Special(S::Membarrier), Hex(Four), INT],
+        Answer::Membarrier,
+    ),
+    m(
+        "seccomp",
+        &[
+            One(Four, &f::SECCOMP),
+            Flags(Four, &f::SECCOMP_FLAGS),
+            Address,
+        ],
+    ),
     m("times", &[To(Out, &Structure(&s::TMS))]),
     m("uname", &[To(Out, &Structure(&s::UTSNAME))]),
     m("sysinfo", &[To(Out, &Structure(&s::SYSINFO))]),
-    m("syslog", &[Special(S::SyslogType), Bytes(Out, Length::Result), INT]),
+    m(
+        "syslog",
+        &[Special(S::SyslogType), Bytes(Out, Length::Result), INT],
+    ),
     m("getcpu", &[To(Out, &UINT), To(Out, &UINT), Address]),
-    m("sethostname setdomainname", &[Bytes(In, Length::Argument(1)), SIZE]),
+    m(
+        "sethostname setdomainname",
+        &[Bytes(In, Length::Argument(1)), SIZE],
+    ),
     m("ptrace", &[One(Eight, &f::PTRACE), INT, Address, Address]),
-    m("process_vm_readv process_vm_writev", &[INT, Address, SIZE, Address, SIZE, Hex(Eight)]),
+    m(
+        "process_vm_readv process_vm_writev",
+        &[INT, Address, SIZE, Address, SIZE, Hex(Eight)],
+    ),
     m("bpf", &[One(Four, &f::BPF), Address, UINT]),
     fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
-    hex("mmap mmap2", &[Address, SIZE, Flags(Eight, &f::PROT), OneAndFlags(Four, 15, &f::MAP_TYPE, &f::MAP), Fd, Hex(Eight)]),
+    hex(
+        "mmap mmap2",
+        &[
+            Address,
+            SIZE,
+            Flags(Eight, &f::PROT),
+            OneAndFlags(Four, 15, &f::MAP_TYPE, &f::MAP),
+            Fd,
+            Hex(Eight),
+        ],
+    ),
     m("munmap", &[Address, SIZE]),
     m("mprotect", &[Address, SIZE, Flags(Eight, &f::PROT)]),
-    m("pkey_mprotect", &[Address, SIZE, Flags(Eight, &f::PROT), INT]),
+    m(
+        "pkey_mprotect",
+        &[Address, SIZE, Flags(Eight, &f::PROT), INT],
+    ),
     m("pkey_alloc", &[Hex(Eight), Flags(Eight, &f::PKEY)]),
     hex("brk", &[Address]),
-    hex("mremap", &[Address, SIZE, SIZE, Flags(Eight, &f::MREMAP), Special(S::NewAddress)]),
+    hex(
+        "mremap",
+        &[
+            Address,
+            SIZE,
+            SIZE,
+            Flags(Eight, &f::MREMAP),
+            Special(S::NewAddress),
+        ],
+    ),
     m("madvise", &[Address, SIZE, One(Four, &f::MADVISE)]),
     m("mlock munlock", &[Address, SIZE]),
     m("mlock2", &[Address, SIZE, Flags(Four, &f::MLOCK2)]),
@@ -263,76 +624,292 @@ static MEANINGS: &[Meaning] = &[
     m("mincore", &[Address, SIZE, Special(S::Resident)]),
     m("mseal", &[Address, SIZE, Hex(Eight)]),
     // signals
-    m("rt_sigaction", &[Signal, Special(S::Action(In)), Special(S::Action(Out)), SIZE]),
-    m("rt_sigprocmask", &[One(Four, &f::SIG_HOW), Special(S::Signals(In)), Special(S::Signals(Out)), SIZE]),
+    m(
+        "rt_sigaction",
+        &[
+            Signal,
+            Special(S::Action(In)),
+            Special(S::Action(Out)),
+            SIZE,
+        ],
+    ),
+    m(
+        "rt_sigprocmask",
+        &[
+            One(Four, &f::SIG_HOW),
+            Special(S::Signals(In)),
+            Special(S::Signals(Out)),
+            SIZE,
+        ],
+    ),
     m("rt_sigpending", &[Special(S::Signals(Out)), SIZE]),
     m("rt_sigsuspend", &[Special(S::Signals(In)), SIZE]),
-    other("rt_sigtimedwait", &[Special(S::Signals(In)), Special(S::Information(Out)), TIME_IN, SIZE], Answer::Signal),
-    m("rt_sigqueueinfo", &[INT, Signal, Special(S::Information(In))]),
-    m("rt_tgsigqueueinfo", &[INT, INT, Signal, Special(S::Information(In))]),
+    other(
+        "rt_sigtimedwait",
+        &[
+            Special(S::Signals(In)),
+            Special(S::Information(Out)),
+            TIME_IN,
+            SIZE,
+        ],
+        Answer::Signal,
+    ),
+    m(
+        "rt_sigqueueinfo",
+        &[INT, Signal, Special(S::Information(In))],
+    ),
+    m(
+        "rt_tgsigqueueinfo",
+        &[INT, INT, Signal, Special(S::Information(In))],
+    ),
     m("kill tkill", &[INT, Signal]),
     m("tgkill", &[INT, INT, Signal]),
     m("alarm", &[UINT]),
-    m("sigaltstack", &[To(In, &Structure(&s::STACK)), To(Out, &Structure(&s::STACK))]),
-    m("getitimer", &[One(Four, &f::ITIMER), To(Out, &Structure(&s::ITIMERVAL))]),
-    m("setitimer", &[One(Four, &f::ITIMER), To(In, &Structure(&s::ITIMERVAL)), To(Out, &Structure(&s::ITIMERVAL))]),
+    m(
+        "sigaltstack",
+        &[
+            To(In, &Structure(&s::STACK)),
+            To(Out, &Structure(&s::STACK)),
+        ],
+    ),
+    m(
+        "getitimer",
+        &[One(Four, &f::ITIMER), To(Out, &Structure(&s::ITIMERVAL))],
+    ),
+    m(
+        "setitimer",
+        &[
+            One(Four, &f::ITIMER),
+            To(In, &Structure(&s::ITIMERVAL)),
+            To(Out, &Structure(&s::ITIMERVAL)),
+        ],
+    ),
     // sockets
-    fd("socket", &[One(Four, &f::DOMAIN), OneAndFlags(Four, 15, &f::SOCK_TYPE, &f::SOCK_FLAGS), Special(S::Protocol)]),
-    m("socketpair", &[One(Four, &f::DOMAIN), OneAndFlags(Four, 15, &f::SOCK_TYPE, &f::SOCK_FLAGS), Special(S::Protocol), PIPE]),
+    fd(
+        "socket",
+        &[
+            One(Four, &f::DOMAIN),
+            OneAndFlags(Four, 15, &f::SOCK_TYPE, &f::SOCK_FLAGS),
+            Special(S::Protocol),
+        ],
+    ),
+    m(
+        "socketpair",
+        &[
+            One(Four, &f::DOMAIN),
+            OneAndFlags(Four, 15, &f::SOCK_TYPE, &f::SOCK_FLAGS),
+            Special(S::Protocol),
+            PIPE,
+        ],
+    ),
     m("bind connect", &[Fd, Special(S::Address(2)), INT]),
     m("listen", &[Fd, INT]),
-    fd("accept", &[Fd, Special(S::AddressOut(2)), Special(S::AddressLength)]),
-    fd("accept4", &[Fd, Special(S::AddressOut(2)), Special(S::AddressLength), Flags(Four, &f::SOCK_FLAGS)]),
-    m("getsockname getpeername", &[Fd, Special(S::AddressOut(2)), Special(S::AddressLength)]),
-    m("sendto", &[Fd, Bytes(In, Length::Argument(2)), SIZE, Flags(Four, &f::MSG), Special(S::Address(5)), UINT]),
-    m("recvfrom", &[Fd, Bytes(Out, Length::Result), SIZE, Flags(Four, &f::MSG), Special(S::AddressOut(5)), Special(S::AddressLength)]),
-    m("sendmsg", &[Fd, Special(S::Message(In)), Flags(Four, &f::MSG)]),
-    m("recvmsg", &[Fd, Special(S::Message(Out)), Flags(Four, &f::MSG)]),
-    m("sendmmsg", &[Fd, Special(S::Messages(In)), UINT, Flags(Four, &f::MSG)]),
-    m("recvmmsg", &[Fd, Special(S::Messages(Out)), UINT, Flags(Four, &f::MSG), TIME_IN]),
+    fd(
+        "accept",
+        &[Fd, Special(S::AddressOut(2)), Special(S::AddressLength)],
+    ),
+    fd(
+        "accept4",
+        &[
+            Fd,
+            Special(S::AddressOut(2)),
+            Special(S::AddressLength),
+            Flags(Four, &f::SOCK_FLAGS),
+        ],
+    ),
+    m(
+        "getsockname getpeername",
+        &[Fd, Special(S::AddressOut(2)), Special(S::AddressLength)],
+    ),
+    m(
+        "sendto",
+        &[
+            Fd,
+            Bytes(In, Length::Argument(2)),
+            SIZE,
+            Flags(Four, &f::MSG),
+            Special(S::Address(5)),
+            UINT,
+        ],
+    ),
+    m(
+        "recvfrom",
+        &[
+            Fd,
+            Bytes(Out, Length::Result),
+            SIZE,
+            Flags(Four, &f::MSG),
+            Special(S::AddressOut(5)),
+            Special(S::AddressLength),
+        ],
+    ),
+    m(
+        "sendmsg",
+        &[Fd, Special(S::Message(In)), Flags(Four, &f::MSG)],
+    ),
+    m(
+        "recvmsg",
+        &[Fd, Special(S::Message(Out)), Flags(Four, &f::MSG)],
+    ),
+    m(
+        "sendmmsg",
+        &[Fd, Special(S::Messages(In)), UINT, Flags(Four, &f::MSG)],
+    ),
+    m(
+        "recvmmsg",
+        &[
+            Fd,
+            Special(S::Messages(Out)),
+            UINT,
+            Flags(Four, &f::MSG),
+            TIME_IN,
+        ],
+    ),
     m("shutdown", &[Fd, One(Four, &f::SHUT)]),
-    m("setsockopt", &[Fd, One(Four, &f::SOL), Special(S::OptionName), Special(S::Option(In)), INT]),
-    m("getsockopt", &[Fd, One(Four, &f::SOL), Special(S::OptionName), Special(S::Option(Out)), Special(S::OptionLength)]),
+    m(
+        "setsockopt",
+        &[
+            Fd,
+            One(Four, &f::SOL),
+            Special(S::OptionName),
+            Special(S::Option(In)),
+            INT,
+        ],
+    ),
+    m(
+        "getsockopt",
+        &[
+            Fd,
+            One(Four, &f::SOL),
+            Special(S::OptionName),
+            Special(S::Option(Out)),
+            Special(S::OptionLength),
+        ],
+    ),
     // time
     m("nanosleep", &[TIME_IN, Special(S::Remainder)]),
-    m("clock_nanosleep", &[CLOCK, Flags(Four, &f::TIMER_ABSTIME), TIME_IN, Special(S::Remainder)]),
+    m(
+        "clock_nanosleep",
+        &[
+            CLOCK,
+            Flags(Four, &f::TIMER_ABSTIME),
+            TIME_IN,
+            Special(S::Remainder),
+        ],
+    ),
     m("clock_gettime clock_getres", &[CLOCK, TIME_OUT]),
     m("clock_settime", &[CLOCK, TIME_IN]),
-    m("gettimeofday", &[To(Out, &Structure(&s::TIMEVAL)), To(Out, &Structure(&s::TIMEZONE))]),
-    m("settimeofday", &[To(In, &Structure(&s::TIMEVAL)), To(In, &Structure(&s::TIMEZONE))]),
+    m(
+        "gettimeofday",
+        &[
+            To(Out, &Structure(&s::TIMEVAL)),
+            To(Out, &Structure(&s::TIMEZONE)),
+        ],
+    ),
+    m(
+        "settimeofday",
+        &[
+            To(In, &Structure(&s::TIMEVAL)),
+            To(In, &Structure(&s::TIMEZONE)),
+        ],
+    ),
     other("time", &[To(Out, &Moment)], Answer::Moment),
     m("timer_create", &[CLOCK, Special(S::Event), To(Out, &INT)]),
-    m("timer_settime", &[INT, Flags(Four, &f::TIMER_ABSTIME), To(In, &Structure(&s::ITIMERSPEC)), To(Out, &Structure(&s::ITIMERSPEC))]),
+    m(
+        "timer_settime",
+        &[
+            INT,
+            Flags(Four, &f::TIMER_ABSTIME),
+            To(In, &Structure(&s::ITIMERSPEC)),
+            To(Out, &Structure(&s::ITIMERSPEC)),
+        ],
+    ),
     m("timer_gettime", &[INT, To(Out, &Structure(&s::ITIMERSPEC))]),
     m("timer_getoverrun timer_delete", &[INT]),
     // futexes
-    m("futex", &[Address, Special(S::FutexOperation), Special(S::FutexValue), Special(S::FutexTimeout), Address, Special(S::FutexLast)]),
+    m(
+        "futex",
+        &[
+            Address,
+            Special(S::FutexOperation),
+            Special(S::FutexValue),
+            Special(S::FutexTimeout),
+            Address,
+            Special(S::FutexLast),
+        ],
+    ),
     // between processes
     m("shmget", &[Special(S::IpcKey), SIZE, Special(S::IpcMode)]),
     hex("shmat", &[INT, Address, Flags(Four, &f::SHMAT)]),
-    m("kcmp", &[INT, INT, One(Four, &f::KCMP), Hex(Eight), Hex(Eight)]),
+    m(
+        "kcmp",
+        &[INT, INT, One(Four, &f::KCMP), Hex(Eight), Hex(Eight)],
+    ),
     m("shmctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
     m("msgctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
     m("shmdt", &[Address]),
     m("semget", &[Special(S::IpcKey), INT, Special(S::IpcMode)]),
-    m("semop", &[INT, Many(In, &Structure(&s::SEMBUF), Length::Argument(2)), SIZE]),
-    m("semtimedop", &[INT, Many(In, &Structure(&s::SEMBUF), Length::Argument(2)), SIZE, TIME_IN]),
+    m(
+        "semop",
+        &[
+            INT,
+            Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
+            SIZE,
+        ],
+    ),
+    m(
+        "semtimedop",
+        &[
+            INT,
+            Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
+            SIZE,
+            TIME_IN,
+        ],
+    ),
     m("msgget", &[Special(S::IpcKey), Special(S::IpcMode)]),
-    fd("mq_open", &[TEXT, Special(S::OpenFlags), Special(S::OpenMode(1)), To(In, &Structure(&s::MQ_ATTR))]),
+    fd(
+        "mq_open",
+        &[
+            TEXT,
+            Special(S::OpenFlags),
+            Special(S::OpenMode(1)),
+            To(In, &Structure(&s::MQ_ATTR)),
+        ],
+    ),
     m("mq_unlink", &[TEXT]),
-    m("mq_timedsend", &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN]),
-    m("mq_timedreceive", &[Fd, Bytes(Out, Length::Result), SIZE, To(Out, &UINT), TIME_IN]),
+    m(
+        "mq_timedsend",
+        &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN],
+    ),
+    m(
+        "mq_timedreceive",
+        &[
+            Fd,
+            Bytes(Out, Length::Result),
+            SIZE,
+            To(Out, &UINT),
+            TIME_IN,
+        ],
+    ),
 ];
 
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
-    let known = MEANINGS.iter().find(|meaning| meaning.names.split(' ').any(|known| known == name));
+    let known = MEANINGS
+        .iter()
+        .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {
         let meant = known.and_then(|meaning| meaning.kinds.get(number)).copied();
         // Structures of 32-bit programs lie otherwise in memory, and offsets take two registers.
         kinds[number] = match meant {
-            Some(kind) if !narrow || (plain(kind) && known.is_some_and(|known| known.kinds.len() == arguments.len())) => kind,
+            Some(kind)
+                if !narrow
+                    || (plain(kind)
+                        && known.is_some_and(|known| known.kinds.len() == arguments.len())) =>
+            {
+                kind
+            }
             _ => by_type(argument),
         };
     }
@@ -350,7 +927,20 @@ fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
         To(..) | Many(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
-    ) || matches!(kind, Special(S::OpenFlags | S::OpenMode(_) | S::Request | S::Protocol | S::OptionName | S::Signals(_) | S::AddressLength | S::Address(_) | S::AddressOut(_)))
+    ) || matches!(
+        kind,
+        Special(
+            S::OpenFlags
+                | S::OpenMode(_)
+                | S::Request
+                | S::Protocol
+                | S::OptionName
+                | S::Signals(_)
+                | S::AddressLength
+                | S::Address(_)
+                | S::AddressOut(_)
+        )
+    )
 }
 
 /// What a type alone says.
@@ -358,19 +948,31 @@ fn by_type(argument: &Argument) -> Kind {
     let c_type = argument.c_type;
     if c_type.ends_with('*') {
         return match argument.name {
-            "filename" | "pathname" | "path" | "oldname" | "newname" if c_type == "const char *" => PATH,
+            "filename" | "pathname" | "path" | "oldname" | "newname"
+                if c_type == "const char *" =>
+            {
+                PATH
+            }
             _ if c_type == "const char *" => TEXT,
             _ => Address,
         };
     }
     match c_type {
         _ if matches!(argument.name, "dfd" | "dirfd" | "olddfd" | "newdfd") => DirFd,
-        _ if matches!(argument.name, "fd" | "fildes" | "fd_in" | "fd_out" | "epfd" | "mqdes") => Fd,
+        _ if matches!(
+            argument.name,
+            "fd" | "fildes" | "fd_in" | "fd_out" | "epfd" | "mqdes"
+        ) =>
+        {
+            Fd
+        }
         "umode_t" => Permissions,
         "uid_t" | "gid_t" => Id,
-        "int" | "pid_t" | "key_t" | "compat_pid_t" | "compat_int_t" | "s32" | "__s32" | "rwf_t" | "clockid_t" | "timer_t" | "mqd_t" | "key_serial_t" | "aio_context_t" => INT,
+        "int" | "pid_t" | "key_t" | "compat_pid_t" | "compat_int_t" | "s32" | "__s32" | "rwf_t"
+        | "clockid_t" | "timer_t" | "mqd_t" | "key_serial_t" | "aio_context_t" => INT,
         _ if argument.name.contains("flag") => Hex(Eight),
-        "unsigned int" | "unsigned" | "u32" | "compat_size_t" | "compat_uint_t" | "qid_t" | "__u32" | "compat_ulong_t" => UINT,
+        "unsigned int" | "unsigned" | "u32" | "compat_size_t" | "compat_uint_t" | "qid_t"
+        | "__u32" | "compat_ulong_t" => UINT,
         "long" | "loff_t" | "off_t" | "compat_off_t" => LONG,
         "size_t" | "u64" | "__u64" => SIZE,
         "short" => Signed(Two),

@@ -6,15 +6,30 @@ use super::kind::Width::{Eight, Four, Two};
 use super::kind::{Field, Kind, Kind::*, Special, Structure};
 
 const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field { name, at, kind, shown: Always }
+    Field {
+        name,
+        at,
+        kind,
+        shown: Always,
+    }
 }
 
 const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field { name, at, kind, shown: Verbose }
+    Field {
+        name,
+        at,
+        kind,
+        shown: Verbose,
+    }
 }
 
 const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field { name, at, kind, shown: NotZero }
+    Field {
+        name,
+        at,
+        kind,
+        shown: NotZero,
+    }
 }
 
 /// A structure whose fields are all shown.

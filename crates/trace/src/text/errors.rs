@@ -102,7 +102,10 @@ static ERRORS: [(&str, &str); 134] = [
     ("ELIBSCN", ".lib section in a.out corrupted"),
     ("ELIBMAX", "Attempting to link in too many shared libraries"),
     ("ELIBEXEC", "Cannot exec a shared library directly"),
-    ("EILSEQ", "Invalid or incomplete multibyte or wide character"),
+    (
+        "EILSEQ",
+        "Invalid or incomplete multibyte or wide character",
+    ),
     ("ERESTART", "Interrupted system call should be restarted"),
     ("ESTRPIPE", "Streams pipe error"),
     ("EUSERS", "Too many users"),

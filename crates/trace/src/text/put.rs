@@ -18,7 +18,10 @@ pub fn signed(out: &mut Vec<u8>, value: i64) {
 pub fn padded(out: &mut Vec<u8>, value: u64, width: usize) {
     let mut buffer = itoa::Buffer::new();
     let digits = buffer.format(value).as_bytes();
-    out.extend(std::iter::repeat_n(b'0', width.saturating_sub(digits.len())));
+    out.extend(std::iter::repeat_n(
+        b'0',
+        width.saturating_sub(digits.len()),
+    ));
     out.extend_from_slice(digits);
 }
 
@@ -77,7 +80,11 @@ pub fn file_mode(out: &mut Vec<u8>, mode: u32) {
         }
     };
     out.extend_from_slice(name);
-    for (bit, name) in [(0o4000, "|S_ISUID"), (0o2000, "|S_ISGID"), (0o1000, "|S_ISVTX")] {
+    for (bit, name) in [
+        (0o4000, "|S_ISUID"),
+        (0o2000, "|S_ISGID"),
+        (0o1000, "|S_ISVTX"),
+    ] {
         if mode & bit != 0 {
             out.extend_from_slice(name.as_bytes());
         }
@@ -195,7 +202,12 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
     };
     if all {
         for byte in bytes {
-            out.extend_from_slice(&[b'\\', b'x', DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+            out.extend_from_slice(&[
+                b'\\',
+                b'x',
+                DIGITS[usize::from(byte >> 4)],
+                DIGITS[usize::from(byte & 15)],
+            ]);
         }
         return;
     }
@@ -208,7 +220,13 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
             0x0b => out.extend_from_slice(b"\\v"),
             0x0c => out.extend_from_slice(b"\\f"),
             b' '..=b'~' if !special.contains(byte) => out.push(*byte),
-            _ => octal_escape(out, *byte, bytes.get(index + 1).is_some_and(|next| (b'0'..=b'7').contains(next))),
+            _ => octal_escape(
+                out,
+                *byte,
+                bytes
+                    .get(index + 1)
+                    .is_some_and(|next| (b'0'..=b'7').contains(next)),
+            ),
         }
     }
 }

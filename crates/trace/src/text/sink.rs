@@ -14,8 +14,19 @@ pub(super) struct TextSink<'o, 'd> {
 }
 
 impl<'o, 'd> TextSink<'o, 'd> {
-    pub fn new(out: &'o mut Vec<u8>, escapes: Escapes, descriptors: Option<&'o mut (dyn Descriptors + 'd)>, pid: i32) -> Self {
-        TextSink { out, escapes, descriptors, pid, beside: false }
+    pub fn new(
+        out: &'o mut Vec<u8>,
+        escapes: Escapes,
+        descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+        pid: i32,
+    ) -> Self {
+        TextSink {
+            out,
+            escapes,
+            descriptors,
+            pid,
+            beside: false,
+        }
     }
 
     fn separate(&mut self, first: bool) {
@@ -32,9 +43,14 @@ impl<'o, 'd> TextSink<'o, 'd> {
         let mut what = Vec::new();
         descriptors.describe(self.pid, fd, call, &mut what);
         if !what.is_empty() {
+            // What the kernel adds to the path of a file that is gone.
+            let path = what.strip_suffix(b" (deleted)");
             self.out.push(b'<');
-            put::escaped(self.out, &what, self.escapes, b"<>\"\\");
+            put::escaped(self.out, path.unwrap_or(&what), self.escapes, b"<>\"\\");
             self.out.push(b'>');
+            if path.is_some() {
+                self.out.extend_from_slice(b"(deleted)");
+            }
         }
     }
 }
@@ -62,6 +78,21 @@ impl Sink for TextSink<'_, '_> {
 
     fn word(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(self.out);
+    }
+
+    fn zero_ended(&mut self, bytes: &[u8]) {
+        let shown = if self.escapes == Escapes::Octal {
+            bytes.strip_suffix(&[0])
+        } else {
+            None
+        };
+        self.text(shown.unwrap_or(bytes), false);
+    }
+
+    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]) {
+        self.out.extend_from_slice(before);
+        put::quoted(self.out, text, self.escapes);
+        self.out.extend_from_slice(after);
     }
 
     fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>)) {
@@ -120,11 +151,19 @@ impl Sink for TextSink<'_, '_> {
     }
 
     fn begin(&mut self, bracket: Bracket) {
-        self.out.push(if bracket == Bracket::Structure { b'{' } else { b'[' });
+        self.out.push(if bracket == Bracket::Structure {
+            b'{'
+        } else {
+            b'['
+        });
     }
 
     fn end(&mut self, bracket: Bracket) {
-        self.out.push(if bracket == Bracket::Structure { b'}' } else { b']' });
+        self.out.push(if bracket == Bracket::Structure {
+            b'}'
+        } else {
+            b']'
+        });
     }
 
     fn field(&mut self, first: bool, name: &str) {
@@ -160,7 +199,8 @@ impl Sink for TextSink<'_, '_> {
 
     fn beside(&mut self, first: bool, name: &str) {
         self.beside = true;
-        self.out.extend_from_slice(if first { b" (" } else { b", " });
+        self.out
+            .extend_from_slice(if first { b" (" } else { b", " });
         if !name.is_empty() {
             self.out.extend_from_slice(name.as_bytes());
             self.out.push(b' ');

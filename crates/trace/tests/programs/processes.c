@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -192,19 +193,22 @@ int main(int argc, char **argv) {
 	call(SYS_sigaltstack, (long[]){ 0, 2, 0 }, b);
 	signal(SIGALRM, caught);
 	siginterrupt(SIGALRM, 1);
+	/* Signals that wait until they are let in come when they are expected, however slow the machine. */
+	sigaddset(&set, SIGALRM);
+	call(SYS_rt_sigprocmask, SIG_BLOCK, &set, 0, 8);
+	raise(SIGALRM);
+	sigdelset(&set, SIGALRM);
+	call(SYS_rt_sigsuspend, &set, 8);
+	raise(SIGALRM);
+	call(SYS_ppoll, 0, 0, &q, &set, 8);
+	raise(SIGALRM);
+	call(SYS_epoll_pwait, epoll_create1(0), b, 1, -1, &set, 8);
+	call(SYS_rt_sigprocmask, SIG_SETMASK, &set, 0, 8);
+	it.it_value.tv_sec = 5000;
 	setitimer(ITIMER_REAL, &it, 0);
-	call(SYS_pause);
 	call(SYS_getitimer, ITIMER_REAL, &it);
-	it.it_value.tv_usec = 500;
-	setitimer(ITIMER_REAL, &it, 0);
-	call(SYS_nanosleep, &q, &q);
-	it.it_value.tv_usec = 500;
-	setitimer(ITIMER_REAL, &it, 0);
-	call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &q, &q);
-	it.it_value.tv_usec = 500;
+	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, &it);
 	pipe(p);
-	setitimer(ITIMER_REAL, &it, 0);
-	call(SYS_read, p[0], b, 1);
 	call(SYS_alarm, 0);
 
 	/* time */

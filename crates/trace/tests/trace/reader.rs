@@ -17,7 +17,11 @@ use nix::unistd::Pid;
 /// A command that runs at the same addresses every time: nothing of its own in the environment, nothing random.
 pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     // SAFETY: only a system call is made between fork and exec.
     unsafe {
         command.pre_exec(|| {
@@ -28,6 +32,10 @@ pub fn command(program: &Path) -> Command {
     command
 }
 
+#[allow(
+    clippy::zombie_processes,
+    reason = "whoever traces waits, until nobody is left"
+)]
 /// Runs a program and tells everything that it and its children do.
 pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut(Event)) {
     let mut command = command(program);
@@ -40,13 +48,22 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
     let first = Pid::from_raw(child.id() as i32);
     let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
     waitpid(first, Some(flags)).unwrap();
-    let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_EXITKILL | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK;
+    let options = Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_EXITKILL
+        | Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_TRACEFORK
+        | Options::PTRACE_O_TRACEVFORK;
     ptrace::setoptions(first, options).unwrap();
     ptrace::syscall(first, None).unwrap();
     let mut calls: HashMap<Pid, Option<Call>> = HashMap::from([(first, None)]);
     while let Ok(status) = waitpid(None, Some(flags)) {
         let Some(pid) = status.pid() else { break };
-        let event = |what| Event { pid: process(pid), tid: pid.as_raw(), at: 0, what };
+        let event = |what| Event {
+            pid: process(pid),
+            tid: pid.as_raw(),
+            at: 0,
+            what,
+        };
         match status {
             WaitStatus::PtraceSyscall(_) => {
                 let open = calls.entry(pid).or_default();
@@ -65,7 +82,10 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
                 let _ = ptrace::syscall(pid, None);
             }
             WaitStatus::Stopped(_, signal) => {
-                tell(event(What::Signal { number: signal as i32, info: information(pid) }));
+                tell(event(What::Signal {
+                    number: signal as i32,
+                    info: information(pid),
+                }));
                 let _ = ptrace::syscall(pid, signal);
             }
             WaitStatus::PtraceEvent(..) => {
@@ -77,7 +97,10 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
             }
             WaitStatus::Signaled(_, signal, core) => {
                 gone(pid, &mut calls, tell);
-                tell(event(What::Killed { signal: signal as i32, core }));
+                tell(event(What::Killed {
+                    signal: signal as i32,
+                    core,
+                }));
             }
             _ => {}
         }
@@ -86,14 +109,20 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
 
 fn gone(pid: Pid, calls: &mut HashMap<Pid, Option<Call>>, tell: &mut dyn FnMut(Event)) {
     if let Some(call) = calls.remove(&pid).flatten() {
-        tell(Event { pid: process(pid), tid: pid.as_raw(), at: 0, what: What::Call(call) });
+        tell(Event {
+            pid: process(pid),
+            tid: pid.as_raw(),
+            at: 0,
+            what: What::Call(call),
+        });
     }
 }
 
 fn process(pid: Pid) -> i32 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
-    line.and_then(|group| group.trim().parse().ok()).unwrap_or(pid.as_raw())
+    line.and_then(|group| group.trim().parse().ok())
+        .unwrap_or(pid.as_raw())
 }
 
 fn entered(pid: Pid, limits: Limits) -> Call {
@@ -101,7 +130,14 @@ fn entered(pid: Pid, limits: Limits) -> Call {
     let mut call = Call {
         abi: Abi::X86_64,
         number: registers.orig_rax,
-        arguments: [registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9],
+        arguments: [
+            registers.rdi,
+            registers.rsi,
+            registers.rdx,
+            registers.r10,
+            registers.r8,
+            registers.r9,
+        ],
         entered: 0,
         outcome: Outcome::Open,
         memory: Memory::default(),
@@ -130,10 +166,16 @@ fn fill(pid: Pid, call: &mut Call, when: When, limits: Limits) {
             };
             let length = read(pid, want.address, &mut bytes);
             bytes.truncate(length);
-            if let (Extent::Text(_), Some(end)) = (want.extent, bytes.iter().position(|byte| *byte == 0)) {
+            if let (Extent::Text(_), Some(end)) =
+                (want.extent, bytes.iter().position(|byte| *byte == 0))
+            {
                 bytes.truncate(end + 1);
             }
-            call.memory.add(Piece { address: want.address, when, bytes });
+            call.memory.add(Piece {
+                address: want.address,
+                when,
+                bytes,
+            });
         }
     }
     panic!("more and more is wanted: {call:?}");
@@ -145,8 +187,15 @@ fn read(pid: Pid, address: u64, bytes: &mut [u8]) -> usize {
     while done < bytes.len() {
         let from = address.wrapping_add(done as u64);
         let here = (4096 - from as usize % 4096).min(bytes.len() - done);
-        let remote = [RemoteIoVec { base: from as usize, len: here }];
-        match process_vm_readv(pid, &mut [IoSliceMut::new(&mut bytes[done..done + here])], &remote) {
+        let remote = [RemoteIoVec {
+            base: from as usize,
+            len: here,
+        }];
+        match process_vm_readv(
+            pid,
+            &mut [IoSliceMut::new(&mut bytes[done..done + here])],
+            &remote,
+        ) {
             Ok(length) if length > 0 => done += length,
             _ => break,
         }
@@ -155,16 +204,33 @@ fn read(pid: Pid, address: u64, bytes: &mut [u8]) -> usize {
 }
 
 fn information(pid: Pid) -> Vec<u8> {
-    let Ok(information) = ptrace::getsiginfo(pid) else { return Vec::new() };
+    let Ok(information) = ptrace::getsiginfo(pid) else {
+        return Vec::new();
+    };
     // SAFETY: the structure is plain memory of this size.
-    unsafe { std::slice::from_raw_parts((&raw const information).cast::<u8>(), size_of_val(&information)).to_vec() }
+    unsafe {
+        std::slice::from_raw_parts(
+            (&raw const information).cast::<u8>(),
+            size_of_val(&information),
+        )
+        .to_vec()
+    }
 }
 
 /// Compiles a program of this folder's neighbour.
 pub fn compiled(name: &str) -> Option<std::path::PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(name).with_extension("c");
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let status = Command::new("cc").args(["-w", "-O1", "-pthread", "-o"]).arg(&program).arg(&source).status().ok()?;
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(name)
+        .with_extension("c");
+    let program =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let status = Command::new("cc")
+        .args(["-w", "-O1", "-pthread", "-o"])
+        .arg(&program)
+        .arg(&source)
+        .status()
+        .ok()?;
     assert!(status.success(), "{} doesn't compile", source.display());
     Some(program)
 }

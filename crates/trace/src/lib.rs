@@ -14,6 +14,8 @@ mod decode;
 mod error;
 mod event;
 pub mod json;
+#[cfg(target_os = "linux")]
+pub mod kernel;
 pub mod ptrace;
 pub mod summary;
 pub mod table;

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
+#[cfg(target_os = "linux")]
+mod kernel;
 mod programs;
 mod ptrace;
 #[cfg(target_arch = "x86_64")]
+#[allow(unused_qualifications, reason = "it names libc by way of nix")]
 mod reader;
 mod table;
 #[cfg(target_arch = "x86_64")]

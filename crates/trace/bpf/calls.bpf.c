@@ -1,0 +1,730 @@
+/*
+ * Tells every system call of chosen threads: one record in a ring when it comes back, with its arguments, its result, its
+ * times, and the memory behind its pointers as the call's plan says.
+ *
+ * Nothing is lost as long as threads can be stopped: one that finds the ring half full asks for a stop of itself as it
+ * leaves its call, and the engine, which holds it with ptrace, lets it go on when there is room. A record that finds no
+ * room at all waits in its thread's storage until then.
+ */
+#include "wire.h"
+
+char licence[] section("license") = "GPL";
+
+/* Set when the programs are loaded. */
+const volatile struct plan plans[2][512] = {};
+const volatile u64 wake_at = 0;   /* bytes in the ring at which the reader is woken */
+const volatile u64 hold_at = 0;   /* bytes in the ring at which threads are stopped */
+const volatile u32 elements = 32; /* most elements of an array */
+const volatile u32 follow = 0;    /* children and threads are traced too */
+const volatile u32 outcomes = 0;  /* 1: only calls that failed, 2: only those that didn't, 0: all */
+
+struct {
+	number(type, MAP_TASK_STORAGE);
+	number(map_flags, MAP_NO_PREALLOC);
+	type(key, int);
+	type(value, struct thread);
+} threads section(".maps");
+
+struct {
+	number(type, MAP_RING);
+	number(max_entries, 1 << 20);
+} ring section(".maps");
+
+struct {
+	number(type, MAP_ARRAY);
+	number(map_flags, MAP_MMAPABLE);
+	number(max_entries, 1);
+	type(key, u32);
+	type(value, struct control);
+} controls section(".maps");
+
+struct large {
+	struct fragment fragment;
+	u8 bytes[LARGE];
+};
+
+/* Room for pieces that are too large for a thread's storage: one for each processor, as nothing here can be preempted. */
+struct {
+	number(type, MAP_ARRAY);
+	number(max_entries, 1);
+	type(key, u32);
+	type(value, struct large);
+} larges section(".maps");
+
+inline_always struct control *control(void)
+{
+	u32 zero = 0;
+	return map_lookup(&controls, &zero);
+}
+
+inline_always struct thread *thread_of(struct task_struct *task)
+{
+	/* Nearly every task of the machine leaves here. */
+	if (!task->bpf_storage)
+		return 0;
+	return task_storage(&threads, task, 0, 0);
+}
+
+inline_always int tell(void *record, u32 size, u64 available, struct control *control)
+{
+	u64 flags = RING_NO_WAKEUP;
+
+	if (available > wake_at && control->asleep) {
+		control->asleep = 0;
+		flags = RING_FORCE_WAKEUP;
+	}
+	return ring_output(&ring, record, size, flags);
+}
+
+inline_always void head(struct head *head, struct task_struct *task, struct thread *thread, u8 kind, u64 now)
+{
+	head->kind = kind;
+	head->abi = 0;
+	head->flags = 0;
+	head->sequence = ++thread->sequence;
+	head->pid = task->tgid;
+	head->tid = task->pid;
+	head->at = now;
+}
+
+/* Says that a record was lost: never, unless nothing could be stopped. */
+inline_always void lost(struct control *control)
+{
+	__sync_fetch_and_add(&control->lost, 1);
+}
+
+inline_always int bad_address(u64 address)
+{
+	return !address;
+}
+
+/*
+ * Puts what lies at an address into the ring at once, ahead of its call's record. For text `size` is the most there is of it.
+ * 0, or an error if it couldn't be read; what finds no room is counted.
+ */
+not_inline int put_large(struct thread *thread, u64 address, u32 size, u32 text, u32 when)
+{
+	u32 cpu = this_cpu();
+	struct large *large;
+	struct control *shared;
+	struct fragment *fragment;
+	long got;
+
+	if (!thread)
+		return -1;
+	large = map_lookup(&larges, &cpu);
+	shared = control();
+	if (!large || !shared)
+		return -1;
+	if (size > LARGE)
+		size = LARGE;
+	bounded(size);
+	if (size > LARGE)
+		return -1;
+	if (text) {
+		got = read_user_text(large->bytes, size, (void *)address);
+	} else {
+		got = read_user(large->bytes, size, (void *)address);
+		if (!got)
+			got = size;
+	}
+	if (got < 0)
+		return -1;
+	fragment = &large->fragment;
+	fragment->head = thread->call.head;
+	fragment->head.kind = FRAGMENT;
+	fragment->piece.address = address;
+	fragment->piece.length = got;
+	fragment->piece.when = when;
+	size = got;
+	bounded(size);
+	if (size > LARGE)
+		return -1;
+	if (tell(large, sizeof(*fragment) + size, ring_query(&ring, RING_AVAILABLE), shared)) {
+		__sync_fetch_and_add(&shared->cut, 1);
+		thread->call.head.flags |= FLAG_CUT;
+	}
+	return 0;
+}
+
+/* Adds what lies at an address to the call's record. 0, or an error if it couldn't be read. */
+not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 when)
+{
+	struct piece *piece;
+	u32 used;
+	long got;
+	void *to;
+
+	if (!thread)
+		return -1;
+	used = thread->call.length;
+	bounded(used);
+	if (used > ROOM - SHORT - sizeof(*piece) || (size > SHORT && !text))
+		return put_large(thread, address, size, text, when);
+	piece = (void *)&thread->bytes[used];
+	to = (void *)&thread->bytes[used + sizeof(*piece)];
+	got = size;
+	if (size > SHORT)
+		size = SHORT;
+	bounded(size);
+	if (size > SHORT)
+		return -1;
+	if (text) {
+		u32 most = got;
+
+		got = read_user_text(to, size, (void *)address);
+		/* It went on: what was read holds all of the room but no end. */
+		if (got == SHORT && most > SHORT)
+			return put_large(thread, address, most, text, when);
+	} else {
+		if (read_user(to, size, (void *)address))
+			got = -1;
+	}
+	if (got < 0)
+		return -1;
+	piece->address = address;
+	piece->length = got;
+	piece->when = when;
+	thread->call.length = (used + sizeof(*piece) + (u32)got + 7) & ~7u;
+	return 0;
+}
+
+/* Where a loop over a program's array is. */
+struct walk {
+	struct thread *thread;
+	u64 array;
+	u64 count;
+	u64 rest;
+	u32 most;
+	u32 when;
+	int failed; /* something couldn't be read */
+};
+
+/* Loops end with 1, as the helper has it. */
+static long put_vector(u32 index, struct walk *walk)
+{
+	u64 vector[2], size;
+
+	if (index >= walk->count || !walk->rest)
+		return 1;
+	if (read_user(vector, sizeof(vector), (void *)(walk->array + index * sizeof(vector)))) {
+		walk->failed = -1;
+		return 1;
+	}
+	size = vector[1] < walk->rest ? vector[1] : walk->rest;
+	walk->rest -= size;
+	if (size > walk->most)
+		size = walk->most;
+	if (size && vector[0] && put(walk->thread, vector[0], size, 0, walk->when))
+		walk->failed = -1;
+	return 0;
+}
+
+/* The buffers of an array of vectors, and the array. `rest` is how many bytes they hold in all. */
+not_inline int put_vectors(struct thread *thread, u64 array, u64 count, u64 rest, u32 most_when)
+{
+	struct walk walk = {
+		.thread = thread,
+		.array = array,
+		.count = count > elements ? elements : count,
+		.rest = rest,
+		.most = most_when & 0xffffff,
+		.when = most_when >> 24,
+	};
+
+	if (!thread)
+		return -1;
+	if (!walk.count || !array)
+		return 0;
+	if (put(thread, array, walk.count * 16, 0, walk.when))
+		return -1;
+	loop(walk.count, put_vector, &walk, 0);
+	return walk.failed;
+}
+
+/* The kernel's msghdr, as 64-bit programs have it. */
+struct message {
+	u64 name;
+	u32 name_length, filler;
+	u64 vectors, count;
+	u64 control, control_length;
+	u64 flags;
+};
+
+not_inline int put_message(struct thread *thread, u64 address, u64 rest, u32 most, u32 when)
+{
+	struct message message;
+	u64 size;
+	int failed = 0;
+
+	if (!thread)
+		return -1;
+	if (read_user(&message, sizeof(message), (void *)address))
+		return -1;
+	if (put(thread, address, sizeof(message), 0, when))
+		return -1;
+	size = message.name_length;
+	if (size > 128)
+		size = 128;
+	if (message.name && size && put(thread, message.name, size, 0, when))
+		failed = -1;
+	if (put_vectors(thread, message.vectors, message.count, rest, most | when << 24))
+		failed = -1;
+	size = message.control_length;
+	if (size > 4096)
+		size = 4096;
+	if (message.control && size && put(thread, message.control, size, 0, when))
+		failed = -1;
+	return failed;
+}
+
+#define POINTERS_MOST 4096
+
+static long count_pointer(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)))
+		return 1;
+	walk->count = index + 1; /* Not by adding: the verifier would follow every number. */
+	return !pointer;
+}
+
+/* An array of pointers up to the null one. */
+not_inline int put_pointers(struct thread *thread, u64 array)
+{
+	struct walk walk = { .array = array };
+
+	if (!thread)
+		return -1;
+	loop(POINTERS_MOST, count_pointer, &walk, 0);
+	if (!walk.count)
+		return -1;
+	return put(thread, array, walk.count * 8, 0, ENTERED);
+}
+
+static long put_one_text(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)) || !pointer)
+		return 1;
+	if (put(walk->thread, pointer, walk->most, 1, ENTERED))
+		walk->failed = -1;
+	return 0;
+}
+
+/* An array of pointers up to the null one, and the texts that they point to. */
+not_inline int put_texts(struct thread *thread, u64 array, u32 most)
+{
+	struct walk walk = { .thread = thread, .array = array, .most = most };
+
+	if (!thread)
+		return -1;
+	if (put_pointers(thread, array))
+		return -1;
+	loop(elements, put_one_text, &walk, 0);
+	return walk.failed;
+}
+
+/* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
+not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
+{
+	const volatile struct step *step;
+	u64 address, count;
+	u32 argument, size, most;
+	s64 value;
+
+	if (!thread || abi > 1 || row > 511 || index >= STEPS)
+		return 0;
+	step = &plans[abi][row].steps[index];
+	argument = step->argument;
+	if (argument > 5)
+		return 0;
+	address = thread->call.arguments[argument];
+	if (bad_address(address))
+		return 0;
+	most = step->most;
+	value = when == LEFT ? thread->call.value : 0x7fffffffffffffffll;
+	switch (step->kind) {
+	case TEXT:
+		return put(thread, address, most, 1, when);
+	case VECTORS:
+		argument = step->count;
+		if (argument > 5)
+			return 0;
+		return put_vectors(thread, address, thread->call.arguments[argument], value, most | when << 24);
+	case MESSAGE:
+		return put_message(thread, address, value, most, when);
+	case TEXTS:
+		return put_texts(thread, address, most);
+	case POINTERS:
+		return put_pointers(thread, address);
+	}
+	size = step->count;
+	if (size == COUNT_ONE) {
+		count = 1;
+	} else if (size == COUNT_RESULT) {
+		count = value;
+	} else if (size >= COUNT_BEHIND && size < COUNT_BEHIND + 6) {
+		u32 behind = 0;
+
+		argument = size - COUNT_BEHIND;
+		bounded(argument);
+		if (argument > 5)
+			return 0;
+		if (read_user(&behind, sizeof(behind), (void *)thread->call.arguments[argument]))
+			return -1;
+		count = behind;
+	} else if (size < 6) {
+		bounded(size);
+		if (size > 5)
+			return 0;
+		count = thread->call.arguments[size];
+	} else {
+		return 0;
+	}
+	if (count > most)
+		count = most;
+	count *= step->size;
+	if (count > most)
+		count = most;
+	/* Nothing is a piece too: it was there. */
+	return put(thread, address, count, 0, when);
+}
+
+#if defined(__TARGET_ARCH_x86)
+inline_always void arguments(struct call *call, struct pt_regs *regs)
+{
+	if (call->head.abi == ABI_I386) {
+		call->arguments[0] = (u32)regs->bx;
+		call->arguments[1] = (u32)regs->cx;
+		call->arguments[2] = (u32)regs->dx;
+		call->arguments[3] = (u32)regs->si;
+		call->arguments[4] = (u32)regs->di;
+		call->arguments[5] = (u32)regs->bp;
+		return;
+	}
+	call->arguments[0] = regs->di;
+	call->arguments[1] = regs->si;
+	call->arguments[2] = regs->dx;
+	call->arguments[3] = regs->r10;
+	call->arguments[4] = regs->r8;
+	call->arguments[5] = regs->r9;
+}
+
+/* Set by the kernel on its way in, when a 32-bit way was taken, whatever the program is. */
+#define TS_COMPAT 2
+
+inline_always u32 abi_of(struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT ? ABI_I386 : ABI_64;
+}
+
+inline_always u32 number_of(struct pt_regs *regs)
+{
+	return regs->orig_ax;
+}
+#else
+inline_always void arguments(struct call *call, struct pt_regs *regs)
+{
+	call->arguments[0] = regs->orig_x0;
+	call->arguments[1] = regs->regs[1];
+	call->arguments[2] = regs->regs[2];
+	call->arguments[3] = regs->regs[3];
+	call->arguments[4] = regs->regs[4];
+	call->arguments[5] = regs->regs[5];
+}
+
+inline_always u32 abi_of(struct task_struct *task)
+{
+	return ABI_64;
+}
+
+inline_always u32 number_of(struct pt_regs *regs)
+{
+	return regs->syscallno;
+}
+#endif
+
+/* Tells a thread's call. */
+inline_always int tell_call(struct thread *thread, u64 available, struct control *control)
+{
+	u32 length = thread->call.length;
+
+	bounded(length);
+	if (length > ROOM)
+		return 0;
+	return tell(&thread->call, sizeof(thread->call) + length, available, control);
+}
+
+/* The call that found no room, now that its thread goes on. */
+inline_always void tell_parked(struct thread *thread)
+{
+	struct control *shared = control();
+
+	thread->state = OUTSIDE;
+	if (shared && tell_call(thread, ring_query(&ring, RING_AVAILABLE), shared))
+		lost(shared);
+}
+
+section("tp_btf/sys_enter") int enter(u64 *context)
+{
+	struct pt_regs *regs = (void *)context[0];
+	u64 called = context[1];
+	struct task_struct *task = current_task();
+	struct thread *thread = thread_of(task);
+	struct call *call;
+	u32 abi, row, flags, i;
+
+	if (!thread)
+		return 0;
+	if (thread->state == PARKED)
+		tell_parked(thread);
+	abi = abi_of(task);
+	row = called & 511;
+	flags = plans[abi][row].flags;
+	if (!(flags & PLAN_CHOSEN)) {
+		thread->state = OUTSIDE;
+		return 0;
+	}
+	call = &thread->call;
+	call->number = called;
+	call->length = 0;
+	call->head.abi = abi;
+	call->head.flags = 0;
+	call->head.tid = task->pid;
+	thread->missed = 0;
+	arguments(call, regs);
+	if (flags & PLAN_ENTERS) {
+		for (i = 0; i < STEPS; i++) {
+			if (!plans[abi][row].steps[i].kind)
+				break;
+			if (plans[abi][row].steps[i].when & ENTERED && take(thread, abi, row, i, ENTERED))
+				thread->missed |= 1 << i;
+		}
+	}
+	thread->state = INSIDE;
+	call->entered = time_now();
+	if (flags & PLAN_ENDS) {
+		struct control *shared = control();
+
+		head(&call->head, task, thread, CALL, call->entered);
+		call->head.abi = abi;
+		call->head.flags = FLAG_OPEN;
+		thread->state = OUTSIDE;
+		if (shared && tell_call(thread, ring_query(&ring, RING_AVAILABLE), shared))
+			thread->state = PARKED;
+	}
+	return 0;
+}
+
+#define SIGKILL 9
+#define SIGCHLD 17
+#define SIGCONT 18
+#define SIGSTOP 19
+#define SIGURG 23
+#define SIGWINCH 28
+#define BIT_OF(signal) (1ull << ((signal) - 1))
+
+/*
+ * Asks for a stop of this thread before it is back in its program. The engine sees every signal first and drops this one.
+ * SIGCHLD and the next two, because they do nothing where nobody drops them, as when the engine was killed a moment ago;
+ * SIGSTOP where all of them are blocked, but not while a SIGCONT waits, which it would take with it.
+ */
+inline_always int hold(struct task_struct *task, struct control *control)
+{
+	u64 own = task->pending.signal.sig[0];
+	u64 taken = task->blocked.sig[0] | own;
+	u32 signal = SIGSTOP;
+
+	if (!task->ptrace)
+		return 0;
+	/* The kernel itself never sends it with nothing to say, so that the engine knows it as ours. */
+	if (!(taken & BIT_OF(SIGCHLD)))
+		return !send_signal_thread(SIGCHLD);
+	if (!(taken & BIT_OF(SIGURG)))
+		signal = SIGURG;
+	else if (!(taken & BIT_OF(SIGWINCH)))
+		signal = SIGWINCH;
+	else if ((own | task->signal->shared_pending.signal.sig[0]) & BIT_OF(SIGCONT))
+		return 0;
+	control->stopped[__sync_fetch_and_add(&control->next, 1) & (STOPPED - 1)] = task->pid;
+	return !send_signal_thread(signal);
+}
+
+section("tp_btf/sys_exit") int leave(u64 *context)
+{
+	s64 value = context[1];
+	u64 available, now;
+	struct task_struct *task = current_task();
+	struct thread *thread = thread_of(task);
+	struct control *shared;
+	struct call *call;
+	u32 abi, row, flags, i, state;
+
+	if (!thread)
+		return 0;
+	state = thread->state;
+	call = &thread->call;
+	if (state == JOINED) {
+		struct pt_regs *regs = (void *)context[0];
+
+		call->head.abi = abi_of(task);
+		call->head.flags = FLAG_JOINED;
+		call->number = number_of(regs);
+		call->length = 0;
+		thread->missed = 0;
+		arguments(call, regs);
+		if (!(plans[call->head.abi & 1][call->number & 511].flags & PLAN_CHOSEN))
+			state = OUTSIDE;
+	} else if (state != INSIDE) {
+		if (state == NEWBORN)
+			thread->state = OUTSIDE;
+		return 0;
+	}
+	thread->state = OUTSIDE;
+	if (state == OUTSIDE)
+		return 0;
+	now = time_now();
+	if (outcomes) {
+		u32 failed = value < 0 && value >= -4095;
+
+		if (failed != (outcomes == 1))
+			return 0;
+	}
+	call->value = value;
+	abi = call->head.abi & 1;
+	row = call->number & 511;
+	flags = plans[abi][row].flags;
+	if (flags & PLAN_LEAVES || thread->missed) {
+		for (i = 0; i < STEPS; i++) {
+			u32 when = plans[abi][row].steps[i].when;
+
+			if (!plans[abi][row].steps[i].kind)
+				break;
+			if (thread->missed & (1 << i)) {
+				/* The call itself may have made it readable. */
+				if ((flags & PLAN_REPLACES && !value) || take(thread, abi, row, i, ENTERED))
+					call->head.flags |= FLAG_CUT;
+			}
+			if (when & LEFT && (value >= 0 || when & FAILED) && take(thread, abi, row, i, LEFT))
+				call->head.flags |= FLAG_CUT;
+		}
+	}
+	flags = call->head.flags;
+	head(&call->head, task, thread, CALL, now);
+	call->head.abi = abi;
+	call->head.flags = flags;
+	shared = control();
+	if (!shared)
+		return 0;
+	available = ring_query(&ring, RING_AVAILABLE);
+	if (available > hold_at || (shared->turns && ++thread->turn >= shared->turns)) {
+		if (hold(task, shared)) {
+			thread->turn = 0;
+			call->head.flags |= FLAG_HELD;
+			__sync_fetch_and_add(&shared->held, 1);
+		}
+	}
+	if (tell_call(thread, available, shared))
+		thread->state = PARKED;
+	return 0;
+}
+
+inline_always void tell_change(struct task_struct *task, struct thread *thread, u8 kind, u32 other, u32 code)
+{
+	struct change change = {};
+	struct control *shared = control();
+
+	head(&change.head, task, thread, kind, time_now());
+	change.other = other;
+	change.code = code;
+	if (shared && tell(&change, sizeof(change), ring_query(&ring, RING_AVAILABLE), shared))
+		lost(shared);
+}
+
+section("tp_btf/sched_process_fork") int fork(u64 *context)
+{
+	struct task_struct *parent = (void *)context[0];
+	struct task_struct *child = (void *)context[1];
+	struct thread *thread;
+	struct thread *other;
+
+	if (!follow)
+		return 0;
+	thread = thread_of(parent);
+	if (!thread)
+		return 0;
+	other = task_storage(&threads, child, 0, STORAGE_CREATE);
+	if (other) {
+		/* It comes back from a call that it never made. */
+		other->state = NEWBORN;
+	} else {
+		struct control *shared = control();
+
+		if (shared)
+			__sync_fetch_and_add(&shared->unfollowed, 1);
+	}
+	tell_change(parent, thread, FORKED, child->pid, child->tgid);
+	return 0;
+}
+
+section("tp_btf/sched_process_exit") int end(u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	struct thread *thread = thread_of(task);
+	struct call *call;
+
+	if (!thread)
+		return 0;
+	call = &thread->call;
+	if (thread->state == PARKED) {
+		tell_parked(thread);
+	} else if (thread->state == INSIDE) {
+		struct control *shared = control();
+		u32 abi = call->head.abi;
+
+		head(&call->head, task, thread, CALL, time_now());
+		call->head.abi = abi;
+		call->head.flags |= FLAG_OPEN;
+		if (shared && tell_call(thread, ring_query(&ring, RING_AVAILABLE), shared))
+			lost(shared);
+	}
+	thread->state = OUTSIDE;
+	tell_change(task, thread, EXITED, 0, task->exit_code);
+	return 0;
+}
+
+section("tp_btf/sched_process_exec") int execute(u64 *context)
+{
+	struct task_struct *task = (void *)context[0];
+	struct thread *thread = thread_of(task);
+
+	if (thread)
+		tell_change(task, thread, EXECUTED, context[1], 0);
+	return 0;
+}
+
+section("tp_btf/signal_deliver") int deliver(u64 *context)
+{
+	struct signalled record = {};
+	struct task_struct *task = current_task();
+	struct thread *thread = thread_of(task);
+	struct control *shared;
+
+	/* What can't be caught is told as the end that it is. */
+	if (!thread || context[0] == SIGKILL)
+		return 0;
+	if (thread->state == PARKED)
+		tell_parked(thread);
+	shared = control();
+	if (!shared)
+		return 0;
+	head(&record.head, task, thread, SIGNALLED, time_now());
+	record.number = context[0];
+	read_kernel(record.info, sizeof(record.info), (void *)context[1]);
+	if (tell(&record, sizeof(record), ring_query(&ring, RING_AVAILABLE), shared))
+		lost(shared);
+	return 0;
+}

@@ -1,0 +1,102 @@
+/*
+ * What the programs need of the kernel, declared here so that neither kernel headers nor libbpf's are wanted: a few
+ * structures with only the fields that are read. Where they lie is found when the programs are loaded (CO-RE), so that
+ * one object fits every kernel that has type information of its own.
+ */
+#ifndef BACKSIGHT_KERNEL_H
+#define BACKSIGHT_KERNEL_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long s64;
+
+#define inline_always static inline __attribute__((always_inline))
+#define not_inline __attribute__((noinline))
+#define section(name) __attribute__((section(name), used))
+
+/* How a map is described to the loader: the sizes of arrays and the types of pointers are read from the type information. */
+#define number(name, value) int(*name)[value]
+#define type(name, of) __typeof__(of) *name
+
+enum {
+	MAP_ARRAY = 2,
+	MAP_RING = 27,
+	MAP_TASK_STORAGE = 29,
+	MAP_NO_PREALLOC = 1,
+	MAP_MMAPABLE = 1024,
+};
+
+/* The kernel's helpers, by their numbers. */
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static u64 (*const time_now)(void) = (void *)5;
+static u32 (*const this_cpu)(void) = (void *)8;
+static long (*const read_user)(void *to, u32 size, const void *from) = (void *)112;
+static long (*const read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static long (*const read_user_text)(void *to, u32 size, const void *from) = (void *)114;
+static long (*const send_signal_thread)(u32 signal) = (void *)117;
+static long (*const ring_output)(void *ring, void *record, u64 size, u64 flags) = (void *)130;
+static u64 (*const ring_query)(void *ring, u64 what) = (void *)134;
+static void *(*const task_storage)(void *map, void *task, void *value, u64 flags) = (void *)156;
+static void *(*const current_task)(void) = (void *)158;
+static long (*const loop)(u32 most, void *each, void *context, u64 flags) = (void *)181;
+
+enum {
+	RING_NO_WAKEUP = 1,
+	RING_FORCE_WAKEUP = 2,
+	RING_AVAILABLE = 0,
+	STORAGE_CREATE = 1,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
+struct sigpending {
+	sigset_t signal;
+};
+
+struct signal_struct {
+	struct sigpending shared_pending;
+};
+
+struct thread_info {
+	unsigned long flags;
+	u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int ptrace;
+	int exit_code;
+	int pid;
+	int tgid;
+	struct signal_struct *signal;
+	sigset_t blocked;
+	struct sigpending pending;
+	void *bpf_storage;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bp, bx, r10, r9, r8, cx, dx, si, di, orig_ax;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	u64 regs[31];
+	u64 orig_x0;
+	int syscallno;
+};
+#else
+#error "the programs are written for x86-64 and arm64"
+#endif
+
+#pragma clang attribute pop
+
+/* Keeps the compiler from undoing a bound that the verifier must see. */
+#define bounded(value) __asm__ volatile("" : "+r"(value))
+
+#endif

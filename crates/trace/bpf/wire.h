@@ -1,0 +1,132 @@
+/* What the programs and the engine say to each other; its twin is src/kernel/wire.rs. */
+#ifndef BACKSIGHT_WIRE_H
+#define BACKSIGHT_WIRE_H
+
+#include "kernel.h"
+
+enum kind { CALL = 1, FRAGMENT = 2, FORKED = 3, EXITED = 4, EXECUTED = 5, SIGNALLED = 6 };
+
+enum abi { ABI_64 = 0, ABI_I386 = 1 };
+
+/* Of a call's record. */
+enum {
+	FLAG_OPEN = 1,      /* it didn't come back, or hasn't */
+	FLAG_HELD = 2,      /* its thread was asked to stop, because the ring fills up */
+	FLAG_CUT = 4,       /* memory that was wanted is missing here: it couldn't be read, or there was no room */
+	FLAG_JOINED = 8,    /* it was under way when tracing began: its memory at entry isn't known */
+};
+
+struct head {
+	u8 kind;
+	u8 abi;
+	u16 flags;
+	u32 sequence; /* counts a thread's records; a gap is a loss */
+	u32 pid;
+	u32 tid;
+	u64 at;
+};
+
+/* CALL; followed by `length` bytes of pieces. */
+struct call {
+	struct head head;
+	u32 number;
+	u32 length;
+	u64 entered;
+	s64 value;
+	u64 arguments[6];
+};
+
+/* When; at exit only of calls that didn't fail, except with FAILED. */
+enum { ENTERED = 1, LEFT = 2, FAILED = 4 };
+
+/* A stretch of memory; its bytes follow, filled up to eight. */
+struct piece {
+	u64 address;
+	u32 length;
+	u32 when;
+};
+
+/* FRAGMENT: a piece too large to wait in the thread's storage; the call's record comes later. */
+struct fragment {
+	struct head head;
+	struct piece piece;
+};
+
+/* FORKED: `other` is the child's thread, `code` its process. EXITED: `code` is the status as wait has it. EXECUTED: `other` is
+ * the number that the thread had before. */
+struct change {
+	struct head head;
+	u32 other;
+	u32 code;
+};
+
+/* SIGNALLED. */
+struct signalled {
+	struct head head;
+	u32 number;
+	u32 filler;
+	u8 info[48];
+};
+
+/* What of a call's memory is wanted. */
+enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6 };
+
+/* Where a step's count comes from: 0..5 an argument, else */
+enum { COUNT_ONE = 0xff, COUNT_RESULT = 0x10, COUNT_BEHIND = 0x20 /* + argument: the 32 bits that it points to */ };
+
+struct step {
+	u8 kind;
+	u8 argument;
+	u8 count;
+	u8 when;
+	u32 size; /* of one */
+	u32 most; /* bytes in all */
+};
+
+#define STEPS 6
+
+enum {
+	PLAN_CHOSEN = 1,   /* the call is told */
+	PLAN_ENTERS = 2,   /* has steps at entry */
+	PLAN_LEAVES = 4,   /* has steps at exit */
+	PLAN_ENDS = 8,     /* doesn't come back: told at entry */
+	PLAN_REPLACES = 16, /* the program's memory is another's when it comes back */
+};
+
+struct plan {
+	u32 flags;
+	struct step steps[STEPS];
+};
+
+#define STOPPED 512
+
+/* Shared with the engine in one page of memory. */
+struct control {
+	u32 asleep;       /* the reader waits to be woken */
+	u32 turns;        /* threads stop after so many calls, so that each has its turn; 0: they don't */
+	u64 lost;         /* records */
+	u64 cut;          /* pieces that found no room */
+	u64 unfollowed;   /* children that there was no memory for */
+	u64 held;         /* stops asked for */
+	u32 next;         /* in the list below, modulo its length */
+	u32 stopped[STOPPED]; /* threads that asked for a stop, until the engine has seen it; not those that did by SIGCHLD */
+};
+
+/* Whether a thread is in a call. */
+enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4 };
+
+#define ROOM 1024
+#define SHORT 512
+#define LARGE 32768
+
+/* A thread's storage. */
+struct thread {
+	u32 state;
+	u32 turn;
+	u32 sequence;
+	u32 missed; /* steps whose memory couldn't be read at entry */
+	struct call call;
+	u8 bytes[ROOM];
+};
+
+#endif

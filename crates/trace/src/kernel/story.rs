@@ -1,0 +1,471 @@
+//! From records to events: puts pieces and calls together, sees to the order in which ends are told, and counts what is
+//! missing.
+//!
+//! Refuses: to tell what was before a command's own program began.
+
+#![allow(
+    unsafe_code,
+    reason = "process_vm_readv(2) has no wrapper that stops where memory ends"
+)]
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::time::{Duration, Instant};
+
+use super::Options;
+use super::keeper::{Told, now};
+use super::plan::{self, ABIS};
+use super::programs::{Programs, Threads};
+use super::wire::{self, CallRecord, Head, PieceRecord, Record, flag};
+use crate::table::{self, Extent, Limits, Want};
+use crate::{Call, Event, Memory, Outcome, Piece, What, When};
+
+/// Numbers of threads are spread well enough as they are.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        self.0 = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+type ByNumber<T> = HashMap<i32, T, BuildHasherDefault<Spread>>;
+
+/// A thread that is traced.
+#[derive(Debug, Default)]
+struct Thread {
+    pid: i32,
+    /// Of its last record.
+    sequence: u32,
+    /// When that was.
+    at: u64,
+    /// When the call was entered that was told as pending.
+    pending: u64,
+    /// Pieces of the call that it is in.
+    pieces: Vec<Piece>,
+}
+
+/// The state of the telling.
+pub(super) struct Story {
+    threads: ByNumber<Thread>,
+    /// How many threads each process has.
+    sizes: ByNumber<usize>,
+    /// The ends of first threads, told after the others'.
+    ends: ByNumber<Event>,
+    /// The command's process until it has its own program.
+    before: Option<i32>,
+    storages: Threads,
+    limits: Limits,
+    pending: Option<Duration>,
+    looked: Instant,
+    /// By way of calling and number, whether a plan says all that is wanted.
+    planned: [Vec<bool>; 2],
+    replaces: [Vec<bool>; 2],
+}
+
+/// How often calls that are under way are looked for, and how many threads at most.
+const LOOK: Duration = Duration::from_millis(100);
+const LOOK_MOST: usize = 64;
+
+impl Story {
+    /// A new one; `root` is the command's process.
+    pub fn of(options: &Options, programs: &Programs, root: Option<i32>) -> Self {
+        let rows = |abi| (0..512).map(move |number| table::row(abi, number));
+        let planned = ABIS.map(|abi| {
+            rows(abi)
+                .map(|row| {
+                    row.is_some_and(|row| plan::plan(abi, row).whole && !options.limits.verbose)
+                })
+                .collect()
+        });
+        let replaces = ABIS.map(|abi| {
+            rows(abi)
+                .map(|row| row.is_some_and(|row| plan::replaces(row.name)))
+                .collect()
+        });
+        Self {
+            threads: ByNumber::default(),
+            sizes: ByNumber::default(),
+            ends: ByNumber::default(),
+            before: root,
+            storages: programs.threads(),
+            limits: options.limits,
+            pending: options.pending,
+            looked: Instant::now(),
+            planned,
+            replaces,
+        }
+    }
+
+    /// Takes a record from the ring.
+    pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+        let Some((head, record)) = wire::record(bytes) else {
+            return;
+        };
+        if let Record::Fragment(piece) = record {
+            self.threads
+                .entry(head.tid)
+                .or_default()
+                .pieces
+                .push(kept(piece));
+            return;
+        }
+        let executed = match record {
+            Record::Executed { before } => Some(before),
+            _ => None,
+        };
+        if let Some(before) = executed.filter(|before| *before != head.tid) {
+            self.supersede(head, before, tell);
+        }
+        self.count(head, tell);
+        if self.before == Some(head.tid) && !self.begins(head, &record) {
+            return;
+        }
+        match record {
+            Record::Call(call) => self.call(head, call, tell),
+            Record::Forked { child, process } => self.forked(head, child, process, tell),
+            Record::Exited { status } => self.exited(head, status, tell),
+            Record::Signalled { number, info } => {
+                // What stops a process or ends it is told as it does, too; both are wanted.
+                tell(event(
+                    head,
+                    What::Signal {
+                        number,
+                        info: info.to_vec(),
+                    },
+                ));
+            }
+            Record::Executed { .. } | Record::Fragment(_) => {}
+        }
+    }
+
+    /// Says what is missing before this record.
+    fn count(&mut self, head: Head, tell: &mut dyn FnMut(Event)) {
+        let sizes = &mut self.sizes;
+        let thread = self.threads.entry(head.tid).or_default();
+        if thread.pid == 0 {
+            thread.pid = head.pid;
+            *sizes.entry(head.pid).or_default() += 1;
+        }
+        let missing = head.sequence.wrapping_sub(thread.sequence).wrapping_sub(1);
+        thread.sequence = head.sequence;
+        thread.at = head.at;
+        if missing != 0 {
+            tell(event(
+                head,
+                What::Lost {
+                    number: u64::from(missing),
+                },
+            ));
+        }
+    }
+
+    /// Whether the command's own program begins with this record.
+    fn begins(&mut self, head: Head, record: &Record<'_>) -> bool {
+        let begins = match record {
+            Record::Executed { .. } | Record::Exited { .. } => true,
+            Record::Call(call) => self.replaces[usize::from(head.abi & 1)]
+                .get(call.number as usize)
+                .copied()
+                .unwrap_or(false),
+            _ => false,
+        };
+        if begins {
+            self.before = None;
+        }
+        begins
+    }
+
+    fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
+        if let Some(end) = self.ends.remove(&head.pid) {
+            tell(Event {
+                what: What::Superseded { by: before },
+                ..end
+            });
+        }
+        if let Some(thread) = self.threads.remove(&before) {
+            self.threads.insert(head.tid, thread);
+        }
+    }
+
+    fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
+        let pieces = self
+            .threads
+            .get_mut(&head.tid)
+            .map(|thread| std::mem::take(&mut thread.pieces))
+            .unwrap_or_default();
+        let open = head.flags & flag::OPEN != 0;
+        let outcome = if open {
+            Outcome::Open
+        } else {
+            Outcome::Returned {
+                value: record.value,
+                took: head.at.saturating_sub(record.entered),
+            }
+        };
+        let mut call = made(head, record, pieces, outcome);
+        let planned = self.planned[usize::from(head.abi & 1)]
+            .get(record.number as usize)
+            .is_some_and(|planned| *planned);
+        if !planned || head.flags & (flag::CUT | flag::JOINED) != 0 {
+            self.complete(head.tid, &mut call, !open);
+        }
+        tell(event(head, What::Call(call)));
+    }
+
+    /// Reads what the programs couldn't, where the program is still there.
+    fn complete(&self, tid: i32, call: &mut Call, left: bool) {
+        for when in [Some(When::Entered), left.then_some(When::Left)]
+            .into_iter()
+            .flatten()
+        {
+            // Pieces may hold pointers to others; nothing goes deeper than this.
+            for _ in 0..6 {
+                let wants = table::wants(call, when, self.limits);
+                if wants.is_empty() {
+                    break;
+                }
+                for want in wants {
+                    let bytes = read(tid, want);
+                    call.memory.add(Piece {
+                        address: want.address,
+                        when,
+                        bytes,
+                    });
+                }
+            }
+        }
+    }
+
+    fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
+        self.threads.insert(
+            child,
+            Thread {
+                pid: process,
+                at: head.at,
+                ..Thread::default()
+            },
+        );
+        *self.sizes.entry(process).or_default() += 1;
+        let what = What::Attached {
+            parent: Some(head.tid),
+        };
+        tell(Event {
+            pid: process,
+            tid: child,
+            at: head.at,
+            what,
+        });
+    }
+
+    fn exited(&mut self, head: Head, status: i32, tell: &mut dyn FnMut(Event)) {
+        self.threads.remove(&head.tid);
+        let left = self.sizes.get_mut(&head.pid).map_or(0, |size| {
+            *size = size.saturating_sub(1);
+            *size
+        });
+        let what = if status & 0x7f == 0 {
+            What::Exited {
+                status: status >> 8 & 0xff,
+            }
+        } else {
+            What::Killed {
+                signal: status & 0x7f,
+                core: status & 0x80 != 0,
+            }
+        };
+        let end = event(head, what);
+        if head.tid == head.pid && left > 0 {
+            // Its number is its process's, which goes on.
+            self.ends.insert(head.pid, end);
+            return;
+        }
+        tell(end);
+        if left == 0 {
+            self.sizes.remove(&head.pid);
+            if let Some(first) = self.ends.remove(&head.pid) {
+                tell(Event {
+                    at: head.at,
+                    ..first
+                });
+            }
+        }
+    }
+
+    /// Takes what the keeper saw.
+    pub fn kept(&mut self, told: Told, tell: &mut dyn FnMut(Event)) {
+        match told {
+            Told::Attached { pid, tid } => {
+                let fresh = self.threads.entry(tid).or_default();
+                if fresh.pid == 0 {
+                    fresh.pid = pid;
+                    *self.sizes.entry(pid).or_default() += 1;
+                }
+                tell(Event {
+                    pid,
+                    tid,
+                    at: now(),
+                    what: What::Attached { parent: None },
+                });
+            }
+            Told::Stopped { tid, signal } => {
+                let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
+                tell(Event {
+                    pid,
+                    tid,
+                    at: now(),
+                    what: What::Stopped { signal },
+                });
+            }
+        }
+    }
+
+    /// Nothing comes: tells the calls that have been under way for long.
+    pub fn idle(&mut self, tell: &mut dyn FnMut(Event)) {
+        let Some(pending) = self.pending else { return };
+        if self.looked.elapsed() < LOOK {
+            return;
+        }
+        self.looked = Instant::now();
+        let now = now();
+        let old = now.saturating_sub(u64::try_from(pending.as_nanos()).unwrap_or(u64::MAX));
+        let before = self.before;
+        // One whose last record came after its call was told is in another call, or in none.
+        let waiting = self.threads.iter_mut().filter(|(tid, thread)| {
+            thread.at < old && thread.pending <= thread.at && before != Some(**tid)
+        });
+        for (tid, thread) in waiting.take(LOOK_MOST) {
+            let Ok(storage) = self.storages.look(*tid) else {
+                continue;
+            };
+            let Some((head, record)) = wire::under_way(&storage) else {
+                continue;
+            };
+            if record.entered >= old || record.entered <= thread.at {
+                continue;
+            }
+            thread.pending = record.entered;
+            let head = Head {
+                pid: thread.pid,
+                tid: *tid,
+                at: now,
+                ..head
+            };
+            tell(event(
+                head,
+                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open)),
+            ));
+        }
+    }
+
+    /// Tells what was held back.
+    pub fn finish(&mut self, tell: &mut dyn FnMut(Event)) {
+        for (_, end) in self.ends.drain() {
+            tell(end);
+        }
+        for (tid, thread) in self.threads.drain() {
+            tell(Event {
+                pid: thread.pid,
+                tid,
+                at: now(),
+                what: What::Detached,
+            });
+        }
+    }
+}
+
+fn event(head: Head, what: What) -> Event {
+    Event {
+        pid: head.pid,
+        tid: head.tid,
+        at: head.at,
+        what,
+    }
+}
+
+fn kept(piece: PieceRecord<'_>) -> Piece {
+    Piece {
+        address: piece.address,
+        when: if piece.entered {
+            When::Entered
+        } else {
+            When::Left
+        },
+        bytes: piece.bytes.to_vec(),
+    }
+}
+
+fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outcome) -> Call {
+    let mut memory = Memory::default();
+    for piece in fragments.into_iter().chain(record.pieces.map(kept)) {
+        memory.add(piece);
+    }
+    Call {
+        abi: ABIS[usize::from(head.abi & 1)],
+        number: u64::from(record.number),
+        arguments: record.arguments,
+        entered: record.entered,
+        outcome,
+        memory,
+        injected: false,
+    }
+}
+
+/// Reads from a thread's memory as far as there is any; for text, up to its end.
+fn read(tid: i32, want: Want) -> Vec<u8> {
+    const PAGE: u64 = 4096;
+    let (most, text) = match want.extent {
+        Extent::Bytes(most) => (most, false),
+        Extent::Text(most) => (most, true),
+    };
+    let most = most.min(wire::PIECE_MOST);
+    let mut bytes = Vec::with_capacity(if text { most.min(256) } else { most });
+    while bytes.len() < most {
+        let Some(address) = want.address.checked_add(bytes.len() as u64) else {
+            break;
+        };
+        let page_left = PAGE - address % PAGE;
+        let size = (most - bytes.len()).min(usize::try_from(page_left).unwrap_or(0));
+        let from = bytes.len();
+        bytes.resize(from + size, 0);
+        let got = read_once(tid, address, &mut bytes[from..]);
+        bytes.truncate(from + got);
+        if got < size {
+            break;
+        }
+        if let Some(end) = bytes[from..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .filter(|_| text)
+        {
+            bytes.truncate(from + end + 1);
+            break;
+        }
+    }
+    bytes
+}
+
+fn read_once(tid: i32, address: u64, to: &mut [u8]) -> usize {
+    let local = libc::iovec {
+        iov_base: to.as_mut_ptr().cast(),
+        iov_len: to.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: std::ptr::without_provenance_mut(address as usize),
+        iov_len: to.len(),
+    };
+    // SAFETY: the kernel writes to `to` alone, and no more than its length; the other address is of another process.
+    let got = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(got).unwrap_or(0)
+}

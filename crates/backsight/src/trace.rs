@@ -2,9 +2,8 @@
 
 use backsight_trace::{
     Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish,
-    Injection, Interrupt, Known, Signal, Signals, Status, Statuses, User, What,
+    Injection, Interrupt, Known, Signal, Signals, Status, Statuses, User, What, engine,
     json::Json,
-    ptrace,
     summary::{Column, Sort, Summary},
     table,
     text::{self, Escapes, Text, Time, Who},
@@ -105,8 +104,10 @@ pub struct Trace {
 /// How calls are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
-    /// Whatever is fastest here
+    /// The kernel's, where it can do what is asked
     Auto,
+    /// Programs in the kernel: nobody is stopped at a call; needs root's capabilities
+    Kernel,
     /// Stops at each call; needs no privileges
     Ptrace,
 }
@@ -164,7 +165,7 @@ struct Look {
     /// Stack traces: there are none here
     #[arg(short = 'k', long)]
     stack_traces: bool,
-    /// Twice: don't say how processes end
+    /// Don't say which engine traces; twice: nor how processes end
     #[arg(short = 'q', long, action = clap::ArgAction::Count)]
     quiet: u8,
 }
@@ -188,7 +189,8 @@ impl Trace {
         .into_diagnostic()?;
         let mut output = Output::open(self.output.clone(), self.follow > 1, self.shown()?)?;
         let mut broken = None;
-        let ended = ptrace::trace(&asked, &interrupt, &mut |event| {
+        let engine = self.engine(&asked);
+        let ended = engine::trace(engine, &asked, &interrupt, &mut |event| {
             if broken.is_none()
                 && let Err(error) = output.show(&event)
             {
@@ -205,6 +207,20 @@ impl Trace {
                 .wrap_err("what was traced can't be written")?,
         }
         Ok(status(ended))
+    }
+
+    /// The engine that is asked for, else the one that fits; which that is is said once.
+    fn engine(&self, asked: &Asked) -> engine::Engine {
+        let (chosen, why) = match self.engine {
+            Engine::Kernel => return engine::Engine::Kernel,
+            Engine::Ptrace => return engine::Engine::Ptrace,
+            Engine::Auto => engine::fitting(asked),
+        };
+        if self.look.quiet == 0 {
+            let why = why.map_or_else(String::new, |why| format!(": {why}"));
+            crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
+        }
+        chosen
     }
 
     fn asked(&self) -> miette::Result<Asked> {

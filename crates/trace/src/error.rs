@@ -29,6 +29,12 @@ pub enum TraceError {
         #[source]
         why: io::Error,
     },
+    /// An engine can't do it.
+    #[error("{why}")]
+    Engine {
+        /// Why, and the way out.
+        why: String,
+    },
     /// There is nothing to trace.
     #[error("nothing to trace: give a command, or the number of a process")]
     Nothing,

@@ -11,6 +11,7 @@
 
 mod asked;
 mod decode;
+pub mod engine;
 mod error;
 mod event;
 pub mod json;

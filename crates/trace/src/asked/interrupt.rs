@@ -9,7 +9,7 @@ use nix::{
 use std::{
     io,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
     thread,
@@ -22,12 +22,24 @@ const WAKE: Signal = Signal::SIGURG;
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// Ends tracing from outside.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Interrupt {
     signal: AtomicI32,
     thread: AtomicI32,
     seen: AtomicBool,
     before: Option<SigSet>,
+    /// What else is done when it is asked.
+    then: Mutex<Option<Then>>,
+}
+
+type Then = Box<dyn Fn() + Send>;
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interrupt")
+            .field("signal", &self.signal)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Interrupt {
@@ -80,6 +92,9 @@ impl Interrupt {
     /// may ask too: tracing ends when it is back from what it told.
     pub fn ask(&self, signal: i32) {
         self.signal.store(signal, Ordering::SeqCst);
+        if let Some(then) = &*self.then.lock().unwrap_or_else(PoisonError::into_inner) {
+            then();
+        }
         let own = nix::unistd::gettid().as_raw();
         loop {
             let thread = self.thread.load(Ordering::SeqCst);
@@ -90,6 +105,15 @@ impl Interrupt {
             unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, WAKE as i32) };
             thread::sleep(AGAIN);
         }
+    }
+
+    /// Does this too when it is asked; at once if it was asked already.
+    pub(crate) fn then(&self, what: impl Fn() + Send + 'static) {
+        let mut then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.asked().is_some() {
+            what();
+        }
+        *then = Some(Box::new(what));
     }
 
     /// The signal that tracing is to end by.

@@ -31,6 +31,8 @@ const PATH_MAX: usize = 4096;
 const MOST_BYTES: usize = 1 << 16;
 /// Most elements of an array that are looked at, whatever is asked for.
 const MOST_ELEMENTS: usize = 4096;
+/// What stood in the upper half of `mount`'s flags once, and still may.
+const MOUNT_MAGIC: u64 = 0xc0ed_0000;
 /// Most elements of all arrays of one call together.
 const MOST_ALTOGETHER: usize = 16_384;
 /// Most stretches of memory that are wanted for one call.
@@ -403,6 +405,17 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
+        const HUGE: u64 = 4;
+        if std::ptr::eq(names, &crate::table::flags::MEMFD) && value & HUGE != 0 && value >> 26 != 0
+        {
+            self.sink.word(|out| {
+                put::flags(out, value & 0x3ff_ffff, names);
+                out.push(b'|');
+                put::unsigned(out, value >> 26 & 63);
+                out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
+            });
+            return;
+        }
         self.sink.word(|out| put::flags(out, value, names));
     }
 
@@ -916,12 +929,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn mount_flags(&mut self, raw: u64) {
-        const MAGIC: u64 = 0xc0ed_0000;
         self.sink.word(|out| {
             let mut rest = raw;
-            if raw & 0xffff_0000 == MAGIC {
+            if raw & 0xffff_0000 == MOUNT_MAGIC {
                 out.extend_from_slice(b"MS_MGC_VAL");
-                rest = raw & !MAGIC;
+                rest = raw & !MOUNT_MAGIC;
                 if rest == 0 {
                     return;
                 }
@@ -936,7 +948,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         const REMOUNT: u64 = 32;
         const MOVED_OR_SHARED: u64 = 8192 | 0x2_0000 | 0x4_0000 | 0x8_0000 | 0x10_0000;
         const BIND: u64 = 4096;
-        let bits = self.call.arguments[3];
+        let given = self.call.arguments[3];
+        let bits = if given & 0xffff_0000 == MOUNT_MAGIC {
+            given & 0xffff
+        } else {
+            given
+        };
         let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
         let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
         if raw != 0 && (!ignored || remounted) {

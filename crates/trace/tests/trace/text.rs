@@ -288,6 +288,20 @@ fn rare_calls_and_unknown_bits_are_told_as_strace_tells_them() {
     compare_all("rare");
 }
 
+#[test]
+fn every_bit_has_the_name_and_the_place_that_strace_gives_it() {
+    compare("bits", &[], Options::default(), false);
+    compare(
+        "bits",
+        &["-v"],
+        Options {
+            verbose: true,
+            ..Options::default()
+        },
+        false,
+    );
+}
+
 /// A call of x86-64, with what lay behind its pointers.
 fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When, &[u8])]) -> Call {
     let mut memory = Memory::default();

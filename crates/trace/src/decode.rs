@@ -34,9 +34,9 @@ const MOST_ELEMENTS: usize = 4096;
 /// What stood in the upper half of `mount`'s flags once, and still may.
 const MOUNT_MAGIC: u64 = 0xc0ed_0000;
 /// Most elements of all arrays of one call together.
-const MOST_ALTOGETHER: usize = 16_384;
+const MOST_ALTOGETHER: usize = 4096;
 /// Most stretches of memory that are wanted for one call.
-const MOST_WANTS: usize = 1024;
+const MOST_WANTS: usize = 256;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -895,6 +895,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::IpcKey => self.ipc_key(raw),
             Special::IpcMode => self.ipc_mode(raw),
             Special::Offset => self.offset(raw),
+            Special::Ticks => ticks(self.sink, raw as i64),
             Special::MountFlags => self.mount_flags(raw),
             Special::MountType => self.mount_text(raw, false),
             Special::SyslogType => self.syslog_type(raw),
@@ -1004,6 +1005,20 @@ fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&
         }
     }
     found.map(|found| &found[..found.len().min(length)])
+}
+
+/// A time in hundredths of a second, with what it is in seconds behind it.
+fn ticks<S: Sink>(sink: &mut S, value: i64) {
+    if value <= 0 {
+        sink.signed(value);
+        return;
+    }
+    sink.remarked(value, |out| {
+        put::signed(out, value / 100);
+        out.push(b'.');
+        put::padded(out, value.unsigned_abs() % 100, 2);
+        out.extend_from_slice(b" s");
+    });
 }
 
 /// A number in the order of bytes that every supported machine has; what is missing of it is zero.

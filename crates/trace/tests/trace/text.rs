@@ -569,7 +569,7 @@ fn the_circumstances_of_signals_are_told() {
                 (40, 2)
             ]
         ),
-        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=1, si_stime=2} ---\n"
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=1 /* 0.01 s */, si_stime=2 /* 0.02 s */} ---\n"
     );
     assert_eq!(
         line(17, &[(0, 17), (8, 2), (16, 7), (24, 9)]),

@@ -31,10 +31,12 @@ const PATH_MAX: usize = 4096;
 const MOST_BYTES: usize = 1 << 16;
 /// Most elements of an array that are looked at, whatever is asked for.
 const MOST_ELEMENTS: usize = 4096;
+/// What stood in the upper half of `mount`'s flags once, and still may.
+const MOUNT_MAGIC: u64 = 0xc0ed_0000;
 /// Most elements of all arrays of one call together.
-const MOST_ALTOGETHER: usize = 16_384;
+const MOST_ALTOGETHER: usize = 4096;
 /// Most stretches of memory that are wanted for one call.
-const MOST_WANTS: usize = 1024;
+const MOST_WANTS: usize = 256;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -403,6 +405,17 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
+        const HUGE: u64 = 4;
+        if std::ptr::eq(names, &crate::table::flags::MEMFD) && value & HUGE != 0 && value >> 26 != 0
+        {
+            self.sink.word(|out| {
+                put::flags(out, value & 0x3ff_ffff, names);
+                out.push(b'|');
+                put::unsigned(out, value >> 26 & 63);
+                out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
+            });
+            return;
+        }
         self.sink.word(|out| put::flags(out, value, names));
     }
 
@@ -882,6 +895,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::IpcKey => self.ipc_key(raw),
             Special::IpcMode => self.ipc_mode(raw),
             Special::Offset => self.offset(raw),
+            Special::Ticks => ticks(self.sink, raw as i64),
             Special::MountFlags => self.mount_flags(raw),
             Special::MountType => self.mount_text(raw, false),
             Special::SyslogType => self.syslog_type(raw),
@@ -916,12 +930,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn mount_flags(&mut self, raw: u64) {
-        const MAGIC: u64 = 0xc0ed_0000;
         self.sink.word(|out| {
             let mut rest = raw;
-            if raw & 0xffff_0000 == MAGIC {
+            if raw & 0xffff_0000 == MOUNT_MAGIC {
                 out.extend_from_slice(b"MS_MGC_VAL");
-                rest = raw & !MAGIC;
+                rest = raw & !MOUNT_MAGIC;
                 if rest == 0 {
                     return;
                 }
@@ -936,7 +949,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         const REMOUNT: u64 = 32;
         const MOVED_OR_SHARED: u64 = 8192 | 0x2_0000 | 0x4_0000 | 0x8_0000 | 0x10_0000;
         const BIND: u64 = 4096;
-        let bits = self.call.arguments[3];
+        let given = self.call.arguments[3];
+        let bits = if given & 0xffff_0000 == MOUNT_MAGIC {
+            given & 0xffff
+        } else {
+            given
+        };
         let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
         let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
         if raw != 0 && (!ignored || remounted) {
@@ -987,6 +1005,20 @@ fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&
         }
     }
     found.map(|found| &found[..found.len().min(length)])
+}
+
+/// A time in hundredths of a second, with what it is in seconds behind it.
+fn ticks<S: Sink>(sink: &mut S, value: i64) {
+    if value <= 0 {
+        sink.signed(value);
+        return;
+    }
+    sink.remarked(value, |out| {
+        put::signed(out, value / 100);
+        out.push(b'.');
+        put::padded(out, value.unsigned_abs() % 100, 2);
+        out.extend_from_slice(b" s");
+    });
 }
 
 /// A number in the order of bytes that every supported machine has; what is missing of it is zero.

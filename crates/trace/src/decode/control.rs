@@ -32,6 +32,7 @@ static REQUESTS: &[(u32, Way, Kind)] = &[
 /// Requests whose argument is a number, not an address.
 static PLAIN: &[u32] = &[0x5409, 0x540a, 0x540b, 0x540e, 0x5425, 0x5426];
 
+const CLONE_FILE: u32 = 0x4004_9409;
 const GET_TERMINAL: u32 = 0x5401;
 const SET_TERMINAL: std::ops::RangeInclusive<u32> = 0x5402..=0x5404;
 
@@ -118,6 +119,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
         self.sink.word(|out| match flags::IOCTL.name(raw) {
+            // One file system had them first.
+            Some("FICLONE") => out.extend_from_slice(b"BTRFS_IOC_CLONE or FICLONE"),
+            Some("FICLONERANGE") => out.extend_from_slice(b"BTRFS_IOC_CLONE_RANGE or FICLONERANGE"),
             // The sound driver has the same numbers.
             Some(name @ ("TCSETS" | "TCSETSW" | "TCSETSF")) => {
                 let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"]
@@ -160,6 +164,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.terminal(raw, Way::Out);
         } else if SET_TERMINAL.contains(&request) {
             self.terminal(raw, Way::In);
+        } else if request == CLONE_FILE {
+            self.sink.fd(raw as i32, self.call);
         } else if PLAIN.contains(&request) {
             self.sink.hex(raw);
         } else if let Some((way, kind)) = self.requested_kind() {

@@ -46,7 +46,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         match places.iter().position(|known| *known == place) {
             Some(0) => "child_stack",
             Some(1) => "flags",
-            Some(2) if self.call.arguments[0] & PIDFD != 0 => "pidfd",
+            Some(2) if self.call.arguments[0] & PARENT_SETTID == 0 => "pidfd",
             Some(2) => "parent_tid",
             Some(3) => "tls",
             _ => "child_tidptr",

@@ -138,8 +138,10 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
             } else {
                 sink.word(|out| name(out, int(24) as i32));
             }
-            number(sink, "si_utime", long_at(bytes, 32) as i64);
-            number(sink, "si_stime", long_at(bytes, 40) as i64);
+            sink.field(false, "si_utime");
+            super::ticks(sink, long_at(bytes, 32) as i64);
+            sink.field(false, "si_stime");
+            super::ticks(sink, long_at(bytes, 40) as i64);
         }
         (4 | 7 | 8 | 11 | 5, 1..) => {
             sink.field(false, "si_addr");

@@ -217,9 +217,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self
-            .read(raw, length, Way::Out)
-            .filter(|bytes| bytes.len() == length || length > super::MOST_BYTES)
+        let read = if length == 0 {
+            Some(&[][..])
+        } else {
+            self.read(raw, length, Way::Out)
+        };
+        let Some(bytes) = read.filter(|bytes| bytes.len() == length || length > super::MOST_BYTES)
         else {
             self.address(raw);
             return;

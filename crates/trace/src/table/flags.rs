@@ -2448,3 +2448,10 @@ pub static TTY_LOCAL: Names = Names {
         ("EXTPROC", 0x10000),
     ],
 };
+
+/// `AT_???`
+pub static AT_HANDLE: Names = Names {
+    unknown: "AT_???",
+    zero: "0",
+    list: &[("AT_SYMLINK_FOLLOW", 0x400), ("AT_EMPTY_PATH", 0x1000)],
+};

@@ -287,4 +287,6 @@ pub enum Special {
     SyslogType,
     /// What `membarrier` is asked.
     Membarrier,
+    /// A time in hundredths of a second.
+    Ticks,
 }

@@ -55,7 +55,7 @@ structure!(ITIMERVAL 32 { field it_interval 0 Structure(&TIMEVAL), field it_valu
 structure!(ITIMERSPEC 32 { field it_interval 0 Structure(&TIMESPEC), field it_value 16 Structure(&TIMESPEC) });
 structure!(RLIMIT 16 { field rlim_cur 0 Special(Special::Limit), field rlim_max 8 Special(Special::Limit) });
 structure!(UTIMBUF 16 { field actime 0 Moment, field modtime 8 Moment });
-structure!(TMS 32 { field tms_utime 0 LONG, field tms_stime 8 LONG, field tms_cutime 16 LONG, field tms_cstime 24 LONG });
+structure!(TMS 32 { field tms_utime 0 Special(Special::Ticks), field tms_stime 8 Special(Special::Ticks), field tms_cutime 16 Special(Special::Ticks), field tms_cstime 24 Special(Special::Ticks) });
 structure!(RUSAGE 144 {
     field ru_utime 0 Structure(&TIMEVAL), field ru_stime 16 Structure(&TIMEVAL),
     more ru_maxrss 32 ULONG, more ru_ixrss 40 ULONG, more ru_idrss 48 ULONG, more ru_isrss 56 ULONG,

@@ -52,7 +52,8 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
         | Options::PTRACE_O_EXITKILL
         | Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_TRACEFORK
-        | Options::PTRACE_O_TRACEVFORK;
+        | Options::PTRACE_O_TRACEVFORK
+        | Options::PTRACE_O_TRACEEXEC;
     ptrace::setoptions(first, options).unwrap();
     ptrace::syscall(first, None).unwrap();
     let mut calls: HashMap<Pid, Option<Call>> = HashMap::from([(first, None)]);

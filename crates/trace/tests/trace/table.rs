@@ -130,7 +130,7 @@ fn feed(call: &mut Call, limits: Limits, bytes: &[u8], short: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_lies_in_memory_is_told_and_no_more_is_asked_than_is_bounded(

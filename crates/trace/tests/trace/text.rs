@@ -288,6 +288,20 @@ fn rare_calls_and_unknown_bits_are_told_as_strace_tells_them() {
     compare_all("rare");
 }
 
+#[test]
+fn every_bit_has_the_name_and_the_place_that_strace_gives_it() {
+    compare("bits", &[], Options::default(), false);
+    compare(
+        "bits",
+        &["-v"],
+        Options {
+            verbose: true,
+            ..Options::default()
+        },
+        false,
+    );
+}
+
 /// A call of x86-64, with what lay behind its pointers.
 fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When, &[u8])]) -> Call {
     let mut memory = Memory::default();
@@ -555,7 +569,7 @@ fn the_circumstances_of_signals_are_told() {
                 (40, 2)
             ]
         ),
-        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=1, si_stime=2} ---\n"
+        "--- SIGCHLD {si_signo=SIGCHLD, si_code=CLD_EXITED, si_pid=7, si_uid=1000, si_status=3, si_utime=1 /* 0.01 s */, si_stime=2 /* 0.02 s */} ---\n"
     );
     assert_eq!(
         line(17, &[(0, 17), (8, 2), (16, 7), (24, 9)]),

@@ -321,7 +321,7 @@ impl Trace {
             return Ok(None);
         };
         let mut command = Command::new(program, arguments);
-        command.environment = self.environment.iter().map(|text| variable(text)).collect();
+        command.environment = self.environment.iter().map(variable).collect();
         if let Some(name) = &self.user {
             let user = User::named(name).into_diagnostic()?;
             command.user =

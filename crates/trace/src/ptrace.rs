@@ -33,6 +33,9 @@ use tracee::Tracee;
 /// Between two looks at whether a delay is over or something happened.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
+/// After so many times alone somebody else is looked for every [`FEW`] times only.
+const OFTEN_ALONE: u32 = 16;
+const FEW: u32 = 4;
 /// So many threads are many.
 const MANY: usize = 32;
 
@@ -86,6 +89,8 @@ struct Engine<'a> {
     queue: Vec<(Tid, i32)>,
     /// How much had happened at once the last time.
     stopped_before: usize,
+    /// How often in a row nothing else had happened.
+    alone_for: u32,
     /// Threads that are held for a while.
     held: Vec<Held>,
     pages: Pages,
@@ -124,6 +129,7 @@ impl<'a> Engine<'a> {
             early: HashMap::new(),
             queue: Vec::new(),
             stopped_before: 0,
+            alone_for: 0,
             held: Vec::new(),
             pages: Pages::default(),
             placement: Placement::new(asked.share_processor),
@@ -238,9 +244,13 @@ impl<'a> Engine<'a> {
             }
             Err(errno) => return Err(refused("wait for what is traced", errno)),
         }
-        // With one thread nothing else can have happened.
+        // With one thread nothing else can have happened. Where nothing else had for a while, it is looked every few times
+        // only: whoever comes then waits for no more than these.
         if self.tracees.len() > 1 {
-            self.drain();
+            self.alone_for = self.alone_for.wrapping_add(1);
+            if self.alone_for < OFTEN_ALONE || self.alone_for.is_multiple_of(FEW) {
+                self.drain();
+            }
         }
         Ok(())
     }
@@ -260,6 +270,9 @@ impl<'a> Engine<'a> {
             self.queue.push(happened);
         }
         self.stopped_before = self.queue.len();
+        if self.queue.len() > 1 {
+            self.alone_for = 0;
+        }
     }
 
     /// Serves one thing that happened.

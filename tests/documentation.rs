@@ -136,6 +136,11 @@ fn files_on_the_page_about_watching_are_right() {
 }
 
 #[test]
+fn the_page_about_tracing_works_to_the_letter() {
+    follow("docs/how-to/trace-system-calls.md");
+}
+
+#[test]
 fn the_page_about_bisecting_works_to_the_letter() {
     follow("docs/how-to/find-the-change.md");
 }

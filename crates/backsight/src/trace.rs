@@ -189,16 +189,24 @@ impl Trace {
         .into_diagnostic()?;
         let mut output = Output::open(self.output.clone(), self.follow > 1, self.shown()?)?;
         let mut broken = None;
-        let engine = self.engine(&asked);
-        let ended = engine::trace(engine, &asked, &interrupt, &mut |event| {
+        let mut show = |event: Event| {
             if broken.is_none()
                 && let Err(error) = output.show(&event)
             {
                 broken = Some(error);
                 interrupt.ask(Signal::SIGPIPE as i32);
             }
-        })
-        .map_err(|error| miette::miette!("{}", chain(&error)))?;
+        };
+        let engine = self.engine(&asked);
+        let mut ended = engine::trace(engine, &asked, &interrupt, &mut show);
+        if let Err(error) = &ended
+            && self.engine == Engine::Auto
+            && engine::can_be_replaced(error)
+        {
+            self.says(engine::Engine::Ptrace, Some(error.to_string()));
+            ended = engine::trace(engine::Engine::Ptrace, &asked, &interrupt, &mut show);
+        }
+        let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
         match broken.map_or_else(|| output.close(), Err) {
             // The reader has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -209,18 +217,23 @@ impl Trace {
         Ok(status(ended))
     }
 
-    /// The engine that is asked for, else the one that fits; which that is is said once.
+    /// The engine that is asked for, else the one that fits.
     fn engine(&self, asked: &Asked) -> engine::Engine {
         let (chosen, why) = match self.engine {
             Engine::Kernel => return engine::Engine::Kernel,
             Engine::Ptrace => return engine::Engine::Ptrace,
             Engine::Auto => engine::fitting(asked),
         };
+        self.says(chosen, why);
+        chosen
+    }
+
+    /// Says once which engine traces, and why not the other.
+    fn says(&self, chosen: engine::Engine, why: Option<String>) {
         if self.look.quiet == 0 {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
         }
-        chosen
     }
 
     fn asked(&self) -> miette::Result<Asked> {

@@ -31,6 +31,21 @@ impl Engine {
     }
 }
 
+/// Whether the kernel engine can't run here, and nothing was begun when it said so: the other one can take its place.
+pub fn can_be_replaced(error: &TraceError) -> bool {
+    use kernel::KernelError as Error;
+    matches!(
+        error,
+        TraceError::Kernel(
+            Error::Capability { .. }
+                | Error::Namespace
+                | Error::Types
+                | Error::Load { .. }
+                | Error::Object { .. }
+        )
+    )
+}
+
 /// The kernel engine if it can do what is asked; else the other one, with the reason.
 pub fn fitting(asked: &Asked) -> (Engine, Option<String>) {
     let why = unfit(asked).map(str::to_owned);
@@ -111,13 +126,8 @@ fn by_kernel(
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, TraceError> {
     if let Some(why) = unfit(asked) {
-        return Err(TraceError::Engine {
-            why: why.to_owned(),
-        });
+        return Err(TraceError::Unfit { why });
     }
-    let failed = |error: kernel::KernelError| TraceError::Engine {
-        why: error.to_string(),
-    };
     let subject = match &asked.command {
         Some(command) => {
             let start = kernel::Start::new(&command.program, &command.arguments);
@@ -161,8 +171,7 @@ fn by_kernel(
         if wanted {
             tell(event);
         }
-    })
-    .map_err(failed)?;
+    })?;
     Ok(Ended {
         command: ended.status.map(finish),
         told,

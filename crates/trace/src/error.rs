@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, io};
 
+use crate::kernel::KernelError;
+
 /// Why nothing was traced, or no further.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
@@ -29,12 +31,15 @@ pub enum TraceError {
         #[source]
         why: io::Error,
     },
-    /// An engine can't do it.
-    #[error("{why}")]
-    Engine {
-        /// Why, and the way out.
-        why: String,
+    /// The kernel engine can't do what is asked.
+    #[error("the kernel engine can't do that: {why}; `--engine ptrace` can")]
+    Unfit {
+        /// Why.
+        why: &'static str,
     },
+    /// The kernel engine can't trace.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// There is nothing to trace.
     #[error("nothing to trace: give a command, or the number of a process")]
     Nothing,

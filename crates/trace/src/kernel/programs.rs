@@ -275,8 +275,10 @@ impl Programs {
         let plans = plan::table(&choice, options.limits);
         let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
         let hold = hold_at(options.ring).to_ne_bytes();
+        // The verifier trips over a loop that it knows to be empty.
         let elements = u32::try_from(options.limits.elements)
             .unwrap_or(u32::MAX)
+            .max(1)
             .to_ne_bytes();
         let follow = u32::from(options.follow).to_ne_bytes();
         let outcomes = match options.outcomes {

@@ -3,7 +3,10 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo demo-history test build check unit browser quality bench clean setup-build setup-demo setup-demo-history setup-test setup-bench
+.PHONY: demo demo-history test build check unit browser quality bench bench-trace clean bench-trace: setup-bench build ## the tracer beside strace, measured here and now
+	scripts/bench-trace $(BINARY)
+
+setup-build setup-demo setup-demo-history setup-test setup-bench
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)

@@ -127,3 +127,65 @@ fn a_traced_command_goes_on_when_the_tracer_is_killed() {
     place.until_there("tick");
     kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
 }
+
+#[test]
+fn a_recording_is_told_again_as_text_json_and_for_a_viewer_and_compared() {
+    let place = Place::new();
+    let (few, many) = (place.at("few.trace"), place.at("many.trace"));
+    place
+        .ends(&[
+            "trace",
+            "-f",
+            "--record",
+            &few,
+            "sh",
+            "-c",
+            "cat /etc/hostname; exit 3",
+        ])
+        .assert_code(3);
+    let more = "cat /etc/hostname; cat /etc/hostname; cat /etc/hostname; cat /etc/hostname";
+    place
+        .ends(&["trace", "-f", "--record", &many, "sh", "-c", more])
+        .assert_code(0);
+
+    let text = place.prints_of(&["trace", "--replay", &few]);
+    assert!(
+        text.contains("openat(AT_FDCWD, \"/etc/hostname\", O_RDONLY)"),
+        "{text}"
+    );
+    assert!(text.ends_with("+++ exited with 3 +++\n"), "{text}");
+    let json = place.prints_of(&["trace", "--replay", &few, "--json"]);
+    let names: Vec<serde_json::Value> = json
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(names.iter().any(|event| event["name"] == "execve"));
+    let list = place.prints_of(&["trace", "--replay", &few, "--perfetto"]);
+    let list: serde_json::Value = serde_json::from_str(&list).unwrap();
+    assert!(
+        list.as_array()
+            .unwrap()
+            .iter()
+            .any(|event| event["name"] == "openat")
+    );
+    let counted = place.prints_of(&["trace", "--replay", &few, "-c"]);
+    assert!(
+        counted.contains("openat") && counted.contains("total"),
+        "{counted}"
+    );
+
+    let changed = place.prints_of(&["trace", "--diff", &few, &many]);
+    assert!(changed.contains("openat"), "{changed}");
+    let changed = place.prints_of(&["trace", "--diff", &few, &many, "--json"]);
+    let changed: serde_json::Value = serde_json::from_str(&changed).unwrap();
+    assert!(!changed.as_array().unwrap().is_empty());
+
+    let foreign = place.ends(&["trace", "--replay", "/etc/hostname"]);
+    foreign.assert_code(2);
+    foreign.assert_says(&["this is no recording"]);
+    let bytes = std::fs::read(&few).unwrap();
+    std::fs::write(&few, &bytes[..bytes.len() - 40]).unwrap();
+    let cut = place.ends(&["trace", "--replay", &few]);
+    assert_ne!(cut.status.code(), Some(0));
+    place.assert_nothing_left();
+}

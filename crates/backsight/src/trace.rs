@@ -1,22 +1,27 @@
-//! `backsight trace`: every system call of a command or a process, with strace's options.
+//! `backsight trace`: every system call of a command or a process, with strace's options; recorded, told again, compared.
+//!
+//! Refuses: to go on tracing for a reader that is gone.
+
+mod output;
 
 use backsight_trace::{
-    Abi, Asked, CURRENT_DIRECTORY, Call, Calls, Command, Descriptors, Ended, Event, Finish,
-    Injection, Interrupt, Known, Signal, Signals, Status, Statuses, User, What, engine,
+    Abi, Asked, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Known, Signal, Signals,
+    Status, Statuses, User, engine,
     json::Json,
-    summary::{Column, Sort, Summary},
+    perfetto::Perfetto,
+    recording::{Header, Recorder, Recording},
+    summary::{Column, Sort, Summary, changes, changes_table},
     table,
     text::{self, Escapes, Text, Time, Who},
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
+use output::{Files, Lines, Output, Shown};
 use std::{
-    collections::HashMap,
     ffi::OsString,
     fs::File,
-    io::{self, BufWriter, IsTerminal as _, Write},
+    io,
     path::{Path, PathBuf},
-    process::{self, ExitCode, Stdio},
-    thread::JoinHandle,
+    process::ExitCode,
 };
 
 /// Signals that end tracing.
@@ -27,8 +32,6 @@ const ENDS: [Signal; 4] = [
     Signal::SIGTERM,
 ];
 
-/// How much is gathered before it is written to a file.
-const GATHERED: usize = 1 << 18;
 /// The classes of calls that sets may name.
 const CLASSES: [&str; 9] = [
     "file", "process", "network", "memory", "signal", "desc", "ipc", "creds", "clock",
@@ -90,6 +93,34 @@ pub struct Trace {
     /// Run the command as this user
     #[arg(short, long, value_name = "NAME")]
     user: Option<String>,
+    /// Keep what is traced in this file, to be told again with --replay and compared with --diff
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["output", "json", "perfetto", "summary_only", "summary"]
+    )]
+    record: Option<PathBuf>,
+    /// Tell what a recording holds
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "pids", "command", "expressions"])]
+    replay: Option<PathBuf>,
+    /// Say what changed from one recording to another: calls and times
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["BEFORE", "AFTER"],
+        conflicts_with_all = ["record", "replay", "pids", "command", "expressions"]
+    )]
+    diff: Option<Vec<PathBuf>>,
+    /// How much work each recording of --diff did, as of requests served: counts and times are compared for the work of the
+    /// first
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["BEFORE", "AFTER"],
+        requires = "diff",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    work: Option<Vec<u64>>,
     #[command(flatten)]
     look: Look,
     /// The command
@@ -118,6 +149,9 @@ struct Look {
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+    /// A list for a trace viewer, as Perfetto
+    #[arg(long, conflicts_with = "json")]
+    perfetto: bool,
     /// Most bytes of a string
     #[arg(
         short = 's',
@@ -179,15 +213,24 @@ impl Trace {
                 "there are no stack traces here"
             ));
         }
+        if let Some(recordings) = &self.diff {
+            return self.differences(recordings);
+        }
+        if let Some(file) = &self.replay {
+            return self.told_again(file);
+        }
         let asked = self.asked()?;
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
-        let interrupt = if self.output.is_some() && self.pids.is_empty() {
+        let into = self.record.clone().map(PathBuf::into_os_string);
+        let into = into.or_else(|| self.output.clone());
+        let interrupt = if into.is_some() && self.pids.is_empty() {
             Interrupt::never(&ENDS)
         } else {
             Interrupt::on(&ENDS)
         }
         .into_diagnostic()?;
-        let mut output = Output::open(self.output.clone(), self.follow > 1, self.shown()?)?;
+        let each = self.follow > 1 && self.record.is_none();
+        let mut output = Output::open(into, each, false, self.shown(wall())?)?;
         let mut broken = None;
         let mut show = |event: Event| {
             if broken.is_none()
@@ -215,6 +258,55 @@ impl Trace {
                 .wrap_err("what was traced can't be written")?,
         }
         Ok(status(ended))
+    }
+
+    /// Tells what a recording holds, as if it happened now.
+    fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
+        let recording = opened(file)?;
+        let shown = self.shown(recording.header.wall)?;
+        let mut output = Output::open(self.output.clone(), self.follow > 1, true, shown)?;
+        let mut fault = None;
+        for event in recording {
+            match event {
+                Ok(event) => match output.show(&event) {
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                    shown => shown.into_diagnostic()?,
+                },
+                Err(error) => fault = Some(error),
+            }
+        }
+        output.close().into_diagnostic()?;
+        match fault {
+            None => Ok(ExitCode::SUCCESS),
+            Some(error) => Err(miette::miette!("{}: {error}", file.display())),
+        }
+    }
+
+    /// Says what changed from one recording to another.
+    fn differences(&self, recordings: &[PathBuf]) -> miette::Result<ExitCode> {
+        let summary = |file: &PathBuf| -> miette::Result<Summary> {
+            let mut summary = Summary::new();
+            for event in opened(file)? {
+                let event =
+                    event.map_err(|error| miette::miette!("{}: {error}", file.display()))?;
+                summary.add(&event);
+            }
+            Ok(summary)
+        };
+        let (before, after) = (summary(&recordings[0])?, summary(&recordings[1])?);
+        let work = self.work.as_deref().unwrap_or(&[1, 1]);
+        let changed = changes(&before, &after, (work[0], work[1]));
+        let text = match self.look.json {
+            true => format!(
+                "{}\n",
+                serde_json::to_string_pretty(&changed).into_diagnostic()?
+            ),
+            false => changes_table(&changed),
+        };
+        crate::files::print(&text)?;
+        Ok(ExitCode::SUCCESS)
     }
 
     /// The engine that is asked for, else the one that fits.
@@ -270,10 +362,22 @@ impl Trace {
         Ok(asked)
     }
 
-    fn shown(&self) -> miette::Result<Shown> {
+    /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
+    fn shown(&self, wall: i64) -> miette::Result<Shown> {
         let look = &self.look;
-        let lines = if look.summary_only {
+        let lines = if self.record.is_some() {
+            let command = self.command.iter();
+            let header = Header {
+                wall,
+                command: command
+                    .map(|word| word.to_string_lossy().into_owned())
+                    .collect(),
+            };
+            Lines::Recording(Some(Recorder::new(&header).into_diagnostic()?))
+        } else if look.summary_only {
             Lines::None
+        } else if look.perfetto {
+            Lines::Perfetto(Perfetto::default())
         } else if look.json {
             let json = Json::new();
             Lines::Json(if look.descriptors > 0 {
@@ -282,7 +386,7 @@ impl Trace {
                 json
             })
         } else {
-            let text = Text::new(self.text());
+            let text = Text::new(self.text(wall));
             Lines::Text(if look.descriptors > 0 {
                 text.with_descriptors(Files::default())
             } else {
@@ -298,7 +402,7 @@ impl Trace {
         })
     }
 
-    fn text(&self) -> text::Options {
+    fn text(&self, wall: i64) -> text::Options {
         let look = &self.look;
         text::Options {
             string: look.strings,
@@ -322,7 +426,7 @@ impl Trace {
             },
             since: look.since,
             took: look.took,
-            wall: wall(),
+            wall,
             zone: jiff::Zoned::now().offset().seconds().into(),
             exits: look.quiet < 2,
             signals: true,
@@ -376,6 +480,12 @@ fn wall() -> i64 {
         now.tv_sec * 1_000_000_000 + now.tv_nsec
     };
     nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
+}
+
+fn opened(file: &Path) -> miette::Result<Recording<File>> {
+    let opened = File::open(file).into_diagnostic();
+    let opened = opened.wrap_err_with(|| file.display().to_string())?;
+    Recording::open(opened).map_err(|error| miette::miette!("{}: {error}", file.display()))
 }
 
 /// A variable of the environment with its value, or without: to be removed.
@@ -451,194 +561,5 @@ fn chain(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {}", chain(source)),
         None => error.to_string(),
-    }
-}
-
-/// Where what is traced is written.
-struct Output {
-    shown: Shown,
-    place: Place,
-    line: Vec<u8>,
-    /// Whether each line is to be seen at once.
-    at_once: bool,
-    /// The command that reads, and is waited for.
-    reader: Option<JoinHandle<io::Result<process::ExitStatus>>>,
-}
-
-enum Place {
-    One(Box<dyn Write>),
-    /// A file for each thread.
-    Each(PathBuf, HashMap<i32, BufWriter<File>>),
-}
-
-impl Output {
-    fn open(file: Option<OsString>, each: bool, shown: Shown) -> miette::Result<Self> {
-        use std::os::unix::ffi::OsStrExt as _;
-        let mut output = Self {
-            shown,
-            place: Place::One(Box::new(io::stderr())),
-            line: Vec::new(),
-            at_once: false,
-            reader: None,
-        };
-        let Some(file) = file else {
-            output.at_once = io::stderr().is_terminal();
-            if !output.at_once {
-                output.place =
-                    Place::One(Box::new(BufWriter::with_capacity(GATHERED, io::stderr())));
-            }
-            return Ok(output);
-        };
-        if let [b'|' | b'!', command @ ..] = file.as_bytes() {
-            let (place, reader) = piped(command).into_diagnostic()?;
-            output.place = place;
-            output.reader = Some(reader);
-            return Ok(output);
-        }
-        let path = PathBuf::from(file);
-        output.place = if each {
-            Place::Each(path, HashMap::new())
-        } else {
-            let made = created(&path).into_diagnostic();
-            Place::One(Box::new(made.wrap_err_with(|| path.display().to_string())?))
-        };
-        Ok(output)
-    }
-
-    fn show(&mut self, event: &Event) -> io::Result<()> {
-        self.line.clear();
-        self.shown.write(event, &mut self.line);
-        if self.line.is_empty() {
-            return Ok(());
-        }
-        match &mut self.place {
-            Place::One(out) => {
-                out.write_all(&self.line)?;
-                if self.at_once {
-                    out.flush()?;
-                }
-            }
-            Place::Each(path, files) => {
-                let file = match files.entry(event.tid) {
-                    std::collections::hash_map::Entry::Occupied(file) => file.into_mut(),
-                    std::collections::hash_map::Entry::Vacant(place) => {
-                        let mut name = path.clone().into_os_string();
-                        name.push(format!(".{}", event.tid));
-                        place.insert(created(Path::new(&name))?)
-                    }
-                };
-                file.write_all(&self.line)?;
-                if matches!(event.what, What::Exited { .. } | What::Killed { .. })
-                    && let Some(mut file) = files.remove(&event.tid)
-                {
-                    file.flush()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn close(mut self) -> io::Result<()> {
-        self.line.clear();
-        self.shown.finish(&mut self.line);
-        match self.place {
-            Place::One(mut out) => {
-                out.write_all(&self.line)?;
-                out.flush()?;
-            }
-            Place::Each(_, files) => {
-                for mut file in files.into_values() {
-                    file.flush()?;
-                }
-            }
-        }
-        if let Some(reader) = self.reader {
-            let _its_own_status = reader.join();
-        }
-        Ok(())
-    }
-}
-
-fn created(path: &Path) -> io::Result<BufWriter<File>> {
-    Ok(BufWriter::with_capacity(GATHERED, File::create(path)?))
-}
-
-/// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
-/// children at once.
-fn piped(command: &[u8]) -> io::Result<(Place, JoinHandle<io::Result<process::ExitStatus>>)> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let (input, output) = io::pipe()?;
-    let command = std::ffi::OsStr::from_bytes(command).to_owned();
-    let reader = std::thread::Builder::new()
-        .name("reader".to_owned())
-        .spawn(move || {
-            let mut shell = process::Command::new("sh");
-            shell.arg("-c").arg(command).stdin(Stdio::from(input));
-            let mut child = shell.spawn()?;
-            drop(shell);
-            child.wait()
-        })?;
-    let out = BufWriter::with_capacity(GATHERED, output);
-    Ok((Place::One(Box::new(out)), reader))
-}
-
-/// What is made of events.
-struct Shown {
-    lines: Lines,
-    summary: Option<Summary>,
-    columns: Vec<Column>,
-    sort: Sort,
-}
-
-enum Lines {
-    Text(Text<'static>),
-    Json(Json<'static>),
-    None,
-}
-
-impl Shown {
-    fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
-        if let Some(summary) = &mut self.summary {
-            summary.add(event);
-        }
-        match &mut self.lines {
-            Lines::Text(text) => text.write(event, out),
-            Lines::Json(json) => json.write(event, out),
-            Lines::None => {}
-        }
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        if let Lines::Text(text) = &mut self.lines {
-            text.finish(out);
-        }
-        if let Some(summary) = &self.summary {
-            out.extend_from_slice(summary.strace(&self.columns, self.sort).as_bytes());
-        }
-    }
-}
-
-/// The files of descriptors, looked up while their process stands still. One that was just closed is what it was.
-#[derive(Default)]
-struct Files {
-    seen: HashMap<(i32, i32), Vec<u8>>,
-}
-
-impl Descriptors for Files {
-    fn describe(&mut self, pid: i32, fd: i32, _call: &Call, out: &mut Vec<u8>) {
-        use std::os::unix::ffi::OsStringExt as _;
-        let link = if fd == CURRENT_DIRECTORY {
-            format!("/proc/{pid}/cwd")
-        } else {
-            format!("/proc/{pid}/fd/{fd}")
-        };
-        match std::fs::read_link(link) {
-            Ok(file) => {
-                let file = file.into_os_string().into_vec();
-                out.extend_from_slice(&file);
-                self.seen.insert((pid, fd), file);
-            }
-            Err(_) => out.extend(self.seen.remove(&(pid, fd)).unwrap_or_default()),
-        }
     }
 }

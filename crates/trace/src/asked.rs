@@ -152,7 +152,7 @@ impl Command {
 }
 
 /// Whether this is a file that may be run.
-fn is_program(file: &Path) -> bool {
+pub(crate) fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(file)
         .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)

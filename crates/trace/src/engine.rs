@@ -4,6 +4,7 @@
 
 use std::{ffi::OsString, sync::Arc, time::Duration};
 
+use crate::asked::is_program;
 use crate::{
     Asked, Ended, Event, Finish, Interrupt, Status, Statuses, TraceError, What, kernel, ptrace,
     table::Limits,
@@ -130,10 +131,19 @@ fn by_kernel(
     }
     let subject = match &asked.command {
         Some(command) => {
-            let start = kernel::Start::new(&command.program, &command.arguments);
-            let start = start.map_err(|_| TraceError::NotFound {
+            let not_found = || TraceError::NotFound {
                 program: command.program.clone(),
-            })?;
+            };
+            let file = command.file().ok_or_else(not_found)?;
+            if !is_program(&file) {
+                return Err(TraceError::NotStarted {
+                    program: command.program.clone(),
+                    why: std::io::ErrorKind::PermissionDenied.into(),
+                });
+            }
+            let start = kernel::Start::new(&command.program, &command.arguments);
+            let start = start.map_err(|_| not_found())?;
+            let start = start.blocking(interrupt.blocked_before());
             kernel::Subject::Command(start.environment(environment(&command.environment)))
         }
         None if asked.pids.is_empty() => return Err(TraceError::Nothing),

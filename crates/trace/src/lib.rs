@@ -17,7 +17,9 @@ mod event;
 pub mod json;
 #[cfg(target_os = "linux")]
 pub mod kernel;
+pub mod perfetto;
 pub mod ptrace;
+pub mod recording;
 pub mod summary;
 pub mod table;
 pub mod text;

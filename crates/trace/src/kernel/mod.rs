@@ -68,7 +68,7 @@ pub enum KernelError {
     },
     /// A process can't be attached to.
     #[error(
-        "process {pid} can't be traced: {error}; is it there, yours, and traced by nobody else?"
+        "process {pid} can't be attached to: {error}; is it there, yours, and traced by nobody else?"
     )]
     Attach {
         /// Which.

@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::SigSet;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 /// A command.
@@ -21,6 +22,7 @@ pub struct Start {
     program: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    mask: Option<SigSet>,
 }
 
 impl Start {
@@ -40,6 +42,7 @@ impl Start {
             program: found(&name)?,
             arguments: all,
             environment: std::env::vars_os().collect(),
+            mask: None,
         })
     }
 
@@ -50,6 +53,13 @@ impl Start {
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Self {
         self.environment = environment.into_iter().collect();
+        self
+    }
+
+    /// With these signals blocked, whatever the calling thread blocks.
+    #[must_use]
+    pub fn blocking(mut self, mask: Option<SigSet>) -> Self {
+        self.mask = mask;
         self
     }
 
@@ -124,6 +134,7 @@ pub(super) fn fork(start: &Start) -> io::Result<Waiting> {
     });
     let environment = environment.collect::<io::Result<Vec<_>>>()?;
     let (argument_pointers, environment_pointers) = (pointers(&arguments), pointers(&environment));
+    let mask = start.mask.map(|mask| *mask.as_ref());
     let (wait, gate) = pipe_with(PipeFlags::CLOEXEC)?;
     let (read_end, write_end) = (wait.as_fd().as_raw_fd(), gate.as_fd().as_raw_fd());
     // SAFETY: the child makes nothing but system calls, on memory that was made before.
@@ -134,6 +145,9 @@ pub(super) fn fork(start: &Start) -> io::Result<Waiting> {
             libc::close(write_end);
             // The Rust runtime ignores SIGPIPE; programs expect its default.
             libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            if let Some(mask) = mask {
+                libc::sigprocmask(libc::SIG_SETMASK, &raw const mask, std::ptr::null_mut());
+            }
             let mut byte = 0_u8;
             if libc::read(read_end, (&raw mut byte).cast(), 1) == 1 {
                 libc::execve(

@@ -3,10 +3,7 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo demo-history test build check unit browser quality bench bench-trace clean bench-trace: setup-bench build ## the tracer beside strace, measured here and now
-	scripts/bench-trace $(BINARY)
-
-setup-build setup-demo setup-demo-history setup-test setup-bench
+.PHONY: demo demo-history test build check unit browser quality bench bench-trace clean setup-build setup-demo setup-demo-history setup-test setup-bench
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -37,6 +34,9 @@ quality: setup-build        ## how often the statistics are right, on data whose
 
 bench: setup-bench          ## our figures beside the peers', measured here and now
 	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench peers
+
+bench-trace: setup-bench build ## the tracer beside strace, measured here and now
+	scripts/bench-trace $(BINARY)
 
 setup-build setup-demo setup-demo-history setup-test setup-bench:
 	@scripts/setup $(@:setup-%=%)

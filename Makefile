@@ -17,9 +17,10 @@ build: setup-build          ## the release binary: one static file
 	cargo build --release --locked --target $(TARGET) -p backsight
 	@echo "built $(BINARY)"
 
-check:                      ## format, lints, licences
+check:                      ## format, lints, that the static binary compiles, licences
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo check --locked --target $(TARGET) -p backsight
 	cargo metadata --format-version 1 --locked | node scripts/licences.mjs
 
 unit:                       ## unit, property and end-to-end tests

@@ -538,7 +538,13 @@ fn wait_for_any(flags: i32) -> io::Result<Option<(i32, Seen)>> {
     }
 }
 
-fn ptrace(request: libc::c_uint, tid: i32, argument: usize) -> io::Result<()> {
+/// What the C libraries take the kinds of requests for.
+#[cfg(target_env = "musl")]
+type Request = libc::c_int;
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+
+fn ptrace(request: Request, tid: i32, argument: usize) -> io::Result<()> {
     // SAFETY: the requests that are made here write nothing to our memory.
     let result = unsafe { libc::ptrace(request, tid, 0_usize, argument) };
     if result < 0 {

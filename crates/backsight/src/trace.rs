@@ -15,7 +15,7 @@ use backsight_trace::{
     text::{self, Escapes, Text, Time, Who},
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use output::{Files, Lines, Output, Shown};
+use output::{Files, Lines, Output, Shown, Table};
 use std::{
     ffi::OsString,
     fs::File,
@@ -193,6 +193,12 @@ struct Look {
     /// By what a summary is sorted
     #[arg(short = 'S', long, value_name = "COLUMN")]
     summary_sort_by: Option<String>,
+    /// A wider summary: with the median, the 90th and the 99th percentile of the times, and the longest
+    #[arg(long)]
+    percentiles: bool,
+    /// That for each process
+    #[arg(long)]
+    by_process: bool,
     /// The columns of a summary
     #[arg(short = 'U', long, value_name = "COLUMNS")]
     summary_columns: Option<String>,
@@ -336,12 +342,12 @@ impl Trace {
             paths: self.paths.clone(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
-            limits: (!self.look.summary_only).then_some(table::Limits {
+            limits: (!self.look.only_counts()).then_some(table::Limits {
                 string: self.look.strings,
                 elements: self.look.strings,
                 verbose: self.look.verbose,
             }),
-            pending: self.follow == 1 && !self.look.json && !self.look.summary_only,
+            pending: self.follow == 1 && !self.look.json && !self.look.only_counts(),
             ..Asked::default()
         };
         let known = known();
@@ -374,7 +380,7 @@ impl Trace {
                     .collect(),
             };
             Lines::Recording(Some(Recorder::new(&header).into_diagnostic()?))
-        } else if look.summary_only {
+        } else if look.only_counts() {
             Lines::None
         } else if look.perfetto {
             Lines::Perfetto(Perfetto::default())
@@ -393,11 +399,15 @@ impl Trace {
                 text
             })
         };
-        let summary = look.summary_only || look.summary;
+        let summary = look.only_counts() || look.summary;
         Ok(Shown {
             lines,
             summary: summary.then(Summary::new),
-            columns: look.columns_of_summary()?,
+            table: match (look.by_process, look.percentiles) {
+                (true, _) => Table::ByProcess,
+                (false, true) => Table::Wide,
+                (false, false) => Table::Narrow(look.columns_of_summary()?),
+            },
             sort: look.sort_of_summary()?,
         })
     }
@@ -449,6 +459,12 @@ impl Trace {
 }
 
 impl Look {
+    /// Whether calls are counted and not told.
+    fn only_counts(&self) -> bool {
+        let wide = self.percentiles || self.by_process;
+        self.summary_only || (wide && !self.summary)
+    }
+
     fn sort_of_summary(&self) -> miette::Result<Sort> {
         let Some(name) = &self.summary_sort_by else {
             return Ok(Sort::Time);

@@ -171,10 +171,20 @@ pub struct Shown {
     pub lines: Lines,
     /// And in sum.
     pub summary: Option<Summary>,
-    /// The summary's columns.
-    pub columns: Vec<Column>,
+    /// How that is shown.
+    pub table: Table,
     /// What it is sorted by.
     pub sort: Sort,
+}
+
+/// How a summary is shown.
+pub enum Table {
+    /// As strace does, with these columns.
+    Narrow(Vec<Column>),
+    /// With percentiles.
+    Wide,
+    /// That for each process.
+    ByProcess,
 }
 
 /// How each event is written.
@@ -218,7 +228,12 @@ impl Shown {
             Lines::Json(_) | Lines::None => {}
         }
         if let Some(summary) = &self.summary {
-            out.extend_from_slice(summary.strace(&self.columns, self.sort).as_bytes());
+            let text = match &self.table {
+                Table::Narrow(columns) => summary.strace(columns, self.sort),
+                Table::Wide => summary.wide(self.sort),
+                Table::ByProcess => summary.wide_by_process(self.sort),
+            };
+            out.extend_from_slice(text.as_bytes());
         }
         Ok(())
     }

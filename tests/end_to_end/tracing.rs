@@ -189,3 +189,41 @@ fn a_recording_is_told_again_as_text_json_and_for_a_viewer_and_compared() {
     assert_ne!(cut.status.code(), Some(0));
     place.assert_nothing_left();
 }
+
+#[test]
+fn both_engines_tell_the_same_of_the_same_program() {
+    let place = Place::new();
+    std::fs::create_dir(place.path("folder")).unwrap();
+    for name in ["one", "two", "three"] {
+        place.write(&format!("folder/{name}"), name);
+    }
+    let told = |engine: &str| {
+        let out = place.at(engine);
+        let folder = place.at("folder");
+        let traced = place.ends(&["trace", "--engine", engine, "-o", &out, "ls", "-l", &folder]);
+        if engine == "kernel" && traced.status.code() == Some(2) {
+            println!("skipped: {}", traced.stderr);
+            return None;
+        }
+        traced.assert_code(0);
+        // Where memory lies and what processes are called is another each time.
+        let text = place.read(engine);
+        let lines = text.lines().map(|line| {
+            let words = line.split_inclusive([' ', '(', ',', ')', '{']);
+            let same = |word: &str| match word.starts_with("0x") {
+                true => "ADDRESS".to_owned(),
+                false => word.to_owned(),
+            };
+            let line: String = words.map(same).collect();
+            let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+            let chance = ["set_tid_address", "getrandom"];
+            let begins = chance.into_iter().find(|name| line.starts_with(name));
+            begins.map_or(line, str::to_owned)
+        });
+        Some(lines.collect::<Vec<String>>())
+    };
+    if let Some(of_kernel) = told("kernel") {
+        assert_eq!(of_kernel, told("ptrace").unwrap());
+        assert!(of_kernel.len() > 40, "{of_kernel:?}");
+    }
+}

@@ -1007,6 +1007,16 @@ fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&
     found.map(|found| &found[..found.len().min(length)])
 }
 
+/// The longest stretch that is held from an address on, however much of it.
+fn held(memory: &Memory, address: u64, when: When) -> Option<&[u8]> {
+    let pieces = memory.pieces().iter().filter(|piece| piece.when == when);
+    let rests = pieces.filter_map(|piece| {
+        let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+        piece.bytes.get(from..)
+    });
+    rests.max_by_key(|rest| rest.len())
+}
+
 /// A time in hundredths of a second, with what it is in seconds behind it.
 fn ticks<S: Sink>(sink: &mut S, value: i64) {
     if value <= 0 {

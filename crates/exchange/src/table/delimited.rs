@@ -161,7 +161,8 @@ impl Delimited {
         let (mut written, mut ended) = (0, 0);
         let mut whole = self.raw.len();
         loop {
-            self.raw.push(b'\n');
+            // Within quotes it is a part of the field.
+            self.raw.extend_from_slice(self.lines.end);
             let mut input = &self.raw[..];
             while !input.is_empty() {
                 text.resize(written + input.len() + 1, 0);

@@ -13,6 +13,8 @@ pub(super) struct Lines {
     pub place: String,
     /// The number of the line that was read last, from 1.
     pub number: u64,
+    /// How it ended; as most lines do where it is the last and has no end.
+    pub end: &'static [u8],
 }
 
 impl std::fmt::Debug for Lines {
@@ -27,6 +29,7 @@ impl Lines {
             input,
             place,
             number: 0,
+            end: b"\n",
         }
     }
 
@@ -41,6 +44,10 @@ impl Lines {
         if text.len() > LONGEST {
             return Err(self.broken("the line is longer than 16 MiB: is this a text?"));
         }
+        self.end = match text.ends_with(b"\r\n") {
+            true => b"\r\n",
+            false => b"\n",
+        };
         for end in [b'\n', b'\r'] {
             if text.len() > before && text.last() == Some(&end) {
                 text.pop();

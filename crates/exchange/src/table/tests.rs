@@ -46,6 +46,18 @@ fn a_header_names_the_columns_and_a_first_column_of_text_the_versions() {
 }
 
 #[test]
+fn the_end_of_a_line_within_quotes_is_kept_as_it_is() {
+    for (end, text) in [
+        ("\n", "commit,time\n\"a\r\n1\",1\n\"b\n2\",2\n"),
+        ("\r\n", "commit,time\r\n\"a\r\n1\",1\r\n\"b\n2\",2\r\n"),
+    ] {
+        let series = usual(text);
+        let labels: Vec<_> = series[0].labels.iter().collect();
+        assert_eq!(labels, ["a\r\n1", "b\n2"], "lines that end with {end:?}");
+    }
+}
+
+#[test]
 fn what_stands_between_the_fields_is_found_out() {
     for text in [
         "a\tb\n1\t2\n",

@@ -1,10 +1,10 @@
 //! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
 
 use super::sink::{Bracket, Sink};
-use super::{MOST_ELEMENTS, Walk, int_at, long_at};
-use crate::Abi;
+use super::{MOST_ELEMENTS, Walk, held, int_at, long_at};
 use crate::table::{Way, flags, structure};
 use crate::text::put;
+use crate::{Abi, When};
 
 const PIDFD: u64 = 0x1000;
 const SETTLS: u64 = 0x8_0000;
@@ -167,26 +167,30 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    /// Addresses of strings up to the one that is nothing.
-    fn string_addresses(&mut self, address: u64) -> Option<(&'a [u8], usize)> {
+    /// Addresses of strings up to the one that is nothing; those that could be read, if that is none.
+    fn string_addresses(&mut self, address: u64) -> Option<Vec<u64>> {
         const STEP: usize = 64;
         let width = if self.narrow() { 4 } else { 8 };
-        let mut count = STEP;
-        loop {
-            let bytes = self.read(address, count * width, Way::In)?;
-            let whole = bytes.len() / width;
-            if let Some(end) = bytes
-                .chunks_exact(width)
-                .position(|address| address.iter().all(|byte| *byte == 0))
-            {
-                return Some((bytes, end));
+        let (mut all, mut at) = (Vec::new(), address);
+        while all.len() < MOST_ELEMENTS {
+            // An engine may have read all of them at once, or a step at a time.
+            let held = held(&self.call.memory, at, When::Entered);
+            let bytes = match held.filter(|bytes| bytes.len() >= width) {
+                Some(bytes) => Some(bytes),
+                None => self.read(at, STEP * width, Way::In),
+            };
+            let Some(bytes) = bytes.filter(|bytes| bytes.len() >= width) else {
+                break;
+            };
+            for one in bytes.chunks_exact(width).take(STEP) {
+                match super::load(one, width) {
+                    0 => return Some(all),
+                    string => all.push(string),
+                }
+                at = at.wrapping_add(width as u64);
             }
-            // Short of what was wanted: memory ends here.
-            if bytes.len() < count * width || count >= MOST_ELEMENTS {
-                return (whole > 0).then_some((bytes, whole));
-            }
-            count *= 2;
         }
+        (!all.is_empty()).then_some(all)
     }
 
     /// The arguments of a program.
@@ -195,16 +199,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let width = if self.narrow() { 4 } else { 8 };
-        let Some((addresses, count)) = self.string_addresses(raw) else {
+        let Some(addresses) = self.string_addresses(raw) else {
             self.sink.address(raw);
             return;
         };
+        let count = addresses.len();
         let shown = self.allow(count);
         self.sink.begin(Bracket::Array);
-        for index in 0..shown {
+        for (index, address) in addresses.into_iter().take(shown).enumerate() {
             self.sink.item(index == 0);
-            let address = super::load(&addresses[index * width..], width);
             self.text(address, Way::In);
         }
         if count > shown {
@@ -220,8 +223,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         match self.string_addresses(raw) {
-            Some((_, 1)) => self.sink.counted(raw, 1, "var"),
-            Some((_, count)) => self.sink.counted(raw, count as u64, "vars"),
+            Some(all) if all.len() == 1 => self.sink.counted(raw, 1, "var"),
+            Some(all) => self.sink.counted(raw, all.len() as u64, "vars"),
             None => self.sink.address(raw),
         }
     }

@@ -442,10 +442,11 @@ impl Step {
     fn most(&self, limits: Limits) -> u32 {
         let most = match self.most {
             Most::Bytes(bytes) => return bytes,
-            // Of text, one more: whether it goes on is shown.
+            // Of text, one more, for whether it goes on is shown; and one for the zero that the kernel puts behind what it
+            // has cut.
             Most::String => limits
                 .string
-                .saturating_add(usize::from(matches!(self.what, What::Text | What::Texts))),
+                .saturating_add(2 * usize::from(matches!(self.what, What::Text | What::Texts))),
             Most::Elements => limits.elements.saturating_mul(self.size as usize),
         };
         u32::try_from(most.min(PIECE_MOST)).unwrap_or(0)
@@ -523,7 +524,7 @@ mod tests {
     #[test]
     fn a_path_is_captured_in_full_and_other_text_as_far_as_is_asked() {
         assert_eq!(of("openat").steps[0].most(LIMITS), PATH);
-        assert_eq!(of("memfd_create").steps[0].most(LIMITS), 33);
+        assert_eq!(of("memfd_create").steps[0].most(LIMITS), 34);
         assert_eq!(of("write").steps[0].most(LIMITS), 32);
     }
 

@@ -740,6 +740,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE step DROP COLUMN monitor",
         "ALTER TABLE cell DROP COLUMN monitors",
         "ALTER TABLE version DROP COLUMN amendments",
+        "DROP TABLE acceptance",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -1253,4 +1254,33 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
         assert_eq!(places, [(0, 1.0), (1, 2.0)]);
         assert_eq!((plain.builds.len(), plain.boots.len()), (2, 2));
     });
+}
+
+#[tokio::test]
+async fn what_is_accepted_is_kept_replaced_and_withdrawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = with_study(dir.path()).await;
+    let target: backsight_model::TargetName = "linux".parse().unwrap();
+    let at = |second| jiff::Timestamp::from_second(second).unwrap();
+    let mut acceptance = backsight_model::Acceptance {
+        target: target.clone(),
+        version: "abc".to_owned(),
+        name: "6.1.18".to_owned(),
+        metric: Some("tbench.throughput".to_owned()),
+        reason: "safer".to_owned(),
+        work_around: None,
+        by: "Ann".to_owned(),
+        at: at(10),
+        until: Some(at(1000)),
+    };
+    store.accept(&acceptance).await.unwrap();
+    acceptance.reason = "much safer".to_owned();
+    acceptance.work_around = Some("mitigations=off".to_owned());
+    store.accept(&acceptance).await.unwrap();
+    let all = store.acceptances(&target).await.unwrap();
+    assert_eq!(all, [acceptance]);
+    assert!(!store.withdraw(&target, "abc", None).await.unwrap());
+    let metric = Some("tbench.throughput");
+    assert!(store.withdraw(&target, "abc", metric).await.unwrap());
+    assert_eq!(store.acceptances(&target).await.unwrap(), []);
 }

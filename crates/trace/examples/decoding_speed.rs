@@ -1,6 +1,6 @@
 //! How fast events become text, JSON and summaries, and how long it takes to say what memory a call needs:
 //!
-//!     cargo run --release -p backsight-trace --example speed
+//!     cargo run --release -p backsight-trace --example decoding_speed
 
 use std::time::Instant;
 

@@ -29,8 +29,7 @@ const ALLOWANCE: Duration = Duration::from_secs(15 * 60);
 const MEASUREMENTS: f64 = 100.0;
 /// Steps of so many standard deviations are worth telling at any cost, and of so few at none.
 const TOLD: (f64, f64) = (0.05, 1.0);
-/// How probable hidden changes may remain; and where they are looked for, or looking everywhere is cheap.
-const HIDDEN: f64 = 0.06;
+/// How probable hidden changes may remain where they are looked for, or looking everywhere is cheap.
 const HIDDEN_STILL: f64 = 0.02;
 /// How probable several changes are taken to be where looking everywhere is cheap.
 const SEVERAL: f64 = 0.5;
@@ -341,7 +340,7 @@ impl BisectPolicy {
         let is_cheap = everywhere <= CHEAP * allowance;
         let hidden = match self.aim.cancelling || is_cheap {
             true => HIDDEN_STILL,
-            false => HIDDEN,
+            false => self.aim.hidden,
         };
         let level = seen.course.point(0)?.mean.abs();
         let smallest = self.smallest.map(|share| share * level);

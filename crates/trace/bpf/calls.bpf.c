@@ -7,6 +7,7 @@
  * room at all waits in its thread's storage until then.
  */
 #include "wire.h"
+#include "bucket.h"
 
 char licence[] section("license") = "GPL";
 
@@ -17,6 +18,7 @@ const volatile u64 hold_at = 0;   /* bytes in the ring at which threads are stop
 const volatile u32 elements = 32; /* most elements of an array */
 const volatile u32 follow = 0;    /* children and threads are traced too */
 const volatile u32 outcomes = 0;  /* 1: only calls that failed, 2: only those that didn't, 0: all */
+const volatile u32 counting = 0;  /* calls are counted, and told only where there is no room to count them */
 
 struct {
 	number(type, MAP_TASK_STORAGE);
@@ -50,6 +52,15 @@ struct {
 	type(key, u32);
 	type(value, struct large);
 } larges section(".maps");
+
+/* One for each processor, as nothing here can be preempted. */
+struct {
+	number(type, MAP_ARRAY);
+	number(map_flags, MAP_MMAPABLE);
+	number(max_entries, 1);
+	type(key, u32);
+	type(value, struct counts);
+} counts section(".maps");
 
 inline_always struct control *control(void)
 {
@@ -98,6 +109,14 @@ inline_always int bad_address(u64 address)
 	return !address;
 }
 
+/* How much of something can be there where the next page isn't: 0 where it doesn't reach into that one. */
+static u32 to_page_end(u64 address, u32 size)
+{
+	u32 rest = 4096 - (u32)(address & 4095);
+
+	return rest < size ? rest : 0;
+}
+
 /*
  * Puts what lies at an address into the ring at once, ahead of its call's record. For text `size` is the most there is of it.
  * 0, or an error if it couldn't be read; what finds no room is counted.
@@ -128,8 +147,13 @@ not_inline int put_large(struct thread *thread, u64 address, u32 size, u32 text,
 		if (!got)
 			got = size;
 	}
-	if (got < 0)
-		return -1;
+	if (got < 0) {
+		size = to_page_end(address, size);
+		bounded(size);
+		if (!size || size > LARGE || read_user(large->bytes, size, (void *)address))
+			return -1;
+		got = size;
+	}
 	fragment = &large->fragment;
 	fragment->head = thread->call.head;
 	fragment->head.kind = FRAGMENT;
@@ -151,7 +175,7 @@ not_inline int put_large(struct thread *thread, u64 address, u32 size, u32 text,
 not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 when)
 {
 	struct piece *piece;
-	u32 used;
+	u32 used, most = size;
 	long got;
 	void *to;
 
@@ -170,8 +194,6 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 	if (size > SHORT)
 		return -1;
 	if (text) {
-		u32 most = got;
-
 		got = read_user_text(to, size, (void *)address);
 		/* It went on: what was read holds all of the room but no end. */
 		if (got == SHORT && most > SHORT)
@@ -180,8 +202,15 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 		if (read_user(to, size, (void *)address))
 			got = -1;
 	}
-	if (got < 0)
-		return -1;
+	if (got < 0) {
+		if (text && most > SHORT)
+			return put_large(thread, address, most, text, when);
+		size = to_page_end(address, size);
+		bounded(size);
+		if (!size || size > SHORT || read_user(to, size, (void *)address))
+			return -1;
+		got = size;
+	}
 	piece->address = address;
 	piece->length = got;
 	piece->when = when;
@@ -468,6 +497,42 @@ inline_always void tell_parked(struct thread *thread)
 		lost(shared);
 }
 
+/* Counts a call. 0, or an error if there is no room to. */
+inline_always int count(struct call *call, u64 took, u64 failed)
+{
+	u32 cpu = this_cpu();
+	struct counts *own = map_lookup(&counts, &cpu);
+	struct figures *figures;
+	struct cell *cell = 0;
+	u32 row, key, place, i;
+
+	if (!own || call->number >= NUMBERS)
+		return -1;
+	row = ((call->head.abi & 1) * NUMBERS + call->number) & (2 * NUMBERS - 1);
+	key = 1 + (row << 11) + bucket(took);
+	place = key * 0x9e3779b1u >> (32 - CELLS_POWER);
+#pragma unroll
+	for (i = 0; i < PROBES; i++) {
+		cell = &own->cells[(place + i) & (CELLS - 1)];
+		if (!cell->key)
+			cell->key = key;
+		if (cell->key == key)
+			break;
+		cell = 0;
+	}
+	if (!cell)
+		return -1;
+	cell->calls++;
+	figures = &own->figures[row];
+	figures->errors += failed;
+	figures->total += took;
+	if (~took > figures->shortest)
+		figures->shortest = ~took;
+	if (took > figures->longest)
+		figures->longest = took;
+	return 0;
+}
+
 section("tp_btf/sys_enter") int enter(u64 *context)
 {
 	struct pt_regs *regs = (void *)context[0];
@@ -484,6 +549,8 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	abi = abi_of(task);
 	row = called & 511;
 	flags = plans[abi][row].flags;
+	if (thread->state == BEFORE && !(flags & PLAN_REPLACES))
+		return 0;
 	if (!(flags & PLAN_CHOSEN)) {
 		thread->state = OUTSIDE;
 		return 0;
@@ -495,8 +562,9 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	call->head.flags = 0;
 	call->head.tid = task->pid;
 	thread->missed = 0;
-	arguments(call, regs);
-	if (flags & PLAN_ENTERS) {
+	if (!counting)
+		arguments(call, regs);
+	if (!counting && flags & PLAN_ENTERS) {
 		for (i = 0; i < STEPS; i++) {
 			if (!plans[abi][row].steps[i].kind)
 				break;
@@ -509,10 +577,12 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	if (flags & PLAN_ENDS) {
 		struct control *shared = control();
 
+		thread->state = OUTSIDE;
+		if (counting && !count(call, 0, 0))
+			return 0;
 		head(&call->head, task, thread, CALL, call->entered);
 		call->head.abi = abi;
 		call->head.flags = FLAG_OPEN;
-		thread->state = OUTSIDE;
 		if (shared && tell_call(thread, ring_query(&ring, RING_AVAILABLE), shared))
 			thread->state = PARKED;
 	}
@@ -556,7 +626,7 @@ inline_always int hold(struct task_struct *task, struct control *control)
 section("tp_btf/sys_exit") int leave(u64 *context)
 {
 	s64 value = context[1];
-	u64 available, now;
+	u64 available, now, took, failed;
 	struct task_struct *task = current_task();
 	struct thread *thread = thread_of(task);
 	struct control *shared;
@@ -587,17 +657,18 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 	if (state == OUTSIDE)
 		return 0;
 	now = time_now();
-	if (outcomes) {
-		u32 failed = value < 0 && value >= -4095;
-
-		if (failed != (outcomes == 1))
-			return 0;
-	}
+	failed = value < 0 && value >= -4095;
+	if (outcomes && failed != (outcomes == 1))
+		return 0;
+	/* The clock by which a call was joined isn't quite the same. */
+	took = now > call->entered ? now - call->entered : 0;
+	if (counting && !count(call, took, failed))
+		return 0;
 	call->value = value;
 	abi = call->head.abi & 1;
 	row = call->number & 511;
 	flags = plans[abi][row].flags;
-	if (flags & PLAN_LEAVES || thread->missed) {
+	if (!counting && (flags & PLAN_LEAVES || thread->missed)) {
 		for (i = 0; i < STEPS; i++) {
 			u32 when = plans[abi][row].steps[i].when;
 
@@ -681,7 +752,7 @@ section("tp_btf/sched_process_exit") int end(u64 *context)
 	call = &thread->call;
 	if (thread->state == PARKED) {
 		tell_parked(thread);
-	} else if (thread->state == INSIDE) {
+	} else if (thread->state == INSIDE && !outcomes && !(counting && !count(call, 0, 0))) {
 		struct control *shared = control();
 		u32 abi = call->head.abi;
 
@@ -714,7 +785,7 @@ section("tp_btf/signal_deliver") int deliver(u64 *context)
 	struct control *shared;
 
 	/* What can't be caught is told as the end that it is. */
-	if (!thread || context[0] == SIGKILL)
+	if (!thread || context[0] == SIGKILL || thread->state == BEFORE)
 		return 0;
 	if (thread->state == PARKED)
 		tell_parked(thread);

@@ -112,12 +112,40 @@ struct control {
 	u32 stopped[STOPPED]; /* threads that asked for a stop, until the engine has seen it; not those that did by SIGCHLD */
 };
 
-/* Whether a thread is in a call. */
-enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4 };
+/* Whether a thread is in a call. BEFORE: it is a command that hasn't begun, whose first call that counts is its execve. */
+enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, BEFORE = 5 };
 
 #define ROOM 1024
 #define SHORT 512
 #define LARGE 32768
+
+/* Where only counts are wanted: what calls of one number took together. How many there were is said by their cells. */
+struct figures {
+	u64 errors;
+	u64 total;
+	u64 shortest; /* all bits the other way round, so that 0 is none */
+	u64 longest;
+};
+
+/* So many calls of one number took about as long. The key is 1 more than way of
+ * calling, number (9 bits) and bucket (11 bits) behind one another. */
+struct cell {
+	u32 key; /* 0: nobody's */
+	u32 filler;
+	u64 calls;
+};
+
+#define NUMBERS 512
+#define CELLS_POWER 14
+#define CELLS (1 << CELLS_POWER)
+/* So many cells are looked at for one that is right or free. */
+#define PROBES 8
+
+/* A processor's counts. */
+struct counts {
+	struct figures figures[2 * NUMBERS];
+	struct cell cells[CELLS];
+};
 
 /* A thread's storage. */
 struct thread {

@@ -28,6 +28,8 @@ pub struct Asked {
     pub command: Option<Command>,
     /// Processes, or threads, to attach to.
     pub pids: Vec<i32>,
+    /// Somebody whose children are traced. Processes of `pids` that can't be attached to are then passed over.
+    pub offspring: Option<Offspring>,
     /// Whether children and threads are traced too, and of processes that are attached to every thread.
     pub follow: bool,
     /// The calls to tell.
@@ -52,8 +54,12 @@ pub struct Asked {
     /// Whether a call is told while it goes on when something else is to be told: for those who write one line after
     /// the other.
     pub pending: bool,
+    /// Whether what descriptors are is looked up for who reads: what they are at that moment, so that it takes a stop.
+    pub descriptors: bool,
     /// Whether tracer and program may share a processor while the program is one thread: several times faster.
     pub share_processor: bool,
+    /// Bytes of the ring through which the kernel engine tells: a power of two, at least 65536.
+    pub ring: u32,
 }
 
 impl Default for Asked {
@@ -62,6 +68,7 @@ impl Default for Asked {
         Self {
             command: None,
             pids: Vec::new(),
+            offspring: None,
             follow: false,
             calls: Calls::all(),
             paths: Vec::new(),
@@ -73,9 +80,29 @@ impl Default for Asked {
             limit: None,
             limits: Some(Limits::default()),
             pending: false,
+            descriptors: false,
             share_processor: true,
+            ring: 4 << 20,
         }
     }
+}
+
+impl Asked {
+    /// Whether children and threads are traced too.
+    pub(crate) fn follows(&self) -> bool {
+        self.follow || self.offspring.is_some()
+    }
+}
+
+/// A process whose children are traced with all that they start, each from the first call of its own program on. What the
+/// process does itself isn't told, but for an [`Attached`](crate::What::Attached) when it is followed; nor what a child
+/// does up to its `execve`.
+#[derive(Debug, Clone, Copy)]
+pub struct Offspring {
+    /// The process.
+    pub of: i32,
+    /// Whether a child that has just become another program is traced; else it is let go.
+    pub joins: fn(i32) -> bool,
 }
 
 /// A command to start.
@@ -152,7 +179,7 @@ impl Command {
 }
 
 /// Whether this is a file that may be run.
-pub(crate) fn is_program(file: &Path) -> bool {
+fn is_program(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::metadata(file)
         .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
@@ -167,6 +194,8 @@ pub struct Ended {
     pub told: u64,
     /// How many events were lost: 0, unless something is wrong.
     pub lost: u64,
+    /// How often the kernel engine held a thread until it had read what came before.
+    pub held: u64,
 }
 
 impl Finish {

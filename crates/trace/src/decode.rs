@@ -15,8 +15,8 @@ mod wait;
 
 pub(crate) use process::put_persona;
 pub(crate) use signal::{information as signal_information, name as signal_name};
-pub(crate) use sink::{Bracket, Nothing, Sink};
-pub use sink::{CURRENT_DIRECTORY, Descriptors};
+pub(crate) use sink::{Bracket, Nothing, Number, Sink};
+pub use sink::{CURRENT_DIRECTORY, Described, Descriptors};
 pub(crate) use time::moment;
 
 use crate::table::{
@@ -47,6 +47,8 @@ pub(crate) struct Style {
     pub elements: usize,
     /// Whether everything of structures is shown.
     pub verbose: bool,
+    /// Whether structures are shown as addresses.
+    pub opaque: bool,
     /// Whether what was captured of a string is shown where less was captured than is to be shown.
     pub partial: bool,
 }
@@ -149,17 +151,22 @@ impl<'a, S: Sink> Walk<'a, S> {
                 shown[..5].copy_from_slice(&places);
                 (shown, count)
             }
-            _ => (ALL, most),
+            _ => {
+                let there = |number: &usize| {
+                    let depends = matches!(self.row.kinds[*number], Kind::By(..));
+                    !(depends && self.kind(*number) == Kind::Hidden)
+                };
+                (ALL, (0..most).take_while(there).count())
+            }
         }
     }
 
-    /// How many arguments are shown where that depends on the first or the third.
+    /// How many arguments are shown where that depends on the first.
     fn asked_count(&self) -> Option<usize> {
-        let [first, _, third, ..] = self.call.arguments;
+        let first = self.call.arguments[0] & 0xffff_ffff;
         match self.row.name {
             "syslog" if !matches!(first, 2..=4 | 8) => Some(1),
             "membarrier" => Some(2),
-            "kcmp" if !matches!(third, 0 | 7) => Some(3),
             "arch_prctl" if first == 0x1011 => Some(1),
             _ => None,
         }
@@ -187,11 +194,24 @@ impl<'a, S: Sink> Walk<'a, S> {
         filled.min(becomes)
     }
 
-    fn filled_in(&self, number: usize) -> bool {
+    /// What an argument means, given the others.
+    fn kind(&self, number: usize) -> Kind {
         match self.row.kinds[number] {
+            Kind::By(place, cases, otherwise) => {
+                let asked = self.call.arguments[place] & 0xffff_ffff;
+                let case = cases.iter().find(|(value, _)| *value == asked);
+                case.map_or(*otherwise, |(_, kind)| *kind)
+            }
+            kind => kind,
+        }
+    }
+
+    fn filled_in(&self, number: usize) -> bool {
+        match self.kind(number) {
             Kind::To(Way::Out, _)
             | Kind::Many(Way::Out, ..)
             | Kind::Bytes(Way::Out, _)
+            | Kind::Binary(Way::Out, _)
             | Kind::Value(Way::Out, _)
             | Kind::Path(Way::Out)
             | Kind::Text(Way::Out) => true,
@@ -252,7 +272,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             && matches!(self.call.outcome, Outcome::Returned { .. })
             && self.failed()
             && self.is_late(number);
-        self.value(self.row.kinds[number], self.call.arguments[number], number);
+        self.value(self.kind(number), self.call.arguments[number], number);
     }
 
     fn is_late(&self, number: usize) -> bool {
@@ -296,7 +316,13 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// An argument as a number of elements or bytes.
     pub fn size_of_argument(&self, number: usize) -> usize {
-        usize::try_from(self.call.arguments[number]).unwrap_or(usize::MAX)
+        let raw = self.call.arguments[number];
+        // Of a narrow one, the kernel doesn't look at the rest of the register.
+        let size = match self.row.kinds[number] {
+            Kind::Signed(width) | Kind::Unsigned(width) => self.unsigned(raw, width),
+            _ => raw,
+        };
+        usize::try_from(size).unwrap_or(usize::MAX)
     }
 
     pub fn narrow(&self) -> bool {
@@ -321,7 +347,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
             Kind::Id => self.id(raw),
             Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
-            Kind::FileMode => self.sink.word(|out| put::file_mode(out, raw as u32)),
+            Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
             Kind::Device => self.device(device_major(raw), device_minor(raw)),
             Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
             Kind::Signal => self.signal_number(raw as i32),
@@ -336,6 +362,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::OneAndFlags(width, mask, ones, names) => {
                 let value = self.unsigned(raw, width);
                 self.one_and_flags(value, mask, ones, names);
+            }
+            Kind::Named(width, names) => {
+                let value = self.signed(raw, width);
+                match names.name(value as u64) {
+                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.signed(value),
+                }
             }
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
             Kind::Hidden => self.sink.hex(raw),
@@ -352,10 +387,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Path(way) => self.path(raw, way),
             Kind::Text(way) => self.text(raw, way),
             Kind::Bytes(way, length) => self.bytes(raw, way, length),
+            Kind::Binary(way, length) => self.binary(raw, way, length),
             Kind::Value(way, length) => self.text_value(raw, way, length),
             Kind::To(way, inner) => self.to(raw, way, inner, number),
             Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
-            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) => self.sink.hex(raw),
+            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) | Kind::By(..) => {
+                self.sink.hex(raw)
+            }
         }
     }
 
@@ -395,20 +433,21 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn device(&mut self, major: u64, minor: u64) {
-        self.sink.word(|out| {
-            out.extend_from_slice(b"makedev(");
-            put::hex(out, major);
-            out.extend_from_slice(b", ");
-            put::hex(out, minor);
-            out.push(b')');
-        });
+        self.sink
+            .constant(Number::Hex(device_of(major, minor)), |out| {
+                out.extend_from_slice(b"makedev(");
+                put::hex(out, major);
+                out.extend_from_slice(b", ");
+                put::hex(out, minor);
+                out.push(b')');
+            });
     }
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
         const HUGE: u64 = 4;
         if std::ptr::eq(names, &crate::table::flags::MEMFD) && value & HUGE != 0 && value >> 26 != 0
         {
-            self.sink.word(|out| {
+            self.sink.constant(Number::Hex(value), |out| {
                 put::flags(out, value & 0x3ff_ffff, names);
                 out.push(b'|');
                 put::unsigned(out, value >> 26 & 63);
@@ -416,11 +455,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             });
             return;
         }
-        self.sink.word(|out| put::flags(out, value, names));
+        self.sink
+            .constant(Number::Hex(value), |out| put::flags(out, value, names));
     }
 
     pub fn one(&mut self, value: u64, names: &'static Names) {
-        self.sink.word(|out| put::one(out, value, names));
+        self.sink
+            .constant(Number::Hex(value), |out| put::one(out, value, names));
     }
 
     fn one_and_flags(
@@ -430,7 +471,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         ones: &'static Names,
         names: &'static Names,
     ) {
-        self.sink.word(|out| {
+        self.sink.constant(Number::Hex(value), |out| {
             let (one, mut rest) = (value & mask, value & !mask);
             // A size of huge pages stands in the last bits.
             let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" {
@@ -470,6 +511,14 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
     pub fn read(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        if self.style.opaque {
+            return None;
+        }
+        self.read_text(address, length, way)
+    }
+
+    /// The same of what is shown wherever structures aren't, as text.
+    pub fn read_text(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
         self.fetch(
             address,
             Extent::Bytes(length.min(MOST_BYTES)),
@@ -487,6 +536,9 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Like [`Self::read`], also where the call failed.
     pub fn read_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        if self.style.opaque {
+            return None;
+        }
         self.fetch_always(
             address,
             Extent::Bytes(length.min(MOST_BYTES)),
@@ -507,7 +559,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Way::Out => When::Left,
         };
         let call = self.call;
-        if let Some(bytes) = stretch(&call.memory, address, length, when) {
+        if let Some(bytes) = call.memory.at(address, length, when) {
             return Some(bytes);
         }
         if let Some((asked, missing)) = &mut self.missing {
@@ -521,7 +573,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
         if way == Way::In {
-            stretch(&call.memory, address, length, When::Left)
+            call.memory.at(address, length, When::Left)
         } else {
             None
         }
@@ -569,6 +621,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.buffer(address, length, way);
     }
 
+    fn binary(&mut self, address: u64, way: Way, length: Length) {
+        let length = self.length(length);
+        let shown = length.min(self.style.string);
+        let whole = self.read_text(address, shown, way);
+        match whole.filter(|bytes| bytes.len() == shown) {
+            Some(bytes) => self.sink.binary(bytes, length > shown),
+            None if length == 0 => self.sink.text(&[], false),
+            None => self.address(address),
+        }
+    }
+
     /// A buffer that is text more often than not: the zero byte at its end isn't shown.
     fn text_value(&mut self, address: u64, way: Way, length: Length) {
         let length = self.length(length);
@@ -577,7 +640,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         match self
-            .read(address, length, way)
+            .read_text(address, length, way)
             .filter(|bytes| bytes.len() == length)
         {
             Some(bytes) => self.sink.zero_ended(bytes),
@@ -600,7 +663,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             return;
         }
-        match self.read(address, shown, way) {
+        match self.read_text(address, shown, way) {
             Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => {
                 self.sink.text(bytes, length > bytes.len())
             }
@@ -697,13 +760,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.item(index == 0);
             self.place(inner, element, number);
         }
-        if bytes.len() < shown * size {
-            self.sink.item(false);
-            self.sink
-                .unreadable(address.wrapping_add((bytes.len() - bytes.len() % size) as u64));
-        } else if count > shown {
-            self.sink.more(Bracket::Array, false);
-        }
+        self.rest_of(address, bytes.len(), size, shown, count);
         self.sink.end(Bracket::Array);
     }
 
@@ -814,6 +871,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Hex(width)
             | Kind::Octal(width)
             | Kind::Flags(width, _)
+            | Kind::Named(width, _)
             | Kind::One(width, _)
             | Kind::OneAndFlags(width, ..) => {
                 if self.narrow() && width == Width::Eight {
@@ -842,9 +900,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn special(&mut self, special: Special, raw: u64, number: usize) {
         match special {
             Special::OpenFlags => self.open_flags(raw),
-            Special::OpenMode(_) | Special::HowMode => {
-                self.sink.word(|out| put::permissions(out, raw))
-            }
+            Special::OpenMode(_) => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
+            Special::HowMode => self.sink.word(|out| put::permissions(out, raw)),
             Special::Arguments => self.program_arguments(raw),
             Special::Environment => self.program_environment(raw),
             Special::Status => self.wait_status(raw),
@@ -863,7 +920,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Option(way) => self.socket_option(raw, way),
             Special::OptionName => self.socket_option_name(raw),
             Special::Protocol => self.socket_protocol(raw),
-            Special::Descriptors => self.descriptor_set(raw, Way::In),
+            Special::Descriptors => self.descriptor_set(raw),
             Special::Polled => self.polled(raw),
             Special::Watched => self.watched(raw, number),
             Special::Request => self.request(raw),
@@ -930,7 +987,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn mount_flags(&mut self, raw: u64) {
-        self.sink.word(|out| {
+        self.sink.constant(Number::Hex(raw), |out| {
             let mut rest = raw;
             if raw & 0xffff_0000 == MOUNT_MAGIC {
                 out.extend_from_slice(b"MS_MGC_VAL");
@@ -975,36 +1032,6 @@ impl<'a, S: Sink> Walk<'a, S> {
             );
         });
     }
-}
-
-/// The stretch of memory that begins at an address: of the piece that was read there, the longest, else of one that holds
-/// all that is wanted.
-fn stretch(memory: &Memory, address: u64, length: usize, when: When) -> Option<&[u8]> {
-    let mut found: Option<&[u8]> = None;
-    for piece in memory.pieces() {
-        if piece.when != when {
-            continue;
-        }
-        if piece.address == address {
-            if found.is_none_or(|found| found.len() < piece.bytes.len()) {
-                found = Some(&piece.bytes);
-            }
-            continue;
-        }
-        let Some(from) = address
-            .checked_sub(piece.address)
-            .and_then(|from| usize::try_from(from).ok())
-        else {
-            continue;
-        };
-        if let Some(rest) = piece.bytes.get(from..)
-            && rest.len() >= length
-            && found.is_none()
-        {
-            found = Some(rest);
-        }
-    }
-    found.map(|found| &found[..found.len().min(length)])
 }
 
 /// The longest stretch that is held from an address on, however much of it.
@@ -1056,6 +1083,14 @@ pub(crate) fn short_at(bytes: &[u8], at: usize) -> u16 {
 
 fn word32(bytes: &[u8]) -> Option<u32> {
     (bytes.len() >= 4).then(|| int_at(bytes, 0))
+}
+
+/// A device's number of its halves, as user space has it.
+fn device_of(major: u64, minor: u64) -> u64 {
+    ((major & 0xffff_f000) << 32)
+        | ((major & 0xfff) << 8)
+        | ((minor & 0xffff_ff00) << 12)
+        | (minor & 0xff)
 }
 
 /// The first half of a device's number as user space has it.

@@ -91,6 +91,9 @@ pub enum ExpressionError {
         "no status is named `{0}`; there are successful, failed, unfinished, unavailable, detached, all and none"
     )]
     Status(String),
+    /// Not something that is known of descriptors.
+    #[error("descriptors have no `{0}`; there are path, socket, dev, pidfd, all and none")]
+    Aspect(String),
     /// Not a number, or too large a one.
     #[error("`{text}` isn't {wanted}")]
     Number {

@@ -147,17 +147,29 @@ impl Memory {
         &self.pieces
     }
 
-    /// What was at an address, up to so many bytes, by the piece that was read at this time; fewer bytes where the piece
-    /// ends before. Nothing if no piece holds the address.
+    /// What was at an address, up to so many bytes: of the pieces that were read there at this time the longest, else of
+    /// one that holds them all. Nothing if there is none.
     pub fn at(&self, address: u64, most: usize, when: When) -> Option<&[u8]> {
-        self.pieces.iter().find_map(|piece| {
-            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
-            if piece.when != when || from > piece.bytes.len() {
-                return None;
+        let mut found: Option<&[u8]> = None;
+        for piece in self.pieces.iter().filter(|piece| piece.when == when) {
+            let Some(from) = address
+                .checked_sub(piece.address)
+                .and_then(|from| usize::try_from(from).ok())
+            else {
+                continue;
+            };
+            let Some(rest) = piece.bytes.get(from..) else {
+                continue;
+            };
+            let better = match from {
+                0 => found.is_none_or(|found| found.len() < rest.len()),
+                _ => found.is_none() && rest.len() >= most,
+            };
+            if better {
+                found = Some(rest);
             }
-            let rest = &piece.bytes[from..];
-            Some(&rest[..rest.len().min(most)])
-        })
+        }
+        found.map(|found| &found[..found.len().min(most)])
     }
 }
 
@@ -179,7 +191,8 @@ mod tests {
             bytes: vec![9],
         });
         assert_eq!(memory.at(101, 2, When::Entered), Some(&[2, 3][..]));
-        assert_eq!(memory.at(102, 20, When::Entered), Some(&[3, 4][..]));
+        assert_eq!(memory.at(100, 20, When::Entered), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(memory.at(102, 20, When::Entered), None);
         assert_eq!(memory.at(100, 20, When::Left), Some(&[9][..]));
         assert_eq!(memory.at(99, 1, When::Entered), None);
         assert_eq!(memory.at(105, 1, When::Entered), None);

@@ -24,7 +24,9 @@
 //!
 //! Refuses: to leave out what was captured.
 
-use crate::decode::{Bracket, Descriptors, Sink, Style, Walk, signal_information, signal_name};
+use crate::decode::{
+    Bracket, Described, Descriptors, Sink, Style, Walk, signal_information, signal_name,
+};
 use crate::table::{self, Row};
 use crate::text::put;
 use crate::{Abi, Call, Event, Outcome, What};
@@ -192,6 +194,7 @@ const FULL: Style = Style {
     string: usize::MAX,
     elements: usize::MAX,
     verbose: true,
+    opaque: false,
     partial: true,
 };
 
@@ -322,7 +325,9 @@ impl<'o, 'd> JsonSink<'o, 'd> {
     fn described(&mut self, fd: i32, call: &Call, write: impl FnOnce(&mut Vec<u8>)) {
         let mut what = Vec::new();
         if let Some(descriptors) = &mut self.descriptors {
-            descriptors.describe(self.pid, fd, call, &mut what);
+            let Described { path, detail } = descriptors.describe(self.pid, fd, call);
+            what.extend(path);
+            what.extend(detail);
         }
         if what.is_empty() {
             write(self.out);

@@ -11,6 +11,7 @@
 
 mod asked;
 mod decode;
+pub mod descriptors;
 pub mod engine;
 mod error;
 mod event;
@@ -25,10 +26,10 @@ pub mod table;
 pub mod text;
 
 pub use asked::{
-    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Signals, Status,
-    Statuses, Tamper, User,
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring,
+    Signals, Status, Statuses, Tamper, User,
 };
-pub use decode::{CURRENT_DIRECTORY, Descriptors};
+pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};
 pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
 pub use nix::sys::signal::Signal;

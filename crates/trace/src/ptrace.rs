@@ -7,11 +7,12 @@
 mod calls;
 mod family;
 mod filter;
-mod halt;
-mod kernel;
+// What the kernel engine does with its threads in the same way, though it never stops them at calls.
+pub(crate) mod halt;
+pub(crate) mod kernel;
 mod pages;
 mod placement;
-mod start;
+pub(crate) mod start;
 mod tracee;
 
 use nix::errno::Errno;
@@ -52,7 +53,7 @@ pub fn trace(
     interrupt: &Interrupt,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, TraceError> {
-    if asked.command.is_none() && asked.pids.is_empty() {
+    if asked.command.is_none() && asked.pids.is_empty() && asked.offspring.is_none() {
         return Err(TraceError::Nothing);
     }
     let _waking = interrupt
@@ -144,7 +145,13 @@ impl<'a> Engine<'a> {
     /// Attaches to processes and starts the command.
     fn begin(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
         for pid in &self.asked.pids {
-            self.attach(*pid)?;
+            match self.attach(*pid) {
+                Err(_) if self.asked.offspring.is_some() => {}
+                attached => attached?,
+            }
+        }
+        if let Some(offspring) = self.asked.offspring {
+            self.follow_parent(offspring.of)?;
         }
         let Some(command) = &self.asked.command else {
             return Ok(());
@@ -182,7 +189,7 @@ impl<'a> Engine<'a> {
 
     fn options(&self, filtered: bool) -> usize {
         let mut options = option::CALLS_MARKED | option::EXEC;
-        if self.asked.follow {
+        if self.asked.follows() {
             options |= option::CHILDREN;
         }
         if filtered {
@@ -302,11 +309,8 @@ impl<'a> Engine<'a> {
         let Some(tracee) = self.tracees.get(&tid) else {
             return;
         };
-        let how = if self.filtered && tracee.call.is_none() {
-            Go::On
-        } else {
-            Go::ToCall
-        };
+        let passes = tracee.passing || (self.filtered && tracee.call.is_none());
+        let how = if passes { Go::On } else { Go::ToCall };
         // A thread that was killed meanwhile tells so by its end.
         let _killed = kernel::go(tid, how, signal);
     }

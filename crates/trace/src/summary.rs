@@ -26,11 +26,15 @@ pub struct Histogram {
 impl Histogram {
     /// Counts a time in nanoseconds.
     pub fn add(&mut self, value: u64) {
-        let bucket = bucket(value);
+        self.fill(bucket(value), 1);
+    }
+
+    /// Counts so many times that belong into this bucket.
+    pub(crate) fn fill(&mut self, bucket: usize, times: u64) {
         if bucket >= self.buckets.len() {
             self.buckets.resize(bucket + 1, 0);
         }
-        self.buckets[bucket] += 1;
+        self.buckets[bucket] += times;
     }
 
     /// Counts what another counted.
@@ -62,7 +66,8 @@ impl Histogram {
     }
 }
 
-fn bucket(value: u64) -> usize {
+/// Where a time is counted; `bpf/bucket.h` is its twin.
+pub(crate) fn bucket(value: u64) -> usize {
     let doublings = (63 - (value | 1).leading_zeros()).saturating_sub(FINE);
     ((u64::from(doublings) << FINE) + (value >> doublings)) as usize
 }
@@ -136,7 +141,8 @@ impl Figures {
     }
 }
 
-/// Counts of every call of every process.
+/// Counts of every call of every process. Where the kernel counted, it counted those of all processes together, and they
+/// are said to be of process 0.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     counted: HashMap<(i32, Abi, u64), Figures>,
@@ -166,7 +172,7 @@ pub enum Sort {
 impl Sort {
     /// By strace's name for it.
     pub fn named(name: &str) -> Option<Sort> {
-        Some(match name {
+        Some(match name.replace('_', "-").as_str() {
             "time" | "time-total" | "total-time" | "time-percent" => Sort::Time,
             "min-time" | "shortest" | "time-min" => Sort::Least,
             "max-time" | "longest" | "time-max" => Sort::Most,
@@ -214,7 +220,7 @@ impl Column {
 
     /// By strace's name for it.
     pub fn named(name: &str) -> Option<Column> {
-        Some(match name {
+        Some(match name.replace('_', "-").as_str() {
             "time-percent" | "time" => Column::Percent,
             "total-time" | "time-total" => Column::Total,
             "min-time" | "shortest" | "time-min" => Column::Least,
@@ -280,6 +286,14 @@ impl Summary {
         }
     }
 
+    /// Takes what happens: counts the calls, and passes the rest on.
+    pub(crate) fn telling(&mut self, rest: &mut dyn FnMut(Event)) -> impl FnMut(Event) {
+        |event| match &event.what {
+            What::Call(call) => self.count(event.pid, call),
+            _ => rest(event),
+        }
+    }
+
     fn count(&mut self, pid: i32, call: &Call) {
         let (took, failed) = match call.outcome {
             Outcome::Returned { value, took } => (took, (-4095..0).contains(&value)),
@@ -291,7 +305,7 @@ impl Summary {
             .add(took, failed);
     }
 
-    /// Counts so many calls that are already counted elsewhere, as within the kernel.
+    /// Counts calls that were counted elsewhere, as within the kernel.
     pub fn merge(&mut self, pid: i32, abi: Abi, number: u64, figures: &Figures) {
         self.counted
             .entry((pid, abi, number))
@@ -309,6 +323,11 @@ impl Summary {
             .into_iter()
             .map(|((abi, number), figures)| (name(abi, number), figures))
             .collect()
+    }
+
+    /// The figures of all calls of all processes together.
+    pub fn total(&self) -> Figures {
+        total(&self.calls())
     }
 
     /// The figures of each call of each process, by process and number.

@@ -143,6 +143,7 @@ pub fn wants(call: &Call, when: When, limits: Limits) -> Vec<Want> {
             string: limits.string,
             elements: limits.elements,
             verbose: limits.verbose,
+            opaque: false,
             partial: false,
         };
         Walk::asking(call, row, &mut Nothing, style, when, &mut missing).everything();

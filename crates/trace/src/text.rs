@@ -5,20 +5,24 @@
 //!
 //! Refuses: to look anything up by itself; what a file descriptor is comes from whoever asks for the text.
 
+mod clock;
+mod dump;
 mod errors;
 pub(crate) mod put;
+mod result;
 mod sink;
 
 use std::collections::{HashMap, HashSet};
 
+pub use clock::{Precision, Time};
+pub use dump::Numbers;
 pub use put::Escapes;
+pub(crate) use result::DUMPABLE;
 
-use crate::decode::{
-    CURRENT_DIRECTORY, Descriptors, Style, Walk, moment, put_persona, signal_information,
-    signal_name,
-};
-use crate::table::{self, Answer, Row, flags};
-use crate::{Call, Event, Outcome, What};
+use crate::decode::{CURRENT_DIRECTORY, Descriptors, Style, Walk, signal_information, signal_name};
+use crate::table::{self, Answer, Kind, Row};
+use crate::{Call, Calls, Event, Outcome, What};
+use result::put_result;
 use sink::TextSink;
 
 /// How text is to look. What is told here has strace's options beside it.
@@ -26,10 +30,20 @@ use sink::TextSink;
 pub struct Options {
     /// Most bytes of a string, and most elements of an array (`-s`).
     pub string: usize,
-    /// Whether structures are shown in full (`-v`).
-    pub verbose: bool,
+    /// The calls whose structures are shown in full (all: `-v`; all but those of `-e abbrev=`).
+    pub full: Calls,
+    /// The calls whose structures are shown as addresses (all but those of `-e verbose=`).
+    pub opaque: Calls,
+    /// The calls whose arguments and results are shown as numbers (`-e raw=`).
+    pub raw: Calls,
+    /// The descriptors of which everything that is read is shown (`-e read=`).
+    pub reads: Numbers,
+    /// The descriptors of which everything that is written is shown (`-e write=`).
+    pub writes: Numbers,
     /// Which bytes are shown in hexadecimal (`-x`, `-xx`).
     pub escapes: Escapes,
+    /// How what has a name is shown (`-X`).
+    pub constants: Constants,
     /// The column at which ` = ` stands (`-a`).
     pub column: usize,
     /// What stands before each line.
@@ -37,15 +51,21 @@ pub struct Options {
     /// The time of day before each line (`-t`, `-tt`, `-ttt`).
     pub time: Option<Time>,
     /// How long after the line before (`-r`).
-    pub since: bool,
+    pub since: Option<Precision>,
     /// How long each call took (`-T`).
-    pub took: bool,
+    pub took: Option<Precision>,
+    /// The number of each call before its name (`-n`).
+    pub numbered: bool,
     /// What is added to an event's clock to have nanoseconds since 1970.
     pub wall: i64,
     /// How far local time is ahead of UTC, in seconds.
     pub zone: i64,
-    /// Whether exits are told (without `-q`).
+    /// Whether it is told that a thread was attached to, and detached from (without `-e quiet=attach`).
+    pub attached: bool,
+    /// Whether exits are told (without `-e quiet=exit`).
     pub exits: bool,
+    /// Whether it is told that a thread is gone because of another's `execve` (without `-e quiet=thread-execve`).
+    pub superseded: bool,
     /// Whether signals are told.
     pub signals: bool,
 }
@@ -54,19 +74,45 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             string: 32,
-            verbose: false,
+            full: Calls::none(),
+            opaque: Calls::none(),
+            raw: Calls::none(),
+            reads: Numbers::default(),
+            writes: Numbers::default(),
             escapes: Escapes::Octal,
+            constants: Constants::Names,
             column: 40,
             who: Who::Nobody,
             time: None,
-            since: false,
-            took: false,
+            since: None,
+            took: None,
+            numbered: false,
             wall: 0,
             zone: 0,
+            attached: false,
             exits: true,
+            superseded: true,
             signals: true,
         }
     }
+}
+
+impl Options {
+    fn strings_and_constants(&self) -> (Escapes, Constants) {
+        (self.escapes, self.constants)
+    }
+}
+
+/// How numbers are shown that have names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Constants {
+    /// `O_RDONLY|O_CLOEXEC`
+    #[default]
+    Names,
+    /// `0x80000`
+    Numbers,
+    /// `0x80000 /* O_RDONLY|O_CLOEXEC */`
+    Both,
 }
 
 /// What stands before each line.
@@ -78,17 +124,6 @@ pub enum Who {
     Plain,
     /// `[pid 123]` wherever more than one thread is traced, as on a terminal.
     Bracketed,
-}
-
-/// How the time of day is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Time {
-    /// `13:51:09`
-    Seconds,
-    /// `13:51:09.800511`
-    Microseconds,
-    /// `1795355469.800511`
-    Epoch,
 }
 
 /// Makes text of events.
@@ -162,18 +197,32 @@ impl<'a> Text<'a> {
             What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
                 self.end(event, out)
             }
-            What::Attached { .. } => {
+            What::Attached { parent } => {
                 self.threads.insert(event.tid);
+                // Of a process with threads that ran already it is told once.
+                if parent.is_some() || event.tid == event.pid {
+                    // Amid a line that is open, as strace does it.
+                    self.attachment(event.tid, "attached", out);
+                }
             }
             What::Detached => {
                 self.close(out);
                 self.threads.remove(&event.tid);
+                if event.tid == event.pid {
+                    self.attachment(event.tid, "detached", out);
+                }
             }
             What::Lost { number } => {
                 self.close(out);
                 put::unsigned(out, *number);
                 out.extend_from_slice(b" events were lost here\n");
             }
+        }
+    }
+
+    fn attachment(&self, tid: i32, what: &str, out: &mut Vec<u8>) {
+        if self.options.attached {
+            out.extend_from_slice(format!("strace: Process {tid} {what}\n").as_bytes());
         }
     }
 
@@ -215,66 +264,25 @@ impl<'a> Text<'a> {
             }
             Who::Bracketed => {}
         }
-        self.clock(at, out);
+        clock::leader(&self.options, at, self.last, out);
         self.last = Some(at);
-    }
-
-    fn clock(&self, at: u64, out: &mut Vec<u8>) {
-        if let Some(time) = self.options.time {
-            let wall = i128::from(at) + i128::from(self.options.wall);
-            let seconds = wall.div_euclid(1_000_000_000) as i64;
-            let micros = (wall.rem_euclid(1_000_000_000) / 1000) as u64;
-            if time == Time::Epoch {
-                put::signed(out, seconds);
-            } else {
-                let local = (seconds + self.options.zone).rem_euclid(86_400) as u64;
-                for (index, part) in [local / 3600, local / 60 % 60, local % 60]
-                    .into_iter()
-                    .enumerate()
-                {
-                    if index > 0 {
-                        out.push(b':');
-                    }
-                    put::padded(out, part, 2);
-                }
-            }
-            if time != Time::Seconds {
-                out.push(b'.');
-                put::padded(out, micros, 6);
-            }
-            if !self.options.since {
-                out.push(b' ');
-            }
-        }
-        if self.options.since {
-            let passed = at.saturating_sub(self.last.unwrap_or(at)) / 1000;
-            if self.options.time.is_some() {
-                out.extend_from_slice(b" (+");
-            }
-            let mut buffer = itoa::Buffer::new();
-            let seconds = buffer.format(passed / 1_000_000).as_bytes();
-            out.extend(std::iter::repeat_n(
-                b' ',
-                6_usize.saturating_sub(seconds.len()),
-            ));
-            out.extend_from_slice(seconds);
-            out.push(b'.');
-            put::padded(out, passed % 1_000_000, 6);
-            out.extend_from_slice(if self.options.time.is_some() {
-                b") "
-            } else {
-                b" "
-            });
+        if self.options.numbered {
+            number_of(&event.what, out);
         }
     }
 
-    fn style(&self) -> Style {
+    fn style(&self, call: &Call) -> Style {
         Style {
             string: self.options.string,
             elements: self.options.string,
-            verbose: self.options.verbose,
+            verbose: self.options.full.has(call.abi, call.number),
+            opaque: self.options.opaque.has(call.abi, call.number),
             partial: false,
         }
+    }
+
+    fn is_raw(&self, call: &Call) -> bool {
+        self.options.raw.has(call.abi, call.number)
     }
 
     fn begin(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
@@ -285,11 +293,15 @@ impl<'a> Text<'a> {
         put_name(out, call, row);
         out.push(b'(');
         let shown = match row {
+            Some(row) if self.is_raw(call) => {
+                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+                6
+            }
             Some(row) => {
-                let style = self.style();
+                let style = self.style(call);
                 let mut sink = TextSink::new(
                     out,
-                    self.options.escapes,
+                    self.options.strings_and_constants(),
                     self.descriptors.as_deref_mut(),
                     event.pid,
                 );
@@ -344,12 +356,17 @@ impl<'a> Text<'a> {
         } else {
             line_start(out, start)
         };
-        let style = self.style();
+        let style = self.style(call);
+        let raw = self.is_raw(call);
         match row {
+            Some(row) if raw && shown.is_none() => {
+                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+            }
+            Some(_) if raw => {}
             Some(row) => {
                 let mut sink = TextSink::new(
                     out,
-                    self.options.escapes,
+                    self.options.strings_and_constants(),
                     self.descriptors.as_deref_mut(),
                     event.pid,
                 );
@@ -374,24 +391,42 @@ impl<'a> Text<'a> {
             out.resize(out.len() + self.options.column - columns, b' ');
         }
         out.extend_from_slice(b"= ");
+        if let (true, Outcome::Returned { value, .. }) = (raw, call.outcome)
+            && !(-4095..0).contains(&value)
+        {
+            put::hex(out, value.cast_unsigned());
+            self.end_call(call, row, out);
+            return;
+        }
         let mut sink = TextSink::new(
             out,
-            self.options.escapes,
+            self.options.strings_and_constants(),
             self.descriptors.as_deref_mut(),
             event.pid,
         );
         put_result(&mut sink, call, row, style);
+        self.end_call(call, row, out);
+    }
+
+    /// What stands behind a result, and below its line.
+    fn end_call(&self, call: &Call, row: Option<&Row>, out: &mut Vec<u8>) {
         if call.injected {
             out.extend_from_slice(b" (INJECTED)");
         }
-        if let (true, Outcome::Returned { took, .. }) = (self.options.took, call.outcome) {
-            out.extend_from_slice(b" <");
-            put::unsigned(out, took / 1_000_000_000);
-            out.push(b'.');
-            put::padded(out, took / 1000 % 1_000_000, 6);
-            out.push(b'>');
+        if let (Some(precision), Outcome::Returned { took, .. }) = (self.options.took, call.outcome)
+        {
+            clock::took(precision, took, out);
         }
         out.push(b'\n');
+        if let Some(row) = row {
+            dump::dump(
+                call,
+                row.name,
+                &self.options.reads,
+                &self.options.writes,
+                out,
+            );
+        }
     }
 
     fn signal(&mut self, event: &Event, number: i32, info: &[u8], out: &mut Vec<u8>) {
@@ -400,7 +435,8 @@ impl<'a> Text<'a> {
         signal_name(out, number);
         if !info.is_empty() {
             out.push(b' ');
-            let mut sink = TextSink::new(out, self.options.escapes, None, event.pid);
+            let mut sink =
+                TextSink::new(out, self.options.strings_and_constants(), None, event.pid);
             signal_information(&mut sink, info, native());
         }
         out.extend_from_slice(b" ---\n");
@@ -415,7 +451,11 @@ impl<'a> Text<'a> {
             }
             _ => None,
         };
-        if self.options.exits {
+        let told = match superseded {
+            Some(_) => self.options.superseded,
+            None => self.options.exits,
+        };
+        if told {
             self.line(event, event.at, out);
             out.extend_from_slice(b"+++ ");
             match event.what {
@@ -453,6 +493,23 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Writes the number of the call that a line is about.
+fn number_of(what: &What, out: &mut Vec<u8>) {
+    let (What::Call(call) | What::Pending(call)) = what else {
+        out.extend_from_slice(b"[????] ");
+        return;
+    };
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(call.number).as_bytes();
+    out.push(b'[');
+    out.extend(std::iter::repeat_n(
+        b' ',
+        4_usize.saturating_sub(digits.len()),
+    ));
+    out.extend_from_slice(digits);
+    out.extend_from_slice(b"] ");
+}
+
 /// Where the last line begins, at or behind a place.
 fn line_start(out: &[u8], from: usize) -> usize {
     out[from..]
@@ -485,7 +542,19 @@ fn put_name(out: &mut Vec<u8>, call: &Call, row: Option<&Row>) {
 }
 
 fn put_unknown(out: &mut Vec<u8>, call: &Call) {
-    for (index, argument) in call.arguments.iter().enumerate() {
+    put_numbers(out, &call.arguments);
+}
+
+/// How many arguments a call has where they are shown as numbers: one that is never used isn't counted.
+fn raw_arguments(row: &Row) -> usize {
+    match row.kinds {
+        [_, _, _, _, Kind::Hidden, _] if row.arguments.len() == 5 => 4,
+        _ => row.arguments.len().min(6),
+    }
+}
+
+fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
+    for (index, argument) in numbers.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(b", ");
         }
@@ -519,143 +588,6 @@ fn put_arguments(
         if ends {
             walk.became(*number);
         }
-    }
-}
-
-fn put_result(sink: &mut TextSink<'_, '_>, call: &Call, row: Option<&'static Row>, style: Style) {
-    let Outcome::Returned { value, .. } = call.outcome else {
-        sink.out.push(b'?');
-        return;
-    };
-    if (-4095..0).contains(&value) {
-        put_error(sink.out, -value);
-        if let Some(row) = row {
-            Walk::showing(call, row, sink, style).beside_result();
-        }
-        return;
-    }
-    let Some(row) = row else {
-        put::signed(sink.out, value);
-        return;
-    };
-    put_value(sink, call, row, value);
-    Walk::showing(call, row, sink, style).beside_result();
-}
-
-fn put_error(out: &mut Vec<u8>, number: i64) {
-    if let Some((name, text)) = errors::restart(number) {
-        put_named_error(out, b"? ", name, text);
-    } else if let Some((name, text)) = errors::named(number) {
-        put_named_error(out, b"-1 ", name, text);
-    } else {
-        out.extend_from_slice(b"-1 (errno ");
-        put::signed(out, number);
-        out.push(b')');
-    }
-}
-
-fn put_named_error(out: &mut Vec<u8>, value: &[u8], name: &str, text: &str) {
-    out.extend_from_slice(value);
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b" (");
-    out.extend_from_slice(text.as_bytes());
-    out.push(b')');
-}
-
-fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
-    const GET_DUMPABLE: u64 = 3;
-    match row.answer {
-        Answer::Hex => put::hex(sink.out, value as u64),
-        Answer::Fd => {
-            put::signed(sink.out, value);
-            sink.describe(value as i32, call);
-        }
-        Answer::Octal => put::permissions(sink.out, value as u64),
-        Answer::Fcntl => put_fcntl(sink, call, value),
-        Answer::Moment => {
-            put::signed(sink.out, value);
-            sink.out.extend_from_slice(b" (");
-            moment(sink.out, value, 0, 0);
-            sink.out.push(b')');
-        }
-        Answer::Signal => {
-            put::signed(sink.out, value);
-            parenthesised(sink.out, |out| signal_name(out, value as i32));
-        }
-        Answer::Persona => {
-            put::hex(sink.out, value as u64);
-            parenthesised(sink.out, |out| put_persona(out, value as u64));
-        }
-        Answer::Policy => {
-            put::signed(sink.out, value);
-            parenthesised(sink.out, |out| put::one(out, value as u64, &flags::SCHED));
-        }
-        Answer::Prctl if call.arguments[0] == GET_DUMPABLE => {
-            put::signed(sink.out, value);
-            if let Some(name) = usize::try_from(value)
-                .ok()
-                .and_then(|value| DUMPABLE.get(value))
-            {
-                parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
-            }
-        }
-        Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
-            put::hex(sink.out, value as u64);
-            parenthesised(sink.out, |out| {
-                put::flags(out, value as u64, &flags::MEMBARRIER)
-            });
-        }
-        _ => put::signed(sink.out, value),
-    }
-}
-
-/// What `prctl` says of whether memory may be dumped.
-pub(crate) const DUMPABLE: [&str; 3] = ["SUID_DUMP_DISABLE", "SUID_DUMP_USER", "SUID_DUMP_ROOT"];
-
-fn parenthesised(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    out.extend_from_slice(b" (");
-    write(out);
-    out.push(b')');
-}
-
-fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
-    let arm = call.abi == crate::Abi::Aarch64;
-    let bits = value as u64;
-    match call.arguments[1] {
-        0 | 1030 => {
-            put::signed(sink.out, value);
-            sink.describe(value as i32, call);
-        }
-        1 if value != 0 => {
-            put::hex(sink.out, bits);
-            parenthesised(sink.out, |out| {
-                out.extend_from_slice(b"flags ");
-                put::flags(out, bits, &flags::FD_FLAGS);
-            });
-        }
-        3 => {
-            put::hex(sink.out, bits);
-            parenthesised(sink.out, |out| {
-                out.extend_from_slice(b"flags ");
-                put::open_flags(out, bits, arm);
-            });
-        }
-        11 if value != 0 => {
-            put::signed(sink.out, value);
-            parenthesised(sink.out, |out| signal_name(out, value as i32));
-        }
-        1025 => {
-            put::hex(sink.out, bits);
-            parenthesised(sink.out, |out| put::one(out, bits, &flags::LOCK_TYPE));
-        }
-        1034 if value != 0 => {
-            put::hex(sink.out, bits);
-            parenthesised(sink.out, |out| {
-                out.extend_from_slice(b"seals ");
-                put::flags(out, bits, &flags::SEALS);
-            });
-        }
-        _ => put::signed(sink.out, value),
     }
 }
 

@@ -135,12 +135,12 @@ fn item_of(item: &str, known: &[Known<'_>]) -> Result<Calls, ExpressionError> {
         Some(rest) => (true, rest),
         None => (false, item),
     };
-    match item {
-        "all" => return Ok(Calls::all()),
+    let (name, abis) = split_abi(item);
+    match name {
+        "all" if abis == ABIS => return Ok(Calls::all()),
         "none" => return Ok(Calls::none()),
         _ => {}
     }
-    let (name, abis) = split_abi(item);
     if let Ok(number) = name.parse::<u64>() {
         return Ok(number_of(number, abis));
     }
@@ -154,7 +154,7 @@ fn item_of(item: &str, known: &[Known<'_>]) -> Result<Calls, ExpressionError> {
         }
     }
     match chosen {
-        _ if found || optional => Ok(calls),
+        _ if found || optional || abis.is_empty() => Ok(calls),
         Chooser::Class(class) => Err(ExpressionError::UnknownClass(format!("%{class}"))),
         Chooser::Name(name) => Err(ExpressionError::UnknownCall(name.to_owned())),
         Chooser::Regex(_) => Ok(calls),
@@ -171,6 +171,8 @@ fn split_abi(item: &str) -> (&str, &'static [Abi]) {
     match item.rsplit_once('@') {
         Some((name, "64")) => (name, NATIVE),
         Some((name, "32")) => (name, &[Abi::I386]),
+        // No call is told of that way: it has no programs any longer.
+        Some((name, "x32")) => (name, &[]),
         _ => (item, &ABIS),
     }
 }
@@ -194,6 +196,7 @@ impl Chooser<'_> {
     fn picks(&self, call: &Known<'_>) -> bool {
         match self {
             Self::Class(class) => call.classes.contains(class),
+            Self::Name("all") => true,
             Self::Name(name) => call.name == *name,
             Self::Regex(regex) => regex.is_match(call.name),
         }

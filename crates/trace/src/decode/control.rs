@@ -1,6 +1,6 @@
 //! Calls that mean something else by what they are asked: `open`'s flags, `fcntl`, `ioctl`, `prctl`, `arch_prctl`.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::Width::{Eight, Four};
@@ -32,6 +32,22 @@ static REQUESTS: &[(u32, Way, Kind)] = &[
 /// Requests whose argument is a number, not an address.
 static PLAIN: &[u32] = &[0x5409, 0x540a, 0x540b, 0x540e, 0x5425, 0x5426];
 
+/// The second argument of `prctl`, by the first, where that says it all.
+static PRCTL: &[(u64, Kind)] = &[
+    (5, Kind::To(Way::Out, &Kind::Flags(Four, &flags::UNALIGN))),
+    (6, Kind::Flags(Eight, &flags::UNALIGN)),
+    (19, Kind::To(Way::Out, &Kind::Unsigned(Four))),
+    (20, Kind::Unsigned(Eight)),
+    (
+        25,
+        Kind::To(Way::Out, &Kind::One(Four, &flags::TIME_STAMPS)),
+    ),
+    (26, Kind::One(Four, &flags::TIME_STAMPS)),
+    (40, Kind::To(Way::Out, &Kind::Address)),
+    (45, Kind::Flags(Four, &flags::FLOATING)),
+    (0x5961_6d61, Kind::Named(Eight, &flags::PTRACER)),
+];
+
 const CLONE_FILE: u32 = 0x4004_9409;
 const GET_TERMINAL: u32 = 0x5401;
 const SET_TERMINAL: std::ops::RangeInclusive<u32> = 0x5402..=0x5404;
@@ -39,7 +55,8 @@ const SET_TERMINAL: std::ops::RangeInclusive<u32> = 0x5402..=0x5404;
 impl<'a, S: Sink> Walk<'a, S> {
     pub fn open_flags(&mut self, raw: u64) {
         let arm = self.call.abi == Abi::Aarch64;
-        self.sink.word(|out| put::open_flags(out, raw, arm));
+        self.sink
+            .constant(Number::Hex(raw), |out| put::open_flags(out, raw, arm));
     }
 
     /// How many arguments of `open` are shown: the mode only where a file may be made.
@@ -118,21 +135,24 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
-        self.sink.word(|out| match flags::IOCTL.name(raw) {
-            // One file system had them first.
-            Some("FICLONE") => out.extend_from_slice(b"BTRFS_IOC_CLONE or FICLONE"),
-            Some("FICLONERANGE") => out.extend_from_slice(b"BTRFS_IOC_CLONE_RANGE or FICLONERANGE"),
-            // The sound driver has the same numbers.
-            Some(name @ ("TCSETS" | "TCSETSW" | "TCSETSF")) => {
-                let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"]
-                    [(raw - 0x5402) as usize];
-                out.extend_from_slice(other.as_bytes());
-                out.extend_from_slice(b" or ");
-                out.extend_from_slice(name.as_bytes());
-            }
-            Some(name) => out.extend_from_slice(name.as_bytes()),
-            None => put_request(out, raw),
-        });
+        self.sink
+            .constant(Number::Hex(raw), |out| match flags::IOCTL.name(raw) {
+                // One file system had them first.
+                Some("FICLONE") => out.extend_from_slice(b"BTRFS_IOC_CLONE or FICLONE"),
+                Some("FICLONERANGE") => {
+                    out.extend_from_slice(b"BTRFS_IOC_CLONE_RANGE or FICLONERANGE")
+                }
+                // The sound driver has the same numbers.
+                Some(name @ ("TCSETS" | "TCSETSW" | "TCSETSF")) => {
+                    let other = ["SNDCTL_TMR_START", "SNDCTL_TMR_STOP", "SNDCTL_TMR_CONTINUE"]
+                        [(raw - 0x5402) as usize];
+                    out.extend_from_slice(other.as_bytes());
+                    out.extend_from_slice(b" or ");
+                    out.extend_from_slice(name.as_bytes());
+                }
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None => put_request(out, raw),
+            });
     }
 
     fn requested_kind(&self) -> Option<(Way, &'static Kind)> {
@@ -240,9 +260,9 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn prctl_count(&self) -> usize {
         match self.prctl_asked() {
-            3 | 7 | 13 | 19 | 21 | 27 | 30 | 31 | 32 | 34 | 45 | 46 | 51 | 56 | 58 => 1,
+            3 | 7 | 13 | 21 | 27 | 30 | 31 | 32 | 34 | 46 | 51 | 56 | 58 => 1,
             1 | 2 | 4 | 5 | 6 | 8 | 9 | 10 | 11 | 12 | 14 | 15 | 16 | 20 | 23 | 24 | 25 | 26
-            | 28 | 29 | 36 | 37 | 40 => 2,
+            | 19 | 28 | 29 | 36 | 37 | 40 | 45 => 2,
             22 => 3,
             0x5961_6d61 => 2,
             _ => 5,
@@ -255,24 +275,35 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn prctl(&mut self, raw: u64, number: usize) {
         const SET_VMA: u64 = 0x5356_4d41;
-        match (self.prctl_asked(), number) {
+        let asked = self.prctl_asked();
+        let known = PRCTL.iter().find(|(known, _)| *known == asked);
+        if let (Some((_, kind)), 1) = (known, number) {
+            return self.value(*kind, raw, number);
+        }
+        match (asked, number) {
+            (1, 1) if raw > u64::from(u32::MAX) => self.sink.unsigned(raw),
             (1, 1) => self.signal_number(raw as i32),
             (2, 1) => self.out_number(raw, |walk, value| walk.signal_number(value as i32)),
             (15, 1) => self.thread_name(raw, Way::In),
             (16, 1) => self.thread_name(raw, Way::Out),
-            (5 | 9 | 11 | 25 | 37, 1) => {
+            (9 | 11 | 37, 1) => {
                 self.out_number(raw, |walk, value| walk.sink.unsigned(u64::from(value)))
             }
             (23 | 24, 1) => self.one(raw, &flags::CAP),
             (22, 1) => self.one(raw, &flags::SECCOMP_MODE),
             (22, 2) => self.address(raw),
             (47, 1) => self.one(raw, &flags::CAP_AMBIENT),
-            (47, 2) if matches!(self.call.arguments[1], 1..=3) => self.one(raw, &flags::CAP),
+            (47, 2) if matches!(self.call.arguments[1] & 0xffff_ffff, 1..=3) => {
+                self.one(raw, &flags::CAP)
+            }
             (28, 1) => self.flags(raw, &flags::SECURE_BITS),
             (4, 1) => self.sink.word(|out| {
                 match usize::try_from(raw).ok().and_then(|raw| DUMPABLE.get(raw)) {
                     Some(name) => out.extend_from_slice(name.as_bytes()),
-                    None => put::hex(out, raw),
+                    None => {
+                        put::hex(out, raw);
+                        put::remark(out, "SUID_DUMP_???");
+                    }
                 }
             }),
             (SET_VMA, 1) if raw == 0 => self
@@ -289,7 +320,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn thread_name(&mut self, raw: u64, way: Way) {
         const NAME: usize = 16;
-        match self.read(raw, NAME, way) {
+        match self.read_text(raw, NAME, way) {
             Some(bytes) if bytes.contains(&0) || bytes.len() == NAME => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 // The kernel looks at no more than fifteen letters.
@@ -315,11 +346,14 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn arch_prctl_fills_in(&self) -> bool {
-        matches!(self.call.arguments[0], 0x1003 | 0x1004 | 0x1021 | 0x1022)
+        matches!(
+            self.call.arguments[0] & 0xffff_ffff,
+            0x1003 | 0x1004 | 0x1021 | 0x1022
+        )
     }
 
     pub fn arch_prctl(&mut self, raw: u64) {
-        match self.call.arguments[0] {
+        match self.call.arguments[0] & 0xffff_ffff {
             0x1003 | 0x1004 => match self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
                 Some(bytes) => {
                     self.sink.begin(Bracket::Array);
@@ -330,7 +364,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 None => self.address(raw),
             },
-            0x1001 | 0x1002 => self.address(raw),
             _ => self.sink.hex(raw),
         }
     }

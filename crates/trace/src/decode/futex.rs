@@ -1,7 +1,7 @@
 //! Futexes, whose arguments mean something else by operation.
 
 use super::Walk;
-use super::sink::Sink;
+use super::sink::{Number, Sink};
 use crate::table::{Way, flags, structure};
 use crate::text::put;
 
@@ -31,7 +31,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn futex_operation(&mut self, raw: u64) {
         let asked = self.futex_asked();
-        self.sink.word(|out| {
+        self.sink.constant(Number::Hex(raw & 0xffff_ffff), |out| {
             match flags::FUTEX.name(asked) {
                 Some(name) => {
                     out.extend_from_slice(name.as_bytes());

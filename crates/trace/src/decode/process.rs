@@ -1,6 +1,6 @@
 //! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, held, int_at, long_at};
 use crate::table::{Way, flags, structure};
 use crate::text::put;
@@ -46,7 +46,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         match places.iter().position(|known| *known == place) {
             Some(0) => "child_stack",
             Some(1) => "flags",
-            Some(2) if self.call.arguments[0] & PARENT_SETTID == 0 => "pidfd",
             Some(2) => "parent_tid",
             Some(3) => "tls",
             _ => "child_tidptr",
@@ -58,11 +57,23 @@ impl<'a, S: Sink> Walk<'a, S> {
         let places = self.clone_places();
         let raw = self.call.arguments[place];
         if place == places[1] {
-            self.sink.word(|out| clone_flags(out, raw));
+            self.sink
+                .constant(Number::Hex(raw), |out| clone_flags(out, raw));
         } else if place == places[2] {
-            self.number_out(raw);
+            self.child_out(raw);
         } else {
             self.address(raw);
+        }
+    }
+
+    /// The number of a child, or a descriptor of it.
+    fn child_out(&mut self, raw: u64) {
+        let bits = self.call.arguments[0];
+        if bits & PIDFD != 0 && bits & PARENT_SETTID == 0 {
+            let kind = crate::table::Kind::To(Way::Out, &crate::table::Kind::Fd);
+            self.value(kind, raw, 2);
+        } else {
+            self.number_out(raw);
         }
     }
 
@@ -167,9 +178,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    /// Addresses of strings up to the one that is nothing; those that could be read, if that is none.
-    fn string_addresses(&mut self, address: u64) -> Option<Vec<u64>> {
+    /// Addresses of strings up to the one that is nothing; where there is none, those that could be read, and where that
+    /// ended.
+    fn string_addresses(&mut self, address: u64) -> Option<(Vec<u64>, Option<u64>)> {
         const STEP: usize = 64;
+        if self.style.opaque {
+            return None;
+        }
         let width = if self.narrow() { 4 } else { 8 };
         let (mut all, mut at) = (Vec::new(), address);
         while all.len() < MOST_ELEMENTS {
@@ -184,13 +199,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             };
             for one in bytes.chunks_exact(width).take(STEP) {
                 match super::load(one, width) {
-                    0 => return Some(all),
+                    0 => return Some((all, None)),
                     string => all.push(string),
                 }
                 at = at.wrapping_add(width as u64);
             }
         }
-        (!all.is_empty()).then_some(all)
+        (!all.is_empty()).then_some((all, Some(at)))
     }
 
     /// The arguments of a program.
@@ -199,7 +214,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let Some(addresses) = self.string_addresses(raw) else {
+        let Some((addresses, end)) = self.string_addresses(raw) else {
             self.sink.address(raw);
             return;
         };
@@ -211,7 +226,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.text(address, Way::In);
         }
         if count > shown {
-            self.sink.more(Bracket::Array, false);
+            self.sink.more(Bracket::Array, shown == 0);
+        } else if let Some(end) = end {
+            self.sink.item(false);
+            self.sink.unreadable(end);
         }
         self.sink.end(Bracket::Array);
     }
@@ -223,8 +241,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         match self.string_addresses(raw) {
-            Some(all) if all.len() == 1 => self.sink.counted(raw, 1, "var"),
-            Some(all) => self.sink.counted(raw, all.len() as u64, "vars"),
+            Some((all, end)) => {
+                let what = match (all.len(), end) {
+                    (1, None) => "var",
+                    (1, Some(_)) => "var, unterminated",
+                    (_, None) => "vars",
+                    (_, Some(_)) => "vars, unterminated",
+                };
+                self.sink.counted(raw, all.len() as u64, what);
+            }
             None => self.sink.address(raw),
         }
     }
@@ -279,7 +304,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.word(|out| out.extend_from_slice(b"0xffffffff"));
             return;
         }
-        self.sink.word(|out| put_persona(out, raw));
+        self.sink
+            .constant(Number::Hex(raw), |out| put_persona(out, raw));
     }
 }
 

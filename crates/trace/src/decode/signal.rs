@@ -1,6 +1,6 @@
 //! Signals: their names, sets, actions and circumstances.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::{Names, Way, flags};
@@ -76,12 +76,14 @@ pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], abi: Abi) {
     let (signal, error, code) = (int(0) as i32, int(4), int(8) as i32);
     sink.begin(Bracket::Structure);
     sink.field(true, "si_signo");
-    sink.word(|out| name(out, signal));
+    sink.constant(Number::Signed(i64::from(signal)), |out| name(out, signal));
     sink.field(false, "si_code");
-    sink.word(|out| code_name(out, signal, code));
+    sink.constant(Number::Signed(i64::from(code)), |out| {
+        code_name(out, signal, code)
+    });
     if error != 0 {
         sink.field(false, "si_errno");
-        sink.word(|out| put::error_name(out, error));
+        sink.word(|out| put::error_name(out, error & 0xffff_ffff));
     }
     circumstances(sink, bytes, signal, code, abi);
     sink.end(Bracket::Structure);
@@ -110,7 +112,10 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
     let sender = |sink: &mut S| {
         number(sink, "si_pid", int(16));
         sink.field(false, "si_uid");
-        sink.unsigned(u64::from(int_at(bytes, 20)));
+        match int_at(bytes, 20) {
+            u32::MAX => sink.signed(-1),
+            user => sink.unsigned(u64::from(user)),
+        }
     };
     let value = |sink: &mut S| {
         number(sink, "si_int", int(24));
@@ -194,7 +199,8 @@ fn pointer<S: Sink>(sink: &mut S, address: u64) {
 
 impl<'a, S: Sink> Walk<'a, S> {
     pub fn signal_number(&mut self, number: i32) {
-        self.sink.word(|out| name(out, number));
+        self.sink
+            .constant(Number::Signed(i64::from(number)), |out| name(out, number));
     }
 
     /// A set of signals behind a pointer.
@@ -244,8 +250,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "sa_handler");
         match long_at(bytes, 0) {
-            0 => self.sink.word(|out| out.extend_from_slice(b"SIG_DFL")),
-            1 => self.sink.word(|out| out.extend_from_slice(b"SIG_IGN")),
+            0 => self
+                .sink
+                .constant(Number::Hex(0), |out| out.extend_from_slice(b"SIG_DFL")),
+            1 => self
+                .sink
+                .constant(Number::Hex(1), |out| out.extend_from_slice(b"SIG_IGN")),
             address => self.sink.address(address),
         }
         self.sink.field(false, "sa_mask");

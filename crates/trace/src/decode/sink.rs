@@ -13,13 +13,33 @@ pub(crate) enum Bracket {
 
 /// Says what a file descriptor is: what stands between `<` and `>` with `-y` and `-yy`.
 pub trait Descriptors {
-    /// Writes what the descriptor is, unquoted and unescaped: a path, `socket:[1234]`, `TCP:[…]`. Nothing is written where
-    /// nothing is known, as of one that was closed. The current directory's descriptor is [`CURRENT_DIRECTORY`].
-    fn describe(&mut self, pid: i32, fd: i32, call: &Call, out: &mut Vec<u8>);
+    /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
+    /// descriptor is [`CURRENT_DIRECTORY`].
+    fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described;
+}
+
+/// What a file descriptor is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Described {
+    /// A path, or what the kernel has instead, as `socket:[1234]`; unquoted and unescaped.
+    pub path: Vec<u8>,
+    /// What is known beside or instead of it, as it is shown: `TCP:[127.0.0.1:80]`, `<char 1:3>`.
+    pub detail: Vec<u8>,
 }
 
 /// The number that stands for the current directory.
 pub const CURRENT_DIRECTORY: i32 = -100;
+
+/// The number that something with a name is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    /// Bits, and most values.
+    Hex(u64),
+    /// A number with a sign: of a signal, of a descriptor.
+    Signed(i64),
+    /// Permissions.
+    Octal(u64),
+}
 
 /// Takes what is found on a walk.
 pub(crate) trait Sink {
@@ -31,6 +51,10 @@ pub(crate) trait Sink {
     fn null(&mut self);
     /// An expression: names of bits, a macro's call.
     fn word(&mut self, write: impl FnOnce(&mut Vec<u8>));
+    /// A number that has a name, which `write` writes; what has none is written as a number with a remark.
+    fn constant(&mut self, _: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        self.word(write);
+    }
     /// A remark on what stood before.
     fn aside(&mut self, remark: impl FnOnce(&mut Vec<u8>));
     /// An address with how many of something are there.

@@ -51,7 +51,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         if raw == 0 {
             self.sink.null();
-        } else if self.failed() {
+        } else if self.failed() || self.style.opaque {
             self.address(raw);
         } else if length == 0 {
             self.sink.text(&[], false);
@@ -291,14 +291,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(length);
             self.sink.end(Bracket::Structure);
         }
-        if count > shown {
-            self.sink.more(Bracket::Array, false);
-        }
+        self.rest_of(raw, bytes.len(), VECTOR, shown, count);
         self.sink.end(Bracket::Array);
     }
 
     fn failed_shows_vectors(&self) -> bool {
-        matches!(self.row.name, "readv" | "preadv" | "preadv2")
+        matches!(
+            self.row.name,
+            "readv" | "preadv" | "preadv2" | "process_vm_readv"
+        )
     }
 
     /// A message.
@@ -456,7 +457,8 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Several messages.
     pub fn messages(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
+        let gone = way == Way::Out && self.failed() && !self.is_asking();
+        if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
         }
@@ -522,7 +524,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// What a socket is set to.
     pub fn socket_option(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) {
+        if raw == 0 || (way == Way::Out && self.failed()) || self.style.opaque {
             self.address(raw);
             return;
         }

@@ -1,6 +1,6 @@
 //! What is said of files: `stat`, `statx`, directory entries, devices, modes.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, Number, Sink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at};
 use crate::Abi;
 use crate::table::{Way, flags};
@@ -75,7 +75,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(long_at(bytes, 8));
         }
         self.sink.field(!self.style.verbose, "st_mode");
-        self.sink.word(|out| put::file_mode(out, mode));
+        self.file_mode(mode);
         if self.style.verbose {
             self.sink.field(false, "st_nlink");
             self.sink
@@ -120,6 +120,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
+    /// A file's type and permissions.
+    pub fn file_mode(&mut self, mode: u32) {
+        self.sink.constant(Number::Octal(u64::from(mode)), |out| {
+            put::file_mode(out, mode)
+        });
+    }
+
     fn put_device(&mut self, device: u64) {
         self.halves(device_major(device), device_minor(device));
     }
@@ -150,7 +157,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             number(self, "stx_gid", u64::from(int_at(bytes, 24)));
         }
         self.sink.field(false, "stx_mode");
-        self.sink.word(|out| put::file_mode(out, mode));
+        self.file_mode(mode);
         if verbose {
             number(self, "stx_ino", long_at(bytes, 32));
         }
@@ -227,6 +234,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         };
+        // There the kind stands behind the name, in the last byte.
+        let old = self.row.name == "getdents";
         let entries = Entries { rest: bytes };
         if !self.style.verbose {
             let count = entries.count() as u64;
@@ -243,8 +252,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.signed(long_at(entry, 8) as i64);
             self.sink.field(false, "d_reclen");
             self.sink.unsigned(u64::from(short_at(entry, 16)));
-            self.sink.field(false, "d_type");
-            let name = match entry[18] {
+            let name = match entry[if old { entry.len() - 1 } else { 18 }] {
                 1 => "DT_FIFO",
                 2 => "DT_CHR",
                 4 => "DT_DIR",
@@ -255,14 +263,22 @@ impl<'a, S: Sink> Walk<'a, S> {
                 14 => "DT_WHT",
                 _ => "DT_UNKNOWN",
             };
-            self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
+            let kind = name;
+            let name = &entry[if old { 18 } else { 19 }..];
+            let length = name.iter().position(|byte| *byte == 0);
+            let name = &name[..length.unwrap_or(name.len())];
+            let put_kind = |walk: &mut Self| {
+                walk.sink.field(false, "d_type");
+                walk.sink.word(|out| out.extend_from_slice(kind.as_bytes()));
+            };
+            if !old {
+                put_kind(self);
+            }
             self.sink.field(false, "d_name");
-            let name = &entry[19..];
-            let length = name
-                .iter()
-                .position(|byte| *byte == 0)
-                .unwrap_or(name.len());
-            self.sink.text(&name[..length], false);
+            self.sink.text(name, false);
+            if old {
+                put_kind(self);
+            }
             self.sink.end(Bracket::Structure);
         }
         self.sink.end(Bracket::Array);

@@ -92,9 +92,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "tv_sec");
         self.sink.signed(seconds);
         self.sink.field(false, name);
-        self.sink.signed(fraction as i64);
+        self.sink.unsigned(fraction);
         self.sink.end(Bracket::Structure);
-        if seconds != 0 || fraction != 0 {
+        let whole = 10_u64.pow(digits as u32);
+        if (seconds != 0 || fraction != 0) && fraction < whole {
             self.sink
                 .aside(|out| moment(out, seconds, fraction, digits));
         }

@@ -1,6 +1,6 @@
 //! Waiting for files: `poll`, `select`, `epoll`; and what is said beside a result.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, short_at};
 use crate::table::{Answer, Kind, Way, flags, structure};
 use crate::text::put;
@@ -41,10 +41,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.sink.end(Bracket::Structure);
         }
-        if count > shown {
-            self.sink.more(Bracket::Array, false);
-        }
+        self.rest_of(raw, bytes.len(), POLLFD, shown, count);
         self.sink.end(Bracket::Array);
+    }
+
+    /// What stands behind the elements of an array that were read: where the others would be, or that there are more.
+    pub fn rest_of(&mut self, raw: u64, read: usize, size: usize, shown: usize, count: usize) {
+        if read < shown * size {
+            self.sink.item(read < size);
+            self.sink
+                .unreadable(raw.wrapping_add((read - read % size) as u64));
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
     }
 
     /// What `epoll_ctl` watches.
@@ -52,7 +61,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         const DELETE: u64 = 2;
         if raw == 0 {
             self.sink.null();
-        } else if self.call.arguments[1] == DELETE {
+        } else if self.call.arguments[1] & 0xffff_ffff == DELETE {
             self.sink.address(raw);
         } else {
             const EVENT: Kind = Kind::ByAbi(
@@ -69,8 +78,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         most.min(MOST_ELEMENTS).div_ceil(64) * 8
     }
 
-    /// A set of file descriptors.
-    pub fn descriptor_set(&mut self, raw: u64, way: Way) {
+    /// A set of file descriptors, as it was asked.
+    pub fn descriptor_set(&mut self, raw: u64) {
         if raw == 0 {
             self.sink.null();
             return;
@@ -79,13 +88,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         let bytes = if length == 0 {
             Some(&[][..])
         } else {
-            self.read(raw, length, way)
+            self.read(raw, length, Way::In)
                 .filter(|bytes| bytes.len() == length)
         };
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
         };
+        self.descriptors_in(bytes, Way::In);
+    }
+
+    fn descriptors_in(&mut self, bytes: &[u8], way: Way) {
         let most = (self.call.arguments[0] as i32).max(0) as usize;
         self.sink.begin(Bracket::Array);
         let mut first = true;
@@ -173,7 +186,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         first: bool,
     ) {
         let address = self.call.arguments[argument];
-        if address != 0
+        if address != 0 && self.style.opaque {
+            self.sink.beside(first, "left");
+            self.address(address);
+        } else if address != 0
             && let Some(bytes) = self
                 .read(address, 16, Way::Out)
                 .filter(|bytes| bytes.len() == 16)
@@ -194,8 +210,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             if address == 0 || length == 0 {
                 continue;
             }
+            // These are shown wherever sets that are asked for aren't.
             let Some(bytes) = self
-                .read(address, length, Way::Out)
+                .read_text(address, length, Way::Out)
                 .filter(|bytes| bytes.len() == length)
             else {
                 continue;
@@ -205,7 +222,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.sink.beside(first, name);
             first = false;
-            self.descriptor_set(address, Way::Out);
+            self.descriptors_in(bytes, Way::Out);
         }
         let spec = if self.row.name == "select" {
             &structure::TIMEVAL
@@ -269,7 +286,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(u64::from(page & 1));
         }
         if pages > shown {
-            self.sink.more(Bracket::Array, false);
+            self.sink.more(Bracket::Array, shown == 0);
         }
         self.sink.end(Bracket::Array);
     }
@@ -283,7 +300,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let shown = length.min(self.style.string);
         match self
-            .read(raw, shown, Way::Out)
+            .read_text(raw, shown, Way::Out)
             .filter(|bytes| bytes.len() == shown)
         {
             Some(bytes) => self.sink.binary(bytes, length > shown),
@@ -295,7 +312,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// A key of inter-process communication.
     pub fn ipc_key(&mut self, raw: u64) {
         if raw as u32 == 0 {
-            self.sink.word(|out| out.extend_from_slice(b"IPC_PRIVATE"));
+            self.sink
+                .constant(Number::Hex(0), |out| out.extend_from_slice(b"IPC_PRIVATE"));
         } else {
             self.sink.hex(raw & 0xffff_ffff);
         }

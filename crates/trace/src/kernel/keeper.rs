@@ -5,28 +5,38 @@
 //! lets go of everything when that thread ends, however it does. A thread that asked for a stop is moved from its signal
 //! to a stop that leaves no trace if we are killed. Refuses: stops at system calls.
 
-#![allow(
-    unsafe_code,
-    reason = "waiting for threads of other processes, and a few of ptrace's requests, have no safe wrapper"
-)]
-
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::programs::{Control, Programs, Threads, hold_at};
 use super::ring::Gauge;
-use super::start::{self, Start};
-use super::watch;
 use super::wire::state;
-use super::{KernelError, Options, Stop, Subject};
+use super::{Bell, refused, watch};
+use crate::ptrace::{
+    halt::Halt,
+    kernel::{self, Go, Tid, Who, option},
+    start::{self, Starting},
+};
+use crate::{Asked, Command, Finish, Offspring, TraceError};
+
+/// What is to be begun.
+#[derive(Debug)]
+pub(super) struct Begin {
+    pub asked: Asked,
+    /// The signals that a command is to have blocked, if not those of this thread.
+    pub mask: Option<SigSet>,
+}
 
 /// What the keeper saw that no record tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +52,8 @@ pub(super) struct Keeper {
     thread: Option<JoinHandle<()>>,
     told: Receiver<Told>,
     shared: Arc<Between>,
+    /// The bell's other end is the small process's.
     bell: Mutex<Option<OwnedFd>>,
-    root: Option<i32>,
 }
 
 /// What both sides use.
@@ -55,15 +65,15 @@ struct Between {
     /// The keeper waits for room.
     thirsty: AtomicBool,
     room: (Mutex<()>, Condvar),
-    /// Everything is to be let go.
+    /// Everything is to be let go, and the command is to have this signal, if not 0.
     release: AtomicBool,
+    signal: AtomicI32,
     done: AtomicBool,
-    /// The command's status, with a bit above that says that there is one.
-    status: AtomicU64,
-    stop: Stop,
+    /// How the command ended, or why it wasn't started.
+    finish: Mutex<Option<Result<Finish, TraceError>>>,
+    /// Wakes who reads the ring.
+    reader: Arc<Bell>,
 }
-
-const HAS_STATUS: u64 = 1 << 32;
 
 /// How many threads that were stopped go on at a time.
 const AT_A_TIME: usize = 8;
@@ -77,29 +87,30 @@ const GLANCE: Duration = Duration::from_micros(100);
 impl Keeper {
     /// Starts the command, or attaches to what runs.
     pub fn start(
-        subject: Subject,
-        options: &Options,
+        begin: Begin,
         programs: &Programs,
         gauge: Gauge,
-        stop: Stop,
-    ) -> Result<Self, KernelError> {
-        let hold = hold_at(options.ring);
+        reader: Arc<Bell>,
+    ) -> Result<Self, TraceError> {
+        let hold = hold_at(begin.asked.ring);
         let shared = Arc::new(Between {
             gauge,
             low: hold / 2,
             thirsty: AtomicBool::new(false),
             room: (Mutex::new(()), Condvar::new()),
             release: AtomicBool::new(false),
+            signal: AtomicI32::new(0),
             done: AtomicBool::new(false),
-            status: AtomicU64::new(0),
-            stop,
+            finish: Mutex::new(None),
+            reader,
         });
         let (sender, told) = mpsc::channel();
         let (ready, begun) = mpsc::channel();
         let turn = (hold / 2 / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
-        let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(system("making a pipe"))?;
+        let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
         let mut hold = Hold {
-            follow: options.follow,
+            follow: begin.asked.follows(),
+            offspring: begin.asked.offspring,
             threads: programs.threads(),
             control: programs.control(),
             shared: Arc::clone(&shared),
@@ -112,46 +123,38 @@ impl Keeper {
             let_go: Instant::now(),
             turn: u32::try_from(turn).unwrap_or(1),
             turns: false,
-            root: None,
+            command: None,
+            starting: None,
             bell: 0,
             seen: 0,
         };
         let thread = std::thread::Builder::new()
             .name("keeper".into())
             .spawn(move || {
-                let begun = hold.begin(&subject, &bell_in);
+                let begun = hold.begin(&begin, &bell_in);
                 drop(bell_in);
                 let goes = begun.is_ok();
                 let _ = ready.send(begun);
                 if goes {
                     hold.keep();
+                } else {
+                    hold.dismiss();
                 }
                 hold.shared.done.store(true, Ordering::SeqCst);
-                hold.shared.stop.0.ring();
+                hold.shared.reader.ring();
             })
-            .map_err(|error| KernelError::System {
-                what: "starting a thread",
-                error,
-            })?;
+            .map_err(refused("start a thread"))?;
         let begun = begun.recv().unwrap_or_else(|_| {
-            Err(KernelError::System {
-                what: "starting to trace",
-                error: io::Error::other("the thread that should is gone"),
-            })
+            let why = io::Error::other("the thread that does it ended");
+            Err(refused("hold what is traced")(why))
         });
         let keeper = Self {
             thread: Some(thread),
             told,
             shared,
             bell: Mutex::new(Some(bell)),
-            root: *begun.as_ref().unwrap_or(&None),
         };
-        begun.map(|_| keeper)
-    }
-
-    /// The command's process.
-    pub fn root(&self) -> Option<i32> {
-        self.root
+        begun.map(|()| keeper)
     }
 
     /// What was seen since the last time.
@@ -164,23 +167,16 @@ impl Keeper {
         if self.shared.thirsty.load(Ordering::SeqCst)
             && self.shared.gauge.waiting() <= self.shared.low
         {
-            let _guard = self
-                .shared
-                .room
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let _guard = held(&self.shared.room.0);
             self.shared.room.1.notify_one();
         }
     }
 
-    /// Has everything let go. The programs must have been detached before.
-    pub fn release(&self) {
+    /// Has everything let go, and the command end by this signal, if not 0. The programs must have been detached before.
+    pub fn release(&self, signal: i32) {
+        self.shared.signal.store(signal, Ordering::SeqCst);
         self.shared.release.store(true, Ordering::SeqCst);
-        self.bell
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        held(&self.bell).take();
     }
 
     /// Whether nothing is traced any longer.
@@ -188,16 +184,15 @@ impl Keeper {
         self.shared.done.load(Ordering::SeqCst)
     }
 
-    /// The command's status.
-    pub fn status(&self) -> Option<i32> {
-        let status = self.shared.status.load(Ordering::SeqCst);
-        (status & HAS_STATUS != 0).then_some(status as u32 as i32)
+    /// How the command ended; nothing if none did.
+    pub fn finish(&self) -> Result<Option<Finish>, TraceError> {
+        held(&self.shared.finish).take().transpose()
     }
 }
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        self.release();
+        self.release(0);
         if let Some(thread) = self.thread.take() {
             // It ends within a bounded time; a panic there was told by the runtime.
             let _ = thread.join();
@@ -205,23 +200,22 @@ impl Drop for Keeper {
     }
 }
 
-fn system(what: &'static str) -> impl Fn(rustix::io::Errno) -> KernelError {
-    move |error| KernelError::System {
-        what,
-        error: error.into(),
-    }
+/// What a lock protects, whatever became of who held it.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The keeper's own side.
 struct Hold {
     follow: bool,
+    offspring: Option<Offspring>,
     threads: Threads,
     control: Arc<Control>,
     shared: Arc<Between>,
     told: Sender<Told>,
     /// Threads that are held with ptrace.
     known: HashSet<i32>,
-    /// Threads that ended before it was said that they are there.
+    /// Threads that were seen before it was said that they are there; they may have ended since.
     strangers: HashSet<i32>,
     /// Threads on their way from the signal that they asked for to a stop that nobody else sees.
     moving: HashSet<i32>,
@@ -233,57 +227,49 @@ struct Hold {
     /// Calls of a turn.
     turn: u32,
     turns: bool,
-    root: Option<i32>,
-    bell: i32,
+    command: Option<Tid>,
+    /// The command, until it is executed.
+    starting: Option<Starting>,
+    /// The small process that ends when everything is to be let go.
+    bell: Tid,
     /// Stops that threads asked for and that came.
     seen: u64,
 }
 
-/// What waiting says of a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Gone(i32),
-    /// The signal, and the event if it is one.
-    Stopped(i32, i32),
-}
-
-const EVENT_STOP: i32 = 128;
-
 impl Hold {
-    /// Attaches to what is traced, and says which process was started for it.
-    fn begin(&mut self, subject: &Subject, bell: &OwnedFd) -> Result<Option<i32>, KernelError> {
+    /// Attaches to what is traced.
+    fn begin(&mut self, begin: &Begin, bell: &OwnedFd) -> Result<(), TraceError> {
         // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
-        self.bell = watch::start(bell, &self.control).map_err(|error| KernelError::System {
-            what: "starting a process",
-            error,
-        })?;
-        match subject {
-            Subject::Command(start) => self.command(start).map(Some),
-            Subject::Running(pids) => {
-                for pid in pids {
-                    self.running(*pid)?;
-                }
-                Ok(None)
+        self.bell = watch::start(bell, &self.control).map_err(refused("start a process"))?;
+        if let Some(command) = &begin.asked.command {
+            return self.command(command, begin.mask);
+        }
+        for pid in &begin.asked.pids {
+            match self.running(*pid) {
+                Err(_) if self.offspring.is_some() => {}
+                attached => attached?,
             }
         }
+        self.offspring
+            .map_or(Ok(()), |offspring| self.parent(offspring.of))
     }
 
-    fn command(&mut self, command: &Start) -> Result<i32, KernelError> {
-        let failed = |error| KernelError::Start {
-            program: command.program().to_path_buf(),
-            error,
-        };
-        let waiting = start::fork(command).map_err(failed)?;
-        let pid = waiting.pid;
-        self.root = Some(pid);
-        self.seize(pid, 0)
-            .map_err(|error| KernelError::Attach { pid, error })?;
-        waiting.go();
-        Ok(pid)
+    fn command(&mut self, command: &Command, mask: Option<SigSet>) -> Result<(), TraceError> {
+        let mut starting = start::start(command, None, self.options(), mask)?;
+        let tid = starting.tid;
+        self.known.insert(tid);
+        self.threads
+            .follow(tid, state::BEFORE, now())
+            .map_err(|why| TraceError::NotAttached { pid: tid, why })?;
+        self.command = Some(tid);
+        starting.release();
+        self.starting = Some(starting);
+        go_on(tid, 0);
+        Ok(())
     }
 
-    fn running(&mut self, pid: i32) -> Result<(), KernelError> {
-        let attach = |error| KernelError::Attach { pid, error };
+    fn running(&mut self, pid: i32) -> Result<(), TraceError> {
+        let attach = |why| TraceError::NotAttached { pid, why };
         if !self.follow {
             self.seize(pid, state::JOINED).map_err(attach)?;
             let _ = self.told.send(Told::Attached { pid, tid: pid });
@@ -319,60 +305,112 @@ impl Hold {
         }
     }
 
-    fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
-        let mut options = libc::PTRACE_O_TRACEEXEC;
-        if self.follow {
-            options |=
-                libc::PTRACE_O_TRACEFORK | libc::PTRACE_O_TRACEVFORK | libc::PTRACE_O_TRACECLONE;
+    /// Follows a process for its children's sake: it stops where it makes one, and none of its calls is told.
+    fn parent(&mut self, pid: i32) -> Result<(), TraceError> {
+        let attach = |why| TraceError::NotAttached { pid, why };
+        loop {
+            let before = self.known.len();
+            for entry in std::fs::read_dir(format!("/proc/{pid}/task")).map_err(attach)? {
+                let name = entry.map_err(attach)?.file_name();
+                let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
+                    continue;
+                };
+                if self.known.contains(&tid) {
+                    continue;
+                }
+                match self.hold(tid) {
+                    Err(error) if tid == pid => return Err(attach(error)),
+                    // A thread that ended meanwhile, or one that was followed from its start.
+                    _ => {}
+                }
+            }
+            if self.known.len() == before {
+                let _ = self.told.send(Told::Attached { pid, tid: pid });
+                return Ok(());
+            }
         }
-        ptrace(libc::PTRACE_SEIZE, tid, options as usize)?;
-        self.known.insert(tid);
+    }
+
+    fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
+        self.hold(tid)?;
         self.threads.follow(tid, state, now())
+    }
+
+    fn hold(&mut self, tid: i32) -> io::Result<()> {
+        kernel::seize(tid, self.options())?;
+        self.known.insert(tid);
+        Ok(())
+    }
+
+    fn options(&self) -> usize {
+        option::EXEC | if self.follow { option::CHILDREN } else { 0 }
     }
 
     /// Answers stops until nothing is left to be held.
     fn keep(&mut self) {
         while !self.known.is_empty() && !self.shared.release.load(Ordering::SeqCst) {
-            let wait = if self.held.is_empty() {
-                0
-            } else {
-                libc::WNOHANG
-            };
-            match wait_for_any(wait) {
-                Ok(Some((tid, seen))) => self.answer(tid, seen),
+            match kernel::wait(Who::Any, self.held.is_empty()) {
+                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
                 Ok(None) => self.let_some_go(),
+                Err(Errno::EINTR) => {}
                 Err(_) => break,
             }
         }
         self.let_all_go();
     }
 
-    fn answer(&mut self, tid: i32, seen: Seen) {
+    fn answer(&mut self, tid: Tid, halt: Halt) {
         if tid == self.bell {
             self.bell = 0;
             return;
         }
-        match seen {
-            Seen::Gone(status) => self.gone(tid, status),
-            Seen::Stopped(signal, 0) => self.signal(tid, signal),
-            Seen::Stopped(signal, EVENT_STOP) => self.event_stop(tid, signal),
-            Seen::Stopped(_, libc::PTRACE_EVENT_EXEC) => {
+        match halt {
+            Halt::Exited(status) => self.gone(tid, Finish::Exited(status)),
+            Halt::Killed(signal, _) => self.gone(tid, Finish::Killed(signal)),
+            Halt::Signal(signal) => self.signal(tid, signal),
+            Halt::Trap => self.trapped(tid),
+            Halt::Group(signal) => self.stopped(tid, signal),
+            Halt::Exec => {
                 // The thread has its process's number now, and what had it before is gone without a word.
                 let before = event_message(tid);
                 if before != tid {
                     self.forget(before);
                 }
-                go_on(tid, 0);
+                if self.command == Some(tid) {
+                    self.starting = None;
+                }
+                self.executed(tid);
             }
-            Seen::Stopped(..) => {
-                // A child: it comes with a stop of its own, which may come first, and so may its end.
+            Halt::Child => {
+                // It comes with a stop of its own, which may come first, and so may its end and its being let go.
                 let child = event_message(tid);
                 if !self.strangers.remove(&child) {
                     self.known.insert(child);
                 }
                 go_on(tid, 0);
             }
+            Halt::Call | Halt::Filtered | Halt::Other => go_on(tid, 0),
         }
+    }
+
+    /// A process became another program. One that isn't followed yet was made by somebody who is followed for its
+    /// children's sake: now it is, or is let go.
+    fn executed(&mut self, tid: Tid) {
+        let strange = |it: &Offspring| it.of != tid && self.threads.look(tid).is_err();
+        let Some(offspring) = self.offspring.filter(strange) else {
+            return go_on(tid, 0);
+        };
+        if !(offspring.joins)(tid) {
+            self.forget(tid);
+            // If it was killed meanwhile there is nothing to let go.
+            let _ = kernel::detach(tid, 0);
+            return;
+        }
+        // The call that it is in was made before it was itself.
+        if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
+            let _ = self.told.send(Told::Attached { pid: tid, tid });
+        }
+        go_on(tid, 0);
     }
 
     fn forget(&mut self, tid: i32) {
@@ -382,21 +420,28 @@ impl Hold {
         self.held.retain(|held| *held != tid);
     }
 
-    fn gone(&mut self, tid: i32, status: i32) {
+    fn gone(&mut self, tid: Tid, finish: Finish) {
         if !self.known.contains(&tid) {
             self.strangers.insert(tid);
         }
         self.forget(tid);
-        if self.root == Some(tid) {
-            self.shared
-                .status
-                .store(HAS_STATUS | u64::from(status as u32), Ordering::SeqCst);
+        if self.command == Some(tid) {
+            let starting = self.starting.take();
+            let finish = starting.map_or(Ok(finish), |starting| Err(starting.failure()));
+            *held(&self.shared.finish) = Some(finish);
+        }
+    }
+
+    /// A thread stopped, of which it may not have been said yet that it is there.
+    fn met(&mut self, tid: i32) {
+        if self.known.insert(tid) {
+            self.strangers.insert(tid);
         }
     }
 
     fn signal(&mut self, tid: i32, signal: i32) {
         const OF_THE_KERNEL: i32 = 0x80;
-        self.known.insert(tid);
+        self.met(tid);
         let ours = match signal {
             // Only our programs make the kernel send it with nothing to say.
             libc::SIGCHLD => signal_code(tid) == Some(OF_THE_KERNEL),
@@ -409,27 +454,30 @@ impl Hold {
         if ours {
             self.seen += 1;
             self.moving.insert(tid);
-            let _ = ptrace(libc::PTRACE_INTERRUPT, tid, 0);
+            let _killed = kernel::interrupt(tid);
             go_on(tid, 0);
         } else {
             go_on(tid, signal);
         }
     }
 
-    fn event_stop(&mut self, tid: i32, signal: i32) {
-        let moved = self.moving.remove(&tid);
-        if signal != libc::SIGTRAP {
-            // Its process was stopped by somebody, as by ^Z: it stays so until it is continued.
-            let _ = ptrace(libc::PTRACE_LISTEN, tid, 0);
-            let _ = self.told.send(Told::Stopped { tid, signal });
-            self.shared.stop.0.ring();
-        } else if moved {
+    /// Its process was stopped by somebody, as by ^Z: it stays so until it is continued.
+    fn stopped(&mut self, tid: Tid, signal: i32) {
+        self.moving.remove(&tid);
+        let _killed = kernel::listen(tid);
+        let _ = self.told.send(Told::Stopped { tid, signal });
+        self.shared.reader.ring();
+    }
+
+    fn trapped(&mut self, tid: Tid) {
+        if self.moving.remove(&tid) {
             self.running.remove(&tid);
             self.held.push_back(tid);
             self.take_turns();
         } else {
-            self.known.insert(tid);
-            if self.control.unfollowed() > 0 && self.threads.look(tid).is_err() {
+            self.met(tid);
+            let followed_later = self.offspring.is_some();
+            if self.control.unfollowed() > 0 && !followed_later && self.threads.look(tid).is_err() {
                 // A child that the programs had no memory for, and that hasn't done anything yet.
                 let _ = self.threads.follow(tid, 1, now());
             }
@@ -470,12 +518,7 @@ impl Hold {
 
     /// Waits for room, and no longer than that other stops are seen too.
     fn rest(&self) {
-        let guard = self
-            .shared
-            .room
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let guard = held(&self.shared.room.0);
         self.shared.thirsty.store(true, Ordering::SeqCst);
         let _ = self.shared.room.1.wait_timeout(guard, GLANCE);
         self.shared.thirsty.store(false, Ordering::SeqCst);
@@ -488,9 +531,9 @@ impl Hold {
             && (self.seen < self.control.held() || !self.moving.is_empty())
             && Instant::now() < late
         {
-            match wait_for_any(libc::WNOHANG) {
-                Ok(Some((tid, seen))) => self.answer(tid, seen),
-                Ok(None) => std::thread::sleep(GLANCE),
+            match kernel::wait(Who::Any, false) {
+                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
+                Ok(None) | Err(Errno::EINTR) => std::thread::sleep(GLANCE),
                 Err(_) => break,
             }
         }
@@ -500,81 +543,51 @@ impl Hold {
         for tid in &self.known {
             let _ = self.threads.forget(*tid);
         }
+        self.end_command();
+        self.dismiss();
+    }
+
+    /// Ends the small process, which otherwise would look after what we leave.
+    fn dismiss(&mut self) {
         if self.bell > 0 {
-            // SAFETY: a child of ours that wasn't waited for: its number is still its own.
-            unsafe { libc::kill(self.bell, libc::SIGKILL) };
-            // SAFETY: nothing but numbers.
-            unsafe { libc::waitpid(self.bell, std::ptr::null_mut(), libc::__WALL) };
+            let _gone = kill(Pid::from_raw(self.bell), Signal::SIGKILL);
+            let _reaped = kernel::wait_for(self.bell);
+            self.bell = 0;
         }
     }
-}
 
-/// Waits for any thread that this one holds.
-fn wait_for_any(flags: i32) -> io::Result<Option<(i32, Seen)>> {
-    let mut status = 0;
-    // SAFETY: the kernel writes to one variable of ours.
-    let tid = unsafe {
-        libc::waitpid(
-            -1,
-            &raw mut status,
-            flags | libc::__WALL | libc::__WNOTHREAD,
-        )
-    };
-    match tid {
-        0 => Ok(None),
-        -1 => {
-            let error = io::Error::last_os_error();
-            if error.kind() == io::ErrorKind::Interrupted {
-                Ok(None)
-            } else {
-                Err(error)
-            }
+    /// Has the command end as we were asked to: it isn't waited for yet, so that its number is still its own.
+    fn end_command(&self) {
+        let signal = self.shared.signal.load(Ordering::SeqCst);
+        if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal))
+            && self.known.contains(&command)
+        {
+            let command = Pid::from_raw(command);
+            let _gone = kill(command, Signal::SIGCONT);
+            let _gone = kill(command, signal);
         }
-        _ if libc::WIFSTOPPED(status) => Ok(Some((
-            tid,
-            Seen::Stopped(libc::WSTOPSIG(status), status >> 16),
-        ))),
-        _ => Ok(Some((tid, Seen::Gone(status)))),
-    }
-}
-
-/// What the C libraries take the kinds of requests for.
-#[cfg(target_env = "musl")]
-type Request = libc::c_int;
-#[cfg(not(target_env = "musl"))]
-type Request = libc::c_uint;
-
-fn ptrace(request: Request, tid: i32, argument: usize) -> io::Result<()> {
-    // SAFETY: the requests that are made here write nothing to our memory.
-    let result = unsafe { libc::ptrace(request, tid, 0_usize, argument) };
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(())
     }
 }
 
 /// Lets a thread go on, with a signal or without. If it can't, it was killed, and that is seen next.
-fn go_on(tid: i32, signal: i32) {
-    let _ = ptrace(libc::PTRACE_CONT, tid, signal as usize);
+fn go_on(tid: Tid, signal: i32) {
+    let _killed = kernel::go(tid, Go::On, signal);
 }
 
 /// Where a thread's signal came from.
-fn signal_code(tid: i32) -> Option<i32> {
-    // SAFETY: all zeroes are a value of this type.
-    let mut information: libc::siginfo_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes to one variable of ours, of the type that it expects.
-    let result =
-        unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, tid, 0_usize, &raw mut information) };
-    (result == 0).then_some(information.si_code)
+fn signal_code(tid: Tid) -> Option<i32> {
+    /// Where it stands in a `siginfo`.
+    const CODE: std::ops::Range<usize> = 8..12;
+    let info = kernel::signal_info(tid).ok()?;
+    Some(i32::from_ne_bytes(info.get(CODE)?.try_into().ok()?))
 }
 
 /// What came with an event: a thread's number.
-fn event_message(tid: i32) -> i32 {
-    let mut message: libc::c_ulong = 0;
-    // SAFETY: the kernel writes to one variable of ours, of the type that it expects.
-    let result = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, tid, 0_usize, &raw mut message) };
-    if result == 0 { message as i32 } else { tid }
+fn event_message(tid: Tid) -> Tid {
+    let message = kernel::event_message(tid).ok();
+    message
+        .and_then(|other| Tid::try_from(other).ok())
+        .unwrap_or(tid)
 }
 
 /// Nanoseconds of the monotonic clock.

@@ -8,28 +8,25 @@
 //! Refuses: to run without privileges (see [`available`]), to tell numbers of another pid namespace than the first, and to
 //! change anything in the programs that it traces.
 
+mod bpf;
+mod counts;
 mod keeper;
 mod plan;
 mod programs;
 mod ring;
-mod start;
 mod story;
+mod types;
 mod watch;
 mod wire;
 
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::table::Limits;
-use crate::{Abi, Event};
-
-pub use start::Start;
+use crate::summary::Summary;
+use crate::{Asked, Ended, Event, Interrupt, Status, Statuses, TraceError, What};
+use programs::Loaded;
 
 /// Why the kernel engine can't trace.
 #[derive(Debug, thiserror::Error)]
@@ -66,152 +63,82 @@ pub enum KernelError {
         /// What is missing.
         what: &'static str,
     },
-    /// A process can't be attached to.
-    #[error(
-        "process {pid} can't be attached to: {error}; is it there, yours, and traced by nobody else?"
-    )]
-    Attach {
-        /// Which.
-        pid: i32,
-        /// Why.
-        error: io::Error,
-    },
-    /// The command can't be started.
-    #[error("{} can't be started: {error}", program.display())]
-    Start {
-        /// Which.
-        program: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
     /// The size of the ring isn't one.
     #[error("a ring of {bytes} bytes can't be had: it must be a power of two of at least 65536")]
     Ring {
         /// What was asked.
         bytes: u32,
     },
-    /// Something else that the kernel said.
-    #[error("{what}: {error}")]
-    System {
-        /// What was tried.
-        what: &'static str,
-        /// What it said.
-        error: io::Error,
-    },
 }
 
-/// What is traced.
-#[derive(Debug, Clone)]
-pub enum Subject {
-    /// A command, from its start on.
-    Command(Start),
-    /// What runs already, by number; with `follow`, all threads of each.
-    Running(Vec<i32>),
-}
-
-/// Calls by what came of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Outcomes {
-    /// All.
-    #[default]
-    All,
-    /// Those that returned an error.
-    Failed,
-    /// Those that didn't.
-    Successful,
-}
-
-/// Says which calls are told, by way of calling and number.
-pub type Chosen = dyn Fn(Abi, u64) -> bool + Send + Sync;
-
-/// How it is traced.
-#[derive(Clone)]
-pub struct Options {
-    /// Children and threads too.
-    pub follow: bool,
-    /// Bytes of the ring: a power of two, at least 65536.
-    pub ring: u32,
-    /// How much of what lies behind pointers is captured.
-    pub limits: Limits,
-    /// The calls that are told; nothing for all.
-    pub chosen: Option<Arc<Chosen>>,
-    /// What came of them.
-    pub outcomes: Outcomes,
-    /// After how long a call is told while it goes on; nothing for never. Looked for only while nothing else is told.
-    pub pending: Option<Duration>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            follow: false,
-            ring: 4 << 20,
-            limits: Limits::default(),
-            chosen: None,
-            outcomes: Outcomes::All,
-            pending: Some(Duration::from_millis(500)),
-        }
-    }
-}
-
-/// How it ended.
+/// Calls by what came of them, as the programs know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ended {
-    /// The command's status, as `wait` has it; nothing where none was started, or it still runs.
-    pub status: Option<i32>,
-    /// Records that came.
-    pub records: u64,
-    /// Records that were lost.
-    pub lost: u64,
-    /// Pieces of memory that found no room.
-    pub cut: u64,
-    /// Stops of threads because the ring was filling up.
-    pub held: u64,
+#[repr(u32)]
+enum Outcomes {
+    All = 0,
+    Failed = 1,
+    Successful = 2,
 }
 
-/// Asks a trace to end: what was traced goes on without it.
-#[derive(Debug, Clone)]
-pub struct Stop(Arc<Bell>);
+impl Outcomes {
+    fn of(statuses: Statuses) -> Option<Self> {
+        let all = [
+            (Statuses::all(), Self::All),
+            (Statuses::only(Status::Failed), Self::Failed),
+            (Statuses::only(Status::Successful), Self::Successful),
+        ];
+        let mut all = all.into_iter();
+        all.find_map(|(set, outcomes)| (set == statuses).then_some(outcomes))
+    }
+}
 
+/// What of this the kernel engine can't do.
+pub(crate) fn unfit(asked: &Asked) -> Option<&'static str> {
+    let reasons = [
+        (!asked.paths.is_empty(), "paths are looked up at a stop"),
+        (
+            !asked.injections.is_empty(),
+            "calls are tampered with at a stop",
+        ),
+        (
+            !asked.detach_on.is_empty(),
+            "detaching at a call takes a stop there",
+        ),
+        (
+            asked.limit.is_some(),
+            "a limit of calls takes a stop at each",
+        ),
+        (
+            asked.command.is_some() && !asked.pids.is_empty(),
+            "a command and processes together are traced by the ptrace engine",
+        ),
+        (
+            Outcomes::of(asked.statuses).is_none(),
+            "these statuses are known at stops",
+        ),
+    ];
+    let mut reasons = reasons.into_iter();
+    reasons.find_map(|(holds, why)| holds.then_some(why))
+}
+
+/// Wakes the thread that reads the ring.
 #[derive(Debug)]
-struct Bell {
-    rung: AtomicBool,
-    fd: OwnedFd,
-}
-
-impl Stop {
-    /// A new one.
-    ///
-    /// # Errors
-    ///
-    /// Where the kernel has no descriptor left.
-    pub fn new() -> io::Result<Self> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self(Arc::new(Bell {
-            rung: AtomicBool::new(false),
-            fd,
-        })))
-    }
-
-    /// Asks; can be called from any thread, and in a handler of a signal.
-    pub fn ask(&self) {
-        self.0.rung.store(true, Ordering::SeqCst);
-        self.0.ring();
-    }
-
-    fn asked(&self) -> bool {
-        self.0.rung.load(Ordering::SeqCst)
-    }
-}
+struct Bell(OwnedFd);
 
 impl Bell {
+    fn new() -> Result<Self, TraceError> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        fd.map(Self)
+            .map_err(refused("make a descriptor for events"))
+    }
+
     fn ring(&self) {
         // It can only fail where it was rung already.
-        let _ = rustix::io::write(&self.fd, &1_u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
     fn quiet(&self) {
-        let _ = rustix::io::read(&self.fd, &mut [0; 8]);
+        let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }
 
@@ -224,51 +151,104 @@ pub fn available() -> Result<(), KernelError> {
     programs::allowed()
 }
 
-/// Traces until everything that is traced has ended, or until `stop` asks.
+/// Traces what is asked for, and tells what happens, until everything ended or `interrupt` asks.
 ///
 /// # Errors
 ///
-/// Where the programs can't be loaded, the command can't be started or a process can't be attached to. Once something is
-/// traced nothing fails: what can't be had is missing in the events, and says so.
+/// Where what is asked for isn't this engine's, the programs can't be loaded, the command can't be started or a process
+/// can't be attached to. Once something is traced nothing fails: what can't be had is missing in the events, and says so.
 pub fn trace(
-    subject: &Subject,
-    options: &Options,
-    stop: &Stop,
+    asked: &Asked,
+    interrupt: &Interrupt,
     tell: &mut dyn FnMut(Event),
-) -> Result<Ended, KernelError> {
-    if !options.ring.is_power_of_two() || options.ring < 65536 {
-        return Err(KernelError::Ring {
-            bytes: options.ring,
-        });
+) -> Result<Ended, TraceError> {
+    run(asked, interrupt, false, tell).map(|(ended, _)| ended)
+}
+
+/// Counts the calls that are asked for, within the kernel, until everything ended or `interrupt` asks; tells what else
+/// happens.
+///
+/// # Errors
+///
+/// As [`trace`].
+pub fn count(
+    asked: &Asked,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(Event),
+) -> Result<(Ended, Summary), TraceError> {
+    let mut summary = Summary::new();
+    let asked = Asked {
+        limits: None,
+        pending: false,
+        ring: asked.ring.min(RING_OF_NO_CALLS),
+        ..asked.clone()
+    };
+    let (mut ended, counts) = run(&asked, interrupt, true, &mut summary.telling(tell))?;
+    ended.told += counts.map_or(0, |counts| counts.add_to(&mut summary));
+    Ok((ended, summary))
+}
+
+/// Bytes of a ring for what isn't a call.
+const RING_OF_NO_CALLS: u32 = 256 << 10;
+
+fn run(
+    asked: &Asked,
+    interrupt: &Interrupt,
+    counting: bool,
+    tell: &mut dyn FnMut(Event),
+) -> Result<(Ended, Option<counts::Counts>), TraceError> {
+    if let Some(why) = unfit(asked) {
+        return Err(TraceError::Unfit { why });
     }
-    let (mut programs, mut ring, ring_map) = programs::Programs::load(options)?;
+    if asked.command.is_none() && asked.pids.is_empty() && asked.offspring.is_none() {
+        return Err(TraceError::Nothing);
+    }
+    if !asked.ring.is_power_of_two() || asked.ring < 65536 {
+        return Err(KernelError::Ring { bytes: asked.ring }.into());
+    }
+    let Loaded {
+        mut programs,
+        mut ring,
+        ring_map,
+        counts,
+    } = programs::load(asked, counting)?;
     programs.attach()?;
+    let bell = Arc::new(Bell::new()?);
+    let rung = Arc::clone(&bell);
+    interrupt.then(move || rung.ring());
     let control = programs.control();
-    let keeper = keeper::Keeper::start(
-        subject.clone(),
-        options,
-        &programs,
-        ring.gauge(),
-        stop.clone(),
-    )?;
-    let mut story = story::Story::of(options, &programs, keeper.root());
-    let mut records = 0;
+    let begin = keeper::Begin {
+        asked: asked.clone(),
+        mask: interrupt.blocked_before(),
+    };
+    let keeper = keeper::Keeper::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
+    let mut story = story::Story::of(asked, programs.threads());
+    let mut told = 0;
+    let tell: &mut dyn FnMut(Event) = &mut |event| {
+        told += u64::from(matches!(event.what, What::Call(_)));
+        match &event.what {
+            What::Signal { number, .. } if !asked.signals.has(*number) => {}
+            _ => tell(event),
+        }
+    };
     let mut attached = Some(programs);
     loop {
-        records += ring.drain(|record| story.record(record, tell), || keeper.freed());
+        ring.drain(|record| story.record(record, tell), || keeper.freed());
         for told in keeper.told() {
             story.kept(told, tell);
         }
-        if stop.asked() && attached.take().is_some() {
+        if let Some(signal) = interrupt.asked()
+            && attached.take().is_some()
+        {
             // The links are gone: no thread asks for a stop from here on, and those that did are let go.
-            keeper.release();
+            keeper.release(signal);
         }
         if keeper.is_done() {
             break;
         }
         control.sleeps(true);
-        if ring.gauge().waiting() < u64::from(options.ring) / 8 {
-            let idle = wait(&ring_map, stop);
+        if ring.gauge().waiting() < u64::from(asked.ring) / 8 {
+            let idle = wait(&ring_map, &bell);
             if idle && ring.gauge().waiting() == 0 {
                 story.idle(tell);
             }
@@ -276,34 +256,63 @@ pub fn trace(
         control.sleeps(false);
     }
     drop(attached);
-    records += ring.drain(|record| story.record(record, tell), || ());
+    ring.drain(|record| story.record(record, tell), || ());
     for told in keeper.told() {
         story.kept(told, tell);
     }
     story.finish(tell);
-    Ok(Ended {
-        status: keeper.status(),
-        records,
+    let ended = Ended {
+        command: keeper.finish()?,
+        told,
         lost: control.lost(),
-        cut: control.cut(),
         held: control.held(),
-    })
+    };
+    Ok((ended, counts))
 }
 
-/// Waits for the ring or for the keeper, so long that few records make few wake-ups and yet are soon seen. Says whether
+/// Waits for the ring or for the bell, so long that few records make few wake-ups and yet are soon seen. Says whether
 /// nothing came.
-fn wait(ring: &aya::maps::MapData, stop: &Stop) -> bool {
+fn wait(ring: &OwnedFd, bell: &Bell) -> bool {
     let most = Timespec {
         tv_sec: 0,
         tv_nsec: 20_000_000,
     };
     let mut fds = [
-        PollFd::from_borrowed_fd(stop.0.fd.as_fd(), PollFlags::IN),
-        PollFd::from_borrowed_fd(ring.fd().as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(bell.0.as_fd(), PollFlags::IN),
+        PollFd::from_borrowed_fd(ring.as_fd(), PollFlags::IN),
     ];
     let came = poll(&mut fds, Some(&most)).unwrap_or(0);
     if fds[0].revents().contains(PollFlags::IN) {
-        stop.0.quiet();
+        bell.quiet();
     }
     came == 0
+}
+
+/// What the kernel refused.
+fn refused<E: Into<std::io::Error>>(what: &'static str) -> impl Fn(E) -> TraceError {
+    move |why| TraceError::Refused {
+        what,
+        why: why.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_a_stop_is_not_this_engine_s() {
+        assert_eq!(unfit(&Asked::default()), None);
+        let limited = Asked {
+            limit: Some(3),
+            ..Asked::default()
+        };
+        assert!(unfit(&limited).is_some());
+        let successful = |statuses| Asked {
+            statuses,
+            ..Asked::default()
+        };
+        assert_eq!(unfit(&successful(Statuses::only(Status::Failed))), None);
+        assert!(unfit(&successful(Statuses::only(Status::Unfinished))).is_some());
+    }
 }

@@ -4,10 +4,9 @@
 //! [`wants`](crate::table::wants) asks for it and the program's memory can still be read when its record arrives.
 //! Refuses: calls whose numbers don't fit the kernel's table of plans.
 
-use super::Options;
 use super::wire::PIECE_MOST;
-use crate::Abi;
 use crate::table::{Answer, Kind, Length, Limits, Row, Special, Way, row};
+use crate::{Abi, Asked};
 
 /// Calls that a table holds.
 const ROWS: usize = 512;
@@ -20,8 +19,8 @@ const STAT: usize = if cfg!(target_arch = "x86_64") {
 } else {
     128
 };
-/// Most bytes of a path, its end included.
-const PATH: u32 = 4096;
+/// Most bytes of a path, its end included, and one for the zero that the kernel puts behind what it has cut.
+const PATH: u32 = 4097;
 
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -194,7 +193,13 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             at: at(way),
             ..text(argument)
         }]),
-        Kind::Bytes(way, length) | Kind::Value(way, length) => bytes(argument, way, length),
+        Kind::Bytes(way, length) | Kind::Value(way, length) | Kind::Binary(way, length) => {
+            bytes(argument, way, length)
+        }
+        Kind::By(_, cases, otherwise) => {
+            let kinds = cases.iter().map(|(_, kind)| *kind);
+            Guessed(either(kinds.chain([*otherwise]), argument))
+        }
         Kind::To(way, kind) => match size(*kind) {
             Some(size) => Known(vec![structure(argument, size, at(way))]),
             None => Guessed(Vec::new()),
@@ -219,6 +224,27 @@ fn behind(kind: Kind, argument: u8) -> Behind {
         Kind::Special(special) => special_behind(special, argument),
         _ => Nothing,
     }
+}
+
+/// What one of several kinds needs, whichever it turns out to be: of structures the largest.
+fn either(kinds: impl Iterator<Item = Kind>, argument: u8) -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    for kind in kinds {
+        let (Behind::Known(steps) | Behind::Guessed(steps)) = behind(kind, argument) else {
+            continue;
+        };
+        for step in steps {
+            let alike =
+                |one: &&mut Step| (one.what, one.at, one.count) == (step.what, step.at, step.count);
+            match all.iter_mut().find(alike) {
+                Some(one) if one.size < step.size => *one = step,
+                Some(one) if step.most == Most::Bytes(PATH) => *one = step,
+                Some(_) => {}
+                None => all.push(step),
+            }
+        }
+    }
+    all
 }
 
 fn bytes(argument: u8, way: Way, length: Length) -> Behind {
@@ -252,10 +278,12 @@ fn size(kind: Kind) -> Option<u32> {
         | Kind::Octal(width)
         | Kind::Flags(width, _)
         | Kind::One(width, _)
+        | Kind::Named(width, _)
         | Kind::OneAndFlags(width, ..) => width.bytes(),
         Kind::Structure(structure) => structure.size,
         Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
         Kind::Characters(size) => size,
+        Kind::Permissions => 2,
         Kind::Fd | Kind::Id | Kind::Signal => 4,
         Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
         Kind::Special(Special::Stat) => STAT,
@@ -309,10 +337,24 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             most: Most::Bytes(32768),
             ..got(argument)
         }]),
-        Special::Vectors(way, count) => Known(vec![Step {
-            count: Count::Argument(other(count)),
-            ..step(What::Vectors, argument, at(way))
-        }]),
+        Special::Vectors(way, count) => {
+            let count = Count::Argument(other(count));
+            let vectors = Step {
+                count,
+                ..step(What::Vectors, argument, at(way))
+            };
+            // Where they are is shown of a call that failed, too.
+            let places = Step {
+                count,
+                size: 16,
+                most: Most::Elements,
+                ..step(What::Bytes, argument, Entry)
+            };
+            Known(match way {
+                Way::In => vec![vectors],
+                Way::Out => vec![places, vectors],
+            })
+        }
         Special::Message(Way::In) => Known(vec![step(What::Message, argument, Entry)]),
         // Its lengths are shown as they were, too.
         Special::Message(Way::Out) => Known(vec![
@@ -376,6 +418,12 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             most: Most::Bytes(1024),
             ..got(argument)
         }]),
+        Special::Processors(Way::In) => Guessed(vec![Step {
+            count: Count::Argument(1),
+            most: Most::Bytes(1024),
+            ..step(What::Bytes, argument, Entry)
+        }]),
+        Special::MountType | Special::MountData => Guessed(vec![text(argument)]),
         // A number for most of what a futex can be asked, a time for waiting: then it is readable.
         Special::FutexTimeout => Guessed(vec![structure(argument, 16, Entry)]),
         _ => Guessed(Vec::new()),
@@ -392,38 +440,18 @@ pub(super) fn replaces(name: &str) -> bool {
     matches!(name, "execve" | "execveat")
 }
 
-/// Which calls are told.
-pub(super) struct Choice<'a>(Option<&'a dyn Fn(Abi, u64) -> bool>);
-
-impl<'a> Choice<'a> {
-    /// As was asked.
-    pub fn of(options: &'a Options) -> Self {
-        Self(
-            options
-                .chosen
-                .as_deref()
-                .map(|chosen| chosen as &dyn Fn(Abi, u64) -> bool),
-        )
-    }
-
-    fn holds(&self, abi: Abi, number: u64) -> bool {
-        self.0.is_none_or(|chosen| chosen(abi, number))
-    }
-}
-
 /// The plans of all calls, as the programs read them: `struct plan plans[2][512]`, a way of calling after the other.
-pub(super) fn table(choice: &Choice<'_>, limits: Limits) -> Vec<u8> {
+pub(super) fn table(asked: &Asked) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * ROWS * PLAN_BYTES);
     for abi in ABIS {
         for number in 0..ROWS as u64 {
             let row = row(abi, number);
-            let plan = row.map(|row| plan(abi, row)).unwrap_or_default();
-            plan.write(
-                row.map_or("", |row| row.name),
-                choice.holds(abi, number),
-                limits,
-                &mut bytes,
-            );
+            let name = row.map_or("", |row| row.name);
+            // What never comes back is neither a failure nor a success.
+            let chosen = asked.calls.has(abi, number) && (asked.statuses.is_all() || !ends(name));
+            let wanted = row.zip(asked.limits);
+            let plan = wanted.map(|(row, _)| plan(abi, row)).unwrap_or_default();
+            plan.write(name, chosen, asked.limits.unwrap_or_default(), &mut bytes);
         }
     }
     bytes
@@ -511,7 +539,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_size_that_the_programs_expect() {
-        assert_eq!(table(&Choice(None), LIMITS).len(), 2 * 512 * 76);
+        assert_eq!(table(&Asked::default()).len(), 2 * 512 * 76);
     }
 
     fn of(name: &str) -> Plan {

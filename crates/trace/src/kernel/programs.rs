@@ -2,24 +2,21 @@
 //!
 //! Refuses: to run where the kernel can't do it, and says what it would take.
 
-#![allow(
-    unsafe_code,
-    reason = "bpf(2) and pidfd_open(2) for threads have no safe wrapper"
-)]
+#![allow(unsafe_code, reason = "pidfd_open(2) for threads has no safe wrapper")]
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use aya::maps::{Map, MapData};
-use aya::programs::{BtfTracePoint, Program, ProgramError};
-use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
+use aya_obj::btf::{Btf, BtfFeatures, BtfKind};
+use aya_obj::{EbpfSectionKind, Map, Object};
 
-use super::plan::{self, Choice};
+use super::counts::Counts;
 use super::ring::{Ring, Shared};
-use super::wire;
-use super::{KernelError, Options, Outcomes};
+use super::{KernelError, Outcomes, bpf, plan, refused, types, wire};
+use crate::{Asked, TraceError};
 
 /// The object, aligned as a reader of it wants.
 #[repr(align(16))]
@@ -49,8 +46,10 @@ const CAP_BPF: u32 = 39;
 
 /// The programs, loaded.
 pub(super) struct Programs {
-    ebpf: Ebpf,
-    threads: Arc<MapData>,
+    programs: Vec<OwnedFd>,
+    /// As long as these live, the programs are attached.
+    links: Vec<OwnedFd>,
+    threads: Threads,
     control: Arc<Control>,
 }
 
@@ -76,11 +75,6 @@ impl Control {
     /// Records that were lost.
     pub fn lost(&self) -> u64 {
         self.0.u64(8).load(Ordering::SeqCst)
-    }
-
-    /// Pieces of memory that found no room.
-    pub fn cut(&self) -> u64 {
-        self.0.u64(16).load(Ordering::SeqCst)
     }
 
     /// Children that the kernel had no memory to follow.
@@ -110,65 +104,29 @@ impl Control {
 
 /// The storages of threads.
 #[derive(Debug, Clone)]
-pub(super) struct Threads(Arc<MapData>);
-
-/// What bpf(2) is told about an element of a map.
-#[repr(C)]
-struct Element {
-    map: u32,
-    filler: u32,
-    key: u64,
-    value: u64,
-    flags: u64,
-}
-
-const LOOKUP: libc::c_long = 1;
-const UPDATE: libc::c_long = 2;
-const DELETE: libc::c_long = 3;
+pub(super) struct Threads(Arc<OwnedFd>);
 
 impl Threads {
     /// Has a thread's calls told from now on. `state` says where it is: see [`wire::state`], 0 for a thread that is in no call.
     pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
-        let mut value = wire::storage(state, now);
-        self.element(UPDATE, tid, &mut value)
+        let thread = thread_fd(tid)?;
+        bpf::update(
+            self.0.as_fd(),
+            thread.as_raw_fd(),
+            &wire::storage(state, now),
+        )
     }
 
     /// Ends that.
     pub fn forget(&self, tid: i32) -> io::Result<()> {
-        self.element(DELETE, tid, &mut [])
+        bpf::delete(self.0.as_fd(), thread_fd(tid)?.as_raw_fd())
     }
 
     /// A thread's storage as it is now.
     pub fn look(&self, tid: i32) -> io::Result<Vec<u8>> {
         let mut value = vec![0; wire::STORAGE];
-        self.element(LOOKUP, tid, &mut value)?;
+        bpf::look_up(self.0.as_fd(), thread_fd(tid)?.as_raw_fd(), &mut value)?;
         Ok(value)
-    }
-
-    fn element(&self, what: libc::c_long, tid: i32, value: &mut [u8]) -> io::Result<()> {
-        let thread = thread_fd(tid)?;
-        let key = thread.as_raw_fd();
-        let element = Element {
-            map: u32::try_from(self.0.fd().as_fd().as_raw_fd()).map_err(io::Error::other)?,
-            filler: 0,
-            key: (&raw const key) as u64,
-            value: value.as_mut_ptr() as u64,
-            flags: 0,
-        };
-        // SAFETY: key and value live through the call, and the value has the size that the map was made with or isn't used.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_bpf,
-                what,
-                &raw const element,
-                size_of::<Element>(),
-            )
-        };
-        if result < 0 {
-            Err(io::Error::last_os_error())
-        } else {
-            Ok(())
-        }
     }
 }
 
@@ -192,12 +150,7 @@ fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
 
 /// Why the kernel engine can't run here, if that can be told without trying.
 pub(super) fn allowed() -> Result<(), KernelError> {
-    let status = std::fs::read_to_string("/proc/thread-self/status").map_err(|error| {
-        KernelError::System {
-            what: "reading /proc/thread-self/status",
-            error,
-        }
-    })?;
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let capabilities = status
         .lines()
         .find_map(|line| line.strip_prefix("CapEff:"))
@@ -220,101 +173,206 @@ pub(super) fn allowed() -> Result<(), KernelError> {
     if namespace.as_os_str() != FIRST_PID_NAMESPACE {
         return Err(KernelError::Namespace);
     }
-    if !std::fs::exists("/sys/kernel/btf/vmlinux").unwrap_or(false) {
+    if !std::fs::exists(types::PATH).unwrap_or(false) {
         return Err(KernelError::Types);
     }
     Ok(())
 }
 
-impl Programs {
-    /// Loads the programs; nothing is traced yet.
-    pub fn load(options: &Options) -> Result<(Self, Ring, MapData), KernelError> {
-        allowed()?;
-        // Reading the kernel's types is most of the work; the loader reads them once more for itself.
-        let (mut ebpf, btf) = std::thread::scope(|scope| {
-            let types = scope.spawn(|| Btf::from_sys_fs().map_err(|_| KernelError::Types));
-            let ebpf = Self::prepare(options)?;
-            let types = types.join().unwrap_or(Err(KernelError::Types))?;
-            Ok::<_, KernelError>((ebpf, types))
-        })?;
-        verify(&mut ebpf, &btf)?;
-        let mut map = |name: &'static str| {
-            let map = ebpf
-                .take_map(name)
-                .ok_or(KernelError::Object { what: name })?;
-            match map {
-                Map::RingBuf(map) | Map::Array(map) | Map::Unsupported(map) => Ok(map),
-                _ => Err(KernelError::Object { what: name }),
-            }
-        };
-        let ring = map("ring")?;
-        let control = map("controls")?;
-        let threads = map("threads")?;
-        let shared = |what| {
-            move |error: rustix::io::Errno| KernelError::System {
-                what,
-                error: error.into(),
-            }
-        };
-        let page = rustix::param::page_size();
-        let control = Shared::of(control.fd().as_fd(), 0, page, true)
-            .map_err(shared("mapping the programs' counters"))?;
-        let reader =
-            Ring::of(ring.fd().as_fd(), options.ring).map_err(shared("mapping the ring"))?;
-        let programs = Self {
-            ebpf,
-            threads: Arc::new(threads),
+/// The programs, loaded, with what they are read by.
+pub(super) struct Loaded {
+    pub programs: Programs,
+    pub ring: Ring,
+    /// To be waited for.
+    pub ring_map: OwnedFd,
+    /// Where only counts are wanted.
+    pub counts: Option<Counts>,
+}
+
+/// Loads the programs; nothing is traced yet.
+pub(super) fn load(asked: &Asked, counting: bool) -> Result<Loaded, TraceError> {
+    allowed()?;
+    let kernel = types::of_kernel(&PROGRAMS.map(|(_, point)| point))?;
+    let processors = processors();
+    let mut object = object(asked, counting, &kernel)?;
+    let types = bpf::load_types(&object.types).map_err(failed("types"))?;
+    let mut maps = maps(&mut object, asked, counting, processors, &types)?;
+    let programs = verified(&object.object, &kernel, &types)?;
+    let mut map = |name: &'static str| {
+        let map = maps.remove(name).map(|(fd, _)| fd);
+        map.ok_or(KernelError::Object { what: name })
+    };
+    let ring_map = map("ring")?;
+    let page = rustix::param::page_size();
+    let control = Shared::of(map("controls")?.as_fd(), 0, page, true)
+        .map_err(refused("share the programs' counters"))?;
+    let ring = Ring::of(ring_map.as_fd(), asked.ring).map_err(refused("share the ring"))?;
+    let counts = map("counts")?;
+    let counts = counting
+        .then(|| Counts::of(counts.as_fd(), processors))
+        .transpose()
+        .map_err(refused("share the programs' counts"))?;
+    Ok(Loaded {
+        programs: Programs {
+            programs,
+            links: Vec::new(),
+            threads: Threads(Arc::new(map("threads")?)),
             control: Arc::new(Control(control)),
-        };
-        Ok((programs, reader, ring))
-    }
+        },
+        ring,
+        ring_map,
+        counts,
+    })
+}
 
-    /// The object with what was asked put in, and its maps made.
-    fn prepare(options: &Options) -> Result<Ebpf, KernelError> {
-        let choice = Choice::of(options);
-        let plans = plan::table(&choice, options.limits);
-        let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
-        let hold = hold_at(options.ring).to_ne_bytes();
-        // The verifier trips over a loop that it knows to be empty.
-        let elements = u32::try_from(options.limits.elements)
-            .unwrap_or(u32::MAX)
-            .max(1)
-            .to_ne_bytes();
-        let follow = u32::from(options.follow).to_ne_bytes();
-        let outcomes = match options.outcomes {
-            Outcomes::All => 0_u32,
-            Outcomes::Failed => 1,
-            Outcomes::Successful => 2,
+/// How many processors there may be, whether or not they run.
+fn processors() -> u32 {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.trim().rsplit(['-', ',']).next();
+    last.and_then(|last| last.parse::<u32>().ok())
+        .map_or(1, |last| last.saturating_add(1))
+}
+
+/// The object, with the kernel's own offsets in it, and its types as the kernel takes them.
+struct Prepared {
+    object: Object,
+    types: Vec<u8>,
+}
+
+/// The object with what was asked put in.
+fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, KernelError> {
+    let plans = plan::table(asked);
+    let wake = (u64::from(asked.ring) / 8).min(256 << 10).to_ne_bytes();
+    let hold = hold_at(asked.ring).to_ne_bytes();
+    // The verifier trips over a loop that it knows to be empty.
+    let elements = asked.limits.map_or(1, |limits| limits.elements.max(1));
+    let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
+    let follow = u32::from(asked.follows()).to_ne_bytes();
+    let outcomes = Outcomes::of(asked.statuses).unwrap_or(Outcomes::All) as u32;
+    let outcomes = outcomes.to_ne_bytes();
+    let counting = u32::from(counting).to_ne_bytes();
+    let mut object = Object::parse(&OBJECT.0).map_err(failed("object"))?;
+    let settings: [(&str, &[u8]); 7] = [
+        ("plans", &plans),
+        ("wake_at", &wake),
+        ("hold_at", &hold),
+        ("elements", &elements),
+        ("follow", &follow),
+        ("outcomes", &outcomes),
+        ("counting", &counting),
+    ];
+    let settings = settings
+        .into_iter()
+        .map(|(name, value)| (name, (value, true)));
+    object
+        .patch_map_data(settings.collect())
+        .map_err(failed("settings"))?;
+    // A kernel that has all else that the programs need knows all of these.
+    let features = BtfFeatures::new(true, true, true, true, true, true, true, true);
+    let types = object
+        .fixup_and_sanitize_btf(&features)
+        .map_err(failed("types"))?;
+    let types = types.ok_or(KernelError::Object { what: "types" })?;
+    let types = types.to_bytes();
+    object.relocate_btf(kernel).map_err(failed("structures"))?;
+    Ok(Prepared { object, types })
+}
+
+type Maps = HashMap<String, (OwnedFd, Map)>;
+
+/// The object's maps, made, filled and put into its programs.
+fn maps(
+    prepared: &mut Prepared,
+    asked: &Asked,
+    counting: bool,
+    processors: u32,
+    types: &OwnedFd,
+) -> Result<Maps, KernelError> {
+    let object = &mut prepared.object;
+    let mut maps = Maps::new();
+    for (name, mut map) in object.maps.drain() {
+        match name.as_str() {
+            "ring" => map.set_max_entries(asked.ring),
+            "larges" if !counting => map.set_max_entries(processors),
+            "counts" if counting => map.set_max_entries(processors),
+            _ => {}
         }
-        .to_ne_bytes();
-        let processors = u32::try_from(aya::util::nr_cpus().unwrap_or(1)).unwrap_or(1);
-        EbpfLoader::new()
-            .allow_unsupported_maps()
-            .map_max_entries("ring", options.ring)
-            .map_max_entries("larges", processors)
-            .override_global("plans", &plans[..], true)
-            .override_global("wake_at", &wake[..], true)
-            .override_global("hold_at", &hold[..], true)
-            .override_global("elements", &elements[..], true)
-            .override_global("follow", &follow[..], true)
-            .override_global("outcomes", &outcomes[..], true)
-            .load(&OBJECT.0)
-            .map_err(load_error)
+        let made = made(&name, &map, types).map_err(failed("maps"))?;
+        maps.insert(name, (made, map));
     }
+    let text = object.functions.keys().map(|(section, _)| *section);
+    let text: HashSet<usize> = text.collect();
+    let placed = maps
+        .iter()
+        .map(|(name, (fd, map))| (name.as_str(), fd.as_raw_fd(), map));
+    object
+        .relocate_maps(placed, &text)
+        .map_err(failed("maps"))?;
+    object.relocate_calls(&text).map_err(failed("functions"))?;
+    Ok(maps)
+}
 
+fn made(name: &str, map: &Map, types: &OwnedFd) -> io::Result<OwnedFd> {
+    let made = bpf::create_map(name, map, types.as_fd())?;
+    if !map.data().is_empty() {
+        bpf::update(made.as_fd(), 0, map.data())?;
+    }
+    if map.section_kind() == EbpfSectionKind::Rodata {
+        bpf::freeze(made.as_fd())?;
+    }
+    Ok(made)
+}
+
+/// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
+fn verified(object: &Object, kernel: &Btf, types: &OwnedFd) -> Result<Vec<OwnedFd>, KernelError> {
+    let load = |(name, point): (&'static str, &'static str)| {
+        let program = object.programs.get(name);
+        let missing = KernelError::Object { what: name };
+        let Some((program, code)) = program
+            .and_then(|program| Some((program, object.functions.get(&program.function_key())?)))
+        else {
+            return Err(missing);
+        };
+        let tracepoint = kernel
+            .id_by_type_name_kind(&format!("btf_trace_{point}"), BtfKind::Typedef)
+            .map_err(failed(point))?;
+        bpf::load_program(name, &program.license, code, types.as_fd(), tracepoint)
+            .map_err(failed(point))
+    };
+    std::thread::scope(|scope| {
+        let loads = PROGRAMS.map(|program| scope.spawn(move || load(program)));
+        let results = loads.map(|load| load.join());
+        let mut all = results.into_iter();
+        all.try_fold(Vec::new(), |mut programs, result| {
+            programs.push(result.unwrap_or(Err(KernelError::Object { what: "loader" }))?);
+            Ok(programs)
+        })
+    })
+}
+
+/// Which of them the kernel refuses.
+fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    what: &'static str,
+) -> impl Fn(E) -> KernelError {
+    move |error| KernelError::Load {
+        what,
+        error: error.into(),
+    }
+}
+
+impl Programs {
     /// Attaches them: from now on the calls of threads that are followed are told.
     pub fn attach(&mut self) -> Result<(), KernelError> {
-        for (name, point) in PROGRAMS {
-            tracepoint(&mut self.ebpf, name)?
-                .attach()
-                .map_err(|error| program_error(point, error))?;
+        for (program, (_, point)) in self.programs.iter().zip(PROGRAMS) {
+            let link = bpf::attach(program.as_fd()).map_err(failed(point))?;
+            self.links.push(link);
         }
         Ok(())
     }
 
     /// The storages of threads.
     pub fn threads(&self) -> Threads {
-        Threads(Arc::clone(&self.threads))
+        self.threads.clone()
     }
 
     /// The page that is shared with them.
@@ -323,55 +381,7 @@ impl Programs {
     }
 }
 
-/// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
-fn verify(ebpf: &mut Ebpf, btf: &Btf) -> Result<(), KernelError> {
-    let load = |name: &str, program: &mut Program| {
-        let Some((_, point)) = PROGRAMS.iter().find(|(known, _)| *known == name) else {
-            return Ok(());
-        };
-        let program: &mut BtfTracePoint = program
-            .try_into()
-            .map_err(|error| program_error(point, error))?;
-        program
-            .load(point, btf)
-            .map_err(|error| program_error(point, error))
-    };
-    std::thread::scope(|scope| {
-        let loads: Vec<_> = ebpf
-            .programs_mut()
-            .map(|(name, program)| scope.spawn(move || load(name, program)))
-            .collect();
-        let results: Vec<_> = loads.into_iter().map(|load| load.join()).collect();
-        results
-            .into_iter()
-            .try_for_each(|result| result.unwrap_or(Err(KernelError::Object { what: "loader" })))
-    })
-}
-
 /// Bytes in a ring of this size at which threads are stopped.
 pub(super) fn hold_at(ring: u32) -> u64 {
     u64::from(ring) / 2
-}
-
-fn tracepoint<'a>(
-    ebpf: &'a mut Ebpf,
-    name: &'static str,
-) -> Result<&'a mut BtfTracePoint, KernelError> {
-    ebpf.program_mut(name)
-        .and_then(|program| program.try_into().ok())
-        .ok_or(KernelError::Object { what: name })
-}
-
-fn load_error(error: EbpfError) -> KernelError {
-    KernelError::Load {
-        what: "maps",
-        error: Box::new(error),
-    }
-}
-
-fn program_error(what: &'static str, error: ProgramError) -> KernelError {
-    KernelError::Load {
-        what,
-        error: Box::new(error),
-    }
 }

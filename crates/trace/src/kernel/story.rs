@@ -1,7 +1,7 @@
 //! From records to events: puts pieces and calls together, sees to the order in which ends are told, and counts what is
 //! missing.
 //!
-//! Refuses: to tell what was before a command's own program began.
+//! Refuses: to decide what is told; the programs did.
 
 #![allow(
     unsafe_code,
@@ -12,13 +12,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
-use super::Options;
 use super::keeper::{Told, now};
 use super::plan::{self, ABIS};
-use super::programs::{Programs, Threads};
+use super::programs::Threads;
 use super::wire::{self, CallRecord, Head, PieceRecord, Record, flag};
 use crate::table::{self, Extent, Limits, Want};
-use crate::{Call, Event, Memory, Outcome, Piece, What, When};
+use crate::{Asked, Call, Event, Memory, Outcome, Piece, What, When};
 
 /// Numbers of threads are spread well enough as they are.
 #[derive(Debug, Default)]
@@ -63,48 +62,40 @@ pub(super) struct Story {
     sizes: ByNumber<usize>,
     /// The ends of first threads, told after the others'.
     ends: ByNumber<Event>,
-    /// The command's process until it has its own program.
-    before: Option<i32>,
     storages: Threads,
-    limits: Limits,
-    pending: Option<Duration>,
+    /// Nothing where only calls are counted.
+    limits: Option<Limits>,
+    /// Whether calls are told that go on for long.
+    pending: bool,
     looked: Instant,
     /// By way of calling and number, whether a plan says all that is wanted.
     planned: [Vec<bool>; 2],
-    replaces: [Vec<bool>; 2],
 }
 
+/// After how long a call is told while it goes on. Looked for only while nothing else is told.
+const PENDING: Duration = Duration::from_millis(500);
 /// How often calls that are under way are looked for, and how many threads at most.
 const LOOK: Duration = Duration::from_millis(100);
 const LOOK_MOST: usize = 64;
 
 impl Story {
-    /// A new one; `root` is the command's process.
-    pub fn of(options: &Options, programs: &Programs, root: Option<i32>) -> Self {
-        let rows = |abi| (0..512).map(move |number| table::row(abi, number));
+    /// A new one.
+    pub fn of(asked: &Asked, storages: Threads) -> Self {
+        let in_full = asked.limits.is_some_and(|limits| limits.verbose);
         let planned = ABIS.map(|abi| {
-            rows(abi)
-                .map(|row| {
-                    row.is_some_and(|row| plan::plan(abi, row).whole && !options.limits.verbose)
-                })
-                .collect()
-        });
-        let replaces = ABIS.map(|abi| {
-            rows(abi)
-                .map(|row| row.is_some_and(|row| plan::replaces(row.name)))
+            let rows = (0..512).map(|number| table::row(abi, number));
+            rows.map(|row| row.is_some_and(|row| plan::plan(abi, row).whole && !in_full))
                 .collect()
         });
         Self {
             threads: ByNumber::default(),
             sizes: ByNumber::default(),
             ends: ByNumber::default(),
-            before: root,
-            storages: programs.threads(),
-            limits: options.limits,
-            pending: options.pending,
+            storages,
+            limits: asked.limits,
+            pending: asked.pending,
             looked: Instant::now(),
             planned,
-            replaces,
         }
     }
 
@@ -129,9 +120,6 @@ impl Story {
             self.supersede(head, before, tell);
         }
         self.count(head, tell);
-        if self.before == Some(head.tid) && !self.begins(head, &record) {
-            return;
-        }
         match record {
             Record::Call(call) => self.call(head, call, tell),
             Record::Forked { child, process } => self.forked(head, child, process, tell),
@@ -171,22 +159,6 @@ impl Story {
         }
     }
 
-    /// Whether the command's own program begins with this record.
-    fn begins(&mut self, head: Head, record: &Record<'_>) -> bool {
-        let begins = match record {
-            Record::Executed { .. } | Record::Exited { .. } => true,
-            Record::Call(call) => self.replaces[usize::from(head.abi & 1)]
-                .get(call.number as usize)
-                .copied()
-                .unwrap_or(false),
-            _ => false,
-        };
-        if begins {
-            self.before = None;
-        }
-        begins
-    }
-
     fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
         if let Some(end) = self.ends.remove(&head.pid) {
             tell(Event {
@@ -218,34 +190,12 @@ impl Story {
         let planned = self.planned[usize::from(head.abi & 1)]
             .get(record.number as usize)
             .is_some_and(|planned| *planned);
-        if !planned || head.flags & (flag::CUT | flag::JOINED) != 0 {
-            self.complete(head.tid, &mut call, !open);
+        if let Some(limits) = self.limits
+            && (!planned || head.flags & (flag::CUT | flag::JOINED) != 0)
+        {
+            complete(head.tid, &mut call, !open, limits);
         }
         tell(event(head, What::Call(call)));
-    }
-
-    /// Reads what the programs couldn't, where the program is still there.
-    fn complete(&self, tid: i32, call: &mut Call, left: bool) {
-        for when in [Some(When::Entered), left.then_some(When::Left)]
-            .into_iter()
-            .flatten()
-        {
-            // Pieces may hold pointers to others; nothing goes deeper than this.
-            for _ in 0..6 {
-                let wants = table::wants(call, when, self.limits);
-                if wants.is_empty() {
-                    break;
-                }
-                for want in wants {
-                    let bytes = read(tid, want);
-                    call.memory.add(Piece {
-                        address: want.address,
-                        when,
-                        bytes,
-                    });
-                }
-            }
-        }
     }
 
     fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
@@ -333,18 +283,17 @@ impl Story {
 
     /// Nothing comes: tells the calls that have been under way for long.
     pub fn idle(&mut self, tell: &mut dyn FnMut(Event)) {
-        let Some(pending) = self.pending else { return };
-        if self.looked.elapsed() < LOOK {
+        if !self.pending || self.looked.elapsed() < LOOK {
             return;
         }
         self.looked = Instant::now();
         let now = now();
-        let old = now.saturating_sub(u64::try_from(pending.as_nanos()).unwrap_or(u64::MAX));
-        let before = self.before;
+        let old = now.saturating_sub(u64::try_from(PENDING.as_nanos()).unwrap_or(u64::MAX));
         // One whose last record came after its call was told is in another call, or in none.
-        let waiting = self.threads.iter_mut().filter(|(tid, thread)| {
-            thread.at < old && thread.pending <= thread.at && before != Some(**tid)
-        });
+        let waiting = self
+            .threads
+            .iter_mut()
+            .filter(|(_, thread)| thread.at < old && thread.pending <= thread.at);
         for (tid, thread) in waiting.take(LOOK_MOST) {
             let Ok(storage) = self.storages.look(*tid) else {
                 continue;
@@ -419,6 +368,30 @@ fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outc
         outcome,
         memory,
         injected: false,
+    }
+}
+
+/// Reads what the programs couldn't, where the program is still there.
+fn complete(tid: i32, call: &mut Call, left: bool, limits: Limits) {
+    for when in [Some(When::Entered), left.then_some(When::Left)]
+        .into_iter()
+        .flatten()
+    {
+        // Pieces may hold pointers to others; nothing goes deeper than this.
+        for _ in 0..6 {
+            let wants = table::wants(call, when, limits);
+            if wants.is_empty() {
+                break;
+            }
+            for want in wants {
+                let bytes = read(tid, want);
+                call.memory.add(Piece {
+                    address: want.address,
+                    when,
+                    bytes,
+                });
+            }
+        }
     }
 }
 

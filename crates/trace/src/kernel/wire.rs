@@ -17,10 +17,14 @@ pub(super) const PIECE_MOST: usize = 32768;
 
 /// States of a thread's storage.
 pub(super) mod state {
+    /// In no call.
+    pub const OUTSIDE: u32 = 0;
     /// Attached to in the middle of things.
     pub const JOINED: u32 = 2;
     /// In a call.
     pub const INSIDE: u32 = 3;
+    /// A command that hasn't begun yet: nothing of it counts before its execve.
+    pub const BEFORE: u32 = 5;
 }
 
 const HEAD: usize = 24;

@@ -3,7 +3,7 @@
 use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
 use super::{
-    Engine, Next,
+    Engine, MANY, Next, OFTEN_ALONE,
     kernel::{self, At, Tid},
     now,
     pages::Pages,
@@ -23,13 +23,13 @@ const ROUNDS: usize = 16;
 impl Engine<'_> {
     /// A thread stopped at the entry or at the end of a call.
     pub(super) fn call(&mut self, tid: Tid) -> Next {
-        let alone = !self.filtered && self.tracees.len() == 1 && self.early.is_empty();
+        match self.is_alone(tid) {
+            true => self.placement.stopped(tid),
+            false => self.placement.crowded(),
+        }
         let Some(tracee) = self.tracees.get_mut(&tid) else {
             return Next::Stay;
         };
-        if alone {
-            self.placement.stopped(tid);
-        }
         // What isn't told needs no look at its result.
         if tracee
             .call
@@ -53,6 +53,21 @@ impl Engine<'_> {
             Ok(At::Entry(abi, number, arguments)) => self.entered(tid, abi, number, arguments),
             _ => Next::Go(0),
         }
+    }
+
+    /// Whether nobody but this process runs, as far as can be seen: nothing else happened for a while, and all others
+    /// are in calls.
+    fn is_alone(&self, tid: Tid) -> bool {
+        if self.filtered || !self.early.is_empty() {
+            return false;
+        }
+        let others = || self.tracees.iter().filter(|(other, _)| **other != tid);
+        self.tracees.len() == 1
+            || self.alone_for >= OFTEN_ALONE
+                && self.tracees.len() <= MANY
+                // One that executes a program would get another number.
+                && self.tracees.get(&tid).is_some_and(|it| it.pid == tid)
+                && others().all(|(_, other)| other.call.is_some())
     }
 
     fn go_after(&mut self, tid: Tid, hold: Option<std::time::Duration>, signal: i32) -> Next {
@@ -223,7 +238,14 @@ impl Engine<'_> {
             || paths.iter().any(|path| names(call, path))
             || descriptors(call).any(|descriptor| {
                 let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
-                file.is_ok_and(|file| paths.contains(&file))
+                file.is_ok_and(|file| {
+                    // What the kernel adds to the path of a file that is gone.
+                    let bytes = file.as_os_str().as_bytes();
+                    let path = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
+                    paths
+                        .iter()
+                        .any(|asked| asked.as_os_str().as_bytes() == path)
+                })
             })
     }
 }

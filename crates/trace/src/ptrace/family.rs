@@ -30,19 +30,45 @@ impl Engine<'_> {
         let (process, _) = about(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
         self.seize(pid, process)
             .map_err(|errno| failed(errno.into()))?;
-        if !self.asked.follow {
-            return Ok(());
+        if self.asked.follows() {
+            self.attach_threads(process, Self::seize);
         }
+        Ok(())
+    }
+
+    /// Attaches to all threads of a process.
+    fn attach_threads(
+        &mut self,
+        process: i32,
+        seize: fn(&mut Self, Tid, i32) -> Result<(), Errno>,
+    ) {
         for _ in 0..SCANS {
             let mut found = false;
             for tid in threads(process) {
                 // One that was just made by a traced one is traced already; one that just ended never will be.
-                found |= !self.tracees.contains_key(&tid) && self.seize(tid, process).is_ok();
+                found |= !self.tracees.contains_key(&tid) && seize(self, tid, process).is_ok();
             }
             if !found {
                 break;
             }
         }
+    }
+
+    /// Follows a process for its children's sake.
+    pub(super) fn follow_parent(&mut self, pid: i32) -> Result<(), TraceError> {
+        let failed = |why: Errno| TraceError::NotAttached {
+            pid,
+            why: why.into(),
+        };
+        self.seize_passing(pid, pid).map_err(failed)?;
+        self.attach_threads(pid, Self::seize_passing);
+        self.say(pid, pid, What::Attached { parent: None });
+        Ok(())
+    }
+
+    fn seize_passing(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+        kernel::seize(tid, self.options(false))?;
+        self.tracees.insert(tid, Tracee::passing(process));
         Ok(())
     }
 
@@ -64,14 +90,25 @@ impl Engine<'_> {
         if self.tracees.contains_key(&child) {
             return Next::Go(0);
         }
-        let parent = parent.pid;
+        let (parent, passing) = (parent.pid, parent.passing);
         let process = if is_thread_of(child, parent) {
             parent
         } else {
             child
         };
-        self.take_in(child, process, Some(tid));
+        if passing {
+            self.take_in_passing(child, process);
+        } else {
+            self.take_in(child, process, Some(tid));
+        }
         Next::Go(0)
+    }
+
+    fn take_in_passing(&mut self, tid: Tid, process: i32) {
+        self.tracees.insert(tid, Tracee::passing(process));
+        if let Some(status) = self.early.remove(&tid) {
+            self.serve(tid, status);
+        }
     }
 
     fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
@@ -113,13 +150,31 @@ impl Engine<'_> {
         if before != tid {
             self.supersede(tid, before);
         }
+        if self.tracees.get(&tid).is_some_and(|it| it.passing) && !self.joins(tid) {
+            return Next::Stay;
+        }
         if let Some(tracee) = self.tracees.get_mut(&tid) {
-            tracee.quiet = false;
+            tracee.quiet = tracee.passing;
         }
         if self.command == Some(tid) {
             self.starting = None;
         }
         Next::Go(0)
+    }
+
+    /// A process that was passing became another program. Its own, and it is traced from now on; or it is let go, and
+    /// false. Who is followed for its children's sake stays so.
+    fn joins(&mut self, tid: Tid) -> bool {
+        let Some(offspring) = self.asked.offspring.filter(|it| it.of != tid) else {
+            return true;
+        };
+        if !(offspring.joins)(tid) {
+            self.let_be(tid, 0);
+            return false;
+        }
+        self.tracees.insert(tid, Tracee::of(tid));
+        self.say(tid, tid, What::Attached { parent: None });
+        true
     }
 
     fn supersede(&mut self, leader: Tid, by: Tid) {

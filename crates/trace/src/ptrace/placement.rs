@@ -1,11 +1,11 @@
-//! Tracer and program on one processor, while the program is one thread that calls and calls: a stop is then a switch
-//! between two threads and not a wake-up of another processor.
+//! Tracer and program on one processor, while one thread of it calls and calls and all others wait: a stop is then a
+//! switch between two threads and not a wake-up of another processor.
 //!
 //! For this the thread may run on one processor only, for a while. It never sees that: before it asks for where it may run,
 //! says where, makes a child or a thread, or reads about itself, it may run where it could before. Should the tracer be
 //! killed, a guard gives that back. From time to time both are free for a moment, so that the system may move them.
 //!
-//! Refuses: programs of more than one thread, whose threads belong on processors of their own.
+//! Refuses: programs of which several threads run, which belong on processors of their own.
 
 use nix::{
     libc,
@@ -29,12 +29,18 @@ const WINDOW: u32 = 1024;
 const SELDOM: f64 = 4000.0;
 /// So many windows together, then one apart.
 const TOGETHER: u32 = 100;
+/// Where it was worth it before, who stops so often in a row shares again.
+const AGAIN: u32 = 8;
 
 /// Where tracer and program run.
 pub struct Placement {
     stops: u32,
     since: Option<Instant>,
     windows: u32,
+    /// Who stopped last, and how often in a row.
+    last: (Tid, u32),
+    /// Whether it was worth it the last time that it was looked at.
+    pays: bool,
     joined: Option<Joined>,
     guard: Option<Guard>,
     /// Whether the program chose its processors itself, or it can't be done.
@@ -56,19 +62,31 @@ impl Placement {
             stops: 0,
             since: None,
             windows: 0,
+            last: (0, 0),
+            pays: false,
             joined: None,
             guard: None,
             never: !allowed,
         }
     }
 
-    /// The only thread stopped at a call.
+    /// A thread stopped at a call while all others wait, if there are any.
     pub fn stopped(&mut self, tid: Tid) {
         if self.never {
             return;
         }
+        if self.joined.as_ref().is_some_and(|joined| joined.tid != tid) {
+            self.part();
+        }
+        self.last = match self.last {
+            (last, times) if last == tid => (tid, times.saturating_add(1)),
+            _ => (tid, 1),
+        };
         self.stops += 1;
         if self.stops < WINDOW {
+            if self.pays && self.joined.is_none() && self.last.1 >= AGAIN {
+                self.join(tid);
+            }
             return;
         }
         self.stops = 0;
@@ -77,14 +95,22 @@ impl Placement {
         let seconds = before.map_or(f64::INFINITY, |before| (now - before).as_secs_f64());
         let often = f64::from(WINDOW) / seconds > SELDOM;
         self.windows += 1;
+        self.pays = often && self.windows < TOGETHER;
         match &self.joined {
             None if often => {
                 self.windows = 0;
+                self.pays = true;
                 self.join(tid);
             }
-            Some(_) if !often || self.windows >= TOGETHER => self.part(),
+            Some(_) if !self.pays => self.part(),
             _ => {}
         }
+    }
+
+    /// A thread stopped at a call while others run.
+    pub fn crowded(&mut self) {
+        self.last = (0, 0);
+        self.part();
     }
 
     /// Before a call that would show, inherit or change where the thread may run.
@@ -143,7 +169,7 @@ impl Placement {
         if let Some(guard) = &mut self.guard {
             let _killed = guard.tell(None);
         }
-        self.windows = 0;
+        self.last = (0, 0);
     }
 }
 

@@ -14,6 +14,9 @@ pub struct Tracee {
     pub call: Option<Open>,
     /// Whether nothing is told of it but `execve`: it is our own child on its way there.
     pub quiet: bool,
+    /// Whether it is followed for its children's sake only, or is such a child that isn't its own program yet: it passes
+    /// its calls without stops.
+    pub passing: bool,
     /// How often calls with injections were made: a count for each injection and call.
     pub times: Vec<(usize, u64, u32)>,
 }
@@ -38,6 +41,7 @@ impl Tracee {
             pid,
             call: None,
             quiet: false,
+            passing: false,
             times: Vec::new(),
         }
     }
@@ -47,6 +51,15 @@ impl Tracee {
         Self {
             quiet: true,
             ..Self::of(tid)
+        }
+    }
+
+    /// One that is followed for its children's sake, or such a child.
+    pub fn passing(pid: i32) -> Self {
+        Self {
+            quiet: true,
+            passing: true,
+            ..Self::of(pid)
         }
     }
 

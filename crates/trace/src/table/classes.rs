@@ -24,11 +24,27 @@ pub enum Class {
     Creds,
     /// Those that read or set clocks.
     Clock,
+    /// The variants of `stat`.
+    Stat,
+    /// The variants of `lstat`.
+    Lstat,
+    /// The variants of `fstat` and `fstatat`, and `statx`.
+    Fstat,
+    /// All three: `%%stat`.
+    AnyStat,
+    /// The variants of `statfs`.
+    Statfs,
+    /// The variants of `fstatfs`.
+    Fstatfs,
+    /// Both, and `ustat`: `%%statfs`.
+    AnyStatfs,
+    /// Those that always succeed and have no arguments.
+    Pure,
 }
 
 impl Class {
     /// All of them.
-    pub const ALL: [Class; 9] = [
+    pub const ALL: [Class; 17] = [
         Class::File,
         Class::Process,
         Class::Network,
@@ -38,22 +54,45 @@ impl Class {
         Class::Ipc,
         Class::Creds,
         Class::Clock,
+        Class::Stat,
+        Class::Lstat,
+        Class::Fstat,
+        Class::AnyStat,
+        Class::Statfs,
+        Class::Fstatfs,
+        Class::AnyStatfs,
+        Class::Pure,
     ];
+
+    /// Its name, without the first percent sign.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::File => "file",
+            Class::Process => "process",
+            Class::Network => "network",
+            Class::Memory => "memory",
+            Class::Signal => "signal",
+            Class::Desc => "desc",
+            Class::Ipc => "ipc",
+            Class::Creds => "creds",
+            Class::Clock => "clock",
+            Class::Stat => "stat",
+            Class::Lstat => "lstat",
+            Class::Fstat => "fstat",
+            Class::AnyStat => "%stat",
+            Class::Statfs => "statfs",
+            Class::Fstatfs => "fstatfs",
+            Class::AnyStatfs => "%statfs",
+            Class::Pure => "pure",
+        }
+    }
 
     /// The class of this name, without the percent sign; also under the other names that strace knows.
     pub fn named(name: &str) -> Option<Class> {
-        Some(match name {
-            "file" => Class::File,
-            "process" => Class::Process,
-            "network" | "net" => Class::Network,
-            "memory" => Class::Memory,
-            "signal" => Class::Signal,
-            "desc" => Class::Desc,
-            "ipc" => Class::Ipc,
-            "creds" => Class::Creds,
-            "clock" => Class::Clock,
-            _ => return None,
-        })
+        if name == "net" {
+            return Some(Class::Network);
+        }
+        Self::ALL.into_iter().find(|class| class.name() == name)
     }
 
     fn calls(self) -> &'static str {
@@ -81,6 +120,18 @@ impl Class {
             Class::Clock => {
                 "adjtimex clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_settime clock_settime64 gettimeofday settimeofday stime time"
             }
+            Class::Stat => "stat stat64 oldstat",
+            Class::Lstat => "lstat lstat64 oldlstat",
+            Class::Fstat => "fstat fstat64 oldfstat newfstatat fstatat64 statx",
+            Class::AnyStat => {
+                "stat stat64 oldstat lstat lstat64 oldlstat fstat fstat64 oldfstat newfstatat fstatat64 statx"
+            }
+            Class::Statfs => "statfs statfs64",
+            Class::Fstatfs => "fstatfs fstatfs64",
+            Class::AnyStatfs => "statfs statfs64 fstatfs fstatfs64 ustat",
+            Class::Pure => {
+                "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32"
+            }
         }
     }
 }
@@ -91,7 +142,7 @@ const DESC: &str = "accept accept4 bind bpf cachestat close close_range connect 
 
 /// The classes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Classes(u16);
+pub struct Classes(u32);
 
 impl Classes {
     /// Whether the call belongs to this one.

@@ -14,6 +14,7 @@ pub static OPEN: Names = Names {
         ("O_APPEND", 0x400),
         ("O_NONBLOCK", 0x800),
         ("O_SYNC", 0x101000),
+        ("__O_SYNC", 0x100000),
         ("O_DSYNC", 0x1000),
         ("O_DIRECT", 0x4000),
         ("O_LARGEFILE", 0x8000),
@@ -22,6 +23,7 @@ pub static OPEN: Names = Names {
         ("O_CLOEXEC", 0x80000),
         ("O_PATH", 0x200000),
         ("O_TMPFILE", 0x410000),
+        ("__O_TMPFILE", 0x400000),
         ("O_DIRECTORY", 0x10000),
         ("FASYNC", 0x2000),
     ],
@@ -39,6 +41,7 @@ pub static OPEN_ARM: Names = Names {
         ("O_APPEND", 0x400),
         ("O_NONBLOCK", 0x800),
         ("O_SYNC", 0x101000),
+        ("__O_SYNC", 0x100000),
         ("O_DSYNC", 0x1000),
         ("O_DIRECT", 0x10000),
         ("O_LARGEFILE", 0x20000),
@@ -47,6 +50,7 @@ pub static OPEN_ARM: Names = Names {
         ("O_CLOEXEC", 0x80000),
         ("O_PATH", 0x200000),
         ("O_TMPFILE", 0x404000),
+        ("__O_TMPFILE", 0x400000),
         ("O_DIRECTORY", 0x4000),
         ("FASYNC", 0x2000),
     ],
@@ -1692,7 +1696,6 @@ pub static ARCH_PRCTL: Names = Names {
         ("ARCH_MAP_VDSO_X32", 0x2001),
         ("ARCH_MAP_VDSO_32", 0x2002),
         ("ARCH_MAP_VDSO_64", 0x2003),
-        ("0x3001", 0x3001),
     ],
 };
 
@@ -2326,18 +2329,6 @@ pub static SEM: Names = Names {
     list: &[("SEM_UNDO", 0x1000), ("IPC_NOWAIT", 0x800)],
 };
 
-/// `IPC_???`
-pub static IPC_CONTROL: Names = Names {
-    unknown: "IPC_???",
-    zero: "",
-    list: &[
-        ("IPC_RMID", 0),
-        ("IPC_SET", 1),
-        ("IPC_STAT", 2),
-        ("IPC_INFO", 3),
-    ],
-};
-
 /// `SECBIT_???`
 pub static SECURE_BITS: Names = Names {
     unknown: "SECBIT_???",
@@ -2454,4 +2445,32 @@ pub static AT_HANDLE: Names = Names {
     unknown: "AT_???",
     zero: "0",
     list: &[("AT_SYMLINK_FOLLOW", 0x400), ("AT_EMPTY_PATH", 0x1000)],
+};
+
+/// `PR_UNALIGN_???`
+pub static UNALIGN: Names = Names {
+    unknown: "PR_UNALIGN_???",
+    zero: "0",
+    list: &[("PR_UNALIGN_NOPRINT", 1), ("PR_UNALIGN_SIGBUS", 2)],
+};
+
+/// `PR_TSC_???`
+pub static TIME_STAMPS: Names = Names {
+    unknown: "PR_TSC_???",
+    zero: "",
+    list: &[("PR_TSC_ENABLE", 1), ("PR_TSC_SIGSEGV", 2)],
+};
+
+/// `PR_FP_MODE_???`
+pub static FLOATING: Names = Names {
+    unknown: "PR_FP_MODE_???",
+    zero: "0",
+    list: &[("PR_FP_MODE_FR", 1), ("PR_FP_MODE_FRE", 2)],
+};
+
+/// A process, or any.
+pub static PTRACER: Names = Names {
+    unknown: "",
+    zero: "",
+    list: &[("PR_SET_PTRACER_ANY", u64::MAX)],
 };

@@ -148,6 +148,8 @@ pub enum Kind {
     Text(Way),
     /// Bytes.
     Bytes(Way, Length),
+    /// Bytes that are never text.
+    Binary(Way, Length),
     /// Bytes that are text more often than not.
     Value(Way, Length),
     /// Something of its own.
@@ -160,6 +162,11 @@ pub enum Kind {
     Array(&'static Kind, usize),
     /// Text in a field of this size.
     Characters(usize),
+    /// A value with a name; what has none is a number with its sign.
+    Named(Width, &'static Names),
+    /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
+    /// argument isn't there.
+    By(usize, &'static [(u64, Kind)], &'static Kind),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
     ByAbi(&'static Kind, &'static Kind),
     /// What isn't said by these words.

@@ -1,5 +1,7 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
+mod rare;
+
 use super::classes;
 use super::flags as f;
 use super::kind::Kind::*;
@@ -35,6 +37,8 @@ pub enum Answer {
     Prctl,
     /// What `membarrier` can do, where that was asked.
     Membarrier,
+    /// The state of the clock.
+    Clock,
     /// By what `fcntl` was asked.
     Fcntl,
     /// How many were ready, and which.
@@ -96,6 +100,17 @@ const STAT: Kind = To(Out, &Special(S::Stat));
 const OFFSET: Kind = To(In, &LONG);
 const RESUID: Kind = To(Out, &Id);
 
+/// The last two arguments of `kcmp`, by what is compared.
+static COMPARED: &[(u64, Kind)] = &[
+    (0, Fd),
+    (1, Hidden),
+    (2, Hidden),
+    (3, Hidden),
+    (4, Hidden),
+    (5, Hidden),
+    (6, Hidden),
+];
+
 static MEANINGS: &[Meaning] = &[
     // files
     m("read", &[Fd, Bytes(Out, Length::Result), SIZE]),
@@ -105,22 +120,22 @@ static MEANINGS: &[Meaning] = &[
         "pwrite64",
         &[Fd, Bytes(In, Length::Argument(2)), SIZE, LONG],
     ),
-    m("readv", &[Fd, Special(S::Vectors(Out, 2)), INT]),
-    m("writev", &[Fd, Special(S::Vectors(In, 2)), INT]),
+    m("readv", &[Fd, Special(S::Vectors(Out, 2)), SIZE]),
+    m("writev", &[Fd, Special(S::Vectors(In, 2)), SIZE]),
     m(
         "preadv",
-        &[Fd, Special(S::Vectors(Out, 2)), INT, LONG, Hidden],
+        &[Fd, Special(S::Vectors(Out, 2)), SIZE, LONG, Hidden],
     ),
     m(
         "pwritev",
-        &[Fd, Special(S::Vectors(In, 2)), INT, LONG, Hidden],
+        &[Fd, Special(S::Vectors(In, 2)), SIZE, LONG, Hidden],
     ),
     m(
         "preadv2",
         &[
             Fd,
             Special(S::Vectors(Out, 2)),
-            INT,
+            SIZE,
             LONG,
             Hidden,
             Flags(Four, &f::RWF),
@@ -131,7 +146,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             Fd,
             Special(S::Vectors(In, 2)),
-            INT,
+            SIZE,
             LONG,
             Hidden,
             Flags(Four, &f::RWF),
@@ -209,8 +224,8 @@ static MEANINGS: &[Meaning] = &[
     m("ftruncate", &[Fd, LONG]),
     m("fallocate", &[Fd, Flags(Four, &f::FALLOCATE), LONG, LONG]),
     m("lseek", &[Fd, LONG, One(Four, &f::WHENCE)]),
-    m("getdents64", &[Fd, Special(S::Entries), SIZE]),
-    m("getdents", &[Fd, Address, UINT]),
+    m("getdents64", &[Fd, Special(S::Entries), UINT]),
+    m("getdents", &[Fd, Special(S::Entries), UINT]),
     m("getcwd", &[Path(Out), SIZE]),
     fd("dup", &[Fd]),
     fd("dup2", &[Fd, Fd]),
@@ -431,7 +446,7 @@ static MEANINGS: &[Meaning] = &[
             PATH,
             Special(S::Arguments),
             Special(S::Environment),
-            Flags(Four, &f::AT_HANDLE),
+            Flags(Four, &f::AT),
         ],
     ),
     other("exit exit_group", &[INT], Answer::Never),
@@ -584,10 +599,6 @@ static MEANINGS: &[Meaning] = &[
         &[Bytes(In, Length::Argument(1)), SIZE],
     ),
     m("ptrace", &[One(Eight, &f::PTRACE), INT, Address, Address]),
-    m(
-        "process_vm_readv process_vm_writev",
-        &[INT, Address, SIZE, Address, SIZE, Hex(Eight)],
-    ),
     m("bpf", &[One(Four, &f::BPF), Address, UINT]),
     fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
@@ -847,10 +858,14 @@ static MEANINGS: &[Meaning] = &[
     hex("shmat", &[INT, Address, Flags(Four, &f::SHMAT)]),
     m(
         "kcmp",
-        &[INT, INT, One(Four, &f::KCMP), Hex(Eight), Hex(Eight)],
+        &[
+            INT,
+            INT,
+            One(Four, &f::KCMP),
+            By(2, COMPARED, &Hex(Eight)),
+            By(2, COMPARED, &Hex(Eight)),
+        ],
     ),
-    m("shmctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
-    m("msgctl", &[INT, One(Four, &f::IPC_CONTROL), Address]),
     m("shmdt", &[Address]),
     m("semget", &[Special(S::IpcKey), INT, Special(S::IpcMode)]),
     m(
@@ -901,6 +916,7 @@ static MEANINGS: &[Meaning] = &[
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
     let known = MEANINGS
         .iter()
+        .chain(rare::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {
@@ -930,7 +946,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
+        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
     ) || matches!(
         kind,
         Special(

@@ -3,9 +3,9 @@
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose};
 use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure};
+use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout};
 
-const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
         name,
         at,
@@ -23,7 +23,7 @@ const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
     }
 }
 
-const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
+pub(super) const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
         name,
         at,
@@ -36,20 +36,22 @@ const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
 macro_rules! structure {
     ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
         $(#[$about])*
-        pub static $name: Structure = Structure {
+        pub static $name: Layout = Layout {
             size: $size,
             fields: &[$($how(stringify!($field), $at, $kind)),*],
         };
     };
 }
 
+pub(super) use structure;
+
 const INT: Kind = Signed(Four);
 const UINT: Kind = Unsigned(Four);
 const LONG: Kind = Signed(Eight);
 const ULONG: Kind = Unsigned(Eight);
 
-structure!(TIMESPEC 16 { field tv_sec 0 LONG, field tv_nsec 8 LONG });
-structure!(TIMEVAL 16 { field tv_sec 0 LONG, field tv_usec 8 LONG });
+structure!(TIMESPEC 16 { field tv_sec 0 LONG, field tv_nsec 8 ULONG });
+structure!(TIMEVAL 16 { field tv_sec 0 LONG, field tv_usec 8 ULONG });
 structure!(TIMEZONE 8 { field tz_minuteswest 0 INT, field tz_dsttime 4 INT });
 structure!(ITIMERVAL 32 { field it_interval 0 Structure(&TIMEVAL), field it_value 16 Structure(&TIMEVAL) });
 structure!(ITIMERSPEC 32 { field it_interval 0 Structure(&TIMESPEC), field it_value 16 Structure(&TIMESPEC) });
@@ -105,5 +107,5 @@ structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
 structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR 64 {
-    field mq_flags 0 Special(Special::OpenFlags), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
+    field mq_flags 0 Flags(Eight, &f::OPEN), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });

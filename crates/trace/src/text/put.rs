@@ -151,6 +151,9 @@ pub fn one(out: &mut Vec<u8>, value: u64, names: &Names) {
 
 /// A remark as in C.
 pub fn remark(out: &mut Vec<u8>, text: &str) {
+    if text.is_empty() {
+        return;
+    }
     out.extend_from_slice(b" /* ");
     out.extend_from_slice(text.as_bytes());
     out.extend_from_slice(b" */");
@@ -180,6 +183,8 @@ pub enum Escapes {
     /// None: what can't be shown is shown in octal.
     #[default]
     Octal,
+    /// Those that can't be shown.
+    HexAlone,
     /// All of a string in which one can't be shown.
     HexWhereNeeded,
     /// All.
@@ -196,18 +201,13 @@ pub fn quoted(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes) {
 /// Bytes with escapes for what can't be shown and for what is special where they stand.
 pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]) {
     let all = match escapes {
-        Escapes::Octal => false,
+        Escapes::Octal | Escapes::HexAlone => false,
         Escapes::Hex => true,
         Escapes::HexWhereNeeded => bytes.iter().any(|byte| !shown(*byte)),
     };
     if all {
         for byte in bytes {
-            out.extend_from_slice(&[
-                b'\\',
-                b'x',
-                DIGITS[usize::from(byte >> 4)],
-                DIGITS[usize::from(byte & 15)],
-            ]);
+            hex_escape(out, *byte);
         }
         return;
     }
@@ -220,6 +220,7 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
             0x0b => out.extend_from_slice(b"\\v"),
             0x0c => out.extend_from_slice(b"\\f"),
             b' '..=b'~' if !special.contains(byte) => out.push(*byte),
+            _ if escapes == Escapes::HexAlone => hex_escape(out, *byte),
             _ => octal_escape(
                 out,
                 *byte,
@@ -234,6 +235,11 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
 /// Bytes that don't force a string to be shown in hexadecimal.
 fn shown(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r' | 0x0b | 0x0c)
+}
+
+fn hex_escape(out: &mut Vec<u8>, byte: u8) {
+    let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+    out.extend_from_slice(&[b'\\', b'x', DIGITS[high], DIGITS[low]]);
 }
 
 fn octal_escape(out: &mut Vec<u8>, byte: u8, digit_follows: bool) {

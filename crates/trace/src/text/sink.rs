@@ -1,13 +1,15 @@
 //! What is found on a walk as strace's text.
 
+use super::Constants;
 use super::put::{self, Escapes};
 use crate::Call;
-use crate::decode::{Bracket, Descriptors, Sink};
+use crate::decode::{Bracket, Described, Descriptors, Number, Sink};
 
 /// Writes text to the end of a buffer.
 pub(super) struct TextSink<'o, 'd> {
     pub out: &'o mut Vec<u8>,
     escapes: Escapes,
+    constants: Constants,
     descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
     pid: i32,
     beside: bool,
@@ -16,13 +18,14 @@ pub(super) struct TextSink<'o, 'd> {
 impl<'o, 'd> TextSink<'o, 'd> {
     pub fn new(
         out: &'o mut Vec<u8>,
-        escapes: Escapes,
+        (escapes, constants): (Escapes, Constants),
         descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
         pid: i32,
     ) -> Self {
         TextSink {
             out,
             escapes,
+            constants,
             descriptors,
             pid,
             beside: false,
@@ -40,13 +43,13 @@ impl<'o, 'd> TextSink<'o, 'd> {
         let Some(descriptors) = &mut self.descriptors else {
             return;
         };
-        let mut what = Vec::new();
-        descriptors.describe(self.pid, fd, call, &mut what);
-        if !what.is_empty() {
+        let Described { path: what, detail } = descriptors.describe(self.pid, fd, call);
+        if !(what.is_empty() && detail.is_empty()) {
             // What the kernel adds to the path of a file that is gone.
             let path = what.strip_suffix(b" (deleted)");
             self.out.push(b'<');
             put::escaped(self.out, path.unwrap_or(&what), self.escapes, b"<>\"\\");
+            self.out.extend_from_slice(&detail);
             self.out.push(b'>');
             if path.is_some() {
                 self.out.extend_from_slice(b"(deleted)");
@@ -78,6 +81,34 @@ impl Sink for TextSink<'_, '_> {
 
     fn word(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         write(self.out);
+    }
+
+    fn constant(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.constants == Constants::Names {
+            write(self.out);
+            return;
+        }
+        let start = self.out.len();
+        match number {
+            Number::Hex(value) => put::hex(self.out, value),
+            Number::Signed(value) => put::signed(self.out, value),
+            Number::Octal(value) => put::octal(self.out, value),
+        }
+        if self.constants == Constants::Numbers {
+            return;
+        }
+        self.out.extend_from_slice(b" /* ");
+        let named = self.out.len();
+        write(self.out);
+        // What has no name says its number itself.
+        if matches!(self.out.get(named), None | Some(b'0'..=b'9' | b'-')) {
+            self.out.drain(start..named);
+            if self.out.len() == start {
+                put::hex(self.out, 0);
+            }
+        } else {
+            self.out.extend_from_slice(b" */");
+        }
     }
 
     fn zero_ended(&mut self, bytes: &[u8]) {
@@ -143,7 +174,9 @@ impl Sink for TextSink<'_, '_> {
 
     fn dir_fd(&mut self, fd: i32, call: &Call) {
         if super::is_current(fd) {
-            self.out.extend_from_slice(b"AT_FDCWD");
+            self.constant(Number::Signed(i64::from(fd)), |out| {
+                out.extend_from_slice(b"AT_FDCWD")
+            });
             self.describe(fd, call);
         } else {
             self.fd(fd, call);

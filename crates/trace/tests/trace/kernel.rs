@@ -5,13 +5,18 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use backsight_trace::kernel::{
-    Ended, KernelError, Options, Outcomes, Start, Stop, Subject, available, trace,
+use backsight_trace::engine::{self, Engine};
+use backsight_trace::kernel::{KernelError, available, trace};
+use backsight_trace::summary::Summary;
+use backsight_trace::{
+    Abi, Asked, Call, Calls, Ended, Event, Finish, Interrupt, Outcome, Status, Statuses,
+    TraceError, What, When,
 };
-use backsight_trace::{Abi, Call, Event, Outcome, What, When};
+use proptest::prelude::*;
+
+use crate::{in_time::in_time, programs::program};
 
 const SMALLEST: u32 = 65536;
 const GETPPID: u64 = libc::SYS_getppid as u64;
@@ -48,41 +53,46 @@ fn calls() -> &'static Path {
     &PROGRAM.get_or_init(make).0
 }
 
-fn command(words: &[&str]) -> Subject {
-    Subject::Command(Start::new(calls(), words).unwrap())
-}
-
-/// Follows everything, through the smallest ring.
-fn tight() -> Options {
-    Options {
-        follow: true,
-        ring: SMALLEST,
-        ..Options::default()
+/// A command, all of it told.
+fn of(program: impl AsRef<Path>, words: &[&str]) -> Asked {
+    Asked {
+        command: Some(backsight_trace::Command::new(program.as_ref(), words)),
+        ..Asked::default()
     }
 }
 
-/// Traces; a trace that takes far too long is ended, so that its test fails.
-fn traced(subject: &Subject, options: &Options, tell: &mut dyn FnMut(Event)) -> Ended {
-    let stop = Stop::new().unwrap();
-    let late = stop.clone();
-    let (over, is_over) = std::sync::mpsc::channel::<()>();
-    std::thread::spawn(move || {
-        if is_over
-            .recv_timeout(Duration::from_secs(120))
-            .is_err_and(|error| error == RecvTimeoutError::Timeout)
-        {
-            late.ask();
-        }
-    });
-    let ended = trace(subject, options, &stop, tell).unwrap();
-    drop(over);
-    ended
+/// The program that makes known calls, alone.
+fn command(words: &[&str]) -> Asked {
+    of(calls(), words)
 }
 
+/// With all its children and threads.
+fn followed(words: &[&str]) -> Asked {
+    Asked {
+        follow: true,
+        ..command(words)
+    }
+}
+
+/// So, through the smallest ring.
+fn tight(words: &[&str]) -> Asked {
+    Asked {
+        ring: SMALLEST,
+        ..followed(words)
+    }
+}
+
+fn traced(asked: &Asked, tell: &mut dyn FnMut(Event)) -> Ended {
+    in_time(|interrupt| trace(asked, interrupt, tell)).unwrap()
+}
+
+/// The command ended well.
+const WELL: Option<Finish> = Some(Finish::Exited(0));
+
 /// Traces, as slowly as a reader may be, and gives every event to `each`.
-fn slowly(subject: &Subject, options: &Options, mut each: impl FnMut(Event)) -> Ended {
+fn slowly(asked: &Asked, mut each: impl FnMut(Event)) -> Ended {
     let mut number = 0_u32;
-    traced(subject, options, &mut |event| {
+    traced(asked, &mut |event| {
         number += 1;
         if number.is_multiple_of(1000) {
             std::thread::sleep(Duration::from_millis(1));
@@ -91,9 +101,9 @@ fn slowly(subject: &Subject, options: &Options, mut each: impl FnMut(Event)) -> 
     })
 }
 
-fn quickly(subject: &Subject, options: &Options) -> (Vec<Event>, Ended) {
+fn quickly(asked: &Asked) -> (Vec<Event>, Ended) {
     let mut events = Vec::new();
-    let ended = traced(subject, options, &mut |event| events.push(event));
+    let ended = traced(asked, &mut |event| events.push(event));
     (events, ended)
 }
 
@@ -133,12 +143,12 @@ fn a_million_calls_through_the_smallest_ring_to_a_slow_reader_lose_nothing() {
         return;
     }
     let mut count = Count::default();
-    let ended = slowly(&command(&["threads", "8", "125000"]), &tight(), |event| {
+    let ended = slowly(&tight(&["threads", "8", "125000"]), |event| {
         count.take(&event)
     });
     assert_eq!(
-        (count.total(), count.lost, ended.lost, ended.status),
-        (1_000_000, 0, 0, Some(0))
+        (count.total(), count.lost, ended.lost, ended.command),
+        (1_000_000, 0, 0, WELL)
     );
     assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
 }
@@ -149,12 +159,10 @@ fn a_thread_that_blocks_every_signal_loses_nothing_either() {
         return;
     }
     let mut count = Count::default();
-    let ended = slowly(&command(&["blocked", "100000"]), &tight(), |event| {
-        count.take(&event)
-    });
+    let ended = slowly(&tight(&["blocked", "100000"]), |event| count.take(&event));
     assert_eq!(
-        (count.total(), count.lost, ended.lost, ended.status),
-        (100_000, 0, 0, Some(0))
+        (count.total(), count.lost, ended.lost, ended.command),
+        (100_000, 0, 0, WELL)
     );
     assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
 }
@@ -166,7 +174,7 @@ fn none_of_64_threads_starves_while_the_reader_is_slow() {
     }
     let mut count = Count::default();
     let mut least_so_far = u64::MAX;
-    let ended = slowly(&command(&["threads", "64", "4000"]), &tight(), |event| {
+    let ended = slowly(&tight(&["threads", "64", "4000"]), |event| {
         count.take(&event);
         // The first thread that is through shows how far the others are.
         if let (What::Exited { .. }, Some(4000), u64::MAX) =
@@ -190,7 +198,7 @@ fn a_storm_of_forks_is_followed_to_the_last_call() {
     }
     let mut count = Count::default();
     let (mut attached, mut exited) = (0, 0);
-    let ended = slowly(&command(&["forks", "300", "20"]), &tight(), |event| {
+    let ended = slowly(&tight(&["forks", "300", "20"]), |event| {
         count.take(&event);
         attached += u32::from(matches!(event.what, What::Attached { parent: Some(_) }));
         exited += u32::from(matches!(event.what, What::Exited { status: 0 }));
@@ -204,8 +212,8 @@ fn waits_are_not_interrupted_by_stops_of_ours() {
     if !runs() {
         return;
     }
-    let ended = slowly(&command(&["waiting"]), &tight(), |_| ());
-    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+    let ended = slowly(&tight(&["waiting"]), |_| ());
+    assert_eq!((ended.command, ended.lost), (WELL, 0));
     assert!(ended.held > 0);
 }
 
@@ -215,12 +223,12 @@ fn a_job_that_stops_itself_is_seen_to_stop_so_often_and_no_more() {
         return;
     }
     let mut stopped = Vec::new();
-    let ended = slowly(&command(&["job"]), &tight(), |event| {
+    let ended = slowly(&tight(&["job"]), |event| {
         if let What::Stopped { signal } = event.what {
             stopped.push(signal);
         }
     });
-    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+    assert_eq!((ended.command, ended.lost), (WELL, 0));
     assert!(ended.held > 0);
     assert_eq!(stopped, [libc::SIGSTOP, libc::SIGTSTP]);
 }
@@ -230,8 +238,8 @@ fn no_sigcont_is_lost_to_a_stop_of_ours() {
     if !runs() {
         return;
     }
-    let ended = slowly(&command(&["conts"]), &tight(), |_| ());
-    assert_eq!(ended.status, Some(0));
+    let ended = slowly(&tight(&["conts"]), |_| ());
+    assert_eq!(ended.command, WELL);
     assert!(ended.held > 0);
 }
 
@@ -241,7 +249,7 @@ fn a_32_bit_call_of_a_64_bit_program_is_named_as_such() {
     if !runs() {
         return;
     }
-    let (events, _) = quickly(&command(&["narrow"]), &Options::default());
+    let (events, _) = quickly(&command(&["narrow"]));
     let narrow: Vec<_> = all_calls(&events)
         .filter(|(_, call)| call.abi == Abi::I386)
         .collect();
@@ -259,10 +267,7 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
     if !runs() {
         return;
     }
-    let (events, ended) = quickly(
-        &Subject::Command(Start::new("/bin/true", ["one", "two"]).unwrap()),
-        &Options::default(),
-    );
+    let (events, ended) = quickly(&of("/bin/true", &["one", "two"]));
     let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
     let first = calls[0];
     assert_eq!(first.number, libc::SYS_execve as u64);
@@ -290,11 +295,11 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
         events[events.len() - 1].what,
         What::Exited { status: 0 }
     ));
-    assert_eq!(ended.status, Some(0));
+    assert_eq!(ended.command, WELL);
 }
 
 #[test]
-fn a_command_that_cannot_be_run_shows_its_execve_and_ends() {
+fn a_command_that_cannot_be_run_shows_its_execve_and_says_why() {
     if !runs() {
         return;
     }
@@ -306,17 +311,23 @@ fn a_command_that_cannot_be_run_shows_its_execve_and_ends() {
         std::os::unix::fs::PermissionsExt::from_mode(0o755),
     )
     .unwrap();
-    let (events, ended) = quickly(
-        &Subject::Command(Start::new(&program, std::iter::empty::<&str>()).unwrap()),
-        &Options::default(),
-    );
+    let mut events = Vec::new();
+    let ended = in_time(|interrupt| {
+        trace(&of(&program, &[]), interrupt, &mut |event| {
+            events.push(event)
+        })
+    });
     let first = all_calls(&events).next().unwrap().1;
     let enoexec = i64::from(-libc::ENOEXEC);
     assert!(
         matches!(first.outcome, Outcome::Returned { value, .. } if value == enoexec),
         "{first:?}"
     );
-    assert_eq!(ended.status, Some(127 << 8));
+    let error = ended.unwrap_err();
+    assert!(
+        matches!(&error, TraceError::NotStarted { why, .. } if why.raw_os_error() == Some(libc::ENOEXEC)),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -325,8 +336,7 @@ fn a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked() {
         return;
     }
     let path = format!("/{}", "p".repeat(3000));
-    let start = Start::new("cat", [path.as_str(), "/proc/self/maps"]).unwrap();
-    let (events, _) = quickly(&Subject::Command(start), &Options::default());
+    let (events, _) = quickly(&of("cat", &[path.as_str(), "/proc/self/maps"]));
     let opened = all_calls(&events).any(|(_, call)| {
         call.number == libc::SYS_openat as u64
             && call
@@ -340,6 +350,20 @@ fn a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked() {
         .filter_map(|(_, call)| call.memory.at(call.arguments[1], 5000, When::Entered))
         .collect();
     assert!(!written.is_empty() && written.iter().all(|bytes| bytes.len() == 32));
+}
+
+#[test]
+fn what_ends_where_memory_does_comes_up_to_there() {
+    let Some(rare) = crate::reader::compiled("rare").filter(|_| runs()) else {
+        return;
+    };
+    let (events, _) = quickly(&of(rare, &[]));
+    let lengths: Vec<usize> = all_calls(&events)
+        .filter(|(_, call)| call.number == libc::SYS_delete_module as u64)
+        .filter_map(|(_, call)| call.memory.at(call.arguments[0], 4096, When::Entered))
+        .map(<[u8]>::len)
+        .collect();
+    assert_eq!(lengths, [31, 32, 33, 34, 8]);
 }
 
 #[test]
@@ -358,13 +382,12 @@ fn a_read_that_waits_is_told_while_it_does() {
             reader.as_raw_fd()
         }
     );
-    let options = Options {
-        pending: Some(Duration::from_millis(50)),
-        ..Options::default()
+    let asked = Asked {
+        pending: true,
+        ..of("/bin/sh", &["-c", script.as_str()])
     };
     let (mut pending, mut returned) = (0, 0);
-    let subject = Subject::Command(Start::new("/bin/sh", ["-c", script.as_str()]).unwrap());
-    traced(&subject, &options, &mut |event| match event.what {
+    traced(&asked, &mut |event| match event.what {
         What::Pending(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
             pending += 1;
             assert_eq!(returned, 0);
@@ -399,22 +422,23 @@ fn what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed() {
     }
     let (mut child, mut output) = child("attached");
     let pid = i32::try_from(child.id()).unwrap();
-    let stop = Stop::new().unwrap();
+    let asked = Asked {
+        pids: vec![pid],
+        command: None,
+        ..tight(&[])
+    };
     let mut count = Count::default();
     let mut attached = 0;
-    let ended = trace(
-        &Subject::Running(vec![pid]),
-        &tight(),
-        &stop,
-        &mut |event| {
+    let ended = in_time(|interrupt| {
+        trace(&asked, interrupt, &mut |event| {
             count.take(&event);
             attached += u32::from(matches!(event.what, What::Attached { .. }));
             if count.total() == 20_000 {
-                stop.ask();
+                interrupt.ask(libc::SIGINT);
             }
-        },
-    )
-    .unwrap();
+        })
+    });
+    let ended = ended.unwrap();
     assert_eq!((attached, count.lost, ended.lost), (2, 0, 0));
     // Nothing of it is stopped or traced.
     drop(child.stdin.take());
@@ -431,9 +455,8 @@ fn a_tracer_for_another_test() {
         return;
     };
     let words: Vec<_> = words.split(' ').collect();
-    let subject = Subject::Command(Start::new(words[0], &words[1..]).unwrap());
     let mut number = 0_u32;
-    trace(&subject, &tight(), &Stop::new().unwrap(), &mut |_| {
+    trace(&tight(&words[1..]), &Interrupt::new(), &mut |_| {
         number += 1;
         if number == 20_000 {
             eprintln!("tracing");
@@ -486,6 +509,180 @@ fn a_command_whose_tracer_is_killed_goes_on() {
     }
 }
 
+/// Counts what is asked for.
+fn counted(engine: Engine, asked: &Asked) -> (Ended, Summary) {
+    in_time(|interrupt| engine::count(engine, asked, interrupt, &mut |_| {})).unwrap()
+}
+
+/// How often each call was made and how often it failed.
+fn numbers(summary: &Summary) -> BTreeMap<String, (u64, u64)> {
+    let calls = summary.calls().into_iter();
+    calls
+        .map(|(name, figures)| (name, (figures.calls, figures.errors)))
+        .collect()
+}
+
+/// What both engines count of the same command, that makes the same calls each time.
+fn counted_alike(asked: &Asked) -> BTreeMap<String, (u64, u64)> {
+    let (ended, of_kernel) = counted(Engine::Kernel, asked);
+    assert_eq!(ended.lost, 0);
+    let (told, of_ptrace) = counted(Engine::Ptrace, asked);
+    assert_eq!(ended.command, told.command);
+    let of_kernel = numbers(&of_kernel);
+    assert_eq!(of_kernel, numbers(&of_ptrace), "{asked:?}");
+    assert_eq!(
+        ended.told,
+        of_kernel.values().map(|(calls, _)| calls).sum::<u64>()
+    );
+    of_kernel
+}
+
+#[test]
+fn what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts() {
+    if !runs() {
+        return;
+    }
+    let forks = counted_alike(&followed(&["forks", "5", "20"]));
+    assert_eq!(forks["getppid"], (100, 0));
+    // A process that isn't followed is counted alone.
+    let alone = counted_alike(&command(&["forks", "5", "20"]));
+    assert_eq!(alone.get("getppid"), None);
+    let threads = counted(Engine::Kernel, &followed(&["threads", "8", "1000"])).1;
+    assert_eq!(numbers(&threads)["getppid"], (8000, 0));
+    // What doesn't come back is counted once, with no time.
+    assert_eq!(forks["exit_group"], (6, 0));
+    let missing = ["/nowhere/at/all"];
+    let cat = counted_alike(&of("cat", &missing));
+    assert!(cat["openat"].1 > 0, "{cat:?}");
+    assert_eq!(cat["execve"], (1, 0));
+    assert_eq!(cat["exit_group"], (1, 0));
+    for status in [Status::Failed, Status::Successful] {
+        let some = counted_alike(&Asked {
+            statuses: Statuses::only(status),
+            ..of("cat", &missing)
+        });
+        assert!(!some.contains_key("exit_group"), "{some:?}");
+        let failed = status == Status::Failed;
+        let all_of_them = |(calls, errors): &(u64, u64)| *errors == if failed { *calls } else { 0 };
+        assert!(some.values().all(all_of_them), "{some:?}");
+    }
+    let mut calls = Calls::none();
+    calls.add(Abi::X86_64, 257);
+    calls.add(Abi::Aarch64, 56);
+    let chosen = counted_alike(&Asked {
+        calls,
+        ..of("cat", &missing)
+    });
+    assert_eq!(
+        chosen,
+        BTreeMap::from([("openat".to_owned(), cat["openat"])])
+    );
+}
+
+#[test]
+fn what_is_under_way_when_a_process_is_attached_to_is_counted_when_it_comes_back() {
+    if !runs() {
+        return;
+    }
+    let mut child = Command::new("cat")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut byte = [0];
+    // It has begun, and comes to its next read.
+    input.write_all(b"a").unwrap();
+    output.read_exact(&mut byte).unwrap();
+    let pid = child.id();
+    let call = move || std::fs::read_to_string(format!("/proc/{pid}/syscall")).unwrap();
+    while !call().starts_with(&format!("{} ", libc::SYS_read)) {
+        std::thread::yield_now();
+    }
+    let (attached, is_attached) = std::sync::mpsc::channel();
+    let goes_on = std::thread::spawn(move || {
+        is_attached.recv().unwrap();
+        for _ in 0..100 {
+            input.write_all(b"b").unwrap();
+            output.read_exact(&mut byte).unwrap();
+        }
+    });
+    let asked = Asked {
+        pids: vec![i32::try_from(pid).unwrap()],
+        ..Asked::default()
+    };
+    let (ended, summary) = in_time(move |interrupt| {
+        engine::count(Engine::Kernel, &asked, interrupt, &mut |event| {
+            if matches!(event.what, What::Attached { .. }) {
+                attached.send(()).unwrap();
+            }
+        })
+    })
+    .unwrap();
+    goes_on.join().unwrap();
+    let _reaped_by_the_engine = child.wait();
+    assert_eq!(ended.lost, 0);
+    let counted = numbers(&summary);
+    // The read that it was in, those of what came, and the last, which finds the end.
+    assert_eq!(
+        (counted["read"], counted["write"]),
+        ((101, 0), (100, 0)),
+        "{counted:?}"
+    );
+    assert_eq!(counted["exit_group"], (1, 0));
+}
+
+#[test]
+fn calls_of_unknown_numbers_and_of_32_bits_are_counted_too() {
+    if !runs() {
+        return;
+    }
+    let counted = counted_alike(&command(&["odd"]));
+    assert_eq!(counted["syscall_0x1ff"], (1, 1));
+    assert_eq!(counted["syscall_0x3ff"], (3, 3));
+    if cfg!(target_arch = "x86_64") {
+        let narrow = counted_alike(&command(&["narrow"]));
+        assert_eq!(narrow["getpid (32 bit)"], (1, 0));
+    }
+}
+
+#[test]
+fn the_kernel_s_times_are_those_of_the_calls() {
+    if !runs() {
+        return;
+    }
+    // Sleeps of these lengths take as long, and no less.
+    let (_, summary) = counted(Engine::Kernel, &command(&["sleeps"]));
+    let calls = summary.calls();
+    let (_, sleeps) = calls
+        .iter()
+        .find(|(name, _)| name == "clock_nanosleep")
+        .unwrap();
+    assert_eq!(sleeps.calls, 3);
+    assert!(sleeps.least >= 1_000_000, "{sleeps:?}");
+    assert!(sleeps.most >= 30_000_000, "{sleeps:?}");
+    assert!(
+        sleeps.total >= 41_000_000 && sleeps.total <= sleeps.most * 3,
+        "{sleeps:?}"
+    );
+    let median = sleeps.quantile(0.5);
+    assert!(median >= 10_000_000 * 31 / 32, "{sleeps:?}");
+    assert!(sleeps.least <= median && median <= sleeps.most);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn any_calls_are_counted_alike(calls in proptest::collection::vec(0_u32..20, 0..300)) {
+        if available().is_ok() {
+            let words: Vec<String> = calls.iter().map(u32::to_string).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            counted_alike(&of(program("any"), &words));
+        }
+    }
+}
+
 #[test]
 fn counts_agree_with_those_of_strace() {
     if !runs() {
@@ -495,57 +692,55 @@ fn counts_agree_with_those_of_strace() {
         eprintln!("skipped: there is no strace");
         return;
     }
-    let known: [(&str, libc::c_long); 8] = [
-        ("openat", libc::SYS_openat),
-        ("read", libc::SYS_read),
-        ("write", libc::SYS_write),
-        ("close", libc::SYS_close),
-        ("newfstatat", libc::SYS_newfstatat),
-        ("mprotect", libc::SYS_mprotect),
-        ("execve", libc::SYS_execve),
-        ("rt_sigaction", libc::SYS_rt_sigaction),
-    ];
-    for script in [
-        "ls -l /usr",
-        "cat /etc/passwd",
-        "/bin/sh -c true|true;false",
-        "find /etc -maxdepth 1",
-        "grep -c root /etc/passwd",
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["one", "two", "three"] {
+        std::fs::write(folder.path().join(name), name).unwrap();
+    }
+    let folder = folder.path().to_str().unwrap();
+    for words in [
+        &["ls", "-l", folder][..],
+        &["cat", "/etc/passwd", "/nowhere/at/all"],
+        &["sh", "-c", "true; /bin/true; /bin/false"],
+        &["find", folder, "-type", "f"],
+        &["grep", "-r", "t", folder],
     ] {
-        let (program, rest) = script.split_once(' ').unwrap();
-        let words: Vec<&str> = match rest.strip_prefix("-c ").filter(|_| program == "/bin/sh") {
-            Some(script) => vec!["-c", script],
-            None => rest.split(' ').collect(),
-        };
+        // They look at where their output goes.
+        let quietly = ["sh", "-c", "exec \"$@\" > /dev/null 2>&1", "sh"];
+        let words = [&quietly, words].concat();
         let file = tempfile::NamedTempFile::new().unwrap();
-        let _ = Command::new("strace")
+        let strace = Command::new("strace")
             .args(["-f", "-c", "-o"])
             .arg(file.path())
-            .arg(program)
             .args(&words)
-            .output()
-            .unwrap();
+            .output();
+        strace.unwrap();
         let table = std::fs::read_to_string(file.path()).unwrap();
-        let (events, ended) = quickly(
-            &Subject::Command(Start::new(program, &words).unwrap()),
-            &Options {
-                follow: true,
-                ..Options::default()
-            },
-        );
+        let asked = Asked {
+            follow: true,
+            ..of(words[0], &words[1..])
+        };
+        let (ended, summary) = counted(Engine::Kernel, &asked);
         assert_eq!(ended.lost, 0);
-        for (name, number) in known {
-            let theirs: u64 = table
-                .lines()
-                .filter(|line| line.split_whitespace().next_back() == Some(name))
-                .filter_map(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok())
-                .sum();
-            let ours = all_calls(&events)
-                .filter(|(_, call)| call.number == number as u64)
-                .count() as u64;
-            assert_eq!(ours, theirs, "{name} of `{script}`\n{table}");
-        }
+        let mut ours = numbers(&summary);
+        // strace counts only calls that come back.
+        ours.retain(|name, _| name != "exit_group" && name != "exit");
+        assert_eq!(ours, of_strace(&table), "{words:?}\n{table}");
     }
+}
+
+/// The calls and errors of a table of strace's, by name.
+fn of_strace(table: &str) -> BTreeMap<String, (u64, u64)> {
+    let rows = table
+        .lines()
+        .skip(2)
+        .take_while(|line| !line.starts_with('-'));
+    rows.map(|row| {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let number = |at: usize| words[at].parse::<u64>().unwrap();
+        let errors = if words.len() == 6 { number(4) } else { 0 };
+        (words[words.len() - 1].to_owned(), (number(3), errors))
+    })
+    .collect()
 }
 
 #[test]
@@ -564,16 +759,11 @@ fn without_privileges_it_says_what_is_missing() {
         // SAFETY: both live through the call, which takes from this thread alone what it may do.
         let result = unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) };
         assert_eq!(result, 0);
-        let subject =
-            Subject::Command(Start::new("/bin/true", std::iter::empty::<&str>()).unwrap());
-        let error = trace(
-            &subject,
-            &Options::default(),
-            &Stop::new().unwrap(),
-            &mut |_| (),
-        )
-        .unwrap_err();
-        assert!(matches!(error, KernelError::Capability { .. }));
+        let error = trace(&of("/bin/true", &[]), &Interrupt::new(), &mut |_| ()).unwrap_err();
+        assert!(matches!(
+            error,
+            TraceError::Kernel(KernelError::Capability { .. })
+        ));
         error.to_string()
     });
     let text = without.join().unwrap();
@@ -585,13 +775,15 @@ fn without_privileges_it_says_what_is_missing() {
 
 #[test]
 fn a_size_that_no_ring_has_is_refused() {
-    let subject = Subject::Command(Start::new("/bin/true", std::iter::empty::<&str>()).unwrap());
-    let options = Options {
+    let asked = Asked {
         ring: 100_000,
-        ..Options::default()
+        ..of("/bin/true", &[])
     };
-    let error = trace(&subject, &options, &Stop::new().unwrap(), &mut |_| ()).unwrap_err();
-    assert!(matches!(error, KernelError::Ring { bytes: 100_000 }));
+    let error = trace(&asked, &Interrupt::new(), &mut |_| ()).unwrap_err();
+    assert!(matches!(
+        error,
+        TraceError::Kernel(KernelError::Ring { bytes: 100_000 })
+    ));
 }
 
 #[test]
@@ -606,11 +798,7 @@ fn a_thread_that_executes_takes_its_process_s_place() {
     if !runs() {
         return;
     }
-    let options = Options {
-        follow: true,
-        ..Options::default()
-    };
-    let (events, ended) = quickly(&command(&["execs"]), &options);
+    let (events, ended) = quickly(&followed(&["execs"]));
     let superseded: Vec<_> = events
         .iter()
         .filter_map(|event| match event.what {
@@ -631,7 +819,7 @@ fn a_thread_that_executes_takes_its_process_s_place() {
     let executed = all_calls(&events)
         .any(|(event, call)| call.number == libc::SYS_execve as u64 && event.tid == first);
     assert!(executed);
-    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+    assert_eq!((ended.command, ended.lost), (WELL, 0));
 }
 
 #[test]
@@ -639,11 +827,7 @@ fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
     if !runs() {
         return;
     }
-    let options = Options {
-        follow: true,
-        ..Options::default()
-    };
-    let (events, ended) = quickly(&command(&["signals"]), &options);
+    let (events, ended) = quickly(&followed(&["signals"]));
     let signals: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.what {
@@ -663,7 +847,7 @@ fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
         })
         .collect();
     assert_eq!(killed, [libc::SIGKILL, libc::SIGTERM]);
-    assert_eq!(ended.status, Some(libc::SIGTERM));
+    assert_eq!(ended.command, Some(Finish::Killed(libc::SIGTERM)));
 }
 
 #[test]
@@ -671,9 +855,9 @@ fn without_following_only_the_command_itself_is_told() {
     if !runs() {
         return;
     }
-    let (events, ended) = quickly(&command(&["forks", "3", "5"]), &Options::default());
+    let (events, ended) = quickly(&command(&["forks", "3", "5"]));
     assert!(events.iter().all(|event| event.tid == events[0].tid));
-    assert_eq!((ended.status, ended.lost), (Some(0), 0));
+    assert_eq!((ended.command, ended.lost), (WELL, 0));
 }
 
 #[test]
@@ -682,13 +866,18 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
         return;
     }
     let chosen = |_, number| number == libc::SYS_openat as u64 || number == libc::SYS_access as u64;
-    let options = Options {
-        chosen: Some(std::sync::Arc::new(chosen)),
-        outcomes: Outcomes::Failed,
-        ..Options::default()
+    let mut asked = Asked {
+        calls: Calls::none(),
+        statuses: Statuses::only(Status::Failed),
+        ..of("cat", &["/nowhere/at/all"])
     };
-    let start = Start::new("cat", ["/nowhere/at/all"]).unwrap();
-    let (events, ended) = quickly(&Subject::Command(start), &options);
+    for number in 0..512 {
+        if chosen(Abi::X86_64, number) {
+            asked.calls.add(Abi::X86_64, number);
+            asked.calls.add(Abi::Aarch64, number);
+        }
+    }
+    let (events, ended) = quickly(&asked);
     let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
     assert!(!calls.is_empty());
     for call in calls {
@@ -698,5 +887,5 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
             "{call:?}"
         );
     }
-    assert_eq!((ended.status, ended.lost), (Some(256), 0));
+    assert_eq!((ended.command, ended.lost), (Some(Finish::Exited(1)), 0));
 }

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 
 #[cfg(target_os = "linux")]
+mod engines;
+mod in_time;
+#[cfg(target_os = "linux")]
 mod kernel;
 mod programs;
 mod ptrace;

@@ -14,10 +14,10 @@ use std::{
     time::Duration,
 };
 
-use crate::programs::program;
-
-/// Longer than any of these programs needs on the slowest of machines.
-const LONG: Duration = Duration::from_secs(120);
+use crate::{
+    in_time::{LONG, in_time},
+    programs::program,
+};
 
 /// Everything of a command and its children.
 fn command(program: impl AsRef<Path>, arguments: &[&str]) -> Asked {
@@ -37,26 +37,11 @@ fn traced(asked: &Asked) -> (Vec<Event>, Ended) {
 
 /// Traces what is asked for; whoever is told may end it.
 fn watched(asked: &Asked, tell: &mut dyn FnMut(Event, &Interrupt)) -> Ended {
-    let interrupt = Arc::new(Interrupt::new());
-    let (over, ends) = mpsc::channel::<()>();
-    let watch = Arc::clone(&interrupt);
-    let watchdog = std::thread::spawn(move || {
-        let hangs = ends.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout);
-        if hangs {
-            watch.ask(libc_sigkill());
-        }
-        hangs
-    });
-    let ended = ptrace::trace(asked, &interrupt, &mut |event| tell(event, &interrupt));
-    drop(over);
-    assert!(!watchdog.join().unwrap(), "it never ended");
+    let ended =
+        in_time(|interrupt| ptrace::trace(asked, interrupt, &mut |event| tell(event, interrupt)));
     let ended = ended.unwrap();
     assert_eq!(ended.lost, 0);
     ended
-}
-
-fn libc_sigkill() -> i32 {
-    nix::sys::signal::Signal::SIGKILL as i32
 }
 
 fn calls(events: &[Event]) -> impl Iterator<Item = (&Event, &Call)> {
@@ -379,11 +364,9 @@ fn no_thread_starves_while_others_call() {
     }
     assert_eq!(by_thread.values().sum::<usize>(), 6400);
     assert_eq!(by_thread.len(), 64);
-    let (least, most) = (
-        by_thread.values().min().unwrap(),
-        by_thread.values().max().unwrap(),
-    );
-    assert!(least * 2 >= *most, "{least} and {most}");
+    // Who opens the barrier may be ahead of the others by what the system takes to wake them; nobody may be left behind.
+    let least = by_thread.values().min().unwrap();
+    assert!(least * 2 >= 6400 / 64, "{least} of 100");
 }
 
 #[test]

@@ -1,0 +1,208 @@
+//! What was read and written, byte by byte, below the call that did it (`-e read=`, `-e write=`).
+//!
+//! Refuses: to show a part of what couldn't be read in full, but for what is longer than what is captured.
+
+use super::put;
+use crate::{Call, ExpressionError, Outcome, When};
+
+/// Most bytes of one buffer that are captured.
+const MOST: usize = 1 << 16;
+/// Bytes of a line.
+const LINE: usize = 16;
+
+/// A set of numbers, as `-e read=` names it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Numbers {
+    listed: Vec<u32>,
+    /// Whether all others are meant.
+    negated: bool,
+}
+
+impl Numbers {
+    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others.
+    ///
+    /// # Errors
+    ///
+    /// If something isn't a number.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (text, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut numbers = Self {
+            listed: Vec::new(),
+            negated,
+        };
+        for item in text.split(',') {
+            match item {
+                "all" => {
+                    return Ok(Self {
+                        listed: Vec::new(),
+                        negated: !negated,
+                    });
+                }
+                "none" => numbers.listed.clear(),
+                number => {
+                    let number = number.parse().map_err(|_| ExpressionError::Number {
+                        text: number.to_owned(),
+                        wanted: "the number of a descriptor",
+                    })?;
+                    numbers.listed.push(number);
+                }
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// Whether it has no number.
+    pub fn is_empty(&self) -> bool {
+        !self.negated && self.listed.is_empty()
+    }
+
+    fn has(&self, number: u64) -> bool {
+        u32::try_from(number).is_ok_and(|number| self.listed.contains(&number) != self.negated)
+    }
+}
+
+/// What is dumped of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Buffers {
+    /// So many bytes at the second argument.
+    One(u64),
+    /// The vectors at the second argument, as many as the third says.
+    Vectors,
+    /// The message at the second argument.
+    Message,
+}
+
+/// Appends what a call has read or written, if its descriptor is one of these.
+pub(super) fn dump(call: &Call, name: &str, reads: &Numbers, writes: &Numbers, out: &mut Vec<u8>) {
+    let Outcome::Returned { value, .. } = call.outcome else {
+        return;
+    };
+    // What was to be written is shown also where that failed.
+    let value = u64::try_from(value).unwrap_or(0);
+    let fd = call.arguments[0];
+    let (when, most, buffers) = match name {
+        "read" | "pread64" | "recvfrom" | "recv" | "mq_timedreceive" if reads.has(fd) => {
+            (When::Left, value, Buffers::One(value))
+        }
+        "readv" | "preadv" | "preadv2" if reads.has(fd) => (When::Left, value, Buffers::Vectors),
+        "recvmsg" if reads.has(fd) => (When::Left, value, Buffers::Message),
+        "write" | "pwrite64" | "sendto" | "send" | "mq_timedsend" if writes.has(fd) => {
+            (When::Entered, u64::MAX, Buffers::One(call.arguments[2]))
+        }
+        "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.has(fd) => {
+            (When::Entered, u64::MAX, Buffers::Vectors)
+        }
+        "sendmsg" if writes.has(fd) => (When::Entered, u64::MAX, Buffers::Message),
+        _ => return,
+    };
+    match buffers {
+        Buffers::One(length) => lines(call, call.arguments[1], length, when, out),
+        Buffers::Vectors => vectors(call, call.arguments[1], call.arguments[2], most, when, out),
+        Buffers::Message => {
+            let word = |at| word(call, call.arguments[1].wrapping_add(at), when);
+            if let (Some(array), Some(count)) = (word(16), word(24)) {
+                vectors(call, array, count, most, when, out);
+            }
+        }
+    }
+}
+
+/// As much of a stretch of memory as any one piece has.
+fn held(call: &Call, address: u64, most: usize, when: When) -> &[u8] {
+    let pieces = call.memory.pieces().iter();
+    let parts = pieces
+        .filter(|piece| piece.when == when)
+        .filter_map(|piece| {
+            let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+            let rest = piece.bytes.get(from..)?;
+            Some(&rest[..rest.len().min(most)])
+        });
+    parts.max_by_key(|part| part.len()).unwrap_or_default()
+}
+
+fn word(call: &Call, address: u64, when: When) -> Option<u64> {
+    let both = [when, When::Entered, When::Left];
+    let mut found = both.into_iter().map(|when| held(call, address, 8, when));
+    let bytes = found.find(|bytes| bytes.len() == 8)?;
+    Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// Buffers by vectors, of which `most` bytes in all are meant.
+fn vectors(call: &Call, array: u64, count: u64, most: u64, when: When, out: &mut Vec<u8>) {
+    let mut left = most;
+    let count = count.min(1024);
+    let place_of = |number: u64| array.wrapping_add(number * 16);
+    // Of vectors that aren't all there nothing is shown.
+    if count > 0 && word(call, place_of(count - 1), when).is_none() {
+        return;
+    }
+    for number in 0..count {
+        let place = place_of(number);
+        let (Some(address), Some(length)) = (
+            word(call, place, when),
+            word(call, place.wrapping_add(8), when),
+        ) else {
+            return;
+        };
+        let length = length.min(left);
+        left -= length;
+        if length == 0 {
+            break;
+        }
+        out.extend_from_slice(b" * ");
+        put::unsigned(out, length);
+        out.extend_from_slice(b" bytes in buffer ");
+        put::unsigned(out, number);
+        out.push(b'\n');
+        lines(call, address, length, when, out);
+    }
+}
+
+fn lines(call: &Call, address: u64, length: u64, when: When, out: &mut Vec<u8>) {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let bytes = held(call, address, length, when);
+    if bytes.len() < length.min(MOST) {
+        return;
+    }
+    let digits = format!("{:x}", length.saturating_sub(1)).len().max(5);
+    for (number, line) in bytes.chunks(LINE).enumerate() {
+        let mut text = format!(" | {:0digits$x} ", number * LINE);
+        for place in 0..LINE {
+            if place % 8 == 0 {
+                text.push(' ');
+            }
+            match line.get(place) {
+                Some(byte) => text.push_str(&format!("{byte:02x} ")),
+                None => text.push_str("   "),
+            }
+        }
+        text.push(' ');
+        for place in 0..LINE {
+            text.push(match line.get(place) {
+                Some(byte) if (b' '..=b'~').contains(byte) => char::from(*byte),
+                Some(_) => '.',
+                None => ' ',
+            });
+        }
+        text.push_str(" |\n");
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_descriptors_is_read_as_strace_reads_it() {
+        let has = |text: &str, number| Numbers::parse(text).unwrap().has(number);
+        assert!(has("3,5", 5) && !has("3,5", 4));
+        assert!(has("all", 7) && !has("none", 7));
+        assert!(has("!0,1", 2) && !has("!0,1", 1));
+        assert!(!has("!all", 3));
+        assert!(Numbers::parse("x").is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! What came of a call, behind ` = `.
+
+use super::sink::TextSink;
+use super::{errors, put};
+use crate::decode::{Style, Walk, moment, put_persona, signal_name};
+use crate::table::{Answer, Row, flags};
+use crate::{Call, Outcome};
+
+pub(super) fn put_result(
+    sink: &mut TextSink<'_, '_>,
+    call: &Call,
+    row: Option<&'static Row>,
+    style: Style,
+) {
+    let Outcome::Returned { value, .. } = call.outcome else {
+        sink.out.push(b'?');
+        return;
+    };
+    if (-4095..0).contains(&value) {
+        put_error(sink.out, -value);
+        if let Some(row) = row {
+            Walk::showing(call, row, sink, style).beside_result();
+        }
+        return;
+    }
+    let Some(row) = row else {
+        put::signed(sink.out, value);
+        return;
+    };
+    put_value(sink, call, row, value);
+    Walk::showing(call, row, sink, style).beside_result();
+}
+
+fn put_error(out: &mut Vec<u8>, number: i64) {
+    if let Some((name, text)) = errors::restart(number) {
+        put_named_error(out, b"? ", name, text);
+    } else if let Some((name, text)) = errors::named(number) {
+        put_named_error(out, b"-1 ", name, text);
+    } else {
+        out.extend_from_slice(b"-1 (errno ");
+        put::signed(out, number);
+        out.push(b')');
+    }
+}
+
+fn put_named_error(out: &mut Vec<u8>, value: &[u8], name: &str, text: &str) {
+    out.extend_from_slice(value);
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b" (");
+    out.extend_from_slice(text.as_bytes());
+    out.push(b')');
+}
+
+fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
+    const GET_DUMPABLE: u64 = 3;
+    const GET_SECUREBITS: u64 = 27;
+    let prctl = call.arguments[0] & 0xffff_ffff;
+    match row.answer {
+        Answer::Hex => put::hex(sink.out, value as u64),
+        Answer::Fd => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
+        Answer::Octal => put::permissions(sink.out, value as u64),
+        Answer::Fcntl => put_fcntl(sink, call, value),
+        Answer::Moment => {
+            put::signed(sink.out, value);
+            sink.out.extend_from_slice(b" (");
+            moment(sink.out, value, 0, 0);
+            sink.out.push(b')');
+        }
+        Answer::Signal => {
+            put::signed(sink.out, value);
+            parenthesised(sink.out, |out| signal_name(out, value as i32));
+        }
+        Answer::Persona => {
+            put::hex(sink.out, value as u64);
+            parenthesised(sink.out, |out| put_persona(out, value as u64));
+        }
+        Answer::Policy => {
+            put::signed(sink.out, value);
+            parenthesised(sink.out, |out| put::one(out, value as u64, &flags::SCHED));
+        }
+        Answer::Clock => {
+            put::signed(sink.out, value);
+            if let Some(name) = usize::try_from(value)
+                .ok()
+                .and_then(|value| CLOCK_STATES.get(value))
+            {
+                parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
+            }
+        }
+        Answer::Prctl if prctl == GET_SECUREBITS && value != 0 => {
+            put::hex(sink.out, value as u64);
+            parenthesised(sink.out, |out| {
+                put::flags(out, value as u64, &flags::SECURE_BITS)
+            });
+        }
+        Answer::Prctl if prctl == GET_DUMPABLE => {
+            put::signed(sink.out, value);
+            if let Some(name) = usize::try_from(value)
+                .ok()
+                .and_then(|value| DUMPABLE.get(value))
+            {
+                parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
+            }
+        }
+        Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
+            put::hex(sink.out, value as u64);
+            parenthesised(sink.out, |out| {
+                put::flags(out, value as u64, &flags::MEMBARRIER)
+            });
+        }
+        _ => put::signed(sink.out, value),
+    }
+}
+
+/// What the kernel says of its clock.
+const CLOCK_STATES: [&str; 6] = [
+    "TIME_OK",
+    "TIME_INS",
+    "TIME_DEL",
+    "TIME_OOP",
+    "TIME_WAIT",
+    "TIME_ERROR",
+];
+
+/// What `prctl` says of whether memory may be dumped.
+pub(crate) const DUMPABLE: [&str; 3] = ["SUID_DUMP_DISABLE", "SUID_DUMP_USER", "SUID_DUMP_ROOT"];
+
+fn parenthesised(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    out.extend_from_slice(b" (");
+    write(out);
+    out.push(b')');
+}
+
+fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
+    let arm = call.abi == crate::Abi::Aarch64;
+    let bits = value as u64;
+    match call.arguments[1] & 0xffff_ffff {
+        0 | 1030 => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
+        1 if value != 0 => {
+            put::hex(sink.out, bits);
+            parenthesised(sink.out, |out| {
+                out.extend_from_slice(b"flags ");
+                put::flags(out, bits, &flags::FD_FLAGS);
+            });
+        }
+        3 => {
+            put::hex(sink.out, bits);
+            parenthesised(sink.out, |out| {
+                out.extend_from_slice(b"flags ");
+                put::open_flags(out, bits, arm);
+            });
+        }
+        11 if value != 0 => {
+            put::signed(sink.out, value);
+            parenthesised(sink.out, |out| signal_name(out, value as i32));
+        }
+        1025 => {
+            put::hex(sink.out, bits);
+            parenthesised(sink.out, |out| put::one(out, bits, &flags::LOCK_TYPE));
+        }
+        1034 if value != 0 => {
+            put::hex(sink.out, bits);
+            parenthesised(sink.out, |out| {
+                out.extend_from_slice(b"seals ");
+                put::flags(out, bits, &flags::SEALS);
+            });
+        }
+        _ => put::signed(sink.out, value),
+    }
+}

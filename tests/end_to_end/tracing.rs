@@ -4,7 +4,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::{os::unix::process::ExitStatusExt as _, process::Command};
 
-use crate::{place::Place, running::Running};
+use crate::{place::Place, processes, running::Running};
 
 #[test]
 fn a_traced_command_ends_as_it_would_untraced() {
@@ -109,6 +109,33 @@ fn an_interrupt_lets_a_process_go_on_that_was_attached_to() {
 }
 
 #[test]
+fn what_a_program_did_before_it_hung_is_seen_while_it_hangs() {
+    let place = Place::new();
+    let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+    let pid = Pid::from_raw(child.id().cast_signed());
+    for options in [&["-o"][..], &["-ff", "-o"], &["--engine", "ptrace", "-o"]] {
+        let file = match options {
+            ["-ff", ..] => place.path(&format!("out.{pid}")),
+            _ => place.path("out"),
+        };
+        let (out, id) = (place.at("out"), pid.to_string());
+        let arguments = [&["trace"], options, &[&out, "-p", &id]].concat();
+        let tracer = Running::start(place.command(&arguments));
+        let is_seen = || {
+            // It is interrupted, and sleeps again.
+            kill(pid, Signal::SIGCONT).unwrap();
+            std::fs::read_to_string(&file).is_ok_and(|text| text.contains("SIGCONT"))
+        };
+        processes::until(&format!("{options:?}: a signal is in the file"), is_seen);
+        tracer.signal(Signal::SIGINT);
+        let _either_status = tracer.ends();
+        std::fs::remove_file(file).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn a_traced_command_goes_on_when_the_tracer_is_killed() {
     let place = Place::new();
     place.script("forever", "#!/bin/sh\nexec > /dev/null 2>&1\necho $$ > pid.new; mv pid.new pid; while true; do echo x > tick; sleep 0.01; done");
@@ -121,7 +148,6 @@ fn a_traced_command_goes_on_when_the_tracer_is_killed() {
     ]));
     place.until_there("tick");
     let pid: i32 = place.read("pid").trim().parse().unwrap();
-    tracer.signal(Signal::SIGKILL);
     let _killed = tracer.after_sigkill();
     std::fs::remove_file(place.path("tick")).unwrap();
     place.until_there("tick");
@@ -225,5 +251,93 @@ fn both_engines_tell_the_same_of_the_same_program() {
     if let Some(of_kernel) = told("kernel") {
         assert_eq!(of_kernel, told("ptrace").unwrap());
         assert!(of_kernel.len() > 40, "{of_kernel:?}");
+    }
+}
+
+#[test]
+fn what_is_said_beside_calls_is_said_as_asked() {
+    let place = Place::new();
+    let says = |options: &[&str]| {
+        let command = ["sh", "-c", "true & wait"];
+        let all = [&["trace", "-f"], options, &command].concat();
+        let ended = place.ends(&all);
+        ended.assert_code(0);
+        let said = |words: &str| ended.stderr.lines().any(|line| line.contains(words));
+        (
+            said("strace: Process "),
+            said("+++ exited with 0 +++"),
+            said("trace: the "),
+        )
+    };
+    assert_eq!(says(&[]), (true, true, true));
+    assert_eq!(says(&["-q"]), (false, true, false));
+    assert_eq!(says(&["-qq"]), (false, false, false));
+    assert_eq!(says(&["-e", "quiet=attach"]), (false, true, true));
+    assert_eq!(says(&["-e", "quiet=exit"]), (true, false, true));
+    assert_eq!(says(&["-e", "quiet=!exit"]), (false, true, true));
+    let out = place.at("out");
+    assert_eq!(says(&["-o", &out]), (false, false, true), "into a file");
+    for (expression, words) in [
+        ("quiet=bogus", "nothing is said that is named `bogus`"),
+        ("decode-fds=bogus", "descriptors have no `bogus`"),
+        ("read=x", "isn't the number of a descriptor"),
+        ("raw=nothing-of-this-name", "no call is named"),
+    ] {
+        let ended = place.ends(&["trace", "-e", expression, "true"]);
+        ended.assert_code(2);
+        ended.assert_says(&[words]);
+    }
+}
+
+#[test]
+fn options_are_taken_as_strace_takes_them() {
+    let place = Place::new();
+    let out = place.at("out");
+    for (options, part) in [
+        // Behind others, with its value beside it; given twice, the last one counts.
+        (&["-e", "trace=openat", "-a90", "-a0"][..], "openat("),
+        (&["--trace=openat", "-Xraw"], ", 0x80000) "),
+        (
+            &["-eopenat", "-X", "verbose"],
+            ", 0x80000 /* O_RDONLY|O_CLOEXEC */) ",
+        ),
+        (&["-n", "-eopenat"], "] openat("),
+        (&["--strings-in-hex", "-eopenat"], "\"\\x2f\\x65"),
+        (&["--syscall-times=ns", "-eopenat"], ">\n"),
+        (&["--relative-timestamps=ms", "-eopenat"], "     0.000 "),
+        (&["--quiet=exit", "-v", "-v", "--raw=openat"], "openat(0x"),
+    ] {
+        let all = [&["trace", "-o", &out], options, &["true"]].concat();
+        place.ends(&all).assert_code(0);
+        let told = place.read("out");
+        assert!(told.contains(part), "{options:?}: {told}");
+    }
+    // What was told before stays: without its end, and with arguments as numbers.
+    place
+        .ends(&["trace", "-A", "-o", &out, "-e", "trace=none", "true"])
+        .assert_code(0);
+    let told = place.read("out");
+    assert!(told.contains("openat(0x") && told.ends_with("+++ exited with 0 +++\n"));
+    // What is no option isn't a command either.
+    let unknown = place.ends(&["trace", "--no-such-option", "true"]);
+    unknown.assert_says(&["--no-such-option"]);
+}
+
+#[test]
+fn what_is_read_is_dumped_and_what_is_chosen_is_told_in_numbers() {
+    let place = Place::new();
+    place.write("text", "a text of some length\n");
+    for engine in ["ptrace", "auto"] {
+        let out = place.at("out");
+        let options = ["-e", "read=0", "-e", "raw=close", "-e", "trace=read,close"];
+        let ends = ["-o", &out, "sh", "-c", "exec cat < text"];
+        place
+            .ends(&[&["trace", "-q", "--engine", engine], &options[..], &ends].concat())
+            .assert_code(0);
+        let told = place.read("out");
+        let dumped = " | 00000  61 20 74 65 78 74 20 6f  66 20 73 6f 6d 65 20 6c  a text of some l |\n \
+                      | 00010  65 6e 67 74 68 0a                                 ength.           |\n";
+        assert!(told.contains(dumped), "{told}");
+        assert!(told.contains("close(0x"), "{told}");
     }
 }

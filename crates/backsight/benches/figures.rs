@@ -406,6 +406,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
                         values,
                         each: Vec::new(),
                     }]),
+                    watched: Vec::new(),
                     steps: Vec::new(),
                     load: Vec::new(),
                     warnings: Vec::new(),

@@ -4,6 +4,7 @@
     many-METHOD FILE    FILE has a series a line
 
 `peers.py quality DIR` prints how often they are right, for docs/quality.md, on series that the stats' example has written.
+`peers.py bisect JOBS` prints how often git_bayesect names the change.
 """
 
 import math
@@ -12,6 +13,7 @@ import time
 
 import numpy
 import ruptures
+from git_bayesect import Bisector
 from otava.analysis import compute_change_points
 
 
@@ -89,8 +91,45 @@ def quality(folder):
         print(f"| {row} | " + " | ".join(cells) + " |", flush=True)
 
 
+ENDS = 10
+MOST = 5000
+
+
+def bayesect(versions, size, random):
+    """One step of so many standard deviations; a measurement beyond the middle of both ends, ten measurements each, is a failure.
+    Whether it names the step with 95 %, after how many measurements of how many versions."""
+    step = random.integers(1, versions)
+
+    def measure(version, count=None):
+        return (size if version >= step else 0.0) + random.standard_normal(count)
+
+    middle = (measure(0, ENDS).mean() + measure(versions - 1, ENDS).mean()) / 2
+    # It counts from the newest version.
+    search = Bisector(numpy.ones(versions))
+    built, measured = {0, versions - 1}, 2 * ENDS
+    while measured < MOST and search.distribution.max() < 0.95:
+        index = search.select()
+        version = versions - 1 - index
+        built.add(version)
+        measured += 1
+        search.record(index, bool(measure(version) > middle))
+    named = versions - 1 - int(search.distribution.argmax())
+    return named == step, measured, len(built)
+
+
+def bisect(jobs):
+    print("| steps | versions | right | measurements | builds |")
+    print("|---|---|---|---|---|")
+    for versions, size in ((128, 0.5), (128, 1.0), (128, 2.0), (1024, 1.0), (1024, 2.0)):
+        done = [bayesect(versions, size, numpy.random.default_rng(job)) for job in range(jobs)]
+        right, measured, built = numpy.mean(done, axis=0)
+        print(f"| one of {size:g}σ | {versions} | {right:.2f} | {measured:.0f} | {built:.1f} |", flush=True)
+
+
 if sys.argv[1:2] == ["quality"]:
     quality(sys.argv[2])
+elif sys.argv[1:2] == ["bisect"]:
+    bisect(int(sys.argv[2]))
 elif len(sys.argv) == 3:
     # The whole process: a CSV with a header is read and searched.
     print(METHODS[sys.argv[1]](numpy.loadtxt(sys.argv[2], delimiter=",", skiprows=1, usecols=1)))

@@ -2,20 +2,27 @@
 //!
 //! Refuses: to go on tracing for a reader that is gone.
 
+mod look;
+mod manner;
 mod output;
+pub mod watching;
 
 use backsight_trace::{
-    Abi, Asked, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Known, Signal, Signals,
-    Status, Statuses, User, engine,
+    Asked, Calls, Command, Ended, Event, Finish, Interrupt, Signal, Status, Statuses, TraceError,
+    User,
+    descriptors::{Aspects, Files},
+    engine,
     json::Json,
     perfetto::Perfetto,
     recording::{Header, Recorder, Recording},
-    summary::{Column, Sort, Summary, changes, changes_table},
+    summary::{Summary, changes, changes_table},
     table,
-    text::{self, Escapes, Text, Time, Who},
+    text::{self, Numbers, Text, Who},
 };
+use look::Look;
+use manner::{Expressions, Manner, Quiet, express, known};
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use output::{Files, Lines, Output, Shown, Table};
+use output::{Lines, Output, Shown, Table, Where};
 use std::{
     ffi::OsString,
     fs::File,
@@ -32,17 +39,25 @@ const ENDS: [Signal; 4] = [
     Signal::SIGTERM,
 ];
 
-/// The classes of calls that sets may name.
-const CLASSES: [&str; 9] = [
-    "file", "process", "network", "memory", "signal", "desc", "ipc", "creds", "clock",
-];
+/// Most bytes of one buffer that are captured to be dumped.
+const MOST_DUMPED: usize = 1 << 16;
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
+#[command(args_override_self = true)]
 pub struct Trace {
     /// Trace children and threads too; twice: each into a file of its own, FILE.TID
     #[arg(short = 'f', long = "follow-forks", action = clap::ArgAction::Count)]
     follow: u8,
+    /// Each thread into a file of its own, as -ff
+    #[arg(long)]
+    output_separately: bool,
+    /// Add to the file instead of beginning it anew
+    #[arg(short = 'A', long = "output-append-mode")]
+    append: bool,
+    /// Say which version this is
+    #[arg(short = 'V', long)]
+    version: bool,
     /// Write to this file, or with `|` before it to this command; else to the standard error
     #[arg(short, long, value_name = "FILE")]
     output: Option<OsString>,
@@ -54,9 +69,8 @@ pub struct Trace {
         value_delimiter = ','
     )]
     pids: Vec<i32>,
-    /// What to trace: trace=SET, signal=SET, status=SET, inject=…, fault=…, quiet=SET; SET alone is trace=SET
-    #[arg(short = 'e', value_name = "EXPR")]
-    expressions: Vec<String>,
+    #[command(flatten)]
+    expressions: Expressions,
     /// Only calls that concern this path
     #[arg(short = 'P', long = "trace-path", value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -124,11 +138,7 @@ pub struct Trace {
     #[command(flatten)]
     look: Look,
     /// The command
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
@@ -143,76 +153,13 @@ enum Engine {
     Ptrace,
 }
 
-/// How what is traced is shown.
-#[derive(Debug, clap::Args)]
-struct Look {
-    /// One JSON object a line
-    #[arg(long)]
-    json: bool,
-    /// A list for a trace viewer, as Perfetto
-    #[arg(long, conflicts_with = "json")]
-    perfetto: bool,
-    /// Most bytes of a string
-    #[arg(
-        short = 's',
-        long = "string-limit",
-        value_name = "BYTES",
-        default_value_t = 32
-    )]
-    strings: usize,
-    /// Structures in full
-    #[arg(short = 'v', long = "no-abbrev")]
-    verbose: bool,
-    /// Bytes that aren't ASCII in hexadecimal; twice: all
-    #[arg(short = 'x', action = clap::ArgAction::Count)]
-    hexadecimal: u8,
-    /// The column at which results stand
-    #[arg(short = 'a', long, value_name = "COLUMN", default_value_t = 40)]
-    columns: usize,
-    /// Paths beside descriptors
-    #[arg(short = 'y', action = clap::ArgAction::Count)]
-    descriptors: u8,
-    /// The time of day before each line; twice: with microseconds; thrice: since 1970
-    #[arg(short = 't', action = clap::ArgAction::Count)]
-    time: u8,
-    /// The time since the line before
-    #[arg(short = 'r', long = "relative-timestamps")]
-    since: bool,
-    /// How long each call took
-    #[arg(short = 'T', long = "syscall-times")]
-    took: bool,
-    /// Only a summary: calls, errors, times
-    #[arg(short = 'c', long)]
-    summary_only: bool,
-    /// A summary too
-    #[arg(short = 'C', long, conflicts_with = "summary_only")]
-    summary: bool,
-    /// Summarise the time from a call's beginning to its end, as is always done here
-    #[arg(short = 'w', long)]
-    summary_wall_clock: bool,
-    /// By what a summary is sorted
-    #[arg(short = 'S', long, value_name = "COLUMN")]
-    summary_sort_by: Option<String>,
-    /// A wider summary: with the median, the 90th and the 99th percentile of the times, and the longest
-    #[arg(long)]
-    percentiles: bool,
-    /// That for each process
-    #[arg(long)]
-    by_process: bool,
-    /// The columns of a summary
-    #[arg(short = 'U', long, value_name = "COLUMNS")]
-    summary_columns: Option<String>,
-    /// Stack traces: there are none here
-    #[arg(short = 'k', long)]
-    stack_traces: bool,
-    /// Don't say which engine traces; twice: nor how processes end
-    #[arg(short = 'q', long, action = clap::ArgAction::Count)]
-    quiet: u8,
-}
-
 impl Trace {
     /// Traces, and ends as the command does.
     pub fn execute(self) -> miette::Result<ExitCode> {
+        if self.version {
+            crate::files::print(concat!("backsight trace ", env!("CARGO_PKG_VERSION"), "\n"))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         if self.look.stack_traces {
             return Err(miette::miette!(
                 help = "strace -k has them where it was built with them",
@@ -225,7 +172,7 @@ impl Trace {
         if let Some(file) = &self.replay {
             return self.told_again(file);
         }
-        let asked = self.asked()?;
+        let (asked, manner) = self.asked()?;
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
@@ -235,26 +182,31 @@ impl Trace {
             Interrupt::on(&ENDS)
         }
         .into_diagnostic()?;
-        let each = self.follow > 1 && self.record.is_none();
-        let mut output = Output::open(into, each, false, self.shown(wall())?)?;
+        let place = self.place(into);
+        let mut output = Output::open(place, false, self.shown(wall(), manner)?)?;
         let mut broken = None;
-        let mut show = |event: Event| {
-            if broken.is_none()
-                && let Err(error) = output.show(&event)
-            {
-                broken = Some(error);
-                interrupt.ask(Signal::SIGPIPE as i32);
+        let counts = self.counts_alone();
+        let mut trace = |engine| {
+            if counts {
+                let (ended, summary) = engine::count(engine, &asked, &interrupt, &mut |_| {})?;
+                output.summarize(summary);
+                return Ok(ended);
             }
+            engine::trace(engine, &asked, &interrupt, &mut |event: Event| {
+                if broken.is_none()
+                    && let Err(error) = output.show(&event)
+                {
+                    broken = Some(error);
+                    interrupt.ask(Signal::SIGPIPE as i32);
+                }
+            })
         };
-        let engine = self.engine(&asked);
-        let mut ended = engine::trace(engine, &asked, &interrupt, &mut show);
-        if let Err(error) = &ended
-            && self.engine == Engine::Auto
-            && engine::can_be_replaced(error)
-        {
-            self.says(engine::Engine::Ptrace, Some(error.to_string()));
-            ended = engine::trace(engine::Engine::Ptrace, &asked, &interrupt, &mut show);
-        }
+        let says = |chosen, why| self.says(chosen, why);
+        let ended = match self.engine {
+            Engine::Auto => by_what_fits(&asked, &says, &mut trace),
+            Engine::Kernel => trace(engine::Engine::Kernel),
+            Engine::Ptrace => trace(engine::Engine::Ptrace),
+        };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
         match broken.map_or_else(|| output.close(), Err) {
             // The reader has seen enough.
@@ -266,11 +218,36 @@ impl Trace {
         Ok(status(ended))
     }
 
+    /// The paths that are asked for, as they are given and as what they lead to is called.
+    fn every_path(&self) -> Vec<PathBuf> {
+        let resolved = self
+            .paths
+            .iter()
+            .filter_map(|path| path.canonicalize().ok());
+        let mut all = self.paths.clone();
+        all.extend(resolved);
+        all
+    }
+
+    /// Whether each thread has a file of its own.
+    fn each(&self) -> bool {
+        self.follow > 1 || (self.output_separately && self.follow > 0)
+    }
+
+    /// How this file is written to.
+    fn place(&self, file: Option<OsString>) -> Where {
+        Where {
+            file,
+            each: self.each() && self.record.is_none(),
+            append: self.append,
+        }
+    }
+
     /// Tells what a recording holds, as if it happened now.
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = opened(file)?;
-        let shown = self.shown(recording.header.wall)?;
-        let mut output = Output::open(self.output.clone(), self.follow > 1, true, shown)?;
+        let shown = self.shown(recording.header.wall, self.manner())?;
+        let mut output = Output::open(self.place(self.output.clone()), true, shown)?;
         let mut fault = None;
         for event in recording {
             match event {
@@ -315,45 +292,69 @@ impl Trace {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// The engine that is asked for, else the one that fits.
-    fn engine(&self, asked: &Asked) -> engine::Engine {
-        let (chosen, why) = match self.engine {
-            Engine::Kernel => return engine::Engine::Kernel,
-            Engine::Ptrace => return engine::Engine::Ptrace,
-            Engine::Auto => engine::fitting(asked),
-        };
-        self.says(chosen, why);
-        chosen
-    }
-
     /// Says once which engine traces, and why not the other.
     fn says(&self, chosen: engine::Engine, why: Option<String>) {
-        if self.look.quiet == 0 {
+        if self.look.quietly == 0 {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
         }
     }
 
-    fn asked(&self) -> miette::Result<Asked> {
+    /// How things are shown, as far as `-e` doesn't say it.
+    fn manner(&self) -> Manner {
+        let look = &self.look;
+        Manner {
+            aspects: match look.descriptors {
+                0 => Aspects::default(),
+                1 => Aspects::PATHS,
+                _ => Aspects::ALL,
+            },
+            full: if look.in_full {
+                Calls::all()
+            } else {
+                Calls::none()
+            },
+            opaque: Calls::none(),
+            raw: Calls::none(),
+            reads: Numbers::default(),
+            writes: Numbers::default(),
+            quiet: Quiet {
+                attach: look.quietly > 0,
+                exit: look.quietly > 1,
+                superseded: look.quietly > 2,
+            },
+        }
+    }
+
+    fn asked(&self) -> miette::Result<(Asked, Manner)> {
+        let mut manner = self.manner();
         let mut asked = Asked {
             command: self.command()?,
             pids: self.pids.clone(),
             follow: self.follow > 0,
-            paths: self.paths.clone(),
+            paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
             limits: (!self.look.only_counts()).then_some(table::Limits {
                 string: self.look.strings,
                 elements: self.look.strings,
-                verbose: self.look.verbose,
+                verbose: self.look.in_full,
             }),
             pending: self.follow == 1 && !self.look.json && !self.look.only_counts(),
             ..Asked::default()
         };
         let known = known();
-        for expression in &self.expressions {
-            express(&mut asked, expression, &known).wrap_err_with(|| format!("-e {expression}"))?;
+        for expression in self.expressions.all() {
+            express(&mut asked, &mut manner, &expression, &known)
+                .wrap_err_with(|| format!("-e {expression}"))?;
         }
+        if let Some(limits) = &mut asked.limits {
+            limits.verbose = !manner.full.is_empty();
+            if !(manner.reads.is_empty() && manner.writes.is_empty()) {
+                limits.string = limits.string.max(MOST_DUMPED);
+            }
+        }
+        asked.descriptors = !manner.aspects.is_empty();
         for calls in &self.detach_on {
             asked.detach_on = asked
                 .detach_on
@@ -365,11 +366,17 @@ impl Trace {
         if self.failed_only {
             asked.statuses = Statuses::only(Status::Failed);
         }
-        Ok(asked)
+        Ok((asked, manner))
+    }
+
+    /// Whether no event is needed, but only how many there were of each kind.
+    fn counts_alone(&self) -> bool {
+        self.record.is_none() && self.look.only_counts() && !self.look.by_process
     }
 
     /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
-    fn shown(&self, wall: i64) -> miette::Result<Shown> {
+    fn shown(&self, wall: i64, manner: Manner) -> miette::Result<Shown> {
+        let aspects = manner.aspects;
         let look = &self.look;
         let lines = if self.record.is_some() {
             let command = self.command.iter();
@@ -386,18 +393,18 @@ impl Trace {
             Lines::Perfetto(Perfetto::default())
         } else if look.json {
             let json = Json::new();
-            Lines::Json(if look.descriptors > 0 {
-                json.with_descriptors(Files::default())
-            } else {
+            Lines::Json(if aspects.is_empty() {
                 json
+            } else {
+                json.with_descriptors(Files::new(aspects))
             })
         } else {
-            let text = Text::new(self.text(wall));
-            Lines::Text(if look.descriptors > 0 {
-                text.with_descriptors(Files::default())
-            } else {
+            let text = Text::new(self.text(wall, manner));
+            Lines::Text(Box::new(if aspects.is_empty() {
                 text
-            })
+            } else {
+                text.with_descriptors(Files::new(aspects))
+            }))
         };
         let summary = look.only_counts() || look.summary;
         Ok(Shown {
@@ -412,33 +419,33 @@ impl Trace {
         })
     }
 
-    fn text(&self, wall: i64) -> text::Options {
+    fn text(&self, wall: i64, manner: Manner) -> text::Options {
         let look = &self.look;
         text::Options {
             string: look.strings,
-            verbose: look.verbose,
-            escapes: match look.hexadecimal {
-                0 => Escapes::Octal,
-                1 => Escapes::HexWhereNeeded,
-                _ => Escapes::Hex,
-            },
+            full: manner.full,
+            opaque: manner.opaque,
+            raw: manner.raw,
+            reads: manner.reads,
+            writes: manner.writes,
+            escapes: look.escapes(),
+            constants: look.constants(),
             column: look.columns,
-            who: match (self.follow, self.pids.len(), &self.output) {
-                (2.., ..) | (0, 0..=1, _) => Who::Nobody,
-                (_, _, Some(_)) => Who::Plain,
-                (_, _, None) => Who::Bracketed,
+            who: match (self.each(), self.follow, self.pids.len(), &self.output) {
+                (true, ..) | (_, 0, 0..=1, _) => Who::Nobody,
+                (.., Some(_)) => Who::Plain,
+                (.., None) => Who::Bracketed,
             },
-            time: match look.time {
-                0 => None,
-                1 => Some(Time::Seconds),
-                2 => Some(Time::Microseconds),
-                _ => Some(Time::Epoch),
-            },
-            since: look.since,
-            took: look.took,
+            time: look.time(),
+            since: look.since(),
+            took: look.took(),
+            numbered: look.syscall_number,
             wall,
             zone: jiff::Zoned::now().offset().seconds().into(),
-            exits: look.quiet < 2,
+            // Into a file, threads come and go without a word.
+            attached: !manner.quiet.attach && self.output.is_none(),
+            exits: !manner.quiet.exit,
+            superseded: !manner.quiet.superseded,
             signals: true,
         }
     }
@@ -458,33 +465,21 @@ impl Trace {
     }
 }
 
-impl Look {
-    /// Whether calls are counted and not told.
-    fn only_counts(&self) -> bool {
-        let wide = self.percentiles || self.by_process;
-        self.summary_only || (wide && !self.summary)
-    }
-
-    fn sort_of_summary(&self) -> miette::Result<Sort> {
-        let Some(name) = &self.summary_sort_by else {
-            return Ok(Sort::Time);
-        };
-        Sort::named(name).ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
-    }
-
-    fn columns_of_summary(&self) -> miette::Result<Vec<Column>> {
-        let Some(names) = &self.summary_columns else {
-            return Ok(Column::USUAL.to_vec());
-        };
-        let named = |name| {
-            Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
-        };
-        let mut columns: Vec<Column> =
-            names.split(',').map(named).collect::<miette::Result<_>>()?;
-        if !columns.contains(&Column::Name) {
-            columns.push(Column::Name);
+/// Traces by the engine that fits or, should that turn out not to run here, by the other. Who traces, and why not the other,
+/// is said before.
+fn by_what_fits<T>(
+    asked: &Asked,
+    says: &dyn Fn(engine::Engine, Option<String>),
+    trace: &mut dyn FnMut(engine::Engine) -> Result<T, TraceError>,
+) -> Result<T, TraceError> {
+    let (chosen, why) = engine::fitting(asked);
+    says(chosen, why);
+    match trace(chosen) {
+        Err(error) if engine::can_be_replaced(&error) => {
+            says(engine::Engine::Ptrace, Some(error.to_string()));
+            trace(engine::Engine::Ptrace)
         }
-        Ok(columns)
+        ended => ended,
     }
 }
 
@@ -515,54 +510,6 @@ fn variable(text: &OsString) -> (OsString, Option<OsString>) {
         }
         None => (text.clone(), None),
     }
-}
-
-/// Every call that can be named.
-fn known() -> Vec<Known<'static>> {
-    let abis = [Abi::X86_64, Abi::I386, Abi::Aarch64];
-    let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
-    abis.into_iter()
-        .filter(native)
-        .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
-        .map(|(abi, number, row)| {
-            let is_of = |class: &&str| {
-                table::Class::named(class).is_some_and(|class| row.classes.has(class))
-            };
-            Known {
-                abi,
-                number,
-                name: row.name,
-                classes: CLASSES.into_iter().filter(is_of).collect(),
-            }
-        })
-        .collect()
-}
-
-/// Does what an expression of `-e` says.
-fn express(asked: &mut Asked, expression: &str, known: &[Known<'_>]) -> miette::Result<()> {
-    let (what, value) = match expression.split_once('=') {
-        // A name of a call has no sign of equality.
-        Some((what, value)) => (what, value),
-        None => ("trace", expression),
-    };
-    match what {
-        "trace" | "t" => asked.calls = Calls::parse(value, known).into_diagnostic()?,
-        "signal" | "signals" | "s" => asked.signals = Signals::parse(value).into_diagnostic()?,
-        "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
-        "inject" => asked
-            .injections
-            .push(Injection::parse(value, known).into_diagnostic()?),
-        "fault" => asked
-            .injections
-            .push(Injection::parse_fault(value, known).into_diagnostic()?),
-        _ => {
-            return Err(miette::miette!(
-                help = "there are trace=, signal=, status=, inject= and fault=",
-                "`{what}=` isn't known here"
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// How this process is to end when its command ended so.

@@ -1,9 +1,11 @@
 //! Where what is traced is written, and how it looks.
 //!
+//! What is gathered is written within a tenth of a second, so that who watches a program that hangs sees where.
+//!
 //! Refuses: to keep a program waiting for a line that nobody sees at once.
 
 use backsight_trace::{
-    CURRENT_DIRECTORY, Call, Descriptors, Event, What,
+    Event, What,
     json::Json,
     perfetto::Perfetto,
     recording::Recorder,
@@ -18,16 +20,33 @@ use std::{
     io::{self, BufWriter, IsTerminal as _, Write},
     path::{Path, PathBuf},
     process::{self, Stdio},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread::JoinHandle,
+    time::Duration,
 };
 
 /// How much is gathered before it is written to a file.
 const GATHERED: usize = 1 << 18;
 
+/// How long what was gathered waits at most.
+const WAITS: Duration = Duration::from_millis(100);
+
+/// Where it is to be written, and how.
+pub struct Where {
+    /// A file or a command.
+    pub file: Option<OsString>,
+    /// A file for each thread.
+    pub each: bool,
+    /// Behind what is in the file.
+    pub append: bool,
+}
+
 /// Where what is traced is written.
 pub struct Output {
     shown: Shown,
-    place: Place,
+    /// Ends before the place does.
+    writer: Option<Writer>,
+    place: Arc<Mutex<Gathered>>,
     line: Vec<u8>,
     /// Whether each line is to be seen at once.
     at_once: bool,
@@ -36,50 +55,82 @@ pub struct Output {
 }
 
 enum Place {
-    One(Box<dyn Write>),
+    One(Box<dyn Write + Send>),
     /// A file for each thread.
-    Each(PathBuf, HashMap<i32, BufWriter<File>>),
+    Each {
+        path: PathBuf,
+        append: bool,
+        files: HashMap<i32, BufWriter<File>>,
+    },
+}
+
+/// A place, and whether something waits there to be written.
+struct Gathered {
+    place: Place,
+    waits: bool,
+}
+
+impl Gathered {
+    fn flush(&mut self) -> io::Result<()> {
+        self.waits = false;
+        match &mut self.place {
+            Place::One(out) => out.flush(),
+            Place::Each { files, .. } => files.values_mut().try_for_each(Write::flush),
+        }
+    }
+}
+
+fn held(place: &Mutex<Gathered>) -> MutexGuard<'_, Gathered> {
+    place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Output {
     /// Into this file or command; else to the standard error, or to the standard output where nothing is traced now.
-    pub fn open(
-        file: Option<OsString>,
-        each: bool,
-        replayed: bool,
-        shown: Shown,
-    ) -> miette::Result<Self> {
+    pub fn open(into: Where, replayed: bool, shown: Shown) -> miette::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
-        let mut output = Self {
-            shown,
-            place: Place::One(Box::new(io::stderr())),
-            line: Vec::new(),
-            at_once: false,
-            reader: None,
-        };
-        let Some(file) = file else {
-            output.at_once = io::stderr().is_terminal();
-            if replayed {
-                output.place = gathered(io::stdout());
-            } else if !output.at_once {
-                output.place = gathered(io::stderr());
+        let (mut at_once, mut reader) = (false, None);
+        let Where { file, each, append } = into;
+        let place = match file {
+            None if replayed => gathered(io::stdout()),
+            None if io::stderr().is_terminal() => {
+                at_once = true;
+                Place::One(Box::new(io::stderr()))
             }
-            return Ok(output);
+            None => gathered(io::stderr()),
+            Some(file) => match file.as_bytes() {
+                [b'|' | b'!', command @ ..] => {
+                    let (place, read) = piped(command).into_diagnostic()?;
+                    reader = Some(read);
+                    place
+                }
+                _ if each => Place::Each {
+                    path: PathBuf::from(file),
+                    append,
+                    files: HashMap::new(),
+                },
+                _ => {
+                    let made = created(Path::new(&file), append).into_diagnostic();
+                    let made = made.wrap_err_with(|| file.display().to_string())?;
+                    Place::One(Box::new(made))
+                }
+            },
         };
-        if let [b'|' | b'!', command @ ..] = file.as_bytes() {
-            let (place, reader) = piped(command).into_diagnostic()?;
-            output.place = place;
-            output.reader = Some(reader);
-            return Ok(output);
-        }
-        let path = PathBuf::from(file);
-        output.place = if each {
-            Place::Each(path, HashMap::new())
-        } else {
-            let made = created(&path).into_diagnostic();
-            Place::One(Box::new(made.wrap_err_with(|| path.display().to_string())?))
+        let place = Arc::new(Mutex::new(Gathered {
+            place,
+            waits: false,
+        }));
+        let writer = match at_once || replayed {
+            true => None,
+            false => Some(Writer::of(&place).into_diagnostic()?),
         };
-        Ok(output)
+        Ok(Self {
+            shown,
+            writer,
+            place,
+            line: Vec::new(),
+            at_once,
+            reader,
+        })
     }
 
     /// Shows an event.
@@ -89,20 +140,26 @@ impl Output {
         if self.line.is_empty() {
             return Ok(());
         }
-        match &mut self.place {
+        let mut gathered = held(&self.place);
+        gathered.waits = true;
+        match &mut gathered.place {
             Place::One(out) => {
                 out.write_all(&self.line)?;
                 if self.at_once {
                     out.flush()?;
                 }
             }
-            Place::Each(path, files) => {
+            Place::Each {
+                path,
+                append,
+                files,
+            } => {
                 let file = match files.entry(event.tid) {
                     std::collections::hash_map::Entry::Occupied(file) => file.into_mut(),
                     std::collections::hash_map::Entry::Vacant(place) => {
                         let mut name = path.clone().into_os_string();
                         name.push(format!(".{}", event.tid));
-                        place.insert(created(Path::new(&name))?)
+                        place.insert(created(Path::new(&name), *append)?)
                     }
                 };
                 file.write_all(&self.line)?;
@@ -116,21 +173,24 @@ impl Output {
         Ok(())
     }
 
+    /// Shows this summary at the end.
+    pub fn summarize(&mut self, summary: Summary) {
+        self.shown.summary = Some(summary);
+    }
+
     /// Ends it.
     pub fn close(mut self) -> io::Result<()> {
         self.line.clear();
         self.shown.finish(&mut self.line)?;
-        match self.place {
-            Place::One(mut out) => {
-                out.write_all(&self.line)?;
-                out.flush()?;
-            }
-            Place::Each(_, files) => {
-                for mut file in files.into_values() {
-                    file.flush()?;
-                }
-            }
+        drop(self.writer);
+        let mut gathered = held(&self.place);
+        if let Place::One(out) = &mut gathered.place {
+            out.write_all(&self.line)?;
         }
+        gathered.flush()?;
+        drop(gathered);
+        // Nobody else has it any more: what reads it comes to its end.
+        drop(self.place);
         if let Some(reader) = self.reader {
             let _its_own_status = reader.join();
         }
@@ -138,12 +198,49 @@ impl Output {
     }
 }
 
-fn gathered(out: impl Write + 'static) -> Place {
+/// A thread that writes what has waited for a while. What can't be written stays, and whoever writes next is told.
+struct Writer {
+    ends: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn of(place: &Arc<Mutex<Gathered>>) -> io::Result<Self> {
+        let (ends, ended) = mpsc::channel();
+        let place = Arc::clone(place);
+        let thread = std::thread::Builder::new()
+            .name("writer".to_owned())
+            .spawn(move || {
+                while ended.recv_timeout(WAITS) == Err(mpsc::RecvTimeoutError::Timeout) {
+                    let mut gathered = held(&place);
+                    if gathered.waits {
+                        let _told_later = gathered.flush();
+                    }
+                }
+            })?;
+        Ok(Self {
+            ends: Some(ends),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.ends = None;
+        let _panicked = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn gathered(out: impl Write + Send + 'static) -> Place {
     Place::One(Box::new(BufWriter::with_capacity(GATHERED, out)))
 }
 
-fn created(path: &Path) -> io::Result<BufWriter<File>> {
-    Ok(BufWriter::with_capacity(GATHERED, File::create(path)?))
+fn created(path: &Path, append: bool) -> io::Result<BufWriter<File>> {
+    let mut options = File::options();
+    let options = options.create(true).append(append);
+    let file = options.write(true).truncate(!append).open(path)?;
+    Ok(BufWriter::with_capacity(GATHERED, file))
 }
 
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
@@ -190,7 +287,7 @@ pub enum Table {
 /// How each event is written.
 pub enum Lines {
     /// strace's text.
-    Text(Text<'static>),
+    Text(Box<Text<'static>>),
     /// An object a line.
     Json(Json<'static>),
     /// A list for a trace viewer.
@@ -236,30 +333,5 @@ impl Shown {
             out.extend_from_slice(text.as_bytes());
         }
         Ok(())
-    }
-}
-
-/// The files of descriptors, looked up while their process stands still. One that was just closed is what it was.
-#[derive(Default)]
-pub struct Files {
-    seen: HashMap<(i32, i32), Vec<u8>>,
-}
-
-impl Descriptors for Files {
-    fn describe(&mut self, pid: i32, fd: i32, _call: &Call, out: &mut Vec<u8>) {
-        use std::os::unix::ffi::OsStringExt as _;
-        let link = if fd == CURRENT_DIRECTORY {
-            format!("/proc/{pid}/cwd")
-        } else {
-            format!("/proc/{pid}/fd/{fd}")
-        };
-        match std::fs::read_link(link) {
-            Ok(file) => {
-                let file = file.into_os_string().into_vec();
-                out.extend_from_slice(&file);
-                self.seen.insert((pid, fd), file);
-            }
-            Err(_) => out.extend(self.seen.remove(&(pid, fd)).unwrap_or_default()),
-        }
     }
 }

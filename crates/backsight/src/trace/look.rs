@@ -1,0 +1,268 @@
+//! How what is traced is shown: the options of `backsight trace` that say it.
+//!
+//! Refuses: to know what is traced.
+
+use backsight_trace::{
+    summary::{Column, Sort},
+    text::{Constants, Escapes, Precision, Time},
+};
+
+/// How what is traced is shown.
+#[derive(Debug, clap::Args)]
+pub(super) struct Look {
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// A list for a trace viewer, as Perfetto
+    #[arg(long, conflicts_with = "json")]
+    pub perfetto: bool,
+    /// Most bytes of a string
+    #[arg(
+        short = 's',
+        long = "string-limit",
+        value_name = "BYTES",
+        default_value_t = 32
+    )]
+    pub strings: usize,
+    /// Structures in full
+    #[arg(short = 'v', long = "no-abbrev")]
+    pub in_full: bool,
+    /// Bytes that aren't ASCII in hexadecimal; twice: all
+    #[arg(short = 'x', action = clap::ArgAction::Count)]
+    pub hexadecimal: u8,
+    /// The same by its name
+    #[arg(
+        long,
+        value_name = "WHICH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_parser = clap::builder::PossibleValuesParser::new([
+            "none",
+            "non-ascii",
+            "non-ascii-chars",
+            "all",
+        ])
+    )]
+    pub strings_in_hex: Option<String>,
+    /// Numbers that have names: by their names, as numbers, or both
+    #[arg(
+        short = 'X',
+        long,
+        value_name = "abbrev/raw/verbose",
+        default_value = "abbrev",
+        value_parser = clap::builder::PossibleValuesParser::new(["abbrev", "raw", "verbose"])
+    )]
+    pub const_print_style: String,
+    /// The column at which results stand
+    #[arg(short = 'a', long, value_name = "COLUMN", default_value_t = 40)]
+    pub columns: usize,
+    /// Paths beside descriptors; twice: addresses of sockets, numbers of devices and processes too
+    #[arg(short = 'y', action = clap::ArgAction::Count)]
+    pub descriptors: u8,
+    /// The time of day before each line; twice: with microseconds; thrice: since 1970
+    #[arg(short = 't', action = clap::ArgAction::Count)]
+    pub time: u8,
+    /// The same by its names, separated by commas: none, time or unix, and s, ms, us or ns
+    #[arg(
+        long,
+        visible_alias = "timestamps",
+        value_name = "FORMAT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "time",
+        conflicts_with = "time",
+        value_parser = named_time
+    )]
+    pub absolute_timestamps: Vec<Named>,
+    /// The time since the line before, as exactly as named: s, ms, us or ns
+    #[arg(
+        long = "relative-timestamps",
+        value_name = "UNIT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "us",
+        value_parser = named_precision
+    )]
+    pub since: Option<Precision>,
+    /// The time since the line before, in microseconds
+    #[arg(short = 'r')]
+    pub since_in_microseconds: bool,
+    /// How long each call took, as exactly as named: s, ms, us or ns
+    #[arg(
+        long = "syscall-times",
+        value_name = "UNIT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "us",
+        value_parser = named_precision
+    )]
+    pub took: Option<Precision>,
+    /// How long each call took, in microseconds
+    #[arg(short = 'T')]
+    pub took_in_microseconds: bool,
+    /// The number of each call before its name
+    #[arg(short = 'n', long)]
+    pub syscall_number: bool,
+    /// Only a summary: calls, errors, times
+    #[arg(short = 'c', long)]
+    pub summary_only: bool,
+    /// A summary too
+    #[arg(short = 'C', long, conflicts_with = "summary_only")]
+    pub summary: bool,
+    /// Summarise the time from a call's beginning to its end, as is always done here
+    #[arg(short = 'w', long)]
+    pub summary_wall_clock: bool,
+    /// By what a summary is sorted
+    #[arg(short = 'S', long, value_name = "COLUMN")]
+    pub summary_sort_by: Option<String>,
+    /// A wider summary: with the median, the 90th and the 99th percentile of the times, and the longest
+    #[arg(long)]
+    pub percentiles: bool,
+    /// That for each process
+    #[arg(long)]
+    pub by_process: bool,
+    /// The columns of a summary
+    #[arg(short = 'U', long, value_name = "COLUMNS")]
+    pub summary_columns: Option<String>,
+    /// Stack traces: there are none here
+    #[arg(short = 'k', long)]
+    pub stack_traces: bool,
+    /// Don't say which engine traces, nor what is attached to; twice: nor how processes end; thrice: nothing of the kind
+    #[arg(short = 'q', action = clap::ArgAction::Count)]
+    pub quietly: u8,
+}
+
+impl Look {
+    /// The time of day before each line.
+    pub fn time(&self) -> Option<Time> {
+        // Each says a part of it, or all.
+        let named = self.absolute_timestamps.iter().copied();
+        if let Some(named) = named.reduce(|before, then| Named {
+            format: then.format.or(before.format),
+            precision: then.precision.or(before.precision),
+        }) {
+            return named.time();
+        }
+        match self.time {
+            0 => None,
+            1 => Some(Time::SECONDS),
+            2 => Some(Time::MICROSECONDS),
+            _ => Some(Time::EPOCH),
+        }
+    }
+
+    /// How exactly the time since the line before is shown.
+    pub fn since(&self) -> Option<Precision> {
+        let usual = self.since_in_microseconds.then_some(Precision::Micro);
+        self.since.or(usual)
+    }
+
+    /// How exactly it is shown how long a call took.
+    pub fn took(&self) -> Option<Precision> {
+        let usual = self.took_in_microseconds.then_some(Precision::Micro);
+        self.took.or(usual)
+    }
+
+    /// Which bytes are shown in hexadecimal.
+    pub fn escapes(&self) -> Escapes {
+        match (self.strings_in_hex.as_deref(), self.hexadecimal) {
+            (Some("all"), _) => Escapes::Hex,
+            (Some("none"), _) => Escapes::Octal,
+            (Some("non-ascii-chars"), _) => Escapes::HexAlone,
+            (None, 2..) => Escapes::Hex,
+            (Some(_), _) | (_, 1) => Escapes::HexWhereNeeded,
+            (None, 0) => Escapes::Octal,
+        }
+    }
+
+    /// How what has a name is shown.
+    pub fn constants(&self) -> Constants {
+        match self.const_print_style.as_str() {
+            "raw" => Constants::Numbers,
+            "verbose" => Constants::Both,
+            _ => Constants::Names,
+        }
+    }
+
+    /// Whether calls are counted and not told.
+    pub fn only_counts(&self) -> bool {
+        let wide = self.percentiles || self.by_process;
+        self.summary_only || (wide && !self.summary)
+    }
+
+    pub fn sort_of_summary(&self) -> miette::Result<Sort> {
+        let Some(name) = &self.summary_sort_by else {
+            return Ok(Sort::Time);
+        };
+        Sort::named(name).ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
+    }
+
+    pub fn columns_of_summary(&self) -> miette::Result<Vec<Column>> {
+        let Some(names) = &self.summary_columns else {
+            return Ok(Column::USUAL.to_vec());
+        };
+        let named = |name| {
+            Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
+        };
+        let mut columns: Vec<Column> =
+            names.split(',').map(named).collect::<miette::Result<_>>()?;
+        if !columns.contains(&Column::Name) {
+            columns.push(Column::Name);
+        }
+        Ok(columns)
+    }
+}
+
+/// What is said of the time of day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Named {
+    format: Option<Format>,
+    precision: Option<Precision>,
+}
+
+/// How a moment is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    None,
+    Day,
+    Epoch,
+}
+
+impl Named {
+    fn time(self) -> Option<Time> {
+        let format = self.format.unwrap_or(Format::Day);
+        (format != Format::None).then_some(Time {
+            epoch: format == Format::Epoch,
+            precision: self.precision.unwrap_or(Precision::Seconds),
+        })
+    }
+}
+
+/// Reads what `--absolute-timestamps=` names.
+fn named_time(text: &str) -> Result<Named, String> {
+    let mut named = Named::default();
+    for word in text.split(',').filter(|word| !word.is_empty()) {
+        let (format, precision) = match word.split_once(':') {
+            Some(("format", name)) => (name, ""),
+            Some(("precision", name)) => ("", name),
+            _ => (word, word),
+        };
+        if let Some(precision) = Precision::named(precision) {
+            named.precision = Some(precision);
+            continue;
+        }
+        named.format = Some(match format {
+            "none" => Format::None,
+            "time" => Format::Day,
+            "unix" => Format::Epoch,
+            _ => return Err(format!("no format of times is named `{word}`")),
+        });
+    }
+    Ok(named)
+}
+
+/// Reads the name of a unit.
+fn named_precision(name: &str) -> Result<Precision, String> {
+    Precision::named(name).ok_or_else(|| "there are s, ms, us and ns".to_owned())
+}

@@ -1,0 +1,226 @@
+//! Which calls are traced and how they are shown, as expressions say it: `-e trace=openat`, `--trace=openat`.
+//!
+//! Refuses: to know more of an expression than its first word.
+
+use backsight_trace::{
+    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects, table,
+    text::Numbers,
+};
+use miette::IntoDiagnostic as _;
+
+/// The expressions of `-e` that have options of their own.
+#[derive(Debug, clap::Args)]
+pub(super) struct Expressions {
+    /// What to trace and how to show it: trace=SET, signal=SET, status=SET, inject=…, fault=…, abbrev=SET, verbose=SET, raw=SET,
+    /// read=SET, write=SET, decode-fds=SET, quiet=SET; SET alone is trace=SET
+    #[arg(short = 'e', value_name = "EXPR")]
+    expressions: Vec<String>,
+    /// Which calls are traced
+    #[arg(long, value_name = "SET")]
+    trace: Vec<String>,
+    /// Which signals are told
+    #[arg(long, visible_alias = "signals", value_name = "SET")]
+    signal: Vec<String>,
+    /// Only calls that end so
+    #[arg(long, value_name = "SET")]
+    status: Vec<String>,
+    /// What is done to calls on purpose
+    #[arg(long, value_name = "SET:…")]
+    inject: Vec<String>,
+    /// Calls that are made to fail
+    #[arg(long, value_name = "SET:…")]
+    fault: Vec<String>,
+    /// The calls whose structures are shown in short
+    #[arg(long, value_name = "SET")]
+    abbrev: Vec<String>,
+    /// The calls whose structures are shown
+    #[arg(long, value_name = "SET")]
+    verbose: Vec<String>,
+    /// The calls whose arguments are shown as numbers
+    #[arg(long, value_name = "SET")]
+    raw: Vec<String>,
+    /// The descriptors of which everything that is read is shown
+    #[arg(long, visible_alias = "reads", value_name = "SET")]
+    read: Vec<String>,
+    /// The descriptors of which everything that is written is shown
+    #[arg(long, visible_alias = "writes", value_name = "SET")]
+    write: Vec<String>,
+    /// What is said beside descriptors
+    #[arg(
+        long,
+        value_name = "SET",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "path"
+    )]
+    decode_fds: Vec<String>,
+    /// What isn't told: attach, exit, path-resolution, personality, thread-execve, all
+    #[arg(
+        long,
+        visible_aliases = ["silent", "silence"],
+        value_name = "SET",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "attach,personality"
+    )]
+    quiet: Vec<String>,
+}
+
+impl Expressions {
+    /// Each as `-e` would say it.
+    pub fn all(&self) -> impl Iterator<Item = String> {
+        let named: [(&str, &[String]); 12] = [
+            ("trace", &self.trace),
+            ("signal", &self.signal),
+            ("status", &self.status),
+            ("inject", &self.inject),
+            ("fault", &self.fault),
+            ("abbrev", &self.abbrev),
+            ("verbose", &self.verbose),
+            ("raw", &self.raw),
+            ("read", &self.read),
+            ("write", &self.write),
+            ("decode-fds", &self.decode_fds),
+            ("quiet", &self.quiet),
+        ];
+        let named = named
+            .into_iter()
+            .flat_map(|(what, values)| values.iter().map(move |value| format!("{what}={value}")));
+        self.expressions.iter().cloned().chain(named)
+    }
+}
+
+/// Every call that can be named.
+pub(super) fn known() -> Vec<Known<'static>> {
+    let abis = [Abi::X86_64, Abi::I386, Abi::Aarch64];
+    let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
+    abis.into_iter()
+        .filter(native)
+        .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
+        .map(|(abi, number, row)| {
+            let classes = table::Class::ALL.into_iter();
+            Known {
+                abi,
+                number,
+                name: row.name,
+                classes: classes
+                    .filter(|class| row.classes.has(*class))
+                    .map(table::Class::name)
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// How what is traced is shown, as far as `-e` may say it.
+pub(super) struct Manner {
+    pub aspects: Aspects,
+    pub full: Calls,
+    pub opaque: Calls,
+    pub raw: Calls,
+    pub reads: Numbers,
+    pub writes: Numbers,
+    pub quiet: Quiet,
+}
+
+/// What isn't told beside calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Quiet {
+    /// That a thread was attached to, and detached from.
+    pub attach: bool,
+    /// That one ended.
+    pub exit: bool,
+    /// That one is gone because of another's `execve`.
+    pub superseded: bool,
+}
+
+impl Quiet {
+    /// Reads a set as `-e quiet=` names it.
+    fn parse(text: &str) -> miette::Result<Self> {
+        let (names, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut quiet = Self::default();
+        for name in names.split(',') {
+            match name {
+                "attach" => quiet.attach = true,
+                "exit" | "exits" => quiet.exit = true,
+                "thread-execve" | "superseded" => quiet.superseded = true,
+                // Nothing is said of these here.
+                "path-resolution" | "path-resolve" | "personality" => {}
+                "all" => {
+                    quiet = Self {
+                        attach: true,
+                        exit: true,
+                        superseded: true,
+                    };
+                }
+                "none" => quiet = Self::default(),
+                _ => {
+                    return Err(miette::miette!(
+                        help = "there are attach, exit, path-resolution, personality, thread-execve, all and none",
+                        "nothing is said that is named `{name}`"
+                    ));
+                }
+            }
+        }
+        Ok(if negated {
+            Self {
+                attach: !quiet.attach,
+                exit: !quiet.exit,
+                superseded: !quiet.superseded,
+            }
+        } else {
+            quiet
+        })
+    }
+}
+
+/// Every call that isn't in a set.
+fn others(set: &str, known: &[Known<'_>]) -> miette::Result<Calls> {
+    let all = match set.strip_prefix('!') {
+        Some(rest) => Calls::parse(rest, known),
+        None => Calls::parse(&format!("!{set}"), known),
+    };
+    all.into_diagnostic()
+}
+
+/// Does what an expression of `-e` says.
+pub(super) fn express(
+    asked: &mut Asked,
+    manner: &mut Manner,
+    expression: &str,
+    known: &[Known<'_>],
+) -> miette::Result<()> {
+    let (what, value) = match expression.split_once('=') {
+        // A name of a call has no sign of equality.
+        Some((what, value)) => (what, value),
+        None => ("trace", expression),
+    };
+    match what {
+        "trace" | "t" => asked.calls = Calls::parse(value, known).into_diagnostic()?,
+        "signal" | "signals" | "s" => asked.signals = Signals::parse(value).into_diagnostic()?,
+        "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
+        "inject" => asked
+            .injections
+            .push(Injection::parse(value, known).into_diagnostic()?),
+        "fault" => asked
+            .injections
+            .push(Injection::parse_fault(value, known).into_diagnostic()?),
+        "abbrev" | "a" => manner.full = others(value, known)?,
+        "verbose" | "v" => manner.opaque = others(value, known)?,
+        "raw" | "x" => manner.raw = Calls::parse(value, known).into_diagnostic()?,
+        "read" | "reads" | "r" => manner.reads = Numbers::parse(value).into_diagnostic()?,
+        "write" | "writes" | "w" => manner.writes = Numbers::parse(value).into_diagnostic()?,
+        "decode-fds" | "decode-fd" => manner.aspects = Aspects::parse(value).into_diagnostic()?,
+        "quiet" | "silent" | "silence" | "q" => manner.quiet = Quiet::parse(value)?,
+        _ => {
+            return Err(miette::miette!(
+                help = "there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds= and quiet=",
+                "`{what}=` isn't known here"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -2,10 +2,12 @@
 
 use nix::sys::signal::{Signal, kill};
 use serde_json::Value;
+use std::process::Command;
 
 use crate::{
-    place::{Place, VALUE},
+    place::{Place, VALUE, is_root},
     processes,
+    running::Running,
 };
 
 /// A monitor that logs when it begins and when it is stopped, and prints a number in between.
@@ -162,4 +164,164 @@ fn monitors_are_listed_and_shown_with_those_of_ones_own() {
         "{}",
         unknown.stderr
     );
+}
+
+/// A benchmark that writes as often as a file says, and a plan that counts its calls.
+fn writing() -> Place {
+    let place = Place::new();
+    place.benchmark(
+        "writes",
+        &format!(
+            "[tester]\nrun = [\"dd if=/dev/zero of=/dev/null bs=1 count=$(cat {0})\", \"echo 42\"]\n{VALUE}",
+            place.at("count")
+        ),
+    );
+    place.plan("use = [\"writes\"]\nrounds = 3\nmonitors = [\"syscalls\"]\n");
+    place
+}
+
+/// What a comparison says of a metric.
+fn row<'a>(comparison: &'a Value, metric: &str) -> &'a Value {
+    let rows = comparison["rows"].as_array().unwrap();
+    let found = rows.iter().find(|row| row["metric"] == metric);
+    found.unwrap_or_else(|| panic!("{metric}: {comparison}"))
+}
+
+fn counts_of_both_are_compared(place: &Place, start: &dyn Fn(&[&str]) -> Command) {
+    for (name, count) in [("old", "1000"), ("new", "2000")] {
+        place.write("count", count);
+        let ended = Running::start(start(&["run", "plan.toml", "--name", name])).ends();
+        ended.assert_code(0);
+        assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    }
+    let compared = place.prints_of(&["compare", "old", "new", "--format", "json"]);
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    let mean = |metric: &str, side: usize| row(&compared, metric)["sides"][side]["mean"].as_f64();
+    // The shell that starts it writes nothing; dd says at its end what it did, in up to three writes.
+    for (side, least) in [(0, 1000.0), (1, 2000.0)] {
+        let writes = mean("write.calls", side).unwrap();
+        assert!((least..=least + 6.0).contains(&writes), "{writes}");
+        let reads = mean("read.calls", side).unwrap();
+        assert!((least..least + 100.0).contains(&reads), "{reads}");
+        assert!(mean("write.time", side).unwrap() > 0.0);
+        assert!(mean("syscalls.calls", side).unwrap() > 2.0 * least);
+    }
+    let (before, after) = (
+        mean("write.calls", 0).unwrap(),
+        mean("write.calls", 1).unwrap(),
+    );
+    assert_eq!(after - before, 1000.0, "each call is counted once");
+    assert_eq!(row(&compared, "write.calls")["unit"], "calls");
+    let shown = place.prints_of(&["show", "new"]);
+    assert!(shown.contains("write.calls"), "{shown}");
+}
+
+#[test]
+fn system_calls_are_metrics_of_a_trial_and_compared_between_studies() {
+    let place = writing();
+    counts_of_both_are_compared(&place, &|arguments| place.command(arguments));
+    let raw = place.raw("new", 1);
+    let engine = if is_root() { "kernel" } else { "ptrace" };
+    assert!(
+        raw.contains(&format!("watching: the {engine} engine")),
+        "{raw}"
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
+fn system_calls_are_counted_without_privileges_too() {
+    let place = writing();
+    let without = |arguments: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--bounding-set", "-all", "--inh-caps", "-all"]);
+        command.arg(env!("CARGO_BIN_EXE_backsight"));
+        place.put(command, arguments)
+    };
+    if is_root() {
+        counts_of_both_are_compared(&place, &without);
+    } else {
+        counts_of_both_are_compared(&place, &|arguments| place.command(arguments));
+    }
+    let raw = place.raw("new", 1);
+    assert!(
+        raw.contains("watching: the ptrace engine: the kernel engine needs CAP_BPF"),
+        "{raw}"
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
+fn what_runs_already_is_watched_and_other_monitors_are_not() {
+    let place = Place::new();
+    // A server that is there before the monitor is, and a step that makes it call.
+    place.script(
+        "server",
+        "#!/bin/sh\nmkfifo @/asked @/answered\necho ready\nwhile read line < @/asked; do echo > @/answered; done\n"
+            .replace('@', &place.at(""))
+            .as_str(),
+    );
+    place.benchmark(
+        "served",
+        &format!(
+            "[tester]\nstartup.spawn = {{ run = \"@/server\", ready = {{ line = \"ready\" }} }}\n\
+             run = \"for n in 1 2 3 4 5; do echo > @/asked; read line < @/answered; done; echo 42\"\n{VALUE}"
+        ),
+    );
+    place.monitor("busy", "while :; do chmod 600 @/log; sleep 0.01; done");
+    place.plan("use = [\"served\"]\nrounds = 1\nmonitors = [\"busy\", \"syscalls\"]\n");
+    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
+    ended.assert_code(0);
+    assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    let raw = place.raw("s", 1);
+    let counts = raw
+        .lines()
+        .find(|line| line.starts_with("{\"engine\""))
+        .unwrap();
+    let counts: Value = serde_json::from_str(counts).unwrap();
+    assert_eq!(counts["unwatched"], serde_json::json!([]), "{counts}");
+    assert_eq!(counts["lost"], 0, "{counts}");
+    // Both open a pipe for each line, the server and the step.
+    assert!(
+        counts["calls"]["openat"]["calls"].as_u64().unwrap() >= 20,
+        "{counts}"
+    );
+    assert!(counts["calls"].get("fchmodat").is_none(), "{counts}");
+    assert!(counts["calls"].get("fchmodat2").is_none(), "{counts}");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_monitor_of_calls_outside_of_a_trial_says_what_to_do() {
+    let place = Place::new();
+    let ended = place.ends(&["monitor", "syscalls"]);
+    ended.assert_code(2);
+    ended.assert_says(&["no trial is here", "backsight trace -c"]);
+}
+
+#[test]
+fn what_counting_calls_costs_is_measured() {
+    let place = writing();
+    place.write("count", "20000");
+    place.plan("use = [\"writes\"]\n");
+    let text = place.read("benchmarks/writes.toml");
+    place.write(
+        "benchmarks/writes.toml",
+        format!("{text}[metric.time]\nunit = \"s\"\nbetter = \"lower\"\nresource = \"wall\"\n"),
+    );
+    let ended = place.ends(&[
+        "overhead",
+        "plan.toml",
+        "--monitors",
+        "syscalls",
+        "--rounds",
+        "4",
+        "--name",
+        "o",
+    ]);
+    ended.assert_code(0);
+    let shown = place.prints_of(&["show", "o"]);
+    assert!(shown.contains("syscalls"), "{shown}");
+    assert!(!shown.contains("nothing measured"), "{shown}");
+    place.assert_nothing_left();
 }

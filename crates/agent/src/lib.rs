@@ -35,6 +35,7 @@ mod spool;
 mod step;
 mod stream;
 mod trial;
+mod watched;
 mod wire;
 
 pub use agent::{ServeError, serve_stdio};
@@ -48,6 +49,7 @@ pub use step::{
     Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,
     Step, StepEvent, StepId, Survivor, TrialBegun, TrialEnded, Usage,
 };
+pub use watched::{Watched, is_monitor, watched};
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
 pub const PROTOCOL: u32 = 1;
@@ -55,6 +57,9 @@ pub const PROTOCOL: u32 = 1;
 /// The environment variable that every process of a trial carries: the agent's mark, `/`, the trial. The agent has it
 /// too, with `agent` for the trial.
 pub const MARK_VARIABLE: &str = "BACKSIGHT_TRIAL";
+
+/// The environment variable that every monitor of a trial carries, and what it starts: the monitor's name.
+pub const MONITOR_VARIABLE: &str = "BACKSIGHT_MONITOR";
 
 /// What gRPC generates from `proto/agent.proto`; nothing outside of this crate sees it.
 #[allow(missing_docs, unused_qualifications, clippy::all)]

@@ -177,6 +177,8 @@ enum Phase {
 /// The step is being ended.
 struct Doom {
     reason: Reason,
+    /// The signal that it got; SIGKILL once it is to get that.
+    signal: i32,
     /// When it gets SIGKILL; none: it has got it.
     kill_at: Option<Instant>,
     /// When nobody waits for it any longer.
@@ -188,9 +190,18 @@ impl Doom {
     fn already(reason: Reason) -> Self {
         Self {
             reason,
+            signal: 0,
             kill_at: None,
             give_up_at: Instant::now(),
         }
+    }
+
+    /// Whether somebody else had killed it before it could obey: the news of that came after the order to stop it.
+    fn came_late(&self, exit: Option<Exit>) -> bool {
+        self.reason == Reason::Stopped
+            && self.signal != libc::SIGKILL
+            && self.kill_at.is_some()
+            && exit == Some(Exit::Signal(libc::SIGKILL))
     }
 }
 
@@ -531,6 +542,11 @@ impl Life {
 
     /// Begins to end the step. The first reason stays; a shorter grace wins.
     fn end(&mut self, reason: Reason, signal: i32, grace: Duration) {
+        // A held program can't obey a signal.
+        let signal = match self.phase {
+            Phase::Held { .. } => libc::SIGKILL,
+            Phase::Running { .. } => signal,
+        };
         let now = Instant::now();
         let kill_at = now
             .checked_add(grace)
@@ -539,27 +555,27 @@ impl Life {
             None => {
                 self.doom = Some(Doom {
                     reason,
+                    signal,
                     kill_at: Some(kill_at),
                     give_up_at: kill_at + DEATH_LIMIT,
                 })
             }
             Some(Doom {
+                signal: first,
                 kill_at: Some(at),
                 give_up_at,
                 ..
             }) if kill_at < *at => {
                 (*at, *give_up_at) = (kill_at, kill_at + DEATH_LIMIT);
+                *first = signal;
             }
             Some(_) => {}
         }
-        match &mut self.phase {
-            // Closed, the thread waits for the end that is brought about here. A held program can't obey a signal.
-            Phase::Held { door, .. } => {
-                *door = None;
-                self.signal(libc::SIGKILL);
-            }
-            Phase::Running { .. } => self.signal(signal),
+        // Closed, the thread waits for the end that is brought about here.
+        if let Phase::Held { door, .. } = &mut self.phase {
+            *door = None;
         }
+        self.signal(signal);
     }
 
     fn signal(&self, signal: i32) {
@@ -640,7 +656,7 @@ impl Life {
     }
 
     fn reason(&mut self, end: &End) -> Reason {
-        if let Some(doom) = self.doom.take() {
+        if let Some(doom) = self.doom.take().filter(|doom| !doom.came_late(end.exit)) {
             return doom.reason;
         }
         if let Some(why) = &end.never {
@@ -706,5 +722,28 @@ impl End {
             never: Some(why),
             ..Self::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_killed_by_another_was_not_stopped_however_late_the_news_is() {
+        let doom = |signal, kill_at| Doom {
+            reason: Reason::Stopped,
+            signal,
+            kill_at,
+            give_up_at: Instant::now(),
+        };
+        let later = Some(Instant::now());
+        let killed = Some(Exit::Signal(libc::SIGKILL));
+        assert!(doom(libc::SIGTERM, later).came_late(killed));
+        // By us: after its grace, or at once.
+        assert!(!doom(libc::SIGTERM, None).came_late(killed));
+        assert!(!doom(libc::SIGKILL, later).came_late(killed));
+        assert!(!doom(libc::SIGTERM, later).came_late(Some(Exit::Signal(libc::SIGTERM))));
+        assert!(!doom(libc::SIGTERM, later).came_late(Some(Exit::Code(0))));
     }
 }

@@ -141,6 +141,12 @@ pub(crate) fn borne(env: &[(&str, &str)]) -> io::Result<String> {
     Err(anew(Path::new("/proc/self/exe")))
 }
 
+/// The agent in whose trial a process is that has this value in its environment.
+pub(crate) fn agent_of(value: &str) -> Option<i32> {
+    let number = value.strip_prefix(PREFIX)?.split('-').next()?;
+    number.parse().ok()
+}
+
 /// The mark that this process bears already.
 pub(crate) fn ours() -> Option<String> {
     // A value that we have inherited is another agent's, with another process id.

@@ -11,7 +11,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::MARK_VARIABLE;
 use crate::account::{self, Reading};
 use crate::cgroup::Cgroup;
 use crate::life::{self, Order, Place, Tell};
@@ -19,6 +18,8 @@ use crate::neighbours::Neighbours;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
 use crate::step::{Step, StepId, Survivor, TrialEnded};
+use crate::watched;
+use crate::{MARK_VARIABLE, MONITOR_VARIABLE};
 
 /// How long all that is left of a trial may take to die.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
@@ -120,6 +121,9 @@ impl Trial {
                 .get_key_value(MARK_VARIABLE)
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
+        if env.contains_key(MONITOR_VARIABLE) {
+            watched::may_be_traced();
+        }
         let pid = Arc::default();
         let place = Place {
             reaper: Arc::clone(&self.ground.reaper),

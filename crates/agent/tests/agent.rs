@@ -422,7 +422,13 @@ async fn output_of_exactly_the_limit_is_no_fault() {
 #[tokio::test]
 async fn a_step_does_not_wait_for_a_daemon_that_holds_its_output() {
     let host = Host::start().await;
-    let outcome = host.sh(1, "echo early; sleep 1000 & echo late").await;
+    // The shell waits until its child has become another program: until then it is one more shell.
+    let outcome = host
+        .sh(
+            1,
+            "echo early; sleep 1000 & until grep -qx sleep /proc/$!/comm; do :; done; echo late",
+        )
+        .await;
     assert_eq!(outcome.stdout, b"early\nlate\n");
     assert!(outcome.finished.as_expected);
     // The daemon lives until the trial ends.

@@ -1,31 +1,51 @@
-//! `backsight monitor`: a sampler of ours, as the definitions of monitors start it.
+//! `backsight monitor`: a sampler of ours, or the monitor of system calls, as the definitions of monitors start it.
 
 use backsight_model::Time;
 use backsight_monitor::{RecordError, Sampler, record, sampler, samplers};
-use std::{io::ErrorKind, process::ExitCode};
+use std::{io::ErrorKind, process::ExitCode, time::Duration};
+
+use crate::trace::watching;
+
+/// Time between two samples unless somebody says otherwise.
+const USUAL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Arguments of `monitor`.
 #[derive(Debug, clap::Args)]
 pub struct Monitor {
-    /// Which sampler
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(samplers().iter().map(|s| s.name)))]
+    /// Which sampler; or `syscalls`, which counts the system calls of a trial's steps until it is stopped
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(names()))]
     name: String,
-    /// Time between two samples
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    interval: Time,
+    /// Time between two samples; 1s unless said
+    #[arg(long, value_name = "TIME")]
+    interval: Option<Time>,
     /// How many samples; without end unless said
     #[arg(long, value_name = "N")]
     count: Option<u64>,
 }
 
+fn names() -> impl Iterator<Item = &'static str> {
+    let samplers = samplers().iter().map(|sampler| sampler.name);
+    samplers.chain([watching::NAME])
+}
+
 impl Monitor {
     /// Samples until it is stopped.
     pub fn execute(self) -> miette::Result<ExitCode> {
+        if self.name == watching::NAME {
+            if self.interval.is_some() || self.count.is_some() {
+                return Err(miette::miette!(
+                    "`{}` has no samples: it counts all the time",
+                    self.name
+                ));
+            }
+            return watching::execute();
+        }
+        let interval = self.interval.map_or(USUAL_INTERVAL, |time| time.0);
         let unknown = || miette::miette!("there is no sampler `{}`", self.name);
         let sampler: &Sampler = sampler(&self.name).ok_or_else(unknown)?;
         // A line is written whole: a monitor that is killed leaves no half of a sample.
         let mut out = std::io::stdout().lock();
-        match record(sampler, self.interval.0, self.count, &mut out) {
+        match record(sampler, interval, self.count, &mut out) {
             // The reader has seen enough.
             Err(RecordError::Unwritten(error)) if error.kind() == ErrorKind::BrokenPipe => {}
             recorded => recorded.map_err(miette::Report::msg)?,

@@ -1,7 +1,7 @@
 //! `backsight overhead`: what each monitor costs, alone and together with the others.
 
 use backsight_catalog::Catalog;
-use backsight_model::{MonitorName, ResultSet, StudyName, StudyState, Time, did_you_mean};
+use backsight_model::{MonitorName, ResultSet, StudyName, StudyState, Time, counted, did_you_mean};
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
 use backsight_site::OverheadStory;
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
@@ -76,12 +76,12 @@ impl Overhead {
                 Some(name) => name.clone(),
                 None => free_name(&store, VERB).await?,
             };
-            let mut session = Session::open(&arrangement, &name, &self.watching, false).await?;
+            let mut session = Session::open(&arrangement, &name, &self.watching).await?;
             let plan = session.cells()?;
             let monitors = match those_that_run(&mut session, asked, all).await {
                 Ok(monitors) => monitors,
                 Err(why) => {
-                    session.conductor.finish().await;
+                    session.finish().await;
                     return Err(why);
                 }
             };
@@ -167,7 +167,7 @@ pub async fn resume(
 ) -> miette::Result<ExitCode> {
     let arrangement = question.arrange(catalog)?;
     let killed = study.was_killed();
-    let session = Session::open(&arrangement, &study.name, watching, false).await?;
+    let session = Session::open(&arrangement, &study.name, watching).await?;
     measure(session, store, &study, catalog, killed).await
 }
 
@@ -193,6 +193,7 @@ async fn measure(
         on_failure: session.conductor.arrangement().on_failure,
         versions: Vec::new(),
         trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+        testbeds: Vec::new(),
         boots: None,
     };
     let (quiet, json) = (session.quiet, session.json);
@@ -214,9 +215,9 @@ async fn measure(
         if let (true, Some(round)) = (ended_early, verdict.round_took) {
             let enough = Time(round * ENOUGH_ROUNDS);
             files::say(&format!(
-                "{}: only {} whole rounds: a round takes about {}; to decide anything, give it --budget {enough} or more",
+                "{}: only {}: a round takes about {}; to decide anything, give it --budget {enough} or more",
                 row.name,
-                verdict.rounds,
+                counted(verdict.rounds as usize, "whole round"),
                 Time(round)
             ));
         }

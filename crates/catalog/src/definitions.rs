@@ -5,7 +5,7 @@
 
 use backsight_model::{
     Action, Benchmark, BenchmarkName, Document, MetricSamples, Phase, Problem, StepRecord,
-    Unreadable, When,
+    Unreadable, Watched, When,
 };
 use indexmap::IndexMap;
 use std::{
@@ -16,6 +16,7 @@ use std::{
 use crate::{
     Monitors, pattern,
     samples::{NoSamples, Parsers},
+    watched,
 };
 
 /// Name and text of each definition that comes with the program.
@@ -236,6 +237,51 @@ impl Catalog {
             .find(name)?
             .ok_or_else(|| NoSamples::Unknown(name.clone()))?;
         Ok(definition.parsers.samples(steps)?)
+    }
+
+    /// What the monitors of a trial of this benchmark measured, by what they printed until they were stopped; and a sentence
+    /// for each of which that can't be said.
+    pub fn watched(
+        &self,
+        name: &BenchmarkName,
+        steps: &[StepRecord],
+    ) -> (Vec<Watched>, Vec<String>) {
+        let (mut all, mut faults) = (IndexMap::new(), Vec::new());
+        let Ok(Some(definition)) = self.find(name) else {
+            return (Vec::new(), faults);
+        };
+        let benchmark = &definition.benchmark;
+        for step in steps {
+            let Some(monitor) = &step.monitor else {
+                continue;
+            };
+            let before = match benchmark.roles.len() {
+                1 => String::new(),
+                _ => format!("{}.", step.role),
+            };
+            let samples = match self.monitors.find(monitor) {
+                Ok(Some(monitor)) => watched::of_step(&monitor, step, &before),
+                Ok(None) => Ok(Vec::new()),
+                Err(fault) => Err(fault.to_string()),
+            };
+            let fault = |why: String| format!("monitor `{monitor}`: {}: {why}", step.host);
+            match samples {
+                Err(why) => faults.push(fault(why)),
+                Ok(samples) => {
+                    for sample in samples {
+                        let taken = benchmark.metrics.contains_key(&sample.metric)
+                            || all.contains_key(&sample.metric);
+                        if taken {
+                            let why = format!("there is a metric `{}` already", sample.metric);
+                            faults.push(fault(why));
+                        } else {
+                            all.insert(sample.metric.clone(), sample);
+                        }
+                    }
+                }
+            }
+        }
+        (all.into_values().collect(), faults)
     }
 }
 

@@ -12,6 +12,7 @@ mod monitors;
 mod pattern;
 mod query;
 mod samples;
+mod watched;
 
 pub use definitions::{Catalog, CatalogError, Definition};
 pub use monitors::Monitors;

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 use std::path::{Path, PathBuf};
 
 use crate::definitions::{CatalogError, definition_files};
+use crate::watched;
 
 /// Name and text of each monitor that comes with the program.
 const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/monitors.rs"));
@@ -95,6 +96,7 @@ impl Monitors {
                 )
                 .into());
         }
+        watched::check(&monitor, document)?;
         Ok(Some(monitor))
     }
 }

@@ -455,7 +455,7 @@ fn seekers(metric: &Metric, document: &Document) -> Result<(Seeker, Option<Seeke
 }
 
 /// Where a part of a text stands in its document: exactly, unless the text is written with escapes.
-fn place_in(document: &Document, text: &At<String>, part: Range<usize>) -> Range<usize> {
+pub(crate) fn place_in(document: &Document, text: &At<String>, part: Range<usize>) -> Range<usize> {
     let span = text.span();
     let written = document.text.get(span.clone()).unwrap_or_default();
     match written.find(text.as_str()) {

@@ -31,23 +31,35 @@ pub use restart::{RestartError, RestartFault, Restarted};
 pub use trial::{Conductor, Measured};
 pub use workbench::{Command, Done, Workbench};
 
-use backsight_model::Event;
+use backsight_model::{Event, TestbedName};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Somebody who wants to know what happens.
 pub trait Listener: Send {
-    /// Something has happened.
-    fn hear(&mut self, event: &Event);
+    /// Something has happened: on which testbed, of a study that measures on several at once.
+    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>);
 }
 
 /// Where events are told, each to every listener, in the order in which they happen.
 #[derive(Clone, Default)]
-pub struct Events(Arc<Mutex<Vec<Box<dyn Listener>>>>);
+pub struct Events {
+    listeners: Arc<Mutex<Vec<Box<dyn Listener>>>>,
+    testbed: Option<TestbedName>,
+}
 
 impl Events {
+    /// The same listeners, for what happens on one of several testbeds.
+    #[must_use]
+    pub fn on(&self, testbed: TestbedName) -> Self {
+        Self {
+            listeners: Arc::clone(&self.listeners),
+            testbed: Some(testbed),
+        }
+    }
+
     /// Adds a listener; it hears what happens from now on.
     pub fn listen(&self, listener: impl Listener + 'static) {
-        self.0
+        self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(Box::new(listener));
@@ -56,12 +68,12 @@ impl Events {
     /// Tells everybody.
     pub fn tell(&self, event: &Event) {
         for listener in self
-            .0
+            .listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .iter_mut()
         {
-            listener.hear(event);
+            listener.hear(event, self.testbed.as_ref());
         }
     }
 }

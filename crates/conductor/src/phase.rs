@@ -36,8 +36,9 @@ use crate::{
 /// Longest piece of a program's own words that a failure quotes, in characters.
 const QUOTED: usize = 300;
 
-/// How much later than a failure the news of a killed program that explains it may come.
-const NEWS_LIMIT: Duration = Duration::from_millis(200);
+/// How much later than a failure the news of a killed program that explains it may come: a machine that is busy with other
+/// things tells it late.
+const NEWS_LIMIT: Duration = Duration::from_secs(1);
 
 /// A program that was spawned and goes on.
 pub(crate) struct Spawned {

@@ -448,6 +448,7 @@ impl Conductor {
             began,
             took: Duration::ZERO,
             outcome: Ok(Vec::new()),
+            watched: Vec::new(),
             steps: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),
@@ -554,6 +555,11 @@ impl Conductor {
             Some(failure) => Err(failure),
             None => samples(catalog, cell, &record.steps),
         };
+        if record.outcome.is_ok() {
+            let (watched, faults) = catalog.watched(&cell.benchmark, &record.steps);
+            record.watched = watched;
+            record.warnings.extend(faults);
+        }
         if let Err(failure) = record.outcome.clone() {
             lost.extend(self.lost_with(&failure).await);
             let words = self.bury_all(&lost, &failure.reason).await;

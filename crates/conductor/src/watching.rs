@@ -3,10 +3,10 @@
 //! Refuses: to let a monitor fail a trial. One that can't be started or that ends by itself is a warning with its
 //! reason; that a host went away is seen elsewhere.
 
-use backsight_agent::{BeginTrial, Finished, Reason, StepEvent};
+use backsight_agent::{BeginTrial, Finished, MONITOR_VARIABLE, Reason, StepEvent};
 use backsight_model::{
-    Arrangement, Cell, FilledStep, HostName, Monitor, MonitorName, Phase, PlannedMonitor,
-    RoleTrial, Watches,
+    Arrangement, Cell, FilledAction, FilledStep, HostName, Monitor, MonitorName, Phase,
+    PlannedMonitor, RoleTrial, Watches,
 };
 use futures_util::future::join_all;
 use indexmap::{IndexMap, IndexSet};
@@ -172,6 +172,11 @@ fn watcher(planned: &PlannedMonitor, host: &Connected, role: usize, number: usiz
                 Some(host.machine()),
                 &program.unwrap_or_default(),
             )
+            .map(|mut step| {
+                let name = monitor.name.to_string();
+                step.env.push((MONITOR_VARIABLE.to_owned(), name));
+                step
+            })
             .map_err(|fault| fault.to_string()),
     };
     let command = step.as_ref().map(|step| step.command.clone());
@@ -244,13 +249,20 @@ impl Stage<'_> {
         let run = host.client.run(agent_step(id, step, false)).await;
         let mut run = run.map_err(|error| error.to_string())?;
         let mut output = (Vec::new(), Vec::new());
+        let mut started = Started::default();
+        let awaits_ready = matches!(step.action, FilledAction::Spawn { ready: Some(_), .. });
         loop {
             match run.next().await {
                 Ok(Some(StepEvent::Started { at, .. } | StepEvent::Begun(at))) => {
-                    let started = Started {
+                    started = Started {
                         wall_ns: at.wall_ns,
                         monotonic_ns: at.monotonic_ns,
                     };
+                    if !awaits_ready {
+                        return Ok(Some(self.keep(run, watcher.place.clone(), started, step)));
+                    }
+                }
+                Ok(Some(StepEvent::Ready(_))) => {
                     return Ok(Some(self.keep(run, watcher.place.clone(), started, step)));
                 }
                 Ok(Some(StepEvent::Stdout(piece))) => output.0.extend_from_slice(&piece),
@@ -258,8 +270,7 @@ impl Stage<'_> {
                 Ok(Some(StepEvent::Finished(finished))) => {
                     let printed = (&output.0[..], &output.1[..]);
                     let why = self.why_it_ended(&watcher.place, &finished, printed, &step.expect);
-                    let none = Started::default();
-                    self.finish(&watcher.place, true, none, &finished, output);
+                    self.finish(&watcher.place, true, started, &finished, output);
                     return why.map_or(Ok(None), Err);
                 }
                 Ok(Some(_)) => {}

@@ -300,9 +300,10 @@ struct MetricTable {
     each: Option<Each>,
 }
 
+/// How a file says which direction is good.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum BetterWord {
+pub(crate) enum BetterWord {
     Higher,
     Lower,
 }

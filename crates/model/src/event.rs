@@ -1,5 +1,6 @@
 //! What happens in a study, as it happens. The store, the progress display, the live page and `--json`
-//! are listeners; who emits events knows none of them.
+//! are listeners; who emits events knows none of them. Of a study that measures on several testbeds at once, listeners are
+//! told beside the event on which of them it happened.
 
 use serde::Serialize;
 
@@ -31,7 +32,8 @@ pub enum Event {
     },
     /// A trial begins.
     TrialStarted {
-        /// Its number in the study, from 1.
+        /// The number that it will have in the study, from 1; a later one where another one that is under way on another
+        /// testbed ends before it.
         trial: u32,
         /// How many there are.
         of: usize,

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use std::{collections::HashSet, time::Duration};
 
 use crate::{
-    Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, Unit, Version,
+    Better, Cell, Failure, Layout, MetricName, Simulator, StudyName, StudyState, TestbedName, Unit,
+    Version,
 };
 
 /// Why there is no build of a version.
@@ -51,6 +52,8 @@ pub struct BuildRecord {
 /// One start of a system under test from a build.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootRecord {
+    /// The number of the testbed that it is on, among the study's; 0 where it has only its plan's.
+    pub testbed: usize,
     /// The version's position among the study's versions, from 0.
     pub version: usize,
     /// The build's layout.
@@ -101,6 +104,8 @@ pub struct Boot {
     pub number: u32,
     /// The number of its build.
     pub build: u32,
+    /// The number of the testbed that it was on, among the study's; 0 where it has only its plan's.
+    pub testbed: usize,
     /// Which start of this build it is, from 1, over all studies.
     pub ordinal: u32,
     /// Why it failed, if it did.
@@ -162,6 +167,15 @@ pub struct HistoryTrial {
     pub neighbours: f64,
 }
 
+/// One of the testbeds that a study measures on at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryTestbed {
+    /// Its name in the lab.
+    pub name: TestbedName,
+    /// What identifies each cell's question on it, in the order of the cells.
+    pub questions: Vec<String>,
+}
+
 /// What one study measured along the history of a target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StudyHistory {
@@ -175,6 +189,8 @@ pub struct StudyHistory {
     pub state: StudyState,
     /// Its versions, oldest first.
     pub versions: Vec<Version>,
+    /// The testbeds that it measures on at once, its plan's own first; none where it measures on that alone.
+    pub testbeds: Vec<HistoryTestbed>,
     /// Its builds, by number from 1.
     pub builds: Vec<Build>,
     /// Its boots, by number from 1.
@@ -194,6 +210,40 @@ impl StudyHistory {
             .iter()
             .find(|build| build.number == boot.build)?;
         Some((build, boot))
+    }
+
+    /// What identifies each cell's question on each testbed, in the order of both.
+    pub fn questions(&self) -> Vec<Vec<String>> {
+        match &self.testbeds[..] {
+            [] => vec![self.cells.iter().map(|cell| cell.key.clone()).collect()],
+            some => some.iter().map(|it| it.questions.clone()).collect(),
+        }
+    }
+
+    /// What was measured on each testbed by itself: machines differ, so that it isn't one history. The first of them has
+    /// what didn't build.
+    pub fn by_testbed(mut self) -> Vec<Self> {
+        if self.testbeds.len() < 2 {
+            return vec![self];
+        }
+        let testbeds = std::mem::take(&mut self.testbeds);
+        let of = |(number, testbed): (usize, HistoryTestbed)| {
+            let mut own = self.clone();
+            own.boots.retain(|boot| boot.testbed == number);
+            let boots: HashSet<u32> = own.boots.iter().map(|boot| boot.number).collect();
+            let builds: HashSet<u32> = own.boots.iter().map(|boot| boot.build).collect();
+            own.trials.retain(|trial| boots.contains(&trial.boot));
+            own.builds
+                .retain(|build| number == 0 || builds.contains(&build.number));
+            for boot in &mut own.boots {
+                boot.testbed = 0;
+            }
+            for (cell, question) in own.cells.iter_mut().zip(testbed.questions) {
+                cell.key = question;
+            }
+            own
+        };
+        testbeds.into_iter().enumerate().map(of).collect()
     }
 
     /// The same without amended versions and what was measured of them.

@@ -37,11 +37,13 @@ pub use cell::Cell;
 pub use document::{At, Document, Problem, Unreadable, did_you_mean};
 pub use event::{Event, Suspect};
 pub use history::{
-    Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTrial,
-    StudyHistory,
+    Boot, BootRecord, Build, BuildFailure, BuildRecord, CellMetric, HistoryCell, HistoryTestbed,
+    HistoryTrial, StudyHistory,
 };
 pub use lab::{Address, Host, HostCommands, HostKind, Lab, Link, Seat, Testbed};
-pub use monitor::{MONITOR_PLACEHOLDERS, Monitor, PlanMonitor, PlannedMonitor, Watches};
+pub use monitor::{
+    MONITOR_PLACEHOLDERS, Monitor, MonitorMetric, PlanMonitor, PlannedMonitor, Watches,
+};
 pub use name::{
     BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, ParamName,
     RoleName, StudyName, TargetName, TestbedName, VariantName, nearest,
@@ -64,9 +66,9 @@ pub use template::{Template, TemplateError, shell_quoted};
 pub use trial::{
     Ending, Failure, FillFault, FilledAction, FilledStep, MachineLoad, MetricSamples, OUTPUT_LIMIT,
     Output, READY_LIMIT, ReadyWhen, RoleTrial, STEP_LIMIT, StepRecord, TrialRecord, Unfillable,
-    Usage,
+    Usage, Watched,
 };
-pub use unit::{Unit, UnknownUnit, significant};
+pub use unit::{Unit, UnknownUnit, counted, grouped, significant};
 pub use value::{Value, Values};
 pub use version::{
     Amendment, Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,

@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use std::{fmt, time::Duration};
 
 use crate::{
-    At, Document, FillFault, FilledAction, FilledStep, Machine, MonitorName, OUTPUT_LIMIT, Problem,
-    READY_LIMIT, RoleName, STEP_LIMIT, Size, Stop, Template, Time, Value, document::did_you_mean,
+    At, Better, Document, FillFault, FilledAction, FilledStep, Machine, MetricName, MonitorName,
+    OUTPUT_LIMIT, Problem, READY_LIMIT, ReadyWhen, RoleName, STEP_LIMIT, Size, Stop, Template,
+    Time, Unit, Value, benchmark::BetterWord, document::did_you_mean,
 };
 
 /// Names that placeholders may use in a monitor's command.
@@ -59,6 +60,10 @@ pub struct Monitor {
     /// The command, which goes on until it is stopped. `{interval}` is the time between two samples, in seconds;
     /// `{backsight}` is this program on that host. What it prints is kept with the trial.
     pub run: At<Template>,
+    /// A line of its output that matches this regular expression says that it watches, and `run` begins only then (a monitor
+    /// that doesn't say it within 10 s is ended); unless said, `run` begins as soon as it is started.
+    #[serde(default)]
+    pub ready: Option<String>,
     /// The signal that ends it: TERM unless said; INT for tools that print their report on ^C.
     #[serde(default)]
     pub stop: Stop,
@@ -74,6 +79,26 @@ pub struct Monitor {
     /// How much of each output stream is kept (32 MiB unless said); a monitor that prints more is ended.
     #[serde(default)]
     pub output_limit: Option<Size>,
+    /// What it measures: metrics of every trial that it watches. Its standard output is JSON then.
+    #[serde(default, rename = "metric")]
+    pub metrics: IndexMap<MetricName, MonitorMetric>,
+}
+
+/// A metric that a monitor measures, or a kind of metrics: one for each thing that it saw.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MonitorMetric {
+    /// The unit of its samples.
+    pub unit: Unit,
+    /// Which direction is good: `higher` or `lower`.
+    #[schemars(with = "BetterWord")]
+    pub better: Better,
+    /// One line about it.
+    #[serde(default)]
+    pub about: String,
+    /// A jq program that gives a number, which is a sample of `MONITOR.METRIC`; or an object of numbers, each a sample of
+    /// `KEY.METRIC`. In a benchmark of several roles `ROLE.` stands before, the role on whose host it ran.
+    pub json: At<String>,
 }
 
 impl Monitor {
@@ -154,7 +179,7 @@ impl Monitor {
         };
         Ok(FilledStep {
             action: FilledAction::Spawn {
-                ready: None,
+                ready: self.ready.clone().map(ReadyWhen::Line),
                 within: READY_LIMIT,
                 stop: self.stop,
             },

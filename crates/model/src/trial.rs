@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 use crate::{
-    Action, Arrangement, Cell, HostKind, HostName, Machine, MetricName, MonitorName, ParamName,
-    Phase, Ready, RoleName, Step, Stop, Template, TemplateError, Value, When,
+    Action, Arrangement, Better, Cell, HostKind, HostName, Machine, MetricName, MonitorName,
+    ParamName, Phase, Ready, RoleName, Step, Stop, Template, TemplateError, Unit, Value, When,
 };
 
 /// Time limit of a step that nobody limits otherwise.
@@ -466,6 +466,23 @@ pub struct MetricSamples {
     pub each: Vec<f64>,
 }
 
+/// What a monitor measured in one trial: a sample of a metric that its definition and its output make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Watched {
+    /// The monitor.
+    pub monitor: MonitorName,
+    /// The metric, which no benchmark declares.
+    pub metric: MetricName,
+    /// Unit of the sample.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One line about the metric.
+    pub about: String,
+    /// The sample.
+    pub value: f64,
+}
+
 /// How the processors of one machine were used during a trial, in CPU seconds.
 ///
 /// Several hosts may be one machine (namespaces); the machine is counted once.
@@ -513,6 +530,8 @@ pub struct TrialRecord {
     pub took: Duration,
     /// The samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, Failure>,
+    /// What its monitors measured; nothing if it failed.
+    pub watched: Vec<Watched>,
     /// Every step that was begun.
     pub steps: Vec<StepRecord>,
     /// The processors' use, by machine.

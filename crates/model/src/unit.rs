@@ -290,6 +290,29 @@ impl Unit {
     }
 }
 
+/// So many of something: `1 trial`, `5 trials`, `1,000 passes`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{plural}", grouped(count as u64))
+}
+
+/// A whole number, its digits by threes: `1,000,000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number with this many significant digits, without exponent between 1e-4 and 1e9.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -370,6 +393,13 @@ mod tests {
         for bad in ["", "parsec", "Kiops/s", "k%", "kk", "Mi"] {
             assert!(Unit::parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_is_counted_is_said_as_people_do() {
+        let said =
+            [(0, "trial"), (1, "trial"), (1_234_567, "pass")].map(|(n, noun)| counted(n, noun));
+        assert_eq!(said, ["0 trials", "1 trial", "1,234,567 passes"]);
     }
 
     proptest! {

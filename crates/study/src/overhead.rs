@@ -37,7 +37,7 @@ impl Overhead {
         let Some(asked) = choices.overhead else {
             return Ok(None);
         };
-        let metrics = store.metrics(study.id).await?;
+        let metrics = store.declared_metrics(study.id).await?;
         let all = store.cells(study.id).await?;
         let unwatched = |cell: &&Cell| cell.monitors.as_ref().is_some_and(Vec::is_empty);
         let cells: Vec<Cell> = all

@@ -1,0 +1,89 @@
+//! A trial's processes, as a monitor among them sees them: the agent that starts them, and those that run already.
+//!
+//! A monitor is known by a variable in its environment, so that monitors don't watch each other. Refuses: to guess. Who
+//! wasn't started by an agent watches nothing.
+
+use std::env;
+use std::fs;
+
+use nix::libc;
+
+use crate::mark;
+use crate::{MONITOR_VARIABLE, procs};
+
+/// What a monitor may watch of its trial.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched {
+    /// The agent, which starts everything else.
+    pub agent: i32,
+    /// Processes of the trial that run already; no monitor is among them.
+    pub steps: Vec<i32>,
+}
+
+/// The trial that this process watches; none if no agent started it.
+#[must_use]
+pub fn watched() -> Option<Watched> {
+    let agent = mark::agent_of(&env::var(crate::MARK_VARIABLE).ok()?)?;
+    let all = procs::descendants(agent, procs::all());
+    let me = std::process::id().cast_signed();
+    // A variable may have been inherited from long ago; parenthood is now.
+    all.iter().find(|process| process.pid == me)?;
+    let steps = all
+        .iter()
+        .filter(|process| process.pid != me && !process.zombie && !is_monitor(process.pid))
+        .map(|process| process.pid)
+        .collect();
+    Some(Watched { agent, steps })
+}
+
+/// Whether a process is a monitor, or was started by one.
+#[must_use]
+pub fn is_monitor(pid: i32) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| {
+        let value = entry.strip_prefix(MONITOR_VARIABLE.as_bytes());
+        value.is_some_and(|value| value.starts_with(b"="))
+    })
+}
+
+/// Lets monitors that this process starts see what it starts: where the system lets nobody trace but forebears (Yama), a
+/// process may say who else may trace it.
+pub(crate) fn may_be_traced() {
+    // SAFETY: the call takes numbers. A kernel without Yama refuses it, and needs no leave.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_monitor_is_known_by_its_environment() {
+        let mut started = Vec::new();
+        for variable in [Some(MONITOR_VARIABLE), None] {
+            let mut command = Command::new("sleep");
+            command.arg("60");
+            if let Some(variable) = variable {
+                command.env(variable, "x");
+            }
+            // `spawn` comes back after the child's `execve`.
+            started.push(command.spawn().unwrap());
+        }
+        let known: Vec<bool> = started
+            .iter()
+            .map(|child| is_monitor(child.id().cast_signed()))
+            .collect();
+        for mut child in started {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!(known, [true, false]);
+    }
+
+    #[test]
+    fn who_was_started_by_no_agent_watches_nothing() {
+        // Whoever runs this test isn't an agent.
+        assert_eq!(watched(), None);
+    }
+}

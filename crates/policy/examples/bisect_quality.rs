@@ -32,9 +32,14 @@ struct Row {
     trial: Duration,
     /// What a build costs, in trials.
     build: f64,
+    /// How many testbeds measure at once, and the standard deviation of what each adds.
+    testbeds: usize,
+    apart: f64,
     /// Share right, measurements, builds, as asked; and the bound on measurements.
     asked: (f64, f64, f64),
     bound: Option<f64>,
+    /// Which share of the jobs; fewer where one takes long.
+    share: u64,
 }
 
 const GAUSS: Noise = Noise::Gauss;
@@ -55,9 +60,34 @@ const fn row(name: &'static str, versions: usize, steps: &'static [f64]) -> Row 
         cancelling: false,
         trial: Duration::from_secs(60),
         build: 1.0,
+        testbeds: 1,
+        apart: 0.0,
         asked: (0.95, ANY, ANY),
         bound: None,
+        share: 1,
     }
+}
+
+/// Rows of several testbeds beside those of one.
+fn beside() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let histories: [(&str, &[f64]); 4] = [
+        ("one of 1σ", &[1.0]),
+        ("one of 2σ", &[2.0]),
+        ("+1.5, +1.5, +1.5σ", &[1.5, 1.5, 1.5]),
+        ("none", &[]),
+    ];
+    for (name, steps) in histories {
+        for (testbeds, apart) in [(1, 0.0), (2, 0.0), (2, 2.0), (4, 0.0), (4, 2.0)] {
+            rows.push(Row {
+                testbeds,
+                apart,
+                build: 0.1,
+                ..row(name, 128, steps)
+            });
+        }
+    }
+    rows
 }
 
 fn rows() -> Vec<Row> {
@@ -79,19 +109,36 @@ fn rows() -> Vec<Row> {
         row("+3, −3, +3σ", 128, &[3.0, -3.0, 3.0]),
         Row {
             cancelling: true,
-            ..row("the same, --cancelling", 128, &[3.0, -3.0, 3.0])
+            share: 2,
+            ..row("+3, −3, +3σ, --cancelling", 128, &[3.0, -3.0, 3.0])
         },
         Row {
             cancelling: true,
+            share: 2,
             asked: (0.90, ANY, ANY),
             ..row("+2, −2σ, --cancelling", 128, &[2.0, -2.0])
         },
         row("none", 128, &[]),
         Row {
             cancelling: true,
+            share: 2,
             ..row("none, --cancelling", 128, &[])
         },
     ];
+    // Where a trial is over at once it is looked everywhere.
+    let cheap: [(&str, &[f64]); 6] = [
+        ("one of 0.5σ, trials of 10 ms", &[0.5]),
+        ("one of 1σ, trials of 10 ms", &[1.0]),
+        ("one of 2σ, trials of 10 ms", &[2.0]),
+        ("+1.5, +1.5, +1.5σ, trials of 10 ms", &[1.5, 1.5, 1.5]),
+        ("+3, −3, +3σ, trials of 10 ms", &[3.0, -3.0, 3.0]),
+        ("none, trials of 10 ms", &[]),
+    ];
+    rows.extend(cheap.map(|(name, steps)| Row {
+        trial: Duration::from_millis(10),
+        share: 4,
+        ..row(name, 128, steps)
+    }));
     for (name, noise, broken) in [
         ("one of 1σ, 10% broken", GAUSS, 0.1),
         ("one of 1σ, lognormal", LOGNORMAL, 0.0),
@@ -100,6 +147,7 @@ fn rows() -> Vec<Row> {
         rows.push(Row {
             noise,
             broken,
+            share: 2,
             asked: (0.90, ANY, ANY),
             ..row(name, 128, &[1.0])
         });
@@ -107,6 +155,7 @@ fn rows() -> Vec<Row> {
     for (name, keep) in [("one of 1σ, AR(1) .5", 0.5), ("one of 1σ, AR(1) .9", 0.9)] {
         rows.push(Row {
             noise: Noise::Autoregressive { keep },
+            share: 4,
             asked: (0.90, ANY, ANY),
             ..row(name, 128, &[1.0])
         });
@@ -115,7 +164,7 @@ fn rows() -> Vec<Row> {
     rows.push(Row {
         noise: Noise::Disturbed { keep: 0.9 },
         trial: Duration::from_millis(250),
-        build: 1.0,
+        share: 20,
         asked: (0.90, ANY, ANY),
         ..row(
             "+.1, +.27, −.17, +.07σ, disturbed",
@@ -129,6 +178,7 @@ fn rows() -> Vec<Row> {
     ] {
         rows.push(Row {
             build,
+            share: 2,
             ..row(name, 128, &[1.0])
         });
     }
@@ -140,6 +190,8 @@ struct World<'a> {
     row: &'a Row,
     places: Vec<usize>,
     broken: HashSet<usize>,
+    /// What each testbed adds.
+    added: Vec<f64>,
     /// Of each measurement, in order of time.
     noise: std::vec::IntoIter<f64>,
 }
@@ -156,21 +208,27 @@ impl<'a> World<'a> {
             }
         };
         let broken = (1..row.versions - 1).filter(|_| random.uniform() < row.broken);
+        let broken = broken.collect();
+        // Of streams of their own: the same history on one testbed and on several.
+        let mut machines = Random::seeded(job * 104_729 + 1);
+        let added = (0..row.testbeds).map(|_| row.apart * machines.normal());
         Self {
             row,
             places,
-            broken: broken.collect(),
+            broken,
+            added: added.collect(),
             noise: row.noise.draw(2 * MOST, &mut random).into_iter(),
         }
     }
 
-    fn measure(&mut self, version: usize) -> f64 {
+    fn measure(&mut self, testbed: usize, version: usize) -> f64 {
         let steps = self.places.iter().zip(self.row.steps);
         let level: f64 = steps
             .filter(|(at, _)| **at <= version)
             .map(|(_, size)| size)
             .sum();
-        100.0 + level + self.noise.next().expect("noise for all measurements")
+        let noise = self.noise.next().expect("noise for all measurements");
+        100.0 + level + self.added[testbed] + noise
     }
 
     fn is_right(&self, verdict: &BisectVerdict) -> bool {
@@ -189,6 +247,8 @@ struct Job {
     measured: usize,
     builds: usize,
     said: f64,
+    /// How long it took, in trials.
+    took: f64,
 }
 
 fn bisected(row: &Row, job: u64) -> Job {
@@ -198,6 +258,7 @@ fn bisected(row: &Row, job: u64) -> Job {
         cell: 0,
         metric: MetricName::new("m").expect("a name"),
         better: Better::Lower,
+        testbeds: row.testbeds,
         layouts: 1,
         trials: None,
         revisits: true,
@@ -211,28 +272,46 @@ fn bisected(row: &Row, job: u64) -> Job {
         seed: job as u32,
     };
     let mut evidence = Evidence::default();
-    let mut built = HashSet::new();
-    let verdict = loop {
-        match policy.decide(&evidence) {
-            Decision::Done(verdict) => break verdict,
-            Decision::Measure(request) => {
-                if built.insert(request.version) {
-                    evidence.builds.push(row.trial.mul_f64(row.build));
-                }
-                let broken = world.broken.contains(&request.version);
-                let value = world.measure(request.version);
-                evidence.observations.push(Observation {
-                    request,
-                    outcome: if broken {
-                        Outcome::NoBuild
-                    } else {
-                        Outcome::Measured
-                    },
-                    figures: BTreeMap::from([(policy.metric.clone(), value)]),
-                    took: row.trial,
-                });
+    let mut built: BTreeMap<usize, Duration> = BTreeMap::new();
+    let mut testbeds: Vec<Option<(Duration, Observation)>> = vec![None; row.testbeds];
+    let (mut now, mut workshop) = (Duration::ZERO, Duration::ZERO);
+    let verdict = 'all: loop {
+        for testbed in 0..row.testbeds {
+            if testbeds[testbed].is_some() {
+                continue;
             }
+            let under_way = testbeds.iter().flatten().map(|(_, seen)| seen.request);
+            let under_way: Vec<_> = under_way.collect();
+            let request = match policy.decide_beside(&evidence, testbed, &under_way) {
+                None => continue,
+                Some(Decision::Done(verdict)) => break 'all verdict,
+                Some(Decision::Measure(request)) => request,
+            };
+            let build = row.trial.mul_f64(row.build);
+            let ready = *built.entry(request.version).or_insert_with(|| {
+                evidence.builds.push(build);
+                workshop = now.max(workshop) + build;
+                workshop
+            });
+            let value = world.measure(testbed, request.version);
+            let seen = Observation {
+                request,
+                outcome: match world.broken.contains(&request.version) {
+                    true => Outcome::NoBuild,
+                    false => Outcome::Measured,
+                },
+                figures: BTreeMap::from([(policy.metric.clone(), value)]),
+                took: row.trial,
+            };
+            testbeds[testbed] = Some((now.max(ready) + row.trial, seen));
         }
+        let ends = testbeds.iter_mut().filter(|busy| busy.is_some());
+        let first = ends.min_by_key(|busy| busy.as_ref().map(|(ends, _)| *ends));
+        let (ends, seen) = first
+            .and_then(Option::take)
+            .expect("nobody waits for nothing");
+        now = ends;
+        evidence.observations.push(seen);
     };
     Job {
         right: verdict.ended == Some(BisectEnd::Decided) && world.is_right(&verdict),
@@ -240,14 +319,16 @@ fn bisected(row: &Row, job: u64) -> Job {
         measured: verdict.trials.0,
         builds: built.len(),
         said: verdict.probability,
+        took: now.as_secs_f64() / row.trial.as_secs_f64(),
     }
 }
 
 /// `git bisect run` with the mean of so many repeats against the middle of both ends.
 fn halved(row: &Row, job: u64, repeats: usize) -> Job {
     let mut world = World::drawn(row, job);
-    let mut mean =
-        |version: usize| (0..repeats).map(|_| world.measure(version)).sum::<f64>() / repeats as f64;
+    let mut mean = |version: usize| {
+        (0..repeats).map(|_| world.measure(0, version)).sum::<f64>() / repeats as f64
+    };
     let (mut good, mut bad) = (0, row.versions - 1);
     let (low, high) = (mean(good), mean(bad));
     let mut builds = 2;
@@ -265,6 +346,7 @@ fn halved(row: &Row, job: u64, repeats: usize) -> Job {
         measured: builds * repeats,
         builds,
         said: 1.0,
+        took: f64::NAN,
     }
 }
 
@@ -314,18 +396,20 @@ fn main() {
         .unwrap_or(JOBS);
     let part = arguments.next().unwrap_or_default();
     println!(
-        "## Which change did it\n\n`bisect` on simulated histories, {number_of_jobs} jobs a row, asked for 95%, both ends included; steps of \
+        "## Which change did it\n\n`bisect` on simulated histories, asked for 95%, both ends included; steps of \
          one history are drawn at random, at least {APART} versions apart. Share right is of jobs in which exactly the true steps \
-         are named. A build costs as much as a measurement unless said. The bound is .95·log₂N divided by what one measurement \
+         are named. A trial takes a minute and a build as long, unless said. The bound is .95·log₂N divided by what one measurement \
          can tell with known means. What misses what was asked for is bold.\n"
     );
     println!(
-        "| steps | versions | right | measurements | builds | asked | bound | it said | git bisect, 5 repeats | git bisect, 20 repeats |\n\
-         |---|---|---|---|---|---|---|---|---|---|"
+        "| steps | versions | jobs | right | measurements | builds | asked | bound | it said | git bisect, 5 repeats | git bisect, 20 repeats |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|"
     );
     let (mut said, mut right, mut all) = (0.0, 0, 0);
     for row in rows().into_iter().filter(|row| row.name.contains(&part)) {
-        let done = jobs(number_of_jobs, |job| bisected(&row, job));
+        let done = jobs(number_of_jobs.div_ceil(row.share), |job| {
+            bisected(&row, job)
+        });
         let share = mean(&done, |job| f64::from(u8::from(job.right)));
         let (measured, builds) = (
             mean(&done, |j| j.measured as f64),
@@ -355,9 +439,10 @@ fn main() {
             _ => String::new(),
         };
         println!(
-            "| {} | {} | {} | {} | {} | {asked} | {} | {:.3} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {asked} | {} | {:.3} | {} | {} |",
             row.name,
             row.versions,
+            done.len(),
             judged(format!("{share:.3}"), good),
             judged(format!("{measured:.0}"), measured <= most),
             judged(format!("{builds:.1}"), builds <= most_builds),
@@ -376,4 +461,40 @@ fn main() {
         "\nOver all rows it said {said:.3} and was right in {} (asked: .93 to .97 where it says 95%).",
         judged(format!("{right:.3}"), (0.93..=0.97).contains(&right))
     );
+    on_several_testbeds(number_of_jobs.div_ceil(4), &part);
+}
+
+/// What several testbeds at once make of it.
+fn on_several_testbeds(number_of_jobs: u64, part: &str) {
+    println!(
+        "\n### On several testbeds at once\n\n`--parallel`, {number_of_jobs} jobs a row, 128 versions; builds, one after the other, cost a \
+         tenth of a trial. Machines that differ add amounts of that standard deviation to what is measured on them. Time is in \
+         trials, from the first to the end of the last.\n\n\
+         | steps | testbeds | machines differ by | right | measurements | time | as fast as one | it said |\n\
+         |---|---|---|---|---|---|---|---|"
+    );
+    let mut alone = f64::NAN;
+    for row in beside().into_iter().filter(|row| row.name.contains(part)) {
+        let done = jobs(number_of_jobs, |job| bisected(&row, job));
+        let took = mean(&done, |job| job.took);
+        if row.testbeds == 1 {
+            alone = took;
+        }
+        let right = mean(&done, |job| f64::from(u8::from(job.right)));
+        let (named, apart) = (mean(&done, |j| f64::from(u8::from(j.named > 0))), row.apart);
+        // What is asked where nothing changed is about culprits alone.
+        let good = match row.steps.is_empty() {
+            true => named <= 0.05,
+            false => right >= 0.95,
+        };
+        println!(
+            "| {} | {} | {apart}σ | {} | {:.0} | {took:.0} | {:.1} times | {:.3} |",
+            row.name,
+            row.testbeds,
+            judged(format!("{right:.3}"), good),
+            mean(&done, |job| job.measured as f64),
+            alone / took,
+            mean(&done, |job| job.said),
+        );
+    }
 }

@@ -230,6 +230,7 @@ impl AttemptPolicy {
         let cells = self.cells_in_order(pass);
         let trials = 1..=self.trials.max(1);
         let of = |version: usize, cell: usize, trial: u32| Request {
+            testbed: 0,
             version,
             layout: pass.layout,
             boot: pass.boot,

@@ -8,13 +8,16 @@
 //! an answer is given, both ends are measured once more if they weren't in the second half of the study, so that a machine
 //! that drifted doesn't make a culprit.
 //!
+//! Several testbeds measure at once where there are some: each measures both ends itself, so that it is known how the
+//! machines differ, and then what tells most beside what the others have under way.
+//!
 //! Refuses: to blame a version that can't be measured. One that doesn't build, boot or run is passed over, and the answer
 //! is as wide as what couldn't be looked at.
 
 use backsight_model::MetricName;
 use backsight_stats::{
     Better, Confidence, Estimator, Statistic,
-    culprits::{Aim, Belief, Costs, Course, Place, Waterfall, waterfall},
+    culprits::{Aim, Belief, Costs, Course, Joined, Place, Waterfall, waterfall},
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -35,9 +38,11 @@ const HIDDEN_STILL: f64 = 0.02;
 const SEVERAL: f64 = 0.5;
 /// It is cheap if a trial of every version takes this share of the allowance.
 const CHEAP: f64 = 0.3;
-/// Measurements of each end before anything else, where they differ from each other at all.
+/// Measurements of each end before anything else, where they differ from each other at all: shared out among the testbeds,
+/// but at least so many on each.
 const ENDS: usize = 4;
-/// And where they don't: numbers that were counted.
+const ENDS_OF_EACH: usize = 2;
+/// And where they don't differ: numbers that were counted.
 const COUNTED: usize = 2;
 /// What counted numbers may differ, as a share.
 const SAME: f64 = 1e-6;
@@ -45,6 +50,14 @@ const SAME: f64 = 1e-6;
 const FIRST_LOOK: usize = 32;
 /// Boots that may fail, or measurements that may give nothing, before a version is passed over.
 const FRUITLESS: usize = 2;
+/// A decision takes about so many seconds: what is over sooner is measured that often before the next is made, but at most
+/// so often.
+const DECIDING: f64 = 0.1;
+const IN_A_ROW: f64 = 16.0;
+/// What was measured often is measured this share more before the next decision, which would seldom be another, as long as
+/// that takes no more than so many decisions.
+const MORE: f64 = 0.06;
+const DECISIONS: f64 = 10.0;
 /// What is learnt by a measurement, in nats, as a rule: for telling how many are left.
 const LEARNT: f64 = 0.12;
 
@@ -59,6 +72,8 @@ pub struct BisectPolicy {
     pub metric: MetricName,
     /// Which direction is good.
     pub better: Better,
+    /// How many testbeds measure at once; at least one.
+    pub testbeds: usize,
     /// How many layouts a version is sampled in; one where it keeps its own.
     pub layouts: usize,
     /// Trials of a measurement, of which the mean is taken; learnt unless given.
@@ -99,6 +114,8 @@ pub struct BisectVerdict {
     pub smallest: Option<f64>,
     /// The standard deviation of one measurement.
     pub noise: Option<f64>,
+    /// What each testbed adds to what is measured on it, less what the first does, in the metric's unit.
+    pub added: Vec<f64>,
     /// How a measurement is made of trials.
     pub estimator: Estimator,
     /// What was measured, by version: position, how often, mean.
@@ -141,7 +158,8 @@ pub enum BisectEnd {
 /// What the evidence says.
 struct Seen<'a> {
     estimator: Estimator,
-    course: Course,
+    /// What each testbed measured.
+    courses: Vec<Course>,
     settled: Settled<'a>,
     /// Versions on which something was begun.
     there: HashSet<usize>,
@@ -149,15 +167,42 @@ struct Seen<'a> {
     /// How long a trial takes.
     trial: f64,
     trials: (usize, usize),
-    /// For both ends, whether they were measured in the second half.
-    fresh: [bool; 2],
+    /// For both ends, whether each testbed measured them in the second half of what it did; one that did nothing, but for
+    /// the first, has nothing that could have become stale.
+    fresh: Vec<[bool; 2]>,
     broken: Vec<usize>,
-    /// The version that was measured last.
-    last: Option<usize>,
+    /// The version that each testbed measured last.
+    last: Vec<Option<usize>>,
 }
 
-/// A measurement: version, layout, boot, turn.
-type Unit = (usize, usize, u32, u32);
+impl Seen<'_> {
+    /// How often a testbed has measured a version.
+    fn times(&self, testbed: usize, version: usize) -> usize {
+        let point = self.courses[testbed].point(version);
+        point.map_or(0, |point| point.n as usize)
+    }
+
+    fn is_measured(&self, version: usize) -> bool {
+        let mut courses = self.courses.iter();
+        courses.any(|course| course.point(version).is_some())
+    }
+}
+
+/// A testbed that has nothing to do, and what is under way on the others.
+#[derive(Clone, Copy)]
+struct Idle<'a> {
+    testbed: usize,
+    under_way: &'a [Request],
+}
+
+/// The first testbed alone.
+const ALONE: Idle<'_> = Idle {
+    testbed: 0,
+    under_way: &[],
+};
+
+/// A measurement: testbed, version, layout, boot, turn.
+type Unit = (usize, usize, usize, u32, u32);
 
 impl BisectPolicy {
     /// Whether a version can be measured again as often as one likes without a boot or a build.
@@ -197,12 +242,20 @@ impl BisectPolicy {
             true => request.round.saturating_sub(1) / estimator.trials as u32,
             false => 0,
         };
-        (request.version, request.layout, request.boot, turn)
+        let Request {
+            testbed,
+            version,
+            layout,
+            boot,
+            ..
+        } = *request;
+        (testbed, version, layout, boot, turn)
     }
 
     /// The trials of a version's measurement with this number, from 0.
     fn requests(
         &self,
+        testbed: usize,
         version: usize,
         number: usize,
         estimator: Estimator,
@@ -216,6 +269,7 @@ impl BisectPolicy {
         };
         let cell = self.cell;
         (1..=trials).map(move |trial| Request {
+            testbed,
             version,
             layout,
             boot,
@@ -227,15 +281,15 @@ impl BisectPolicy {
     fn seen<'a>(&self, evidence: &'a Evidence) -> Seen<'a> {
         let mut seen = Seen {
             estimator: self.estimator(evidence),
-            course: Course::new(self.versions),
+            courses: vec![Course::new(self.versions); self.testbeds()],
             settled: Settled::of(evidence),
             there: HashSet::new(),
             units: 0,
             trial: 1.0,
             trials: (0, 0),
-            fresh: [false; 2],
+            fresh: Vec::new(),
             broken: Vec::new(),
-            last: None,
+            last: Vec::new(),
         };
         let mut units: BTreeMap<Unit, Vec<f64>> = BTreeMap::new();
         let mut trials_of: HashMap<Unit, usize> = HashMap::new();
@@ -274,45 +328,67 @@ impl BisectPolicy {
         let mut fruitless: HashMap<usize, usize> = HashMap::new();
         for unit in &order {
             match seen.estimator.of(&units[unit], self.better) {
-                None => *fruitless.entry(unit.0).or_default() += 1,
-                Some(value) => seen.course.add(unit.0, value),
+                None => *fruitless.entry(unit.1).or_default() += 1,
+                Some(value) => seen.courses[unit.0].add(unit.1, value),
             }
         }
         for (version, ..) in &seen.settled.unbooted {
             *fruitless.entry(*version).or_default() += 1;
         }
         seen.units = order.len();
-        seen.last = order.last().map(|unit| unit.0);
-        let second_half = &order[order.len() / 2..];
         let ends = [0, self.versions.saturating_sub(1)];
-        seen.fresh = ends.map(|end| second_half.iter().any(|unit| unit.0 == end));
+        for testbed in 0..self.testbeds() {
+            let own = order.iter().filter(|unit| unit.0 == testbed);
+            let own: Vec<usize> = own.map(|unit| unit.1).collect();
+            seen.last.push(own.last().copied());
+            let second_half = &own[own.len() / 2..];
+            let is_unused = own.is_empty() && testbed > 0;
+            let fresh = ends.map(|end| is_unused || second_half.contains(&end));
+            seen.fresh.push(fresh);
+        }
         for version in 0..self.versions {
-            let measured = seen.course.point(version).is_some();
             let unbuilt = seen.settled.unbuilt.contains(&(version, 0));
             let dead = fruitless.get(&version).is_some_and(|n| *n >= FRUITLESS);
-            if !measured && (unbuilt || dead) {
-                seen.course.rule_out(version);
+            if !seen.is_measured(version) && (unbuilt || dead) {
+                for course in &mut seen.courses {
+                    course.rule_out(version);
+                }
                 seen.broken.push(version);
             }
         }
         seen
     }
 
-    /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one.
-    fn next_of(&self, version: usize, seen: &Seen<'_>) -> Option<Request> {
-        (0..self.most.max(1) + seen.units + 1).find_map(|number| {
-            let mut requests = self.requests(version, number, seen.estimator);
-            requests.find(|request| !seen.settled.is_settled(request))
+    fn testbeds(&self) -> usize {
+        self.testbeds.max(1)
+    }
+
+    /// The trial that is asked of a version next: what is left of a measurement that was begun, or the next one. A boot or a
+    /// layout is measured on one testbed; a program that is just run has its turns on each.
+    fn next_of(&self, version: usize, seen: &Seen<'_>, idle: Idle<'_>) -> Option<Request> {
+        let others = (0..self.testbeds()).filter(|testbed| *testbed != idle.testbed);
+        let others: Vec<usize> = others.collect();
+        let is_of_another = |request: &Request| {
+            let mut there = others.iter().map(|testbed| Request {
+                testbed: *testbed,
+                ..*request
+            });
+            there.any(|r| seen.settled.trials.contains_key(&r) || idle.under_way.contains(&r))
+        };
+        (0..self.most.max(1) + seen.units + others.len() + 1).find_map(|number| {
+            let requests = || self.requests(idle.testbed, version, number, seen.estimator);
+            if !self.is_run() && requests().any(|request| is_of_another(&request)) {
+                return None;
+            }
+            requests().find(|request| !seen.settled.is_settled(request))
         })
     }
 
-    /// What is left of the measurement that is under way.
-    fn under_way(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Request> {
-        let last = evidence
-            .observations
-            .last()
-            .filter(|o| o.is_trial())?
-            .request;
+    /// What is left of the measurement that a testbed has begun.
+    fn begun(&self, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Option<Request> {
+        let mut backwards = evidence.observations.iter().rev();
+        let own = backwards.find(|o| o.request.testbed == testbed);
+        let last = own.filter(|o| o.is_trial())?.request;
         if last.cell != self.cell || last.version >= self.versions {
             return None;
         }
@@ -328,6 +404,26 @@ impl BisectPolicy {
         (within && !seen.settled.trials.contains_key(&next)).then_some(next)
     }
 
+    /// The version that a testbed measures on without another decision, which would take longer than it is worth.
+    fn more_of(&self, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
+        if !self.is_run() {
+            return None;
+        }
+        let backwards = evidence.observations.iter().rev().filter(|o| o.is_trial());
+        let mut own = backwards
+            .filter(|o| o.request.testbed == testbed)
+            .peekable();
+        let version = own.peek()?.request.version;
+        let in_a_row = own
+            .take_while(|o| o.measured() && o.request.version == version)
+            .count();
+        let meanwhile = DECIDING / seen.trial;
+        let times = seen.estimator.trials * seen.times(testbed, version);
+        let share = (MORE * times as f64).min(DECISIONS * meanwhile);
+        let at_once = meanwhile.min(IN_A_ROW).max(share);
+        (in_a_row > 0 && (in_a_row as f64) < at_once).then_some(version)
+    }
+
     fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Belief> {
         let (again, first) = self.costs_of_builds(evidence, seen);
         let allowance = self
@@ -335,14 +431,15 @@ impl BisectPolicy {
             .map_or(ALLOWANCE, |budget| budget.min(ALLOWANCE));
         let allowance = allowance.as_secs_f64().max(1e-3);
         let trial = again / seen.estimator.trials as f64;
-        let open = (0..self.versions).filter(|at| seen.course.is_open(*at));
+        let open = (0..self.versions).filter(|at| seen.courses[0].is_open(*at));
         let everywhere: f64 = open.map(|at| first[at] + trial).sum();
         let is_cheap = everywhere <= CHEAP * allowance;
         let hidden = match self.aim.cancelling || is_cheap {
             true => HIDDEN_STILL,
             false => self.aim.hidden,
         };
-        let level = seen.course.point(0)?.mean.abs();
+        let known = seen.courses.iter().find_map(|course| course.point(0));
+        let level = known?.mean.abs();
         let smallest = self.smallest.map(|share| share * level);
         let aim = Aim {
             smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
@@ -353,7 +450,7 @@ impl BisectPolicy {
             ..self.aim
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
-        let belief = Belief::of(&seen.course, &aim, seed)?;
+        let belief = Belief::of(&seen.courses, &aim, seed)?;
         if !is_cheap || belief.best().0.is_empty() {
             return Some(belief);
         }
@@ -362,24 +459,30 @@ impl BisectPolicy {
             several: SEVERAL,
             ..aim
         };
-        Belief::of(&seen.course, &aim, seed)
+        Belief::of(&seen.courses, &aim, seed)
     }
 
-    /// An end that must be measured before anything is believed.
-    fn open_end(&self, seen: &Seen<'_>) -> Option<usize> {
-        let ends = [0, self.versions - 1];
-        let n = |end| seen.course.point(end).map_or(0, |point| point.n as usize);
+    /// An end that a testbed must measure before it measures anything else.
+    fn open_end(&self, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
+        let mut ends = [0, self.versions - 1];
+        if testbed % 2 == 1 {
+            // Its build is made while the other's is measured.
+            ends.reverse();
+        }
         let counted = ends.iter().all(|end| {
-            seen.course.point(*end).is_some_and(|point| {
+            seen.courses[testbed].point(*end).is_some_and(|point| {
                 point.n >= COUNTED as f64
                     && (point.squares / point.n).sqrt() <= SAME * point.mean.abs()
             })
         });
-        let wanted = if counted { COUNTED } else { ENDS };
+        let wanted = match counted {
+            true => COUNTED,
+            false => ENDS.div_ceil(self.testbeds()).max(ENDS_OF_EACH),
+        };
         // In turn, so that a machine that drifts doesn't make them differ.
         ends.into_iter()
-            .filter(|end| n(*end) < wanted)
-            .min_by_key(|end| n(*end))
+            .filter(|end| seen.times(testbed, *end) < wanted)
+            .min_by_key(|end| seen.times(testbed, *end))
     }
 
     fn costs_of_builds(&self, evidence: &Evidence, seen: &Seen<'_>) -> (f64, Vec<f64>) {
@@ -402,8 +505,14 @@ impl BisectPolicy {
         (again, first)
     }
 
-    /// What comes next: a version to measure, or why nothing does.
-    fn next(&self, evidence: &Evidence, seen: &Seen<'_>) -> Result<Request, BisectEnd> {
+    /// What comes next on a testbed: a trial, or nothing as long as another one is to measure first; or why there is nothing
+    /// more.
+    fn next(
+        &self,
+        evidence: &Evidence,
+        seen: &Seen<'_>,
+        idle: Idle<'_>,
+    ) -> Result<Option<Request>, BisectEnd> {
         if self.versions < 2 {
             return Err(BisectEnd::Short);
         }
@@ -416,39 +525,53 @@ impl BisectPolicy {
         {
             return Err(BisectEnd::End(end));
         }
-        if let Some(request) = self.under_way(evidence, seen) {
-            return Ok(request);
+        if let Some(request) = self.begun(evidence, seen, idle.testbed) {
+            return Ok(Some(request));
         }
-        if seen.units >= self.most {
+        if seen.units + idle.under_way.len() >= self.most {
             return Err(BisectEnd::Most);
         }
-        let ask = |version| self.next_of(version, seen).ok_or(BisectEnd::Most);
-        if let Some(end) = self.open_end(seen) {
+        let ask = |version| {
+            let request = self.next_of(version, seen, idle);
+            request.map(Some).ok_or(BisectEnd::Most)
+        };
+        if let Some(end) = self.open_end(seen, idle.testbed) {
             return ask(end);
+        }
+        if let Some(version) = self.more_of(evidence, seen, idle.testbed) {
+            return ask(version);
         }
         let Some(belief) = self.belief(evidence, seen) else {
             return ask(0);
         };
         let (again, first) = self.costs_of_builds(evidence, seen);
+        let under_way = idle.under_way.iter().filter(|r| r.cell == self.cell);
+        let under_way: Vec<usize> = under_way.map(|r| r.version).collect();
         let costs = Costs {
             again,
             first: &first,
-            last: seen.last,
+            last: seen.last[idle.testbed],
+            testbed: idle.testbed,
+            under_way: &under_way,
         };
-        match belief.next(&costs) {
-            Some(asked) => ask(asked.at),
-            None => match seen.fresh {
-                [true, true] => Err(BisectEnd::Decided),
-                [false, _] => ask(0),
-                [true, false] => ask(self.versions - 1),
-            },
+        if let Some(asked) = belief.next(&costs) {
+            return ask(asked.at);
+        }
+        match seen.fresh[idle.testbed] {
+            [true, true] if seen.fresh.iter().flatten().all(|fresh| *fresh) => {
+                Err(BisectEnd::Decided)
+            }
+            // Another testbed has its ends to measure once more.
+            [true, true] => Ok(None),
+            [false, _] => ask(0),
+            [true, false] => ask(self.versions - 1),
         }
     }
 
     /// Where it stands.
     pub fn verdict(&self, evidence: &Evidence) -> BisectVerdict {
         let seen = self.seen(evidence);
-        let ended = self.next(evidence, &seen).err();
+        let ended = self.next(evidence, &seen, ALONE).err();
         let belief = match self.versions {
             0 | 1 => None,
             _ => self.belief(evidence, &seen),
@@ -456,7 +579,11 @@ impl BisectPolicy {
         let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Belief::best);
         let places = belief.as_ref().map_or(Vec::new(), Belief::places);
         let confidence = Confidence::new(self.aim.confidence).unwrap_or_default();
-        let sizes = waterfall(&seen.course, &steps, confidence);
+        let joined = match &belief {
+            Some(belief) => belief.joined().clone(),
+            None => Joined::of(&seen.courses),
+        };
+        let sizes = waterfall(&joined, &steps, confidence);
         let culprit = |(n, place): (usize, &Place)| {
             let of = places.iter().find(|(other, _)| other == place);
             let percent = sizes.as_ref().and_then(|sizes| {
@@ -484,8 +611,9 @@ impl BisectPolicy {
             noise: belief.as_ref().map(Belief::noise),
             estimator: seen.estimator,
             places,
-            measured: seen
-                .course
+            added: joined.added().to_vec(),
+            measured: joined
+                .course()
                 .points()
                 .iter()
                 .map(|point| (point.at, point.n as usize, point.mean))
@@ -501,15 +629,28 @@ impl Policy for BisectPolicy {
     type Verdict = BisectVerdict;
 
     fn decide(&self, evidence: &Evidence) -> Decision<BisectVerdict> {
-        match self.next(evidence, &self.seen(evidence)) {
-            Ok(request) => Decision::Measure(request),
-            Err(_) => Decision::Done(self.verdict(evidence)),
+        let decided = (0..self.testbeds()).find_map(|at| self.decide_beside(evidence, at, &[]));
+        decided.unwrap_or_else(|| Decision::Done(self.verdict(evidence)))
+    }
+
+    fn decide_beside(
+        &self,
+        evidence: &Evidence,
+        testbed: usize,
+        under_way: &[Request],
+    ) -> Option<Decision<BisectVerdict>> {
+        let idle = Idle { testbed, under_way };
+        match self.next(evidence, &self.seen(evidence), idle) {
+            Ok(request) => request.map(Decision::Measure),
+            // What is under way may be evidence against it.
+            Err(_) if !under_way.is_empty() => None,
+            Err(_) => Some(Decision::Done(self.verdict(evidence))),
         }
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
         let seen = self.seen(evidence);
-        if self.next(evidence, &seen).is_err() {
+        if self.next(evidence, &seen, ALONE).is_err() {
             return 0;
         }
         let places = (self.versions as f64).ln();

@@ -49,6 +49,8 @@ use std::{collections::BTreeMap, time::Duration};
 /// What is to be measured: one trial of a cell, on one boot of one build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Request {
+    /// Which of the study's testbeds measures it; 0 where it has only its plan's.
+    pub testbed: usize,
     /// The version's position in the study's history, from 0; 0 where the software is measured as it is found.
     pub version: usize,
     /// The layout's number among the study's, from 0.
@@ -65,6 +67,7 @@ impl Request {
     /// A trial of the software as it is found.
     pub fn as_found(cell: usize, round: u32) -> Self {
         Self {
+            testbed: 0,
             version: 0,
             layout: 0,
             boot: 0,
@@ -155,13 +158,25 @@ pub enum Decision<Verdict> {
     Done(Verdict),
 }
 
-/// The brain of a verb. Same evidence and same seed, same decision.
-pub trait Policy {
+/// The brain of a verb: a value, which any thread can think with. Same evidence and same seed, same decision.
+pub trait Policy: Clone + Send + Sync + 'static {
     /// The verb's answer.
-    type Verdict;
+    type Verdict: Send;
 
-    /// What to do next, given everything that has been seen.
+    /// What to do next on the first testbed, given everything that has been seen.
     fn decide(&self, evidence: &Evidence) -> Decision<Self::Verdict>;
+
+    /// What to do next on the idle testbed with this number, while this is under way on others; nothing where it is to
+    /// wait until something of that has come to an end. It is done only when nothing is under way, and of testbeds of
+    /// which nothing is under way one at least doesn't wait. A policy that can't use several lets one measure at a time.
+    fn decide_beside(
+        &self,
+        evidence: &Evidence,
+        _testbed: usize,
+        under_way: &[Request],
+    ) -> Option<Decision<Self::Verdict>> {
+        under_way.is_empty().then(|| self.decide(evidence))
+    }
 
     /// How many more trials it will ask for, as far as it can tell now.
     fn left(&self, evidence: &Evidence) -> usize;

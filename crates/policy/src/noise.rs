@@ -149,6 +149,7 @@ impl NoisePolicy {
                     cells.into_iter().map(move |cell| match self.as_found {
                         true => Request::as_found(cell, round),
                         false => Request {
+                            testbed: 0,
                             version: 0,
                             layout,
                             boot: self.first_boot.saturating_add(boot),

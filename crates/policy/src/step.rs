@@ -210,6 +210,7 @@ impl StepPolicy {
         pass.rounds.clone().flat_map(move |round| {
             let cells = self.cells_in_order(version, pass, round);
             cells.into_iter().map(move |cell| Request {
+                testbed: 0,
                 version,
                 layout,
                 boot,
@@ -243,6 +244,7 @@ impl StepPolicy {
                 boot,
                 cell,
                 round,
+                ..
             } = observation.request;
             let within = passes.iter().any(|pass| {
                 pass.layout == layout && pass.boot == boot && pass.rounds.contains(&round)

@@ -10,6 +10,10 @@ struct World {
     noise: f64,
     shape: Noise,
     broken: HashSet<usize>,
+    /// What each testbed adds.
+    slower: [f64; 4],
+    /// What a trial takes.
+    trial: Duration,
     seed: u64,
 }
 
@@ -21,12 +25,15 @@ impl World {
 
     /// The same request gives the same answer, whenever it is asked.
     fn answer(&self, request: Request) -> Observation {
-        let place = (request.version as u64) << 40
+        let place = (request.testbed as u64) << 56
+            | (request.version as u64) << 40
             | (request.layout as u64) << 30
             | u64::from(request.boot) << 16
             | u64::from(request.round);
         let mut random = Random::seeded(self.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let value = self.level(request.version) + self.noise * self.shape.draw(1, &mut random)[0];
+        let value = self.level(request.version)
+            + self.slower[request.testbed]
+            + self.noise * self.shape.draw(1, &mut random)[0];
         let outcome = match self.broken.contains(&request.version) {
             true => Outcome::NoBuild,
             false => Outcome::Measured,
@@ -35,7 +42,7 @@ impl World {
             request,
             outcome,
             figures: BTreeMap::from([(MetricName::new("time").unwrap(), value)]),
-            took: Duration::from_secs(1),
+            took: self.trial,
         }
     }
 }
@@ -47,6 +54,8 @@ fn world(versions: usize, steps: &[(usize, f64)]) -> World {
         noise: 1.0,
         shape: Noise::Gauss,
         broken: HashSet::new(),
+        slower: [0.0; 4],
+        trial: Duration::from_secs(1),
         seed: 11,
     }
 }
@@ -57,6 +66,7 @@ fn policy(world: &World) -> BisectPolicy {
         cell: 0,
         metric: MetricName::new("time").unwrap(),
         better: Better::Lower,
+        testbeds: 1,
         layouts: 1,
         trials: None,
         revisits: true,
@@ -88,6 +98,55 @@ fn pursue(
         assert!(evidence.observations.len() < 5000, "asks for ever");
     }
 }
+
+/// The same on several testbeds: all that are idle are asked, then one of those that measure comes to its end, drawn from a
+/// seed. Gives the evidence, the verdict, and each moment's choices: how much was seen, on which testbed with what under
+/// way, and what was asked.
+fn pursue_beside(
+    policy: &BisectPolicy,
+    world: &World,
+    mut evidence: Evidence,
+    seed: u64,
+) -> (Evidence, BisectVerdict, Vec<Choice>) {
+    let mut random = Random::seeded(seed);
+    let mut under_way: Vec<Request> = Vec::new();
+    let mut choices = Vec::new();
+    loop {
+        for testbed in 0..policy.testbeds {
+            if under_way.iter().any(|request| request.testbed == testbed) {
+                continue;
+            }
+            let decided = policy.decide_beside(&evidence, testbed, &under_way);
+            let asked = match decided {
+                Some(Decision::Done(verdict)) => {
+                    assert!(under_way.is_empty());
+                    return (evidence, verdict, choices);
+                }
+                Some(Decision::Measure(request)) => Some(request),
+                None => None,
+            };
+            choices.push((
+                evidence.observations.len(),
+                testbed,
+                under_way.clone(),
+                asked,
+            ));
+            if let Some(request) = asked {
+                assert_eq!(request.testbed, testbed);
+                let seen = evidence.observations.iter().map(|o| o.request);
+                let known = seen.chain(under_way.iter().copied()).any(|r| r == request);
+                assert!(!known, "asks twice for {request:?}");
+                under_way.push(request);
+            }
+        }
+        assert!(!under_way.is_empty(), "waits for nothing");
+        let ended = under_way.swap_remove(random.below(under_way.len()));
+        evidence.observations.push(world.answer(ended));
+        assert!(evidence.observations.len() < 5000, "asks for ever");
+    }
+}
+
+type Choice = (usize, usize, Vec<Request>, Option<Request>);
 
 fn found(verdict: &BisectVerdict) -> Vec<usize> {
     let culprits = verdict.culprits.iter();
@@ -204,6 +263,23 @@ fn a_measurement_is_a_boot_with_its_trials_and_layouts_are_sampled() {
 }
 
 #[test]
+fn what_is_over_sooner_than_a_decision_is_measured_in_a_row() {
+    let world = World {
+        trial: Duration::from_millis(20),
+        ..world(64, &[(40, 1.0)])
+    };
+    let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+    assert_eq!(found(&verdict), [40]);
+    let asked = evidence.observations.iter().map(|o| o.request.version);
+    let asked: Vec<usize> = asked.skip(2 * ENDS).collect();
+    let rows: Vec<&[usize]> = asked.chunk_by(|a, b| a == b).collect();
+    // The last decision is the answer, for which the ends may have to be measured once more.
+    let short = rows.iter().filter(|row| row.len() < 5).count();
+    assert!(short <= 2, "{rows:?}");
+    assert!(rows.len() > 10, "{rows:?}");
+}
+
+#[test]
 fn counted_numbers_take_two_measurements_of_each_end() {
     let mut world = world(500, &[(123, 7.0)]);
     world.noise = 0.0;
@@ -237,6 +313,117 @@ fn where_the_noise_makes_trials_only_worse_a_measurement_is_the_best_of_several(
     let versions: Vec<usize> = versions.collect();
     let late = &versions[versions.len() - 2 * verdict.estimator.trials..];
     assert!(late.chunk_by(|a, b| a == b).any(|run| run.len() >= 4));
+}
+
+#[test]
+fn machines_that_differ_are_no_change_and_a_change_is_found_on_them() {
+    // They differ by more than the change.
+    let changed = World {
+        slower: [0.0, 7.0, -5.0, 0.0],
+        ..world(60, &[(23, 4.0)])
+    };
+    let three = BisectPolicy {
+        testbeds: 3,
+        ..policy(&changed)
+    };
+    let (evidence, verdict, _) = pursue_beside(&three, &changed, Evidence::default(), 1);
+    assert_eq!(
+        (verdict.ended, found(&verdict)),
+        (Some(BisectEnd::Decided), vec![23])
+    );
+    for (added, slower) in verdict.added.iter().zip(changed.slower) {
+        assert!((added - slower).abs() < 1.5, "{:?}", verdict.added);
+    }
+    // Each has measured both ends, also towards its end.
+    for testbed in 0..3 {
+        let own = evidence.observations.iter().map(|o| o.request);
+        let own: Vec<usize> = own
+            .filter(|r| r.testbed == testbed)
+            .map(|r| r.version)
+            .collect();
+        for end in [0, 59] {
+            assert!(own.iter().filter(|at| **at == end).count() >= 2);
+            assert!(own[own.len() / 2..].contains(&end));
+        }
+    }
+    let unchanged = World {
+        slower: changed.slower,
+        ..world(30, &[])
+    };
+    let two = BisectPolicy {
+        testbeds: 2,
+        ..policy(&unchanged)
+    };
+    let (_, verdict, _) = pursue_beside(&two, &unchanged, Evidence::default(), 1);
+    assert_eq!(found(&verdict), [0; 0]);
+}
+
+#[test]
+fn without_noise_several_testbeds_cut_the_history_into_more_parts_at_once() {
+    let world = World {
+        noise: 0.0,
+        slower: [0.0, 2.0, -3.0, 1.0],
+        ..world(1000, &[(389, 7.0)])
+    };
+    let of_each = |testbeds: usize| {
+        let policy = BisectPolicy {
+            testbeds,
+            ..policy(&world)
+        };
+        let (evidence, verdict, _) = pursue_beside(&policy, &world, Evidence::default(), 3);
+        assert_eq!(found(&verdict), [389]);
+        evidence.observations.len().div_ceil(testbeds)
+    };
+    let (one, four) = (of_each(1), of_each(4));
+    assert!(four * 3 <= one * 2, "{four} {one}");
+}
+
+#[test]
+fn a_boot_is_measured_on_one_testbed_and_a_begun_one_to_its_end() {
+    let world = world(30, &[(11, 5.0)]);
+    let boots = BisectPolicy {
+        testbeds: 2,
+        revisits: false,
+        trials: Some(3),
+        ..policy(&world)
+    };
+    let (evidence, verdict, _) = pursue_beside(&boots, &world, Evidence::default(), 2);
+    assert_eq!(found(&verdict), [11]);
+    let mut of: HashMap<(usize, u32), Vec<(usize, u32)>> = HashMap::new();
+    for request in evidence.observations.iter().map(|o| o.request) {
+        let boot = of.entry((request.version, request.boot)).or_default();
+        boot.push((request.testbed, request.round));
+    }
+    for boot in of.values() {
+        let on = boot[0].0;
+        assert!(boot.len() <= 3 && boot.iter().all(|(testbed, _)| *testbed == on));
+        assert!(boot.iter().map(|(_, round)| *round).is_sorted());
+    }
+    let whole = of.values().filter(|boot| boot.len() == 3).count();
+    assert!(whole + 1 >= of.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+    #[test]
+    fn on_several_testbeds_any_prefix_is_gone_on_with_alike(
+        at in 1usize..40, size in prop::sample::select(vec![-4.0, 3.0, 6.0]), cut in 0usize..60, seed: u64,
+        testbeds in 2usize..4, revisits: bool, trials in prop::option::of(1u32..3),
+        broken in prop::collection::hash_set(1usize..39, 0..6),
+    ) {
+        let world = World { broken, seed, slower: [0.0, 3.0, -2.0, 1.0], ..world(40, &[(at, size)]) };
+        let policy = BisectPolicy { trials, revisits, testbeds, ..policy(&world) };
+        let (all, verdict, choices) = pursue_beside(&policy, &world, Evidence::default(), seed);
+        prop_assert_eq!(verdict.ended, Some(BisectEnd::Decided));
+        // What was asked follows from what was seen and what was under way, whenever it is asked.
+        let (seen, testbed, under_way, asked) = &choices[cut % choices.len()];
+        let prefix = Evidence::of(all.observations[..*seen].to_vec());
+        let next = policy.decide_beside(&prefix, *testbed, under_way);
+        prop_assert_eq!(next, asked.map(Decision::Measure));
+        // What was under way when it was killed is lost; it comes to an end from there too.
+        let (_, again, _) = pursue_beside(&policy, &world, prefix, seed ^ 1);
+        prop_assert_eq!(again.ended, Some(BisectEnd::Decided));
+    }
 }
 
 proptest! {

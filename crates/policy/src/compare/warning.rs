@@ -2,7 +2,9 @@
 //!
 //! Refuses: to say the same thing once a row; a warning names what it is about and how often.
 
-use backsight_model::{HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState};
+use backsight_model::{
+    HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted,
+};
 use backsight_stats::Interval;
 use indexmap::IndexMap;
 use std::fmt;
@@ -280,10 +282,6 @@ fn known(value: &Option<String>) -> String {
         Some(value) => format!("`{value}`"),
         None => "unknown".to_owned(),
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn listed(hosts: &[HostName]) -> String {

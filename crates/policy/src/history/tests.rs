@@ -24,6 +24,7 @@ pub(super) fn study(number: i64) -> StudyHistory {
         began: Timestamp::from_second(EPOCH + number).unwrap(),
         state: StudyState::Finished,
         versions: Vec::new(),
+        testbeds: Vec::new(),
         builds: Vec::new(),
         boots: Vec::new(),
         cells: vec![cell("question")],
@@ -87,6 +88,7 @@ fn build(
 fn boot(study: &mut StudyHistory, build: u32, ordinal: u32) -> u32 {
     let number = study.boots.len() as u32 + 1;
     study.boots.push(Boot {
+        testbed: 0,
         number,
         build,
         ordinal,

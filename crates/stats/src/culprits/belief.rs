@@ -1,18 +1,20 @@
 //! The posterior over sets of steps.
 //!
-//! Noise, spread of the means and number of steps are unknown: they are summed over on a grid. Steps that are too small to
-//! count are taken out of each drawn cut, so that the answer is about those that do.
+//! Noise, spread of the means, number of steps, and what each testbed adds to what is measured on it, are unknown: they are
+//! summed over on a grid. Steps that are too small to count are taken out of each drawn cut, so that the answer is about
+//! those that do.
 
 use std::collections::BTreeMap;
 
 use super::{
-    Aim, Course,
+    Aim, Course, Joined,
+    joined::even_deviates,
     segments::{Cuts, Scale, Sums, densities, ln_sum},
 };
 use crate::Random;
 
 /// The prior probability that nothing changed at all.
-const NONE: f64 = 0.3;
+const NONE: f64 = 0.07;
 /// Prior numbers of steps that are expected: one, or several.
 const ONE: f64 = 0.05;
 const SEVERAL: f64 = 3.0;
@@ -29,11 +31,21 @@ const SOME: [f64; 4] = [0.7, 0.9, 1.15, 1.45];
 const MANY: [f64; 3] = [0.88, 1.0, 1.14];
 /// Standard deviations of the means on the grid.
 const SPREADS: usize = 5;
+/// Amounts that testbeds may add, on the grid; and how much wider they lie at first than versions that several measured
+/// make probable.
+const ADDED: usize = 8;
+const WIDER: f64 = 1.3;
+/// Scales that are less probable than this aren't looked at for all of these.
+const IMPROBABLE: f64 = 1e-3;
 /// The noise is never less than this share of what is measured: numbers are rounded.
 const ROUNDING: f64 = 1e-9;
-/// Steps smaller than can be told cheaply don't count, but half of the largest counts always, and a tenth of it never.
-const ALWAYS: f64 = 0.5;
-const NEVER: f64 = 0.1;
+/// Steps smaller than can be told cheaply don't count, but two fifths of the largest count always, and less than this share
+/// of the largest never: how many measurements a decision takes goes with its inverse square. Of changes of 8 % and 2 % both
+/// should count.
+const ALWAYS: f64 = 0.4;
+const NEVER: f64 = 0.18;
+/// Unless that is less than so many standard deviations.
+const WORTH: f64 = 0.3;
 /// The largest step is taken to be at least so many standard deviations.
 const LARGEST: f64 = 0.4;
 
@@ -49,6 +61,9 @@ pub struct Place {
 /// What is believed about the steps of a course.
 #[derive(Debug, Clone)]
 pub struct Belief {
+    /// What was measured, and on which testbed.
+    pub(super) joined: Joined,
+    /// All of it, without what the testbeds add.
     pub(super) course: Course,
     pub(super) sums: Sums,
     /// The noise and the spread of means that are likely, for what is next.
@@ -61,28 +76,41 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// What a course makes believe; `None` as long as the first or the last version wasn't measured, or nothing was
-    /// measured twice. The same course, aim and seed give the same belief.
+    /// What courses of the same versions, one for each testbed, make believe; `None` as long as the first or the last
+    /// version wasn't measured, or nothing was measured twice. The same courses, aim and seed give the same belief.
     #[must_use]
-    pub fn of(course: &Course, aim: &Aim, seed: u64) -> Option<Self> {
-        let points = course.points();
+    pub fn of(courses: &[Course], aim: &Aim, seed: u64) -> Option<Self> {
+        let joined = Joined::of(courses);
+        let points = joined.course().points();
         let (first, last) = (points.first()?, points.last()?);
-        if first.at != 0 || last.at + 1 != course.versions() || points.len() < 2 {
+        if first.at != 0 || last.at + 1 != joined.course().versions() || points.len() < 2 {
             return None;
         }
-        let (variance, freedom) = course.pooled()?;
+        let (variance, freedom) = joined.pooled()?;
         let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| {
             (low.min(p.mean), high.max(p.mean))
         });
         let rounding = ROUNDING * low.abs().max(high.abs()).max(f64::MIN_POSITIVE);
         let variance = variance.max(rounding * rounding);
         let centre = first.mean.midpoint(last.mean);
-        let sums = Sums::of(course, centre);
         let scales = scales(variance, freedom, high - low);
         let mut random = Random::seeded(seed);
-        let grid = Grid::of(course, &sums, &scales, aim.several);
+        let mut search = Search {
+            centre,
+            several: aim.several,
+            random: &mut random,
+        };
+        let (joined, grid) = match joined.is_of_several() {
+            false => {
+                let grid = search.grid(joined.course(), &scales);
+                (joined, Grid::together(vec![(grid, 0.0)]))
+            }
+            true => search.over_testbeds(joined, variance, scales),
+        };
+        let course = joined.course().clone();
+        let sums = Sums::of(&course, centre);
         let typical = grid.typical();
-        let cuts = grid.draw(course, &sums, &mut random);
+        let cuts = grid.draw(DRAWN, &mut random);
         let smallest = aim
             .smallest
             .unwrap_or_else(|| smallest(&cuts, typical.noise, aim.tellable));
@@ -99,7 +127,8 @@ impl Belief {
             .collect();
         sets.sort_by(|a, b| b.1.total_cmp(&a.1));
         Some(Self {
-            course: course.clone(),
+            joined,
+            course,
             sums,
             typical,
             sets,
@@ -107,6 +136,12 @@ impl Belief {
             changed: changed as f64 / DRAWN as f64,
             smallest,
         })
+    }
+
+    /// What was measured, without what each testbed is believed to add.
+    #[must_use]
+    pub fn joined(&self) -> &Joined {
+        &self.joined
     }
 
     /// The most probable set of steps, ascending, and its probability.
@@ -159,12 +194,29 @@ impl Belief {
     /// stretches of which nothing was measured.
     #[must_use]
     pub fn hidden(&self) -> f64 {
+        self.hidden_beside(&[])
+    }
+
+    /// The same when these versions will have been measured too.
+    pub(super) fn hidden_beside(&self, also: &[usize]) -> f64 {
         let prior = match self.aim.cancelling {
             true => LOOKED_FOR,
             false => CANCELLING,
         };
-        let gaps = self.course.points().len() - 1;
-        prior * (0..gaps).map(|gap| self.share_of_pairs(gap)).sum::<f64>()
+        let between = self.between(also).into_iter();
+        prior * between.map(|pair| self.share_of_pairs(pair)).sum::<f64>()
+    }
+
+    /// The measured versions and these, each with the next one.
+    pub(super) fn between(&self, also: &[usize]) -> Vec<(usize, usize)> {
+        let measured = self.course.points().iter().map(|point| point.at);
+        let mut looked_at: Vec<usize> = measured.chain(also.iter().copied()).collect();
+        looked_at.sort_unstable();
+        looked_at.dedup();
+        looked_at
+            .windows(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect()
     }
 
     /// What isn't known, in nats: the entropy of the sets of steps, and of the places within their stretches.
@@ -180,10 +232,11 @@ impl Belief {
         of_sets.sum()
     }
 
-    /// Whether cancelling changes may still be hidden that must be looked for. Nobody asked for them where nothing seems
-    /// to have changed.
-    pub(super) fn must_explore(&self) -> bool {
-        (self.aim.cancelling || self.changed >= CHANGED) && self.hidden() > self.aim.hidden
+    /// Whether cancelling changes may still be hidden that must be looked for, when these versions will have been measured
+    /// too. Nobody asked for them where nothing seems to have changed.
+    pub(super) fn must_explore(&self, also: &[usize]) -> bool {
+        let is_asked = self.aim.cancelling || self.changed >= CHANGED;
+        is_asked && self.hidden_beside(also) > self.aim.hidden
     }
 
     /// A version that stands alone between two steps and was measured once: what disturbed that one measurement would look
@@ -202,7 +255,7 @@ impl Belief {
         let (steps, probability) = &self.sets[0];
         *probability >= self.aim.confidence
             && steps.iter().all(|gap| self.is_resolved(*gap))
-            && !self.must_explore()
+            && !self.must_explore(&[])
             && self.alone().is_none()
     }
 
@@ -211,11 +264,12 @@ impl Belief {
         self.course.places(gap) <= self.aim.resolution || !self.course.has_inner(gap)
     }
 
-    /// Of all pairs of places, the share that lies within a gap in which there is something to measure.
-    pub(super) fn share_of_pairs(&self, gap: usize) -> f64 {
+    /// Of all pairs of places, the share that lies between two versions that were looked at, if there is something to
+    /// measure between them.
+    pub(super) fn share_of_pairs(&self, between: (usize, usize)) -> f64 {
         let pairs = |places: usize| (places * places.saturating_sub(1)) as f64;
-        match self.course.has_inner(gap) {
-            true => pairs(self.course.places(gap)) / pairs(self.course.versions() - 1),
+        match self.course.is_open_between(between) {
+            true => pairs(between.1 - between.0) / pairs(self.course.versions() - 1),
             false => 0.0,
         }
     }
@@ -269,21 +323,38 @@ struct Hypothesis {
     weight: f64,
     /// Probability of no step at all.
     none: f64,
+    /// Of which of the sums.
+    of: usize,
 }
 
-/// All hypotheses about noise, spread and number of steps.
-struct Grid(Vec<Hypothesis>);
+/// All hypotheses about noise, spread and number of steps, and about what testbeds add.
+struct Grid {
+    cells: Vec<Hypothesis>,
+    /// What was measured, for each of the amounts that testbeds may add.
+    sums: Vec<Sums>,
+    /// Gaps between measured versions.
+    gaps: usize,
+}
 
-impl Grid {
-    fn of(course: &Course, sums: &Sums, scales: &[Scale], several: f64) -> Self {
+/// What a grid is made with.
+struct Search<'a> {
+    centre: f64,
+    several: f64,
+    random: &'a mut Random,
+}
+
+impl Search<'_> {
+    /// The hypotheses about a course, weighed but not brought to a sum of one.
+    fn grid(&self, course: &Course, scales: &[Scale]) -> Grid {
+        let sums = Sums::of(course, self.centre);
         let points = course.points();
         let n: f64 = points.iter().map(|point| point.n).sum();
         let squares: f64 = points.iter().map(|point| point.squares).sum();
         let places = (course.versions() - 1) as f64;
-        let numbers = [(ONE, 1.0 - several), (SEVERAL, several)];
-        let mut grid = Vec::with_capacity(scales.len() * numbers.len());
+        let numbers = [(ONE, 1.0 - self.several), (SEVERAL, self.several)];
+        let mut cells = Vec::with_capacity(scales.len() * numbers.len());
         for scale in scales {
-            let density = densities(sums, points.len(), scale);
+            let density = densities(&sums, points.len(), scale);
             for (expected, weight) in numbers {
                 let chance = (expected / places).min(0.5);
                 let cuts = Cuts::of(course, density.clone(), chance);
@@ -296,25 +367,113 @@ impl Grid {
                 );
                 let ln = f64::ln(weight) + cuts.total() + (without + with).ln()
                     - 0.5 * (n * scale.noise.ln() + squares / scale.noise);
-                grid.push(Hypothesis {
+                cells.push(Hypothesis {
                     scale: *scale,
                     cuts,
                     weight: ln,
                     none: without / (without + with),
+                    of: 0,
                 });
             }
         }
-        let all = ln_sum(&grid.iter().map(|one| one.weight).collect::<Vec<_>>());
-        for one in &mut grid {
-            one.weight = (one.weight - all).exp();
+        Grid {
+            cells,
+            gaps: points.len() - 1,
+            sums: vec![sums],
         }
-        Self(grid)
+    }
+
+    /// Hypotheses about what the testbeds add as well. First such as the versions that several of them measured make
+    /// probable, weighed by how well steps explain what is left then; then such as the steps that were drawn there say.
+    fn over_testbeds(
+        &mut self,
+        joined: Joined,
+        variance: f64,
+        scales: Vec<Scale>,
+    ) -> (Joined, Grid) {
+        let alone = Grid::together(vec![(self.grid(joined.course(), &scales), 0.0)]);
+        let Some(offsets) = joined.by_versions(variance) else {
+            return (joined, alone);
+        };
+        let scales = alone.probable(&scales);
+        let deviates = even_deviates(ADDED, offsets.len(), self.random);
+        let first = deviates.iter().map(|deviates| {
+            let wider: Vec<f64> = deviates.iter().map(|z| WIDER * z).collect();
+            let course = joined.course_if(&offsets.at(&wider));
+            // They lie as densely as they are probable: that is taken out again.
+            let drawn = -0.5 * deviates.iter().map(|z| z * z).sum::<f64>();
+            (self.grid(&course, &scales), -drawn)
+        });
+        let first = Grid::together(first.collect());
+        let scales = first.probable(&scales);
+        let cuts = first.draw(ADDED, self.random);
+        let deviates = even_deviates(ADDED, offsets.len(), self.random);
+        let points: Vec<usize> = joined.course().points().iter().map(|p| p.at).collect();
+        let drawn = cuts.iter().zip(&deviates).map(|(cut, deviates)| {
+            let stretches = cut.stretches(&points);
+            let by_cut = joined.by_stretches(stretches, &cut.scale, self.centre);
+            by_cut.as_ref().unwrap_or(&offsets).at(deviates)
+        });
+        let drawn: Vec<Vec<f64>> = drawn.collect();
+        let second = drawn.iter().map(|added| {
+            let grid = self.grid(&joined.course_if(added), &scales);
+            // Drawn as often as everything makes them probable: each counts as much as the next.
+            let all = grid.total();
+            (grid, -all)
+        });
+        let second = Grid::together(second.collect());
+        (joined.with_drawn(&drawn), second)
+    }
+}
+
+impl Grid {
+    /// Grids of the same versions as one, the logarithms of their weights moved by this; its sum is one.
+    fn together(grids: Vec<(Self, f64)>) -> Self {
+        let mut all = Self {
+            cells: Vec::new(),
+            sums: Vec::new(),
+            gaps: 0,
+        };
+        for (grid, moved) in grids {
+            let of = all.sums.len();
+            all.gaps = grid.gaps;
+            all.sums.extend(grid.sums);
+            all.cells
+                .extend(grid.cells.into_iter().map(|cell| Hypothesis {
+                    weight: cell.weight + moved,
+                    of: of + cell.of,
+                    ..cell
+                }));
+        }
+        let total = all.total();
+        for one in &mut all.cells {
+            one.weight = (one.weight - total).exp();
+        }
+        all
+    }
+
+    /// The logarithm of the sum of weights that are logarithms.
+    fn total(&self) -> f64 {
+        ln_sum(&self.cells.iter().map(|one| one.weight).collect::<Vec<_>>())
+    }
+
+    /// Those of the scales that aren't improbable.
+    fn probable(&self, scales: &[Scale]) -> Vec<Scale> {
+        let of = |scale: &Scale| -> f64 {
+            let own = self.cells.iter().filter(|one| one.scale == *scale);
+            own.map(|one| one.weight).sum()
+        };
+        let probable = scales.iter().filter(|scale| of(scale) >= IMPROBABLE);
+        probable.copied().collect()
     }
 
     /// The noise and the spread of means as they are likely.
     fn typical(&self) -> Scale {
         let over = |of: fn(&Scale) -> f64| -> f64 {
-            let weighed = self.0.iter().map(|one| one.weight * of(&one.scale).ln());
+            let weighed = self
+                .cells
+                .iter()
+                .map(|one| one.weight * of(&one.scale).ln());
             weighed.sum::<f64>().exp()
         };
         Scale {
@@ -323,18 +482,20 @@ impl Grid {
         }
     }
 
-    fn draw(mut self, course: &Course, sums: &Sums, random: &mut Random) -> Vec<Cut> {
-        let last = course.points().len() - 1;
+    /// So many cuts, each as often as it is probable.
+    fn draw(mut self, number: usize, random: &mut Random) -> Vec<Cut> {
+        let last = self.gaps;
         let offset = random.uniform();
         let (mut at, mut passed) = (0, 0.0);
-        let mut cuts = Vec::with_capacity(DRAWN);
-        for n in 0..DRAWN {
-            let aim = (n as f64 + offset) / DRAWN as f64;
-            while at + 1 < self.0.len() && passed + self.0[at].weight < aim {
-                passed += self.0[at].weight;
+        let mut cuts = Vec::with_capacity(number);
+        for n in 0..number {
+            let aim = (n as f64 + offset) / number as f64;
+            while at + 1 < self.cells.len() && passed + self.cells[at].weight < aim {
+                passed += self.cells[at].weight;
                 at += 1;
             }
-            let one = &mut self.0[at];
+            let one = &mut self.cells[at];
+            let sums = &self.sums[one.of];
             let steps = match random.uniform() < one.none {
                 true => Vec::new(),
                 false => some_step(&mut one.cuts, random),
@@ -346,7 +507,11 @@ impl Grid {
                 mean + variance.sqrt() * random.normal()
             });
             let levels = levels.collect();
-            cuts.push(Cut { steps, levels });
+            cuts.push(Cut {
+                scale: one.scale,
+                steps,
+                levels,
+            });
         }
         cuts
     }
@@ -364,11 +529,21 @@ fn some_step(cuts: &mut Cuts, random: &mut Random) -> Vec<usize> {
 /// A drawn cut: the gaps with steps, and the levels before, between and behind them.
 #[derive(Debug, Clone)]
 struct Cut {
+    scale: Scale,
     steps: Vec<usize>,
     levels: Vec<f64>,
 }
 
 impl Cut {
+    /// The first and the last position of each stretch, of these measured versions.
+    fn stretches(&self, points: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+        let begins = std::iter::once(0).chain(self.steps.iter().map(|gap| gap + 1));
+        let ends = self.steps.iter().copied().chain([points.len() - 1]);
+        begins
+            .zip(ends)
+            .map(|(begin, end)| (points[begin], points[end]))
+    }
+
     fn largest(&self) -> f64 {
         let sizes = self.levels.windows(2).map(|pair| (pair[1] - pair[0]).abs());
         sizes.fold(0.0, f64::max)
@@ -399,7 +574,7 @@ impl Cut {
 fn smallest(cuts: &[Cut], noise: f64, tellable: f64) -> f64 {
     let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
     largest.sort_by(f64::total_cmp);
-    let tellable = tellable * noise.sqrt();
-    let largest = largest[largest.len() / 2].max(LARGEST * noise.sqrt());
-    tellable.clamp(NEVER * largest, ALWAYS * largest)
+    let noise = noise.sqrt();
+    let largest = largest[largest.len() / 2].max(LARGEST * noise);
+    (tellable * noise).clamp(NEVER * largest, (ALWAYS * largest).max(WORTH * noise))
 }

@@ -4,9 +4,9 @@
 //! (D. V. Lindley, "On a measure of the information provided by an experiment", Annals of Mathematical Statistics 27,
 //! 1956), by Gauss–Hermite quadrature over the mixture.
 
-use super::{Belief, belief::CHANGED};
+use super::{Belief, belief::CHANGED, foreseen::Foreseen};
 
-/// What measuring costs, in any one unit.
+/// What measuring costs, in any one unit, and where it would be done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs<'a> {
     /// One measurement of a version that is there.
@@ -16,6 +16,10 @@ pub struct Costs<'a> {
     /// The version that was measured last: what disturbs one measurement disturbs the next, so that another version is
     /// taken if there is one that tells something.
     pub last: Option<usize>,
+    /// The testbed that is to measure, by the number of its course.
+    pub testbed: usize,
+    /// The versions that are being measured on others now.
+    pub under_way: &'a [usize],
 }
 
 /// What is to be measured next.
@@ -37,16 +41,17 @@ const PROBABLE: f64 = 0.004;
 const INSIDE: [f64; 3] = [0.5, 0.3, 0.7];
 
 /// A level that a version may have: expectation and variance of the level, and its probability.
-struct Level {
-    stretch: (usize, usize),
-    mean: f64,
-    variance: f64,
-    probability: f64,
+pub(super) struct Level {
+    pub stretch: (usize, usize),
+    pub mean: f64,
+    pub variance: f64,
+    pub probability: f64,
 }
 
 impl Belief {
     /// What to measure next; `None` when it is settled. Where cancelling changes may be hidden, the widest stretches are
-    /// looked into first: what is measured there says more about the levels beside it as well.
+    /// looked into first: what is measured there says more about the levels beside it as well. What is under way is taken
+    /// into account as what it will probably tell.
     #[must_use]
     pub fn next(&self, costs: &Costs<'_>) -> Option<Ask> {
         if self.is_settled() {
@@ -56,104 +61,135 @@ impl Belief {
             // As long as nothing seems to have changed, what lies between the ends isn't of interest; unless something
             // was seen there already, which the ends say nothing about.
             return Some(Ask {
-                at: self.less_known_end(),
+                at: self.less_known_end(costs.testbed),
                 times: 1,
             });
         }
-        if self.must_explore()
-            && let Some(at) = self.middle_of_the_widest()
+        if self.must_explore(costs.under_way)
+            && let Some(at) = self.middle_of_the_widest(costs.under_way)
         {
             return Some(Ask { at, times: 1 });
         }
         if let Some(at) = self.alone()
             && Some(at) != costs.last
+            && !costs.under_way.contains(&at)
         {
             return Some(Ask { at, times: 1 });
         }
+        match self.most_telling(costs) {
+            Some((score, ask)) if score > 0.0 => Some(ask),
+            // Nothing tells levels apart: the least known of the versions beside the steps, or of the ends.
+            _ => {
+                let at = self.least_known(costs.under_way)?;
+                Some(Ask { at, times: 1 })
+            }
+        }
+    }
+
+    /// What tells most for its cost, and how much that is.
+    fn most_telling(&self, costs: &Costs<'_>) -> Option<(f64, Ask)> {
+        let foreseen = Foreseen::of(self, costs.under_way);
         let cost = |at: usize, times: usize| {
             let first = match self.course.point(at) {
-                Some(_) => 0.0,
-                None => costs.first[at],
+                None if !costs.under_way.contains(&at) => costs.first[at],
+                _ => 0.0,
             };
             costs.again * times as f64 + first
         };
-        let mut scored: Vec<(f64, usize, Vec<Level>)> = self
-            .candidates()
+        let told = |at: usize, levels: &[Vec<Level>], times: usize| {
+            let noise = self.typical.noise;
+            let testbed = costs.testbed;
+            let noise = self.joined.noise_of_next(testbed, at, times as f64, noise);
+            let each = levels.iter().map(|levels| information(levels, noise));
+            each.sum::<f64>() / levels.len() as f64 / cost(at, times)
+        };
+        let mut scored: Vec<(f64, usize, Vec<Vec<Level>>)> = self
+            .candidates(costs.under_way)
             .into_iter()
             .filter(|at| Some(*at) != costs.last)
             .map(|at| {
-                let levels = self.levels(at);
-                let score = information(&levels, self.typical.noise) / cost(at, 1);
-                (score, at, levels)
+                let levels = foreseen.levels(self, at);
+                (told(at, &levels, 1), at, levels)
             })
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut best: Option<(f64, Ask)> = None;
         for (_, at, levels) in scored.iter().take(CLOSER) {
             for times in TIMES {
-                let noise = self.typical.noise / times as f64;
-                let score = information(levels, noise) / cost(*at, times);
+                let score = told(*at, levels, times);
                 if best.is_none_or(|(top, _)| score > top) {
                     best = Some((score, Ask { at: *at, times }));
                 }
             }
         }
-        match best {
-            Some((score, ask)) if score > 0.0 => Some(ask),
-            // Nothing tells levels apart: the least known of the versions beside the steps, or of the ends.
-            _ => self.least_known().map(|at| Ask { at, times: 1 }),
-        }
+        best
     }
 
-    fn middle_of_the_widest(&self) -> Option<usize> {
-        let points = self.course.points();
-        let widest = (0..points.len() - 1).max_by(|a, b| {
+    fn middle_of_the_widest(&self, also: &[usize]) -> Option<usize> {
+        let between = self.between(also);
+        let widest = between.into_iter().max_by(|a, b| {
             let (of_a, of_b) = (self.share_of_pairs(*a), self.share_of_pairs(*b));
             // Of two as wide the earlier one.
             of_a.total_cmp(&of_b).then(b.cmp(a))
         })?;
-        let (from, to) = (points[widest].at, points[widest + 1].at);
+        let (from, to) = widest;
         self.course.nearest(from.midpoint(to), from + 1..to)
     }
 
-    fn less_known_end(&self) -> usize {
+    /// The end that this testbed measured less often.
+    fn less_known_end(&self, testbed: usize) -> usize {
         let points = self.course.points();
-        let (first, last) = (&points[0], &points[points.len() - 1]);
-        if last.n < first.n { last.at } else { first.at }
+        let (first, last) = (points[0].at, points[points.len() - 1].at);
+        let n = |at| self.joined.point(testbed, at).map_or(0.0, |point| point.n);
+        if n(last) < n(first) { last } else { first }
     }
 
-    fn least_known(&self) -> Option<usize> {
+    fn least_known(&self, also: &[usize]) -> Option<usize> {
         let points = self.course.points();
         let beside = self.sets[0].0.iter().flat_map(|gap| [*gap, gap + 1]);
         let known = beside.chain([0, points.len() - 1]);
+        let n = |point: usize| {
+            let soon = also.iter().filter(|at| **at == points[point].at);
+            points[point].n + soon.count() as f64
+        };
         known
-            .min_by(|a, b| points[*a].n.total_cmp(&points[*b].n))
+            .min_by(|a, b| n(*a).total_cmp(&n(*b)))
             .map(|point| points[point].at)
     }
 
-    fn candidates(&self) -> Vec<usize> {
+    /// Versions that may tell something: those that were measured, and some within each gap that may have a step, between
+    /// those that are under way there.
+    fn candidates(&self, also: &[usize]) -> Vec<usize> {
         let points = self.course.points();
         let mut candidates: Vec<usize> = points
             .iter()
             .map(|point| point.at)
             .filter(|at| self.course.is_open(*at))
             .collect();
+        let between = self.between(also);
         for (gap, probability) in self.per_gap().into_iter().enumerate() {
             if probability < PROBABLE || self.is_resolved(gap) {
                 continue;
             }
-            let (from, to) = (points[gap].at, points[gap + 1].at);
-            for inside in INSIDE {
-                let at = from + ((to - from) as f64 * inside).round() as usize;
-                let at = self.course.nearest(at, from + 1..to);
-                candidates.extend(at.filter(|at| !candidates.contains(at)));
+            let gap = points[gap].at..points[gap + 1].at;
+            for (from, to) in between.iter().filter(|(from, _)| gap.contains(from)) {
+                let within = INSIDE.map(|inside| {
+                    let at = from + ((to - from) as f64 * inside).round() as usize;
+                    self.course.nearest(at, from + 1..*to)
+                });
+                let ends = Some(*from).filter(|at| self.course.is_open(*at));
+                for at in within.into_iter().chain([ends]).flatten() {
+                    if !candidates.contains(&at) {
+                        candidates.push(at);
+                    }
+                }
             }
         }
         candidates
     }
 
     /// The levels that a version may have.
-    fn levels(&self, at: usize) -> Vec<Level> {
+    pub(super) fn levels(&self, at: usize) -> Vec<Level> {
         let points = self.course.points();
         let last = points.len() - 1;
         let mut levels: Vec<Level> = Vec::new();

@@ -1,5 +1,7 @@
 //! What was measured along an order of versions: for each measured version how often, the mean and the spread.
 
+use std::collections::BTreeMap;
+
 /// A version that was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
@@ -13,7 +15,20 @@ pub struct Point {
     pub squares: f64,
 }
 
-/// Measurements along an order of versions.
+impl Point {
+    fn with(&self, other: &Self) -> Self {
+        let n = self.n + other.n;
+        let off = other.mean - self.mean;
+        Self {
+            at: self.at,
+            n,
+            mean: self.mean + off * other.n / n,
+            squares: self.squares + other.squares + off * off * self.n * other.n / n,
+        }
+    }
+}
+
+/// Measurements along an order of versions, all made on one testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     versions: usize,
@@ -29,6 +44,14 @@ impl Course {
             versions,
             points: Vec::new(),
             ruled_out: vec![false; versions],
+        }
+    }
+
+    /// The same versions, of which nothing was measured.
+    pub(super) fn unmeasured(&self) -> Self {
+        Self {
+            points: Vec::new(),
+            ..self.clone()
         }
     }
 
@@ -89,6 +112,11 @@ impl Course {
         open.min_by_key(|at| at.abs_diff(to))
     }
 
+    /// Whether a version between these two can be measured.
+    pub(super) fn is_open_between(&self, (from, to): (usize, usize)) -> bool {
+        (from + 1..to).any(|at| self.is_open(at))
+    }
+
     /// How many places a step may be at between the measured versions `gap` and `gap` + 1.
     pub(super) fn places(&self, gap: usize) -> usize {
         self.points[gap + 1].at - self.points[gap].at
@@ -96,14 +124,43 @@ impl Course {
 
     /// Whether there is a version between the measured ones `gap` and `gap` + 1 that can be measured.
     pub(super) fn has_inner(&self, gap: usize) -> bool {
-        (self.points[gap].at + 1..self.points[gap + 1].at).any(|at| self.is_open(at))
+        self.is_open_between((self.points[gap].at, self.points[gap + 1].at))
     }
 
-    /// The variance of one measurement about its version's mean, pooled, and its degrees of freedom; none without
-    /// repeats.
-    pub(super) fn pooled(&self) -> Option<(f64, f64)> {
+    /// The squared deviations from the versions' means, in all, and their degrees of freedom.
+    pub(super) fn scatter(&self) -> (f64, f64) {
         let squares: f64 = self.points.iter().map(|point| point.squares).sum();
         let freedom: f64 = self.points.iter().map(|point| point.n - 1.0).sum();
-        (freedom > 0.0).then(|| (squares / freedom, freedom))
+        (squares, freedom)
+    }
+
+    /// Several courses of the same versions as one, what each adds taken off. Source of the sums: T. F. Chan, G. H. Golub,
+    /// R. J. LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+    pub(super) fn together(parts: &[Self], added: &[f64]) -> Self {
+        let (first, others) = match parts {
+            [] => return Self::new(0),
+            [only] => return only.clone(),
+            [first, others @ ..] => (first, others),
+        };
+        let mut all: BTreeMap<usize, Point> = BTreeMap::new();
+        for (part, added) in parts.iter().zip(added) {
+            for point in &part.points {
+                let point = Point {
+                    mean: point.mean - added,
+                    ..*point
+                };
+                all.entry(point.at)
+                    .and_modify(|known| *known = known.with(&point))
+                    .or_insert(point);
+            }
+        }
+        let ruled_out = |at: usize| others.iter().any(|part| part.ruled_out[at]);
+        Self {
+            versions: first.versions,
+            points: all.into_values().collect(),
+            ruled_out: (first.ruled_out.iter().enumerate())
+                .map(|(at, out)| *out || ruled_out(at))
+                .collect(),
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Which change did it? Beliefs about where along an order of versions the mean changed, how often and by how much,
 //! from noisy measurements of a few of the versions; and which version to measure next to learn most for what it costs.
 //!
-//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. [`Course`] holds what was
-//! measured, [`Belief`] is the posterior, [`Belief::next`] the choice, [`waterfall`] the sizes of the steps that it
-//! settled on.
+//! The mean is taken to be piecewise constant: 0, 1 or more steps, up or down, that may cancel. A [`Course`] holds what was
+//! measured on one testbed, [`Joined`] makes those of several comparable, [`Belief`] is the posterior, [`Belief::next`] the
+//! choice, also while something is being measured on other testbeds, [`waterfall`] the sizes of the steps that it settled
+//! on.
 //!
 //! Refuses: to name a single version where those beside it can't be measured (the answer is a stretch of versions
 //! then), and to say that nothing cancels within a stretch of which nothing was measured (how likely that is is said
@@ -12,6 +13,8 @@
 mod belief;
 mod choice;
 mod course;
+mod foreseen;
+mod joined;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -20,6 +23,7 @@ mod waterfall;
 pub use belief::{Belief, Place};
 pub use choice::{Ask, Costs};
 pub use course::{Course, Point};
+pub use joined::Joined;
 pub use waterfall::{Estimate, Waterfall, waterfall};
 
 /// When enough is known, and what counts as a step.
@@ -29,9 +33,9 @@ pub struct Aim {
     pub confidence: f64,
     /// A step needs no closer look once its stretch has no more than this many versions; at least 1.
     pub resolution: usize,
-    /// Smaller steps than this don't count, in the metric's unit. Unless given, a tenth of the largest, but at least
-    /// [`tellable`](Self::tellable) standard deviations of the noise (at most half of the largest), because smaller ones
-    /// cost too much to tell.
+    /// Smaller steps than this don't count, in the metric's unit. Unless given, 0.18 of the largest, but at least
+    /// [`tellable`](Self::tellable) standard deviations of the noise (at most two fifths of the largest, or 0.3 standard
+    /// deviations), because smaller ones cost too much to tell.
     pub smallest: Option<f64>,
     /// How many standard deviations of a measurement a step must have to be worth what it costs to tell it.
     pub tellable: f64,
@@ -52,7 +56,7 @@ impl Default for Aim {
             smallest: None,
             tellable: 1.0,
             several: 0.1,
-            hidden: 0.06,
+            hidden: 0.08,
             cancelling: false,
         }
     }

@@ -8,7 +8,7 @@ use super::Course;
 use crate::Random;
 
 /// What is taken as known while cuts are summed over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scale {
     /// The variance of one measurement.
     pub noise: f64,

@@ -15,11 +15,13 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
     }
     let first = vec![2.0; levels.len()];
     for turn in 0..2000 {
-        let belief = Belief::of(&course, aim, seed + turn).unwrap();
+        let belief = Belief::of(std::slice::from_ref(&course), aim, seed + turn).unwrap();
         let costs = Costs {
             again: 1.0,
             first: &first,
             last: None,
+            testbed: 0,
+            under_way: &[],
         };
         match belief.next(&costs) {
             Some(ask) => measure(&mut course, ask.at),
@@ -46,9 +48,9 @@ fn one_step_is_found_and_so_are_three() {
     let one = stairs(200, &[(61, 3.0)]);
     assert_eq!(untils(&settle(&one, 1.0, &Aim::default(), 1).1), [61]);
     let three = stairs(100, &[(20, 4.0), (50, 4.0), (77, 4.0)]);
-    let (course, belief) = settle(&three, 1.0, &Aim::default(), 2);
+    let (_, belief) = settle(&three, 1.0, &Aim::default(), 2);
     assert_eq!(untils(&belief), [20, 50, 77]);
-    let sizes = waterfall(&course, &belief.best().0, Confidence::USUAL).unwrap();
+    let sizes = waterfall(belief.joined(), &belief.best().0, Confidence::USUAL).unwrap();
     assert_eq!(sizes.steps.len(), 3);
     let sum: f64 = sizes.steps.iter().map(|step| step.value).sum();
     assert!((sum + sizes.remainder.value - sizes.total.value).abs() < 1e-9);
@@ -93,11 +95,13 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
     (28..=31).for_each(|at| course.rule_out(at));
     let first = vec![2.0; 64];
     let belief = (0..500).find_map(|turn| {
-        let belief = Belief::of(&course, &Aim::default(), turn).unwrap();
+        let belief = Belief::of(std::slice::from_ref(&course), &Aim::default(), turn).unwrap();
         let costs = Costs {
             again: 1.0,
             first: &first,
             last: None,
+            testbed: 0,
+            under_way: &[],
         };
         let Some(ask) = belief.next(&costs) else {
             return Some(belief);
@@ -127,7 +131,8 @@ fn with_a_resolution_it_ends_earlier() {
 #[test]
 fn nothing_is_believed_before_both_ends_are_known() {
     let mut course = Course::new(10);
-    let none = |course: &Course| Belief::of(course, &Aim::default(), 1).is_none();
+    let none =
+        |course: &Course| Belief::of(std::slice::from_ref(course), &Aim::default(), 1).is_none();
     assert!(none(&course));
     course.add(0, 1.0);
     course.add(9, 2.0);
@@ -192,6 +197,136 @@ fn cuts_are_drawn_as_often_as_they_are_probable() {
     assert!((share - whole).abs() < 0.012, "{share} {whole}");
 }
 
+/// What two testbeds measured of these versions, of which the second adds something.
+fn on_two(measured: &[(usize, usize)], levels: &[f64], added: f64, seed: u64) -> Vec<Course> {
+    let mut random = Random::seeded(seed);
+    let mut courses = vec![Course::new(levels.len()); 2];
+    for (testbed, at) in measured {
+        let value = levels[*at] + random.normal() + added * *testbed as f64;
+        courses[*testbed].add(*at, value);
+    }
+    courses
+}
+
+/// Both ends, so many times on each testbed.
+fn ends(last: usize, times: usize) -> Vec<(usize, usize)> {
+    [(0, 0), (0, last), (1, 0), (1, last)].repeat(times)
+}
+
+#[test]
+fn what_a_testbed_adds_is_learnt_from_what_both_measured() {
+    let levels = stairs(40, &[(20, 5.0)]);
+    let courses = on_two(&ends(39, 30), &levels, -8.0, 1);
+    let joined = Joined::of(&courses);
+    assert!(
+        (joined.added()[1] + 8.0).abs() < 0.5,
+        "{:?}",
+        joined.added()
+    );
+    // Both have measured the same share of either end: nothing of it is left in their difference.
+    assert!(joined.doubt((0, 0), (39, 39)) < 1e-12);
+    let difference =
+        joined.course().point(39).unwrap().mean - joined.course().point(0).unwrap().mean;
+    assert!((difference - 5.0).abs() < 0.7, "{difference}");
+    // It is where they measured other versions.
+    let mut apart = courses;
+    apart[0].add(10, levels[10]);
+    apart[1].add(30, levels[30] - 8.0);
+    let joined = Joined::of(&apart);
+    let exactly = 1.0 / 60.0 + 1.0 / 60.0;
+    let doubt = joined.doubt((30, 30), (10, 10));
+    assert!((0.5 * exactly..2.0 * exactly).contains(&doubt), "{doubt}");
+}
+
+#[test]
+fn a_testbed_that_shares_no_version_is_left_out() {
+    let levels = stairs(40, &[]);
+    let mut courses = on_two(&ends(39, 3), &levels, 0.0, 2);
+    courses.push(Course::new(40));
+    courses[2].add(7, 1e6);
+    let joined = Joined::of(&courses);
+    assert!(joined.course().point(7).is_none());
+    courses[2].add(0, 1e6);
+    let joined = Joined::of(&courses);
+    assert!((joined.course().point(7).unwrap().mean - 50.0).abs() < 3.0);
+}
+
+#[test]
+fn machines_are_no_steps_although_each_measured_a_half_of_the_history() {
+    let levels = stairs(64, &[]);
+    let mut measured = ends(63, 3);
+    measured.extend((1..32).map(|at| (0, at)));
+    measured.extend((32..63).map(|at| (1, at)));
+    let mut blamed = 0;
+    for seed in 0..20 {
+        let courses = on_two(&measured, &levels, 6.0, seed);
+        let belief = Belief::of(&courses, &Aim::default(), seed).unwrap();
+        blamed += usize::from(!belief.best().0.is_empty() && belief.best().1 > 0.9);
+    }
+    assert!(blamed <= 1, "{blamed}");
+    // A step there is one all the same.
+    let levels = stairs(64, &[(32, 6.0)]);
+    let courses = on_two(&measured, &levels, 6.0, 1);
+    let belief = Belief::of(&courses, &Aim::default(), 1).unwrap();
+    assert_eq!(untils(&belief), [32]);
+}
+
+#[test]
+fn another_testbed_cuts_what_the_first_one_leaves() {
+    let levels = stairs(129, &[(100, 5.0)]);
+    let mut courses = vec![Course::new(129); 2];
+    for (testbed, at) in ends(128, 2) {
+        courses[testbed].add(at, levels[at]);
+    }
+    let belief = Belief::of(&courses, &Aim::default(), 1).unwrap();
+    let first = vec![1.0; 129];
+    let next = |under_way: &[usize]| {
+        let costs = Costs {
+            again: 1.0,
+            first: &first,
+            last: None,
+            testbed: 1,
+            under_way,
+        };
+        belief.next(&costs).unwrap().at
+    };
+    assert_eq!(next(&[]), 64);
+    let beside = next(&[64]);
+    assert!(
+        (20..=44).contains(&beside) || (84..=108).contains(&beside),
+        "{beside}"
+    );
+    let third = next(&[64, beside]);
+    assert!(
+        third.abs_diff(64) > 8 && third.abs_diff(beside) > 8,
+        "{third} {beside}"
+    );
+}
+
+proptest! {
+    #[test]
+    fn what_a_testbed_adds_changes_nothing_of_the_belief(
+        more in prop::collection::vec((0usize..2, 1usize..29), 0..40), added in -1e3f64..1e3, seed: u64,
+    ) {
+        let levels = stairs(30, &[(12, 4.0)]);
+        let mut measured = ends(29, 2);
+        measured.extend(more);
+        let believed = |added: f64| {
+            let courses = on_two(&measured, &levels, added, seed);
+            Belief::of(&courses, &Aim::default(), seed).unwrap()
+        };
+        let (without, with) = (believed(0.0), believed(added));
+        prop_assert!((without.noise() / with.noise() - 1.0).abs() < 0.02);
+        let chance = |belief: &Belief, of: &[Place]| {
+            let places = belief.places();
+            let found = of.iter().map(|of| places.iter().find(|(place, _)| place == of));
+            found.map(|found| found.map_or(0.0, |(_, chance)| *chance)).sum::<f64>()
+        };
+        let best = without.best().0;
+        prop_assert!((chance(&without, &best) - chance(&with, &best)).abs() < 0.05);
+    }
+}
+
 proptest! {
     #[test]
     fn whatever_was_measured_the_belief_is_sound(
@@ -209,17 +344,17 @@ proptest! {
             }
         }
         let aim = Aim { cancelling, ..Aim::default() };
-        let belief = Belief::of(&course, &aim, seed).unwrap();
+        let belief = Belief::of(std::slice::from_ref(&course), &aim, seed).unwrap();
         let (places, probability) = belief.best();
         prop_assert!(probability > 0.0 && probability <= 1.0 + 1e-9);
         prop_assert!(places.is_sorted());
         prop_assert!((0.0..=1.0).contains(&belief.changed()) && belief.smallest() > 0.0);
         let first = vec![1.0; 30];
-        match belief.next(&Costs { again: 1.0, first: &first, last: None }) {
+        match belief.next(&Costs { again: 1.0, first: &first, last: None, testbed: 0, under_way: &[] }) {
             None => prop_assert!(belief.is_settled()),
             Some(ask) => prop_assert!(ask.at < 30 && course.is_open(ask.at) && ask.times >= 1),
         }
-        let sizes = waterfall(&course, &places, Confidence::USUAL).unwrap();
+        let sizes = waterfall(belief.joined(), &places, Confidence::USUAL).unwrap();
         let sum: f64 = sizes.steps.iter().map(|step| step.value).sum();
         prop_assert!((sum + sizes.remainder.value - sizes.total.value).abs() < 1e-3);
     }

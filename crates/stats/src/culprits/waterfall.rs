@@ -1,6 +1,6 @@
 //! The sizes of steps, and how they add up: total change = steps + remainder.
 
-use super::{Course, Place};
+use super::{Joined, Place};
 use crate::{Confidence, Interval, distributions::t_quantile};
 
 /// A number with its interval.
@@ -30,18 +30,20 @@ pub struct Waterfall {
 struct Weighted {
     mean: f64,
     n: f64,
+    /// The first and the last position.
+    of: (usize, usize),
 }
 
-/// The sizes of these steps, ascending, by Student's intervals with the variance pooled within versions; `None` if an end
-/// wasn't measured or nothing was measured twice.
+/// The sizes of these steps, ascending, by Student's intervals with the variance pooled within versions, wider by what isn't
+/// known of what testbeds add; `None` if an end wasn't measured or nothing was measured twice.
 #[must_use]
-pub fn waterfall(course: &Course, steps: &[Place], confidence: Confidence) -> Option<Waterfall> {
-    let points = course.points();
+pub fn waterfall(joined: &Joined, steps: &[Place], confidence: Confidence) -> Option<Waterfall> {
+    let points = joined.course().points();
     let (first, last) = (points.first()?, points.last()?);
-    let (variance, freedom) = course.pooled()?;
+    let (variance, freedom) = joined.pooled()?;
     let reach = t_quantile(confidence, freedom);
-    let estimate = |value: f64, over: f64| {
-        let half = reach * (variance * over).sqrt();
+    let estimate = |value: f64, over: f64, doubt: f64| {
+        let half = reach * (variance * over + doubt).sqrt();
         let interval = Interval {
             low: value - half,
             high: value + half,
@@ -52,10 +54,15 @@ pub fn waterfall(course: &Course, steps: &[Place], confidence: Confidence) -> Op
     let ends = steps.iter().map(|step| step.after).chain([last.at]);
     let stretches: Vec<Weighted> = ends
         .map(|end| {
+            let of = (begin, end);
             let within = points.iter().filter(|p| (begin..=end).contains(&p.at));
             let (n, sum) = within.fold((0.0, 0.0), |(n, sum), p| (n + p.n, sum + p.n * p.mean));
             begin = end + 1;
-            Weighted { mean: sum / n, n }
+            Weighted {
+                mean: sum / n,
+                n,
+                of,
+            }
         })
         .collect();
     let total = last.mean - first.mean;
@@ -63,23 +70,26 @@ pub fn waterfall(course: &Course, steps: &[Place], confidence: Confidence) -> Op
         estimate(
             pair[1].mean - pair[0].mean,
             1.0 / pair[0].n + 1.0 / pair[1].n,
+            joined.doubt(pair[1].of, pair[0].of),
         )
     });
     let (head, tail) = (stretches[0], stretches[stretches.len() - 1]);
     // The ends' own measurements are among those of their stretches: what is left over is the others' weight.
     let off = |end: f64, stretch: f64| (1.0 / end - 1.0 / stretch).max(0.0);
     let whole = points.len() > 1 && stretches.len() == 1;
-    let (remainder, over) = match whole {
-        true => (total, 1.0 / first.n + 1.0 / last.n),
+    let of_ends = joined.doubt((last.at, last.at), (first.at, first.at));
+    let (remainder, over, doubt) = match whole {
+        true => (total, 1.0 / first.n + 1.0 / last.n, of_ends),
         false => (
             total - (tail.mean - head.mean),
             off(first.n, head.n) + off(last.n, tail.n),
+            joined.doubt((last.at, last.at), tail.of) + joined.doubt((first.at, first.at), head.of),
         ),
     };
     Some(Waterfall {
-        level: estimate(head.mean, 1.0 / head.n),
-        total: estimate(total, 1.0 / first.n + 1.0 / last.n),
+        level: estimate(head.mean, 1.0 / head.n, 0.0),
+        total: estimate(total, 1.0 / first.n + 1.0 / last.n, of_ends),
         steps: sizes.collect(),
-        remainder: estimate(remainder, over),
+        remainder: estimate(remainder, over, doubt),
     })
 }

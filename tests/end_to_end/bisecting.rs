@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::{place::Place, running::Ended};
 
 /// A place with the repository of tests/fixtures/slowdowns.sh, whose numbers have a noise of their own.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Place::new();
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -46,7 +46,7 @@ fn bisect<'a>(more: &[&'a str]) -> Vec<&'a str> {
     arguments
 }
 
-fn verdict(ended: &Ended) -> Value {
+pub fn verdict(ended: &Ended) -> Value {
     let events = ended.events();
     let mut verdicts = events
         .iter()
@@ -56,7 +56,7 @@ fn verdict(ended: &Ended) -> Value {
     verdict
 }
 
-fn names(verdict: &Value) -> Vec<&str> {
+pub fn names(verdict: &Value) -> Vec<&str> {
     let culprits = verdict["culprits"].as_array().unwrap();
     let names = culprits
         .iter()
@@ -132,7 +132,7 @@ fn the_true_commits_are_named_with_their_sizes() {
     let trials = again
         .events()
         .iter()
-        .filter(|event| event["event"] == "trial_finished")
+        .filter(|event| event["event"] == "trial-finished")
         .count();
     assert!(trials <= 2, "{trials} trials although all was known");
 }
@@ -209,6 +209,7 @@ fn what_cant_be_asked_is_refused_and_what_cant_be_told_is_said() {
         "they are the same version",
     );
     refused(&["--good", "nowhere", "--bad", "c9"], "nowhere");
+    refused(&["--good", "c9", "--bad", "c1"], "c1 comes before c9");
     refused(
         &["--good", "c1", "--bad", "c9", "--metric", "round"],
         "no benchmark of the plan has a metric `round`",

@@ -32,6 +32,7 @@ mod monitors;
 mod noise;
 mod order;
 mod overhead;
+mod parallel;
 mod questions;
 mod rebooting;
 mod searching;

@@ -9,14 +9,14 @@ use backsight_catalog::Catalog;
 use backsight_conductor::{Reach, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
-    Activate, Amendment, Arrangement, BenchmarkName, Cell, CellMetric, Document, HistoryCell,
-    Layout, StudyName, TargetName, Version,
+    Activate, Amendment, Arrangement, BenchmarkName, Boot, BootKind, Cell, CellMetric, Document,
+    Event, HistoryCell, HistoryTestbed, Layout, StudyName, TargetName, Version,
 };
 use backsight_policy::{Decision, Evidence, Policy};
 use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId, StudyRow};
 use backsight_study::{
-    Along, AlongChoices, AlongHistory, Choices, Pursuit, Question, Study, evidence_along,
-    evidence_of, pursue, questions,
+    Along, AlongChoices, AlongHistory, BootPlace, Choices, Pursuit, Question, Study,
+    evidence_along, evidence_of, pursue, questions,
 };
 use miette::IntoDiagnostic as _;
 use std::{
@@ -201,6 +201,9 @@ pub struct Asking<V> {
     verb: PhantomData<V>,
 }
 
+/// What identifies each cell's question, on each testbed.
+type Questions = Vec<Vec<String>>;
+
 /// A study with its cells and what is known of them.
 struct Begun {
     id: StudyId,
@@ -244,15 +247,48 @@ impl<V: AlongVerb> Asking<V> {
         })
     }
 
-    /// The cells with what identifies their questions.
-    fn questions(&self, site: &Site, cells: Vec<Cell>) -> Vec<HistoryCell> {
+    /// The plan's testbed, and those that measure at once with it.
+    fn arrangements(&self) -> miette::Result<Vec<Arrangement>> {
+        let beside = self.along()?.beside;
+        let others = beside.iter().map(|testbed| {
+            let arranged = self.question.arrange_on(&self.catalog, Some(testbed));
+            Ok(arranged?)
+        });
+        let own = std::iter::once(Ok(self.arrangement.clone()));
+        own.chain(others).collect()
+    }
+
+    async fn session(
+        &self,
+        site: &Site,
+        name: &StudyName,
+        watching: &Watching,
+    ) -> miette::Result<Session> {
+        let arrangements = self.arrangements()?;
+        let session = Session::open_along(&arrangements, name, watching).await?;
+        if let Err(why) = said_of_this_machine(&session, &site.workshop.target().activate) {
+            session.finish().await;
+            return Err(why);
+        }
+        Ok(session)
+    }
+
+    /// What identifies the questions of these cells, on each testbed.
+    fn questions(&self, site: &Site, cells: &[Cell]) -> miette::Result<Questions> {
         let definition = |name: &BenchmarkName| {
             let found = self.catalog.find(name).ok().flatten()?;
             Some(found.document.clone())
         };
-        let keys = questions(&self.arrangement, &cells, definition, &site.machine);
+        let arrangements = self.arrangements()?;
+        let of = |it: &Arrangement| questions(it, cells, definition, &site.machine);
+        Ok(arrangements.iter().map(of).collect())
+    }
+
+    /// The cells with what identifies their questions on the plan's testbed.
+    fn with_keys(&self, site: &Site, cells: Vec<Cell>, keys: &[String]) -> Vec<HistoryCell> {
         let clock = site.workshop.target().activate.simulator();
         let with_keys = cells.into_iter().zip(keys).map(|(cell, key)| {
+            let key = key.clone();
             let benchmark = self.arrangement.benchmarks.get(&cell.benchmark);
             let metrics = benchmark.map(|benchmark| crate::run::shapes(benchmark, clock));
             let metrics = metrics.into_iter().flatten().map(|shape| CellMetric {
@@ -275,7 +311,7 @@ impl<V: AlongVerb> Asking<V> {
         &self,
         store: &Store,
         site: &Site,
-        cells: &[HistoryCell],
+        questions: &[Vec<String>],
         study: Option<StudyId>,
     ) -> miette::Result<Evidence> {
         let choices = self.along()?;
@@ -286,11 +322,10 @@ impl<V: AlongVerb> Asking<V> {
             let own = store.study_history(study).await.into_diagnostic()?;
             return Ok(evidence_of(&own, &choices.layouts));
         }
-        let questions: Vec<String> = cells.iter().map(|cell| cell.key.clone()).collect();
         let along = Along {
             study,
             layouts: &choices.layouts,
-            questions: &questions,
+            questions,
             retry: choices.retry,
         };
         evidence_along(store, &site.workshop, along)
@@ -311,19 +346,22 @@ impl<V: AlongVerb> Asking<V> {
             Some(name) => name,
             None => free_name(store, V::VERB).await?,
         };
-        let session = Session::open(&self.arrangement, &name, watching, true).await?;
-        let cells = self.questions(&site, session.cells()?);
-        let evidence = self.evidence(store, &site, &cells, None).await?;
+        let session = self.session(&site, &name, watching).await?;
+        let cells = session.cells()?;
+        let questions = self.questions(&site, &cells)?;
+        let cells = self.with_keys(&site, cells, &questions[0]);
+        let evidence = self.evidence(store, &site, &questions, None).await?;
         let policy = self.policy(&site, &cells)?;
         let trials = evidence.observations.iter().filter(|o| o.is_trial());
         let known = V::nothing_missing(&site.workshop.target().name, trials.count());
         if let (Some(known), Decision::Done(_)) = (known, policy.decide(&evidence)) {
             files::say(&known);
-            session.conductor.finish().await;
+            session.finish().await;
             site.workshop.finish().await;
             return Ok(ExitCode::SUCCESS);
         }
-        let (id, name) = self.create(store, &site, name, chosen, &cells).await?;
+        let kept = (&cells[..], questions);
+        let (id, name) = self.create(store, &site, name, chosen, kept).await?;
         let begun = Begun {
             id,
             name,
@@ -341,12 +379,23 @@ impl<V: AlongVerb> Asking<V> {
         site: &Site,
         mut name: StudyName,
         chosen: bool,
-        cells: &[HistoryCell],
+        (cells, questions): (&[HistoryCell], Questions),
     ) -> miette::Result<(StudyId, StudyName)> {
+        let arrangements = self.arrangements()?;
+        let testbeds = arrangements.into_iter().zip(questions);
+        let testbeds = testbeds.map(|(it, questions)| HistoryTestbed {
+            name: it.testbed,
+            questions,
+        });
+        let mut testbeds: Vec<HistoryTestbed> = testbeds.collect();
+        if testbeds.len() < 2 {
+            testbeds.clear();
+        }
         let target = NewTarget {
             name: (*site.workshop.target().name).clone(),
             versions: site.workshop.versions().to_vec(),
             questions: cells.iter().map(|cell| cell.key.clone()).collect(),
+            testbeds,
         };
         let clock = site.workshop.target().activate.simulator();
         loop {
@@ -398,6 +447,7 @@ impl<V: AlongVerb> Asking<V> {
             on_failure: self.arrangement.on_failure,
             versions: site.workshop.versions().to_vec(),
             trials: u32::try_from(row.measured + row.failed).unwrap_or(u32::MAX),
+            testbeds: session.testbeds(),
             boots: match revisits {
                 true => Some(boots(store, id, &choices.layouts).await?),
                 false => None,
@@ -416,9 +466,20 @@ impl<V: AlongVerb> Asking<V> {
             choices.builds_ahead,
         );
         along.lays_out_ahead = V::lays_out_ahead();
+        let mut lanes = Vec::with_capacity(1 + session.beside.len());
+        for conductor in session.beside {
+            let events = events.on(conductor.arrangement().testbed.clone());
+            lanes.push(along.beside(conductor, events));
+        }
+        if !lanes.is_empty() {
+            along.events = events.on(along.conductor.arrangement().testbed.clone());
+        }
+        lanes.insert(0, along);
         let evidence = begun.evidence;
-        let pursued = pursue(&policy, study, evidence, store, &mut along, &events).await;
-        along.finish().await;
+        let pursued = pursue(&policy, study, evidence, store, &mut lanes, &events).await;
+        for lane in lanes {
+            lane.finish().await;
+        }
         match pursued {
             Ok(pursuit) => {
                 V::conclude(Concluded {
@@ -469,9 +530,9 @@ impl<V: AlongVerb> Asking<V> {
                 ));
             }
         }
-        let session = Session::open(&asking.arrangement, &study.name, watching, true).await?;
+        let session = asking.session(&site, &study.name, watching).await?;
         let evidence = asking
-            .evidence(store, &site, &known.cells, Some(study.id))
+            .evidence(store, &site, &known.questions(), Some(study.id))
             .await?;
         let begun = Begun {
             id: study.id,
@@ -484,6 +545,28 @@ impl<V: AlongVerb> Asking<V> {
     }
 }
 
+/// Says that testbeds on this machine disturb each other; refuses them where one would install over the other's build.
+fn said_of_this_machine(session: &Session, activate: &Activate) -> miette::Result<()> {
+    let all = std::iter::once(&session.conductor).chain(&session.beside);
+    let here = all.filter(|conductor| !conductor.is_elsewhere());
+    let here: Vec<&str> = here.map(|it| it.arrangement().testbed.as_str()).collect();
+    if here.len() < 2 {
+        return Ok(());
+    }
+    let names = here.join(", ");
+    if activate.boot == BootKind::Install {
+        return Err(miette::miette!(
+            help = "measure on one of them, or on other machines",
+            "the testbeds {names} are on this machine, where each build is installed over the one before: they can't measure at once"
+        ));
+    }
+    let message = format!(
+        "the testbeds {names} are on this machine: what they measure at once disturbs each other where it uses the same processors"
+    );
+    session.events.tell(&Event::Warning { message });
+    Ok(())
+}
+
 fn plain(cells: &[HistoryCell]) -> Vec<Cell> {
     cells.iter().map(|cell| cell.cell.clone()).collect()
 }
@@ -493,12 +576,13 @@ async fn boots(
     store: &Store,
     study: StudyId,
     layouts: &[Layout],
-) -> miette::Result<HashMap<(usize, usize, u32), u32>> {
+) -> miette::Result<HashMap<BootPlace, u32>> {
     let history = store.study_history(study).await.into_diagnostic()?;
-    let place = |boot: &backsight_model::Boot| {
+    let place = |boot: &Boot| {
         let build = history.builds.iter().find(|b| b.number == boot.build)?;
         let layout = layouts.iter().position(|layout| *layout == build.layout)?;
-        Some(((build.version, layout, boot.ordinal), boot.number))
+        let place = (boot.testbed, build.version, layout, boot.ordinal);
+        Some((place, boot.number))
     };
     let good = history.boots.iter().filter(|boot| boot.failure.is_none());
     Ok(good.filter_map(place).collect())
@@ -507,7 +591,6 @@ async fn boots(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::BootKind;
 
     #[test]
     fn seconds_and_instructions_make_histories_of_their_own() {

@@ -121,6 +121,7 @@ impl Attempt {
                     layouts,
                     retry: false,
                     builds_ahead: !self.no_builds_ahead,
+                    beside: Vec::new(),
                 },
                 metrics: self.metrics.clone(),
                 trials: self.trials.get(),

@@ -5,8 +5,8 @@
 
 use backsight_history::Diff;
 use backsight_model::{
-    Document, Every, HistoryCell, Range, StudyHistory, StudyName, TargetName, Time, Version,
-    shell_quoted,
+    Document, Every, HistoryCell, HostName, Range, StudyHistory, StudyName, TargetName,
+    TestbedName, Time, Version, shell_quoted,
 };
 use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, Place};
 use backsight_site::{BisectWords, Holds};
@@ -24,7 +24,7 @@ use crate::{
     compare::{confidence, percent},
     files,
     list::table,
-    run::{Asked, Watching, conclude, free_name},
+    run::{Asked, Posed, Watching, conclude, free_name},
     target::{Opened, resolved},
 };
 
@@ -89,6 +89,10 @@ pub struct Bisect {
     /// Sample so many layouts in memory of each version: the answer holds for the source, not for one layout
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1000))]
     relink: Option<u32>,
+    /// Measure on so many testbeds of the lab at once: the plan's own and others that have the same roles on hosts of the
+    /// same kinds. What their machines differ by isn't taken for a change
+    #[arg(long, value_name = "TESTBEDS", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=64))]
+    parallel: u32,
     /// Name the changes, and don't measure again whether taking them back undoes them; which takes at most as long again
     #[arg(long)]
     no_verify: bool,
@@ -114,6 +118,7 @@ impl Bisect {
         let mut posed = self.asked.posed(shared, true, self.seed)?;
         let seed = posed.seed;
         let metric = self.metric(&posed.metrics())?;
+        let beside = self.beside(&posed)?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
             let layouts = opened.sampled_layouts(self.relink)?;
@@ -124,6 +129,7 @@ impl Bisect {
                     layouts,
                     retry: self.retry,
                     builds_ahead: false,
+                    beside,
                 },
                 metric,
                 cell: self.cell.clone(),
@@ -179,6 +185,41 @@ impl Bisect {
         }
     }
 
+    /// The testbeds that measure at once with the plan's own.
+    fn beside(&self, posed: &Posed) -> miette::Result<Vec<TestbedName>> {
+        let wanted = self.parallel as usize;
+        let own = &posed.arrangement;
+        if wanted < 2 {
+            return Ok(Vec::new());
+        }
+        let others = posed.question.arrangements_beside(&posed.catalog, own);
+        let names = others.into_iter().map(|it| it.testbed);
+        let names: Vec<TestbedName> = names.take(wanted - 1).collect();
+        if names.len() + 1 == wanted {
+            return Ok(names);
+        }
+        let fit: Vec<String> = std::iter::once(&own.testbed)
+            .chain(&names)
+            .map(ToString::to_string)
+            .collect();
+        let kind = |host: &HostName| own.lab.host.get(host).map(|settings| settings.kind);
+        let seats = own.seats.iter().map(|(role, seat)| match kind(&seat.host) {
+            Some(kind) => format!("{role} on a host of kind \"{kind}\""),
+            None => role.to_string(),
+        });
+        let seats: Vec<String> = seats.collect();
+        Err(miette::miette!(
+            help = format!(
+                "describe another one in lab.toml, [testbed.NAME] with {}, on hosts that no other has; or say --parallel {}",
+                seats.join(", "),
+                fit.len()
+            ),
+            "--parallel {wanted} needs {wanted} testbeds that can run this plan at once, and this lab has {}: {}",
+            fit.len(),
+            fit.join(", ")
+        ))
+    }
+
     async fn versions(&self, opened: &Opened) -> miette::Result<Vec<Version>> {
         let (good, bad, every) = (self.good.clone(), self.bad.clone(), self.every.clone());
         let versions = opened
@@ -188,7 +229,8 @@ impl Bisect {
                 if from == to {
                     return Ok(Vec::new());
                 }
-                history.versions(&Range::Between { from, to }, &every)
+                let stretch = history.versions(&Range::Between { from, to }, &every);
+                stretch.map_err(|error| error.about(&good, &bad))
             })
             .await?;
         if versions.len() < 2 {
@@ -300,6 +342,8 @@ impl Verification<'_> {
         posed.question.choices.attempt = Some(AttemptChoices {
             along: AlongChoices {
                 builds_ahead: !self.asked.no_builds_ahead,
+                // Side by side on one machine.
+                beside: Vec::new(),
                 ..choices.along.clone()
             },
             metrics: vec![choices.metric.clone()],
@@ -341,7 +385,7 @@ impl AlongVerb for Bisecting {
         let choices = chosen(ground.choices.bisect.as_ref())?;
         policy(
             choices,
-            ground.versions,
+            (ground.versions, 1 + choices.along.beside.len()),
             ground.cells,
             ground.revisits,
             ground.seed,
@@ -397,7 +441,7 @@ fn cells_with<'a>(
 
 fn policy(
     choices: &BisectChoices,
-    versions: usize,
+    (versions, testbeds): (usize, usize),
     cells: &[HistoryCell],
     revisits: bool,
     seed: u32,
@@ -429,6 +473,7 @@ fn policy(
         cell: *cell,
         metric: metric.name.clone(),
         better: metric.better,
+        testbeds,
         layouts: choices.along.layouts.len(),
         trials: choices.trials,
         revisits,
@@ -473,7 +518,7 @@ impl Account {
             .can_be_revisited();
         let policy = policy(
             &choices,
-            history.versions.len(),
+            (history.versions.len(), 1 + choices.along.beside.len()),
             &history.cells,
             revisits,
             study.seed,
@@ -633,6 +678,9 @@ impl Account {
             "hidden": verdict.hidden,
             "smallest": verdict.smallest,
             "noise": verdict.noise,
+            "testbeds": self.history.testbeds.iter().zip(&verdict.added).map(|(testbed, added)| {
+                serde_json::json!({ "name": testbed.name.as_str(), "adds": added })
+            }).collect::<Vec<_>>(),
             "estimator": {
                 "trials": verdict.estimator.trials,
                 "statistic": match verdict.estimator.statistic {

@@ -157,7 +157,7 @@ fn benchmarks() -> miette::Result<String> {
 
 fn monitors() -> miette::Result<String> {
     let mut text = format!(
-        "# Monitors\n\n{GENERATED}\n`monitors = [\"NAME\"]` in a plan runs one while its benchmarks run; `backsight overhead` finds what it costs.\n\n| monitor | what it shows | watches | least interval | needs (debian) |\n|---|---|---|---|---|\n"
+        "# Monitors\n\n{GENERATED}\n`monitors = [\"NAME\"]` in a plan runs one while its benchmarks run; `backsight overhead` finds what it costs.\n\n| monitor | what it shows | watches | least interval | metrics | needs (debian) |\n|---|---|---|---|---|---|\n"
     );
     let catalog = Catalog::load(&[])?;
     for name in catalog.monitors().names() {
@@ -169,15 +169,24 @@ fn monitors() -> miette::Result<String> {
             (true, Some(least)) => least.to_string(),
             (true, None) => "the tool's own".to_owned(),
         };
+        let metrics: Vec<String> = monitor
+            .metrics
+            .iter()
+            .map(|(name, metric)| format!("`….{name}` ({})", metric.unit))
+            .collect();
         let needs = monitor
             .needs
             .get("debian")
             .map(|packages| packages.join(" "));
         let _ = writeln!(
             text,
-            "| `{name}` | {} | {} | {interval} | {} |",
+            "| `{name}` | {} | {} | {interval} | {} | {} |",
             cell(&monitor.about),
             monitor.watches,
+            match metrics.is_empty() {
+                true => "none".to_owned(),
+                false => metrics.join(", "),
+            },
             needs.map_or_else(|| "nothing".to_owned(), |needs| format!("`{needs}`")),
         );
     }

@@ -141,6 +141,7 @@ impl Noise {
                 layouts,
                 retry: false,
                 builds_ahead: !self.no_builds_ahead,
+                beside: Vec::new(),
             };
             posed.question.choices.noise = Some(self.choices(Some(along), repeats, first_boot));
             let at = self.at.clone();
@@ -286,7 +287,7 @@ impl AsFound {
             Some(name) => name,
             None => free_name(store, VERB).await?,
         };
-        let session = Session::open(&self.0.arrangement, &name, watching, false).await?;
+        let session = Session::open(&self.0.arrangement, &name, watching).await?;
         let cells = session.cells()?;
         let id = loop {
             let new = new_study(
@@ -322,7 +323,7 @@ impl AsFound {
     ) -> miette::Result<ExitCode> {
         let killed = study.was_killed();
         let asking = Self(Posed::of(question, catalog, study.seed)?);
-        let session = Session::open(&asking.0.arrangement, &study.name, watching, false).await?;
+        let session = Session::open(&asking.0.arrangement, &study.name, watching).await?;
         asking.measure(store, session, study, killed).await
     }
 
@@ -349,6 +350,7 @@ impl AsFound {
             on_failure: self.0.arrangement.on_failure,
             versions: Vec::new(),
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+            testbeds: Vec::new(),
             boots: None,
         };
         let look = (session.quiet, session.json);
@@ -359,7 +361,8 @@ impl AsFound {
             stop: session.stop,
         };
         let events = &session.events;
-        let pursued = pursue(&policy, study, evidence, store, &mut testbed, events).await;
+        let measurers = std::slice::from_mut(&mut testbed);
+        let pursued = pursue(&policy, study, evidence, store, measurers, events).await;
         testbed.conductor.finish().await;
         match pursued {
             Ok(pursuit) => told(store, &row, look, &pursuit).await,

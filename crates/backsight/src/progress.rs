@@ -2,9 +2,10 @@
 //! listen.
 
 use backsight_conductor::Listener;
-use backsight_model::{Event, Suspect, Time};
+use backsight_model::{Event, Suspect, TestbedName, Time};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
+    collections::BTreeMap,
     io::Write as _,
     time::{Duration, Instant},
 };
@@ -17,9 +18,16 @@ pub struct Progress {
     began: Instant,
     done_before: u64,
     round: String,
-    cell: String,
+    /// What each testbed does; one without a name where there is only one.
+    doing: BTreeMap<Option<TestbedName>, Doing>,
     /// The version that is built ahead, if one is.
     ahead: Option<String>,
+}
+
+#[derive(Default)]
+struct Doing {
+    cell: String,
+    step: String,
 }
 
 impl Progress {
@@ -36,7 +44,7 @@ impl Progress {
             began: Instant::now(),
             done_before: 0,
             round: String::new(),
-            cell: String::new(),
+            doing: BTreeMap::new(),
             ahead: None,
         }
     }
@@ -56,22 +64,33 @@ impl Progress {
         format!(" · {} left", Time(left))
     }
 
-    fn say(&self, doing: &str) {
+    /// Says what a testbed does now, beside what the others do where there are several.
+    fn say(&mut self, testbed: Option<&TestbedName>, step: &str) {
+        let doing = self.doing.entry(testbed.cloned()).or_default();
+        step.clone_into(&mut doing.step);
+        let all = self
+            .doing
+            .iter()
+            .map(|(testbed, Doing { cell, step })| match testbed {
+                None => format!("{cell}{step}"),
+                Some(testbed) => format!("{testbed}: {cell}{step}"),
+            });
+        let all: Vec<String> = all.collect();
+        self.show(&all.join(" · "));
+    }
+
+    fn show(&self, doing: &str) {
         let ahead = self.ahead.as_ref();
         let ahead = ahead.map_or(String::new(), |version| {
             format!(" · building {version} ahead")
         });
-        self.bar.set_message(format!(
-            "{}{}{ahead} · {}{doing}",
-            self.round,
-            self.left(),
-            self.cell
-        ));
+        self.bar
+            .set_message(format!("{}{}{ahead} · {doing}", self.round, self.left(),));
     }
 }
 
 impl Listener for Progress {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         match event {
             Event::StudyStarted { trials, done, .. } => {
                 self.bar.set_length(*trials as u64);
@@ -85,10 +104,13 @@ impl Listener for Progress {
                 let version = version
                     .as_ref()
                     .map_or(String::new(), |v| format!("{v} · "));
-                self.cell = format!("{version}{cell}");
-                self.say("");
+                let doing = self.doing.entry(testbed.cloned()).or_default();
+                doing.cell = format!("{version}{cell}");
+                self.say(testbed, "");
             }
-            Event::PhaseStarted { phase } => self.say(&format!(" · {phase}")),
+            // Of several testbeds every step would be too much for a line.
+            Event::PhaseStarted { .. } | Event::StepStarted { .. } if testbed.is_some() => {}
+            Event::PhaseStarted { phase } => self.say(None, &format!(" · {phase}")),
             Event::StepStarted {
                 role,
                 host,
@@ -100,7 +122,7 @@ impl Listener for Progress {
                     .filter(|c| !c.is_control())
                     .take(60)
                     .collect();
-                self.say(&format!(" · {phase} · {role} on {host}: {command}"));
+                self.say(None, &format!(" · {phase} · {role} on {host}: {command}"));
             }
             Event::TrialFinished {
                 trial,
@@ -127,10 +149,12 @@ impl Listener for Progress {
                 ahead: false,
             } => {
                 self.ahead = None;
-                self.say(&format!(" · building {version}, layout {layout}"));
+                self.say(testbed, &format!(" · building {version}, layout {layout}"));
             }
             Event::BuildStarted { version, .. } => self.ahead = Some(version.clone()),
-            Event::BootStarted { version, .. } => self.say(&format!(" · booting {version}")),
+            Event::BootStarted { version, .. } => {
+                self.say(testbed, &format!(" · booting {version}"));
+            }
             Event::BuildFinished {
                 version,
                 failure,
@@ -171,12 +195,15 @@ fn suspected(changes: &[Suspect]) -> String {
 pub struct JsonLines;
 
 impl Listener for JsonLines {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
         let Ok(mut line) = serde_json::to_value(event) else {
             return;
         };
         if let Some(fields) = line.as_object_mut() {
             fields.insert("time".into(), jiff::Timestamp::now().to_string().into());
+            if let Some(testbed) = testbed {
+                fields.insert("testbed".into(), testbed.as_str().into());
+            }
         }
         // A reader that has gone has seen enough; the study goes on.
         let _ = writeln!(std::io::stdout().lock(), "{line}");
@@ -187,7 +214,7 @@ impl Listener for JsonLines {
 pub struct Lines;
 
 impl Listener for Lines {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         match event {
             Event::TrialFinished {
                 cell,

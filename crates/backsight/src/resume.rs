@@ -98,7 +98,7 @@ impl Resume {
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;
-            let session = Session::open(&arrangement, &study.name, &self.watching, false).await?;
+            let session = Session::open(&arrangement, &study.name, &self.watching).await?;
             session
                 .measure(
                     &store, study.id, study.name, cells, study.seed, &catalog, killed,

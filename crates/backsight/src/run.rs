@@ -4,7 +4,7 @@ use backsight_catalog::Catalog;
 use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
 use backsight_model::{
     Arrangement, Benchmark, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName,
-    Simulator, StudyName, Time, did_you_mean,
+    Simulator, StudyName, TestbedName, Time, did_you_mean,
 };
 use backsight_policy::{Evidence, Policy, RunPolicy};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
@@ -214,7 +214,7 @@ impl Run {
                 Some(name) => name,
                 None => free_name(&store, VERB).await?,
             };
-            let session = Session::open(&arrangement, &name, &self.watching, false).await?;
+            let session = Session::open(&arrangement, &name, &self.watching).await?;
             let cells = session.cells()?;
             let id = loop {
                 let new = new_study(
@@ -313,9 +313,11 @@ pub fn shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShap
     benchmark.metrics.iter().map(shape).collect()
 }
 
-/// A testbed that is leased, with agents on its hosts and somebody watching.
+/// A testbed that is leased, with agents on its hosts and somebody watching; and others, where several measure at once.
 pub struct Session {
     pub conductor: Conductor,
+    /// Those of the other testbeds, in their order.
+    pub beside: Vec<Conductor>,
     pub events: Events,
     pub stop: watch::Receiver<bool>,
     /// Whether tables are unwanted.
@@ -326,18 +328,35 @@ pub struct Session {
 }
 
 impl Session {
-    /// Leases the hosts and starts their agents; those of guests come with each boot along a history.
+    /// Leases the hosts of the plan's testbed and starts their agents.
     pub async fn open(
         arrangement: &Arrangement,
         name: &StudyName,
         watching: &Watching,
+    ) -> miette::Result<Self> {
+        Self::on(std::slice::from_ref(arrangement), name, watching, false).await
+    }
+
+    /// The same of these testbeds, the plan's own first, along a history: agents of guests come with each boot.
+    pub async fn open_along(
+        arrangements: &[Arrangement],
+        name: &StudyName,
+        watching: &Watching,
+    ) -> miette::Result<Self> {
+        Self::on(arrangements, name, watching, true).await
+    }
+
+    async fn on(
+        arrangements: &[Arrangement],
+        name: &StudyName,
+        watching: &Watching,
         along_history: bool,
     ) -> miette::Result<Self> {
-        let hosts: Vec<HostName> = arrangement
-            .seats
-            .values()
-            .map(|seat| (*seat.host).clone())
-            .collect();
+        let [arrangement, others @ ..] = arrangements else {
+            return Err(miette::miette!("there is no testbed"));
+        };
+        let seats = arrangements.iter().flat_map(|it| it.seats.values());
+        let hosts: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
         let holder = format!("study `{name}` (process {})", std::process::id());
         let lease = Lease::take(&arrangement.lab, &hosts, &holder, watching.wait.0).await;
         let lease = lease.map_err(|error| match error {
@@ -358,15 +377,35 @@ impl Session {
         let reach = Reach::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
-        let arrangement = arrangement.clone();
-        let conductor = match along_history {
-            true => Conductor::start_without_guests(reach, arrangement, events.clone()).await,
-            false => Conductor::start(reach, arrangement, events.clone()).await,
+        let begun = async |arrangement: &Arrangement| {
+            let events = match others.is_empty() {
+                true => events.clone(),
+                false => events.on(arrangement.testbed.clone()),
+            };
+            let (reach, arrangement) = (reach.clone(), arrangement.clone());
+            match along_history {
+                true => Conductor::start_without_guests(reach, arrangement, events).await,
+                false => Conductor::start(reach, arrangement, events).await,
+            }
         };
-        let conductor = conductor.into_diagnostic()?;
+        let conductor = begun(arrangement).await.into_diagnostic()?;
+        let mut beside = Vec::with_capacity(others.len());
+        for other in others {
+            match begun(other).await {
+                Ok(conductor) => beside.push(conductor),
+                Err(fault) => {
+                    for begun in beside.into_iter().chain([conductor]) {
+                        begun.finish().await;
+                    }
+                    let testbed = &other.testbed;
+                    return Err(miette::miette!("testbed {testbed}: {fault}"));
+                }
+            }
+        }
         let quiet = watching.quiet || watching.json;
         Ok(Self {
             conductor,
+            beside,
             events,
             stop: stop_on_interrupt(),
             quiet,
@@ -375,12 +414,43 @@ impl Session {
         })
     }
 
-    /// The plan's cells on these machines.
+    /// The plan's cells on these machines, which must be the same on all testbeds.
     pub fn cells(&self) -> miette::Result<Vec<Cell>> {
-        let arrangement = self.conductor.arrangement();
-        arrangement
-            .cells(|role| self.conductor.machine(role))
-            .map_err(miette::Report::msg)
+        let of = |conductor: &Conductor| {
+            let arrangement = conductor.arrangement();
+            let cells = arrangement.cells(|role| conductor.machine(role));
+            cells.map_err(miette::Report::msg)
+        };
+        let cells = of(&self.conductor)?;
+        let own = &self.conductor.arrangement().testbed;
+        for other in &self.beside {
+            if of(other)? != cells {
+                let testbed = &other.arrangement().testbed;
+                return Err(miette::miette!(
+                    help = format!(
+                        "say in the plan what depends on the machine (as `{{cpus}}` does), or measure on {own} alone"
+                    ),
+                    "testbeds {own} and {testbed} can't measure at once: the plan's parameters aren't the same on their machines"
+                ));
+            }
+        }
+        Ok(cells)
+    }
+
+    /// The testbeds that measure at once; none where only the plan's measures.
+    pub fn testbeds(&self) -> Vec<TestbedName> {
+        let all = std::iter::once(&self.conductor).chain(&self.beside);
+        match self.beside.is_empty() {
+            true => Vec::new(),
+            false => all.map(|it| it.arrangement().testbed.clone()).collect(),
+        }
+    }
+
+    /// Ends the agents where nothing is to be measured after all.
+    pub async fn finish(self) {
+        for conductor in self.beside.into_iter().chain([self.conductor]) {
+            conductor.finish().await;
+        }
     }
 
     /// Puts back what a killed study left, says which programs are missing, and keeps what the hosts are.
@@ -391,14 +461,19 @@ impl Session {
         cells: &[Cell],
         after_kill: bool,
     ) -> miette::Result<()> {
-        if after_kill {
-            self.conductor.put_back_all(cells).await;
+        let mut known = Vec::new();
+        for conductor in std::iter::once(&mut self.conductor).chain(&mut self.beside) {
+            if after_kill {
+                conductor.put_back_all(cells).await;
+            }
+            let (missing, versions) = conductor.survey().await;
+            for message in missing {
+                self.events.tell(&Event::Warning { message });
+            }
+            let facts = conductor.facts().into_iter();
+            known.extend(facts.map(|(host, facts)| (host, facts, versions.clone())));
         }
-        let (missing, versions) = self.conductor.survey().await;
-        for message in missing {
-            self.events.tell(&Event::Warning { message });
-        }
-        for (host, mut facts) in self.conductor.facts() {
+        for (host, mut facts, versions) in known {
             facts.extend(versions.get(&host).cloned().unwrap_or_default());
             let facts = facts.into_iter().collect();
             for change in store
@@ -452,6 +527,7 @@ impl Session {
             on_failure,
             versions: Vec::new(),
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+            testbeds: Vec::new(),
             boots: None,
         };
         let pursued = self
@@ -490,7 +566,8 @@ impl Session {
             cells: study.cells.clone(),
             stop: self.stop,
         };
-        let pursued = pursue(policy, study, evidence, store, &mut testbed, &self.events).await;
+        let measurers = std::slice::from_mut(&mut testbed);
+        let pursued = pursue(policy, study, evidence, store, measurers, &self.events).await;
         testbed.conductor.finish().await;
         Ok(match pursued {
             Ok(pursuit) => Some(pursuit),

@@ -254,9 +254,14 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         text.push_str(&crate::compare::summary(&results, known));
     }
     let version = history.is_some().then_some("version");
+    let several = history
+        .as_ref()
+        .filter(|history| !history.testbeds.is_empty());
+    let testbed = several.is_some().then_some("testbed");
     let columns = ["round", "cell", "took", "others' cpu", "outcome"];
     let columns: Vec<&str> = std::iter::once("trial")
         .chain(version)
+        .chain(testbed)
         .chain(columns)
         .collect();
     let mut rows = table(&columns);
@@ -265,6 +270,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let known = |text: String| if imported { "unknown".to_owned() } else { text };
     for trial in &trials {
         let version = history.as_ref().map(|history| version_of(history, trial));
+        let testbed = several.map(|history| testbed_of(history, trial));
         let rest = [
             trial.round.to_string(),
             cells
@@ -276,7 +282,8 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
             outcome(trial),
         ];
         let number = trial.number.to_string();
-        rows.add_row(std::iter::once(number).chain(version).chain(rest));
+        let of_history = version.into_iter().chain(testbed);
+        rows.add_row(std::iter::once(number).chain(of_history).chain(rest));
     }
     text.push_str(&format!("\n{rows}\n"));
     if study.standing() == "killed" || study.standing() == "stopped" {
@@ -296,11 +303,18 @@ fn version_of(history: &StudyHistory, trial: &TrialRow) -> String {
     if build.layout != Layout::default() {
         text.push_str(&format!(" {}", build.layout));
     }
-    let others = |other: &&Boot| other.build == boot.build;
+    let others = |other: &&Boot| (other.build, other.testbed) == (boot.build, boot.testbed);
     if history.boots.iter().filter(others).count() > 1 {
         text.push_str(&format!(" boot {}", boot.ordinal));
     }
     text
+}
+
+/// The testbed that a trial was made on, of a study that measured on several at once.
+fn testbed_of(history: &StudyHistory, trial: &TrialRow) -> String {
+    let boot = history.boots.iter().find(|boot| boot.number == trial.boot);
+    let testbed = boot.and_then(|boot| history.testbeds.get(boot.testbed));
+    testbed.map_or_else(|| "unknown".to_owned(), |testbed| testbed.name.to_string())
 }
 
 fn name_of(history: &StudyHistory, build: &Build) -> String {
@@ -364,7 +378,11 @@ async fn boot(store: &Store, history: &StudyHistory, number: u32) -> miette::Res
         .failure
         .clone()
         .unwrap_or_else(|| Time(boot.took).to_string());
-    let mut head = format!("boot {number} of build {}: {outcome}\n", boot.build);
+    let on = history.testbeds.get(boot.testbed);
+    let on = on.map_or_else(String::new, |testbed| {
+        format!(" on testbed {}", testbed.name)
+    });
+    let mut head = format!("boot {number} of build {}{on}: {outcome}\n", boot.build);
     for (fact, value) in &boot.facts {
         head.push_str(&format!("  {fact}: {value}\n"));
     }

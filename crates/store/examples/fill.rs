@@ -102,6 +102,7 @@ fn trial(
             values,
             each: Vec::new(),
         }]),
+        watched: Vec::new(),
         steps: Vec::new(),
         load: vec![MachineLoad {
             hosts: vec!["local".parse()?],

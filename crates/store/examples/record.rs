@@ -102,6 +102,7 @@ fn trial(number: u32, steps: usize, bytes: usize) -> Result<TrialRecord, Box<dyn
             values: vec![1.0],
             each: Vec::new(),
         }]),
+        watched: Vec::new(),
         steps: steps.collect::<Result<_, Box<dyn Error>>>()?,
         load: Vec::new(),
         warnings: Vec::new(),

@@ -49,6 +49,16 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "acceptances",
         include_str!("../migrations/0005_acceptances.sql"),
     ),
+    (
+        7,
+        "metrics of monitors",
+        include_str!("../migrations/0006_metrics_of_monitors.sql"),
+    ),
+    (
+        8,
+        "testbeds",
+        include_str!("../migrations/0007_testbeds.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

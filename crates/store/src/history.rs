@@ -4,8 +4,8 @@
 //! Refuses: two builds of one version in one layout within a study, and a boot without its build.
 
 use backsight_model::{
-    Boot, BootRecord, Build, BuildRecord, CellMetric, HistoryCell, HistoryTrial, Layout,
-    StudyHistory, TargetName, Version,
+    Boot, BootRecord, Build, BuildRecord, CellMetric, HistoryCell, HistoryTestbed, HistoryTrial,
+    Layout, StudyHistory, TargetName, Version,
 };
 use sqlx::{QueryBuilder, Transaction};
 use std::{collections::HashMap, time::Duration};
@@ -89,6 +89,45 @@ impl Store {
         Ok(())
     }
 
+    pub(crate) async fn insert_testbeds(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        study: i64,
+        testbeds: &[HistoryTestbed],
+    ) -> Result<(), StoreError> {
+        for (number, testbed) in (0_i64..).zip(testbeds) {
+            sqlx::query(
+                "INSERT INTO testbed (study, number, name, questions) VALUES ($1, $2, $3, $4)",
+            )
+            .bind(study)
+            .bind(number)
+            .bind(testbed.name.as_str())
+            .bind(self.to_json(&testbed.questions)?)
+            .execute(&mut **tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        }
+        Ok(())
+    }
+
+    async fn testbeds(&self, study: StudyId) -> Result<Vec<HistoryTestbed>, StoreError> {
+        let rows =
+            sqlx::query("SELECT name, questions FROM testbed WHERE study = $1 ORDER BY number")
+                .bind(study.0)
+                .fetch_all(self.database.pool())
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                Ok(HistoryTestbed {
+                    name: db.parsed(row, 0, "a testbed's name")?,
+                    questions: db.json(row, 1, "a list of questions")?,
+                })
+            })
+            .collect()
+    }
+
     /// Records a build, or that there is none. One that the study has already keeps what was said first.
     ///
     /// Returns its number in the study, from 1.
@@ -167,8 +206,8 @@ impl Store {
             what: "a boot of a build that it hasn't".into(),
         })?;
         let number: i64 = sqlx::query_scalar(
-            "INSERT INTO boot (study, number, build, ordinal, failure, began, took, facts, log) \
-             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8 FROM boot WHERE study = $1 \
+            "INSERT INTO boot (study, number, build, ordinal, failure, began, took, facts, log, testbed) \
+             SELECT $1, COALESCE(MAX(number), 0) + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM boot WHERE study = $1 \
              RETURNING number",
         )
         .bind(study.0)
@@ -179,6 +218,7 @@ impl Store {
         .bind(nanos(boot.took))
         .bind(self.to_json(&boot.facts)?)
         .bind(log)
+        .bind(boot.testbed as i64)
         .fetch_one(&mut *tx)
         .await
         .map_err(|e| self.database.fault(e))?;
@@ -215,8 +255,9 @@ impl Store {
             .collect()
     }
 
-    /// What every study of a target's history has measured of its versions as they are, the oldest study first. What was
-    /// measured of amended versions is no point of the history and left out: see [`Store::study_history`].
+    /// What every study of a target's history has measured of its versions as they are, the oldest study first; by testbed,
+    /// where it measured on several at once. What was measured of amended versions is no point of the history and left
+    /// out: see [`Store::study_history`].
     ///
     /// # Errors
     /// The store's own.
@@ -224,8 +265,9 @@ impl Store {
         &self,
         target: &TargetName,
     ) -> Result<Vec<StudyHistory>, StoreError> {
-        let histories = self.histories_of(target).await?;
-        Ok(histories.into_iter().map(StudyHistory::plain).collect())
+        let histories = self.histories_of(target).await?.into_iter();
+        let by_testbed = histories.map(StudyHistory::plain);
+        Ok(by_testbed.flat_map(StudyHistory::by_testbed).collect())
     }
 
     async fn histories_of(&self, target: &TargetName) -> Result<Vec<StudyHistory>, StoreError> {
@@ -260,6 +302,7 @@ impl Store {
             began: row.began,
             state: row.state,
             versions: self.versions(study).await?,
+            testbeds: self.testbeds(study).await?,
             builds: self.builds(study).await?,
             boots: self.boots(study).await?,
             cells,
@@ -337,7 +380,7 @@ impl Store {
 
     async fn boots(&self, study: StudyId) -> Result<Vec<Boot>, StoreError> {
         let rows = sqlx::query(
-            "SELECT number, build, ordinal, failure, began, took, facts, log \
+            "SELECT number, build, ordinal, failure, began, took, facts, log, testbed \
              FROM boot WHERE study = $1 ORDER BY number",
         )
         .bind(study.0)
@@ -356,6 +399,7 @@ impl Store {
                     took: Duration::from_nanos(db.whole(row, 5)?),
                     facts: db.json(row, 6, "facts about a boot")?,
                     log: db.column(row, 7)?,
+                    testbed: db.whole(row, 8)?,
                 })
             })
             .collect()
@@ -462,6 +506,7 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
         took: Duration::ZERO,
         figures: Vec::new(),
     };
+    let questions = history.questions();
     let builds: HashMap<u32, &Build> = history.builds.iter().map(|b| (b.number, b)).collect();
     let boots: HashMap<u32, (&Build, &Boot)> = history
         .boots
@@ -493,7 +538,7 @@ fn asked_in(history: &StudyHistory) -> Vec<Asked> {
                 (metric.name.to_string(), mean)
             });
         Some(Asked {
-            question: cell.key.clone(),
+            question: questions.get(boot.testbed)?.get(trial.cell)?.clone(),
             round: trial.round,
             took: trial.took,
             figures: figures.collect(),

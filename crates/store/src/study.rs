@@ -3,8 +3,8 @@
 //! Refuses: two studies of one name, and to delete or claim a study that another process measures.
 
 use backsight_model::{
-    BenchmarkName, Better, Cell, HostName, MetricName, Simulator, StudyName, StudyState,
-    TargetName, Unit, Version, nearest,
+    BenchmarkName, Better, Cell, HistoryTestbed, HostName, MetricName, Simulator, StudyName,
+    StudyState, TargetName, Unit, Version, nearest,
 };
 use indexmap::IndexMap;
 use jiff::Timestamp;
@@ -86,6 +86,8 @@ pub struct NewTarget {
     pub versions: Vec<Version>,
     /// What identifies each cell's question over studies, in the order of the cells.
     pub questions: Vec<String>,
+    /// The testbeds that it measures on at once, its plan's own first; none where it measures on that alone.
+    pub testbeds: Vec<HistoryTestbed>,
 }
 
 /// A study as lists show it.
@@ -167,6 +169,17 @@ macro_rules! studies {
     };
 }
 
+/// A query for the metrics of a study, of which only some are asked for.
+macro_rules! metrics {
+    ($which:literal) => {
+        concat!(
+            "SELECT benchmark, name, unit, better, about, simulator FROM metric WHERE study = $1 ",
+            $which,
+            " ORDER BY benchmark, position"
+        )
+    };
+}
+
 impl Store {
     /// Makes a study; this process is its runner.
     ///
@@ -203,6 +216,7 @@ impl Store {
         self.insert_cells(&mut tx, id, new).await?;
         if let Some(target) = &new.target {
             self.insert_versions(&mut tx, id, &target.versions).await?;
+            self.insert_testbeds(&mut tx, id, &target.testbeds).await?;
         }
         tx.commit().await.map_err(|e| self.database.fault(e))?;
         Ok(StudyId(id))
@@ -520,7 +534,8 @@ impl Store {
             .collect()
     }
 
-    /// The metrics of each benchmark of a study, in the definitions' order.
+    /// The metrics of each benchmark of a study, in the definitions' order, and after them what its monitors measured so
+    /// far.
     ///
     /// # Errors
     /// The store's own.
@@ -528,13 +543,31 @@ impl Store {
         &self,
         study: StudyId,
     ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT benchmark, name, unit, better, about, simulator FROM metric WHERE study = $1 ORDER BY benchmark, position",
-        )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        self.metrics_by(study, metrics!("")).await
+    }
+
+    /// Those of them that the benchmarks declare: known before the first trial.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn declared_metrics(
+        &self,
+        study: StudyId,
+    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+        self.metrics_by(study, metrics!("AND monitor IS NULL"))
+            .await
+    }
+
+    async fn metrics_by(
+        &self,
+        study: StudyId,
+        query: &'static str,
+    ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
+        let rows = sqlx::query(query)
+            .bind(study.0)
+            .fetch_all(self.database.pool())
+            .await
+            .map_err(|e| self.database.fault(e))?;
         let db = &self.database;
         let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
         for row in &rows {

@@ -5,7 +5,7 @@
 
 use backsight_model::{
     Ending, Failure, HostName, MachineLoad, MetricName, MetricSamples, MonitorName, Phase,
-    RoleName, StepRecord, TrialRecord, Usage,
+    RoleName, StepRecord, TrialRecord, Usage, Watched,
 };
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
@@ -138,10 +138,18 @@ impl Store {
         let unswept = self.raw.unswept().await?;
         let outputs = self.keep_outputs(&trial.record.steps).await?;
         let mut tx = self.database.begin().await?;
-        let metrics = self.metrics_of_cell(&mut tx, trial).await?;
+        let (benchmark, mut metrics) = self.metrics_of_cell(&mut tx, trial).await?;
         self.insert_trial(&mut tx, trial).await?;
         if let Ok(samples) = &trial.record.outcome {
-            self.insert_samples(&mut tx, trial, &metrics, samples)
+            self.insert_new_metrics(&mut tx, trial, &benchmark, &mut metrics)
+                .await?;
+            let watched = trial.record.watched.iter().map(|watched| MetricSamples {
+                metric: watched.metric.clone(),
+                values: vec![watched.value],
+                each: Vec::new(),
+            });
+            let samples: Vec<_> = samples.iter().cloned().chain(watched).collect();
+            self.insert_samples(&mut tx, trial, &metrics, &samples)
                 .await?;
         }
         self.insert_loads(&mut tx, trial).await?;
@@ -186,14 +194,14 @@ impl Store {
         raw::off_the_loop(move || folder.keep(&batch)).await
     }
 
-    /// The metrics of a trial's cell, in order.
+    /// The benchmark of a trial's cell, and its metrics in order.
     async fn metrics_of_cell(
         &self,
         tx: &mut Transaction<'static, Kind>,
         trial: &NewTrial<'_>,
-    ) -> Result<Vec<String>, StoreError> {
+    ) -> Result<(String, Vec<String>), StoreError> {
         let rows = sqlx::query(
-            "SELECT m.name FROM cell c LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
+            "SELECT m.name, c.benchmark FROM cell c LEFT JOIN metric m ON m.study = c.study AND m.benchmark = c.benchmark \
              WHERE c.study = $1 AND c.number = $2 ORDER BY m.position",
         )
         .bind(trial.study.0)
@@ -201,12 +209,49 @@ impl Store {
         .fetch_all(&mut **tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        if rows.is_empty() {
+        let Some(first) = rows.first() else {
             return Err(trial.stray(format!("it has no cell {}", trial.cell)));
+        };
+        let names = rows
+            .iter()
+            .filter_map(|row| self.database.column(row, 0).transpose());
+        Ok((
+            self.database.column(first, 1)?,
+            names.collect::<Result<_, _>>()?,
+        ))
+    }
+
+    /// Adds what monitors measure for the first time to the metrics of the cell's benchmark.
+    async fn insert_new_metrics(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        trial: &NewTrial<'_>,
+        benchmark: &str,
+        metrics: &mut Vec<String>,
+    ) -> Result<(), StoreError> {
+        let watched = trial.record.watched.iter();
+        let new: Vec<&Watched> = watched
+            .filter(|watched| !metrics.iter().any(|known| known == watched.metric.as_str()))
+            .collect();
+        for (chunk, from) in chunks(&new) {
+            let first = metrics.len() as i64 + from;
+            let mut insert = QueryBuilder::<Kind>::new(
+                "INSERT INTO metric (study, benchmark, position, name, unit, better, about, monitor) ",
+            );
+            insert.push_values(chunk.iter().zip(first..), |mut row, (watched, position)| {
+                row.push_bind(trial.study.0)
+                    .push_bind(benchmark)
+                    .push_bind(position)
+                    .push_bind(watched.metric.as_str())
+                    .push_bind(watched.unit.to_string())
+                    .push_bind(watched.better.as_str())
+                    .push_bind(&watched.about)
+                    .push_bind(watched.monitor.as_str());
+            });
+            self.execute(tx, insert).await?;
         }
-        rows.iter()
-            .filter_map(|row| self.database.column(row, 0).transpose())
-            .collect()
+        metrics.extend(new.iter().map(|watched| watched.metric.to_string()));
+        Ok(())
     }
 
     async fn insert_trial(

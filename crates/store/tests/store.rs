@@ -5,7 +5,7 @@
 use backsight_model::{
     Amendment, Better, BootRecord, BuildRecord, Cell, Ending, Failure, HostName, Layout,
     MachineLoad, MetricSamples, MonitorName, Output, Phase, Simulator, StepRecord, StudyState,
-    TrialRecord, Unit, Usage, Value, Version,
+    TrialRecord, Unit, Usage, Value, Version, Watched,
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, NewTarget,
@@ -141,6 +141,7 @@ fn measured(outcome: Vec<MetricSamples>, steps: Vec<StepRecord>) -> TrialRecord 
         began: "2024-03-01T00:00:00.5Z".parse().unwrap(),
         took: Duration::new(10, 7),
         outcome: Ok(outcome),
+        watched: Vec::new(),
         steps,
         load: vec![MachineLoad {
             hosts: vec!["source".parse().unwrap(), "sink".parse().unwrap()],
@@ -736,11 +737,14 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     store.close().await;
     for before in [
         "ALTER TABLE metric DROP COLUMN simulator",
+        "ALTER TABLE metric DROP COLUMN monitor",
         "ALTER TABLE machine_load DROP COLUMN busiest",
         "ALTER TABLE step DROP COLUMN monitor",
         "ALTER TABLE cell DROP COLUMN monitors",
         "ALTER TABLE version DROP COLUMN amendments",
         "DROP TABLE acceptance",
+        "DROP TABLE testbed",
+        "ALTER TABLE boot DROP COLUMN testbed",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -779,6 +783,52 @@ async fn monitors_that_watched_are_kept_with_their_trial_and_those_that_were_ask
     assert_eq!(kept[1].monitor, Some("vmstat".parse().unwrap()));
     let watched: Vec<MonitorName> = names(&["vmstat"]);
     assert_eq!(store.monitors(study).await.unwrap(), watched);
+}
+
+#[tokio::test]
+async fn what_monitors_measure_comes_after_the_metrics_that_were_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).await.unwrap();
+    let new = new_study("watched");
+    let study = store.create_study(&new).await.unwrap();
+    let saw = |name: &str, value: f64| Watched {
+        monitor: "syscalls".parse().unwrap(),
+        metric: name.parse().unwrap(),
+        unit: Unit::parse("calls").unwrap(),
+        better: Better::Lower,
+        about: "how often".to_owned(),
+        value,
+    };
+    for (number, watched) in [
+        (1, vec![saw("write.calls", 3.0)]),
+        (2, vec![saw("read.calls", 5.0), saw("write.calls", 4.0)]),
+        (3, vec![]),
+    ] {
+        let record = TrialRecord {
+            watched,
+            ..measured(vec![samples("throughput", &[1.0])], Vec::new())
+        };
+        let round = number;
+        store
+            .record_trial(study, number, 0, round, &record)
+            .await
+            .unwrap();
+    }
+    let declared = store.declared_metrics(study).await.unwrap();
+    assert_eq!(declared, new.metrics);
+    let all = store.metrics(study).await.unwrap();
+    let benchmark = &new.cells[0].benchmark;
+    let added: Vec<&str> = all[benchmark][declared[benchmark].len()..]
+        .iter()
+        .map(|shape| shape.name.as_str())
+        .collect();
+    assert_eq!(added, ["write.calls", "read.calls"]);
+    let set = store.result_set(study).await.unwrap();
+    let series = set
+        .series
+        .iter()
+        .find(|series| series.metric.as_str() == "write.calls" && series.cell == new.cells[0]);
+    assert_eq!(series.unwrap().values(), [3.0, 4.0]);
 }
 
 #[tokio::test]
@@ -1197,6 +1247,7 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
         let store = Store::open(dir.path()).await.unwrap();
         let new = NewStudy {
             target: Some(NewTarget {
+                testbeds: Vec::new(),
                 name: target.clone(),
                 versions: versions.clone(),
                 questions: vec!["a".into(), "b".into(), "c".into()],
@@ -1218,6 +1269,7 @@ fn amended_versions_come_back_and_are_no_points_of_the_history() {
             };
             store.record_build(study, &build).await.unwrap();
             let boot = BootRecord {
+                testbed: 0,
                 version,
                 layout: Layout::default(),
                 ordinal: 1,

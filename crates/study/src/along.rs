@@ -1,5 +1,8 @@
 //! Measuring along a target's history: what is asked for is built and booted first.
 //!
+//! Several testbeds that measure at once have one workshop: no build is made twice, and where something that is measured
+//! runs on the machine that builds, the one waits for the other.
+//!
 //! Refuses: to measure on a build that hasn't proved that it is the one.
 
 use backsight_catalog::Catalog;
@@ -12,11 +15,11 @@ use backsight_policy::Request;
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{RwLock, mpsc, watch};
 
 use crate::{
     Measured, Measurer, Unmeasurable,
@@ -47,8 +50,8 @@ pub struct AlongHistory<'a> {
     pub stop: watch::Receiver<bool>,
     /// Whether all layouts of a version are made while its tree is there, and not each when it is asked for.
     pub lays_out_ahead: bool,
-    /// Builds that were made or found.
-    built: HashSet<Build>,
+    /// What all testbeds share besides the workshop.
+    yard: Arc<Yard>,
     /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
     /// somebody listens.
     builder: Option<Builder>,
@@ -59,6 +62,27 @@ pub struct AlongHistory<'a> {
     booted: Option<(usize, usize, u32)>,
     /// How often since the last trial what ran had to be booted again.
     revived: u32,
+}
+
+/// What testbeds share that measure the same builds.
+#[derive(Default)]
+struct Yard {
+    /// Builds that were made or found, and why there is none of those that couldn't be.
+    built: Mutex<HashMap<Build, Result<(), String>>>,
+    /// Held by whoever builds, and by everybody together who measures on the machine that builds.
+    quiet: RwLock<()>,
+}
+
+impl Yard {
+    fn known(&self, build: Build) -> Option<Result<(), String>> {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.get(&build).cloned()
+    }
+
+    fn is_known(&self, build: Build, outcome: Result<(), String>) {
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        built.insert(build, outcome);
+    }
 }
 
 impl<'a> AlongHistory<'a> {
@@ -86,7 +110,7 @@ impl<'a> AlongHistory<'a> {
             events,
             stop,
             lays_out_ahead: true,
-            built: HashSet::new(),
+            yard: Arc::default(),
             builder,
             told,
             coming: Vec::new(),
@@ -95,13 +119,36 @@ impl<'a> AlongHistory<'a> {
         }
     }
 
-    /// Ends the agents, in order.
+    /// Another testbed, which measures the same builds while this one does.
+    #[must_use]
+    pub fn beside(&self, conductor: Conductor, events: Events) -> Self {
+        Self {
+            conductor,
+            workshop: Arc::clone(&self.workshop),
+            catalog: self.catalog,
+            cells: self.cells.clone(),
+            layouts: self.layouts.clone(),
+            events,
+            stop: self.stop.clone(),
+            lays_out_ahead: self.lays_out_ahead,
+            yard: Arc::clone(&self.yard),
+            builder: None,
+            told: None,
+            coming: Vec::new(),
+            booted: None,
+            revived: 0,
+        }
+    }
+
+    /// Ends the agents, in order; those that build with the last of the testbeds.
     pub async fn finish(self) {
         if let Some(builder) = self.builder {
             builder.end().await;
         }
         self.conductor.finish().await;
-        self.workshop.finish().await;
+        if let Some(workshop) = Arc::into_inner(self.workshop) {
+            workshop.finish().await;
+        }
     }
 
     fn name(&self, version: usize) -> String {
@@ -109,6 +156,16 @@ impl<'a> AlongHistory<'a> {
     }
 
     async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
+        let mut stop = self.stop.clone();
+        let yard = Arc::clone(&self.yard);
+        let _quiet = tokio::select! {
+            quiet = yard.quiet.write() => quiet,
+            _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
+        };
+        if let Some(Err(why)) = yard.known(build_of(&request)) {
+            // Another testbed has asked for it meanwhile.
+            return Ok(Measured::NoBuild(why));
+        }
         let layout = self.layouts[request.layout];
         self.events.tell(&Event::BuildStarted {
             version: self.name(request.version),
@@ -119,20 +176,20 @@ impl<'a> AlongHistory<'a> {
             true => &self.layouts,
             false => &[],
         };
-        let mut stop = self.stop.clone();
         let built = tokio::select! {
             built = self.workshop.build(request.version, layout, along) => built,
             _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
         };
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
-        if record.failure.is_none() {
-            self.is_built(build_of(&request));
+        match &record.failure {
+            None => self.is_built(build_of(&request)),
+            Some(why) => yard.is_known(build_of(&request), Err(why.to_string())),
         }
         Ok(Measured::Built(Box::new(record)))
     }
 
     fn is_built(&mut self, build: Build) {
-        self.built.insert(build);
+        self.yard.is_known(build, Ok(()));
         if let Some(builder) = &self.builder {
             builder.is_there(build);
         }
@@ -160,6 +217,7 @@ impl<'a> AlongHistory<'a> {
             ordinal: boot,
         });
         let mut record = BootRecord {
+            testbed: request.testbed,
             version,
             layout: self.layouts[layout],
             ordinal: boot,
@@ -382,7 +440,11 @@ impl Measurer for AlongHistory<'_> {
         if *self.stop.borrow() {
             return Ok(Measured::Interrupted);
         }
-        if !self.built.contains(&build_of(&request)) {
+        let known = self.yard.known(build_of(&request));
+        if let Some(Err(why)) = known {
+            return Ok(Measured::NoBuild(why));
+        }
+        if known.is_none() {
             let mut stop = self.stop.clone();
             let made = tokio::select! {
                 made = self.built_ahead(build_of(&request)) => made,
@@ -407,6 +469,12 @@ impl Measurer for AlongHistory<'_> {
                 return self.boot(request).await;
             }
         }
+        // What is built meanwhile would be measured too.
+        let yard = Arc::clone(&self.yard);
+        let _quiet = match self.conductor.is_elsewhere() {
+            true => None,
+            false => Some(yard.quiet.read().await),
+        };
         let cell = &self.cells[request.cell];
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());
         match trial.await {

@@ -23,8 +23,8 @@ pub struct Along<'a> {
     pub study: Option<StudyId>,
     /// The study's layouts, by number.
     pub layouts: &'a [Layout],
-    /// What identifies each cell's question.
-    pub questions: &'a [String],
+    /// What identifies each cell's question, on each of the study's testbeds.
+    pub questions: &'a [Vec<String>],
     /// Whether what didn't build or boot in other studies is tried again.
     pub retry: bool,
 }
@@ -109,9 +109,9 @@ pub async fn evidence_along(
                 .or_insert_with(|| workshop.place(*version, seen.layout).key);
             *key == seen.content
         })?;
-        let cell = along.questions.iter().position(|q| *q == seen.question);
+        let place = asked_at(along.questions, &seen.question);
         let own = along.study == Some(seen.study);
-        observation(seen, (version, layout), cell, own, along.retry)
+        observation(seen, (version, layout), place, own, along.retry)
     };
     let observations = asked.iter().filter_map(&mut of).collect();
     let mut evidence = Evidence::of(observations);
@@ -124,11 +124,18 @@ pub async fn evidence_along(
     Ok(evidence)
 }
 
-/// What was asked, as evidence about a version in a layout; nothing where it doesn't count for who asks now.
+/// The testbed and the cell that a question is about.
+fn asked_at(questions: &[Vec<String>], asked: &str) -> Option<(usize, usize)> {
+    let mut testbeds = questions.iter().enumerate();
+    testbeds.find_map(|(testbed, cells)| Some((testbed, cells.iter().position(|q| q == asked)?)))
+}
+
+/// What was asked, as evidence about a version in a layout; nothing where it doesn't count for who asks now. `place` is the
+/// testbed and the cell.
 fn observation(
     seen: &Asked,
     (version, layout): (usize, usize),
-    cell: Option<usize>,
+    place: Option<(usize, usize)>,
     own: bool,
     retry: bool,
 ) -> Option<Observation> {
@@ -143,12 +150,14 @@ fn observation(
         return None;
     }
     let is_trial = matches!(outcome, Outcome::Measured | Outcome::Failed);
+    let (testbed, cell) = if is_trial { place? } else { (0, 0) };
     Some(Observation {
         request: Request {
+            testbed,
             version,
             layout,
             boot: seen.ordinal,
-            cell: if is_trial { cell? } else { 0 },
+            cell,
             round: seen.round,
         },
         outcome,
@@ -179,6 +188,7 @@ pub async fn evidence_before(
     let builds: HashMap<(usize, Layout), &str> = builds
         .map(|build| ((build.version, build.layout), build.key.as_str()))
         .collect();
+    let questions = history.questions();
     let of = |seen: &Asked| -> Option<Observation> {
         let version = *versions.get(seen.version.as_str())?;
         let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
@@ -187,8 +197,8 @@ pub async fn evidence_before(
         if own_build.is_some_and(|key| *key != seen.content) {
             return None;
         }
-        let cell = history.cells.iter().position(|c| c.key == seen.question);
-        observation(seen, (version, layout), cell, false, along.retry)
+        let place = asked_at(&questions, &seen.question);
+        observation(seen, (version, layout), place, false, along.retry)
     };
     let asked = store.asked_along(target).await?;
     let before = asked.iter().filter(|seen| seen.study.0 < history.study);
@@ -216,6 +226,7 @@ pub fn evidence_of(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
     };
     let nothing = |(version, layout): (usize, usize), boot, outcome| Observation {
         request: Request {
+            testbed: 0,
             version,
             layout,
             boot,
@@ -240,7 +251,9 @@ pub fn evidence_of(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
     let unbooted = history.boots.iter().filter(|boot| boot.failure.is_some());
     let unbooted = unbooted.filter_map(|boot| {
         let (place, boot) = boots.get(&boot.number)?;
-        Some(nothing(*place, boot.ordinal, Outcome::NoBoot))
+        let mut seen = nothing(*place, boot.ordinal, Outcome::NoBoot);
+        seen.request.testbed = boot.testbed;
+        Some(seen)
     });
     let trials = history.trials.iter().filter_map(|trial| {
         let (place, boot) = boots.get(&trial.boot)?;
@@ -250,6 +263,7 @@ pub fn evidence_of(history: &StudyHistory, layouts: &[Layout]) -> Evidence {
         };
         let mut seen = nothing(*place, boot.ordinal, outcome);
         (seen.request.cell, seen.request.round) = (trial.cell, trial.round);
+        seen.request.testbed = boot.testbed;
         seen.took = trial.took;
         let metrics = &history.cells.get(trial.cell)?.metrics;
         let given = metrics.iter().zip(&trial.samples);

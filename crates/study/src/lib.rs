@@ -21,7 +21,7 @@ pub use along::AlongHistory;
 pub use evidence::{Along, evidence_along, evidence_before, evidence_of, questions};
 pub use overhead::{Overhead, watched_cells};
 pub use pursuit::{
-    Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
+    BootPlace, Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
     evidence_with_figures, pursue,
 };
 pub use question::{

@@ -1,22 +1,30 @@
 //! The loop of every measuring verb.
 //!
+//! A study has one measurer, or several that measure at once, each on a testbed of its own: one that is idle is asked what
+//! comes next, and whatever ends first is kept first. What takes longer than a moment besides (to think, to write to the
+//! disk) is done while the others go on, so that nobody's trial waits for it.
+//!
 //! Refuses: to know what a verb wants or how a trial is made.
 
 use backsight_conductor::Events;
 use backsight_model::{
     BootRecord, BuildRecord, Cell, Event, MetricName, MetricSamples, OnFailure, StudyName,
-    StudyState, Suspect, TrialRecord, Version,
+    StudyState, Suspect, TestbedName, TrialRecord, Version,
 };
-use backsight_policy::{Decision, Evidence, Observation, Outcome, Policy, Request};
+use backsight_policy::{Decision, Evidence, Observation, Outcome, Place, Policy, Request};
 use backsight_store::{Store, StoreError, StudyId};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::{
-    collections::{BTreeMap, HashMap},
-    time::Duration,
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, Instant},
 };
 use tokio::sync::mpsc;
 
 /// How many builds may be made ahead of the one that is measured.
 const AHEAD: usize = 2;
+/// A policy isn't asked more often what it foresees: that takes it as long as a decision, and is for who watches.
+const FORESEEN: Duration = Duration::from_secs(1);
 
 /// What came of asking a measurer.
 #[derive(Debug)]
@@ -80,10 +88,15 @@ pub struct Study {
     pub versions: Vec<Version>,
     /// Trials that it has already.
     pub trials: u32,
-    /// Boots that can be gone back to, with their numbers: version, layout, ordinal. `None` where none can be, because
-    /// what was booted ends with the next boot.
-    pub boots: Option<HashMap<(usize, usize, u32), u32>>,
+    /// The testbeds that measure at once, in the order of their measurers; none where it is measured on its plan's alone.
+    pub testbeds: Vec<TestbedName>,
+    /// Boots that can be gone back to, with their numbers. `None` where none can be, because what was booted ends with the
+    /// next boot.
+    pub boots: Option<HashMap<BootPlace, u32>>,
 }
+
+/// What tells boots of a study apart: testbed, version, layout, ordinal.
+pub type BootPlace = (usize, usize, usize, u32);
 
 /// How far a pursuit came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,19 +131,20 @@ pub enum PursuitError {
     State(#[from] StoreError),
 }
 
-/// Measures what the policy asks for until it has its verdict, the user stops, or nothing can be measured.
+/// Measures what the policy asks for, on all measurers at once, until it has its verdict, the user stops, or nothing can be
+/// measured. What is under way then comes to its end.
 ///
-/// Every build, boot and trial is durable before the next one begins. What is evidence already isn't measured
-/// again.
+/// Every build, boot and trial is durable before the next one of its testbed begins. What is evidence already isn't
+/// measured again.
 ///
 /// # Errors
 /// The store refuses. What was kept before stays.
-pub async fn pursue<P: Policy>(
+pub async fn pursue<P: Policy, M: Measurer>(
     policy: &P,
     study: Study,
     evidence: Evidence,
     store: &Store,
-    measurer: &mut impl Measurer,
+    measurers: &mut [M],
     events: &Events,
 ) -> Result<Pursuit<P::Verdict>, PursuitError> {
     let trials = study.trials;
@@ -142,47 +156,21 @@ pub async fn pursue<P: Policy>(
         seed: study.seed,
     });
     store.set_state(study.id, StudyState::Running).await?;
+    let builds_ahead = measurers.iter_mut().find_map(Measurer::ahead);
     let mut chase = Chase {
-        policy,
+        lanes: measurers.iter().map(|_| Lane::default()).collect(),
+        foreseen: None,
+        policy: Arc::new(policy.clone()),
         study,
-        evidence,
+        evidence: Arc::new(evidence),
         store,
         events,
         round: 0,
-        announced: None,
-        boot: 0,
-        ahead: measurer.ahead(),
+        builds_ahead,
     };
-    let (verdict, stop) = loop {
-        let request = match policy.decide(&chase.evidence) {
-            Decision::Done(verdict) => break (Some(verdict), None),
-            Decision::Measure(request) => request,
-        };
-        if let Err(cause) = chase.grow(measurer, request).await {
-            return Err(chase.not_kept(cause).await);
-        }
-        chase.announce(request);
-        let (measured, kept_ahead) = chase.measure(measurer, request).await;
-        let measured = match measured {
-            Ok(measured) => measured,
-            Err(Unmeasurable(why)) => break (None, Some((why, false))),
-        };
-        let kept = match measured {
-            Measured::Interrupted => break (None, Some(("stopped by the user".to_owned(), true))),
-            Measured::Built(build) => chase.built(request, &build).await,
-            Measured::NoBuild(why) => Ok(Some(chase.has_no_build(request, &why))),
-            Measured::Booted(boot) => chase.booted(request, &boot).await,
-            Measured::Trial(record) => chase.tried(request, *record).await,
-        };
-        match kept_ahead.and(kept) {
-            Ok(None) => {}
-            Ok(Some(failure)) if chase.study.on_failure == OnFailure::Stop => {
-                let why = format!("{failure}; the plan says to stop then");
-                break (None, Some((why, false)));
-            }
-            Ok(Some(_)) => {}
-            Err(cause) => return Err(chase.not_kept(cause).await),
-        }
+    let (verdict, stop) = match chase.measure_all(measurers).await {
+        Ok(ended) => ended,
+        Err(cause) => return Err(chase.not_kept(cause).await),
     };
     let state = match verdict {
         Some(_) => StudyState::Finished,
@@ -195,25 +183,264 @@ pub async fn pursue<P: Policy>(
 
 /// A pursuit that is under way.
 struct Chase<'a, P> {
-    policy: &'a P,
+    policy: Arc<P>,
     study: Study,
-    evidence: Evidence,
+    evidence: Arc<Evidence>,
     store: &'a Store,
     events: &'a Events,
     /// The round that was told last.
     round: u32,
+    /// By testbed.
+    lanes: Vec<Lane>,
+    /// What the policy foresaw when it was asked for that last.
+    foreseen: Option<Foreseen>,
+    /// Where builds are told that are made ahead.
+    builds_ahead: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
+}
+
+/// What one testbed is doing.
+#[derive(Default)]
+struct Lane {
+    /// The request that is under way.
+    under_way: Option<Request>,
     /// The request that was told last.
     announced: Option<Request>,
     /// Number of the boot that trials run on; 0 where nothing is booted.
     boot: u32,
-    /// Where builds are told that are made ahead.
-    ahead: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
+}
+
+/// How much is left, as far as a policy could tell when the study had so many trials.
+#[derive(Clone, Copy)]
+struct Foreseen {
+    at: Instant,
+    trials: usize,
+    left: usize,
+}
+
+/// What the policy says when it is asked for a testbed.
+struct Asked<Verdict> {
+    decision: Option<Decision<Verdict>>,
+    /// What is suspected and how much is left, unless it was asked for the same before, or a moment ago.
+    foreseen: Option<(Vec<(Place, f64)>, usize)>,
+    /// What will be built next, where that can be done ahead.
+    coming: Vec<Request>,
+}
+
+/// A measurer that has come to the end of what it was asked.
+struct Ended<'m, M> {
+    testbed: usize,
+    measurer: &'m mut M,
+    measured: Result<Measured, Unmeasurable>,
+}
+
+async fn measured<M: Measurer>(testbed: usize, measurer: &mut M, request: Request) -> Ended<'_, M> {
+    let measured = measurer.measure(request).await;
+    Ended {
+        testbed,
+        measurer,
+        measured,
+    }
+}
+
+/// Does this while what is busy goes on; what comes to its end meanwhile is put aside.
+async fn meanwhile<T, E>(
+    busy: &mut FuturesUnordered<impl Future<Output = E>>,
+    ended: &mut VecDeque<E>,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            Some(one) = busy.next() => ended.push_back(one),
+        }
+    }
 }
 
 /// Why the last request failed, if it did.
 type Kept = Result<Option<String>, StoreError>;
+/// Why a pursuit stopped before its end, and whether the user stopped it.
+type Stop = (String, bool);
+
+/// What follows from what came of a testbed's request.
+enum Next {
+    /// The policy says.
+    Ask,
+    /// It is booted for this: that is measured, whatever others do by now. If it were asked again, two testbeds could each
+    /// boot something else for ever because the other one does.
+    Measure(Request),
+    /// Nothing more is asked for.
+    Stop(Stop),
+}
 
 impl<P: Policy> Chase<'_, P> {
+    /// The loop: asks for every idle measurer, then keeps what ends first.
+    async fn measure_all<M: Measurer>(
+        &mut self,
+        measurers: &mut [M],
+    ) -> Result<(Option<P::Verdict>, Option<Stop>), StoreError> {
+        let mut idle: Vec<Option<&mut M>> = measurers.iter_mut().map(Some).collect();
+        let (mut busy, mut ended) = (FuturesUnordered::new(), VecDeque::new());
+        let mut stop: Option<Stop> = None;
+        loop {
+            for testbed in 0..idle.len() {
+                let Some(measurer) = idle[testbed].take().filter(|_| stop.is_none()) else {
+                    continue;
+                };
+                let asked = meanwhile(&mut busy, &mut ended, self.ask(testbed)).await;
+                match asked.decision {
+                    None => idle[testbed] = Some(measurer),
+                    Some(Decision::Done(verdict)) => return Ok((Some(verdict), None)),
+                    Some(Decision::Measure(request)) => {
+                        if let Some(cell) = self.grow(request).await? {
+                            let others = idle.iter_mut().flatten();
+                            others.for_each(|other| other.add_cell(cell.clone()));
+                            measurer.add_cell(cell);
+                        }
+                        self.announce(testbed, request, asked.foreseen);
+                        if self.builds_ahead.is_some() {
+                            measurer.foresee(asked.coming);
+                        }
+                        self.lanes[testbed].under_way = Some(request);
+                        busy.push(measured(testbed, measurer, request));
+                    }
+                }
+            }
+            let first = match ended.pop_front() {
+                Some(first) => Some(first),
+                None => self.first_of(&mut busy).await?,
+            };
+            let Some(Ended {
+                testbed,
+                measurer,
+                measured,
+            }) = first
+            else {
+                let nobody = || ("no testbed has anything to do".to_owned(), false);
+                return Ok((None, Some(stop.unwrap_or_else(nobody))));
+            };
+            let settled = self.settle(testbed, measured);
+            let next = meanwhile(&mut busy, &mut ended, settled).await?;
+            if let (Next::Measure(request), None) = (&next, &stop) {
+                self.lanes[testbed].under_way = Some(*request);
+                busy.push(self::measured(testbed, measurer, *request));
+                continue;
+            }
+            idle[testbed] = Some(measurer);
+            if let Next::Stop(why) = next {
+                stop.get_or_insert(why);
+            }
+        }
+    }
+
+    /// What ends first, with what is built ahead kept before; nothing if nobody is busy.
+    async fn first_of<E>(
+        &mut self,
+        busy: &mut FuturesUnordered<impl Future<Output = E>>,
+    ) -> Result<Option<E>, StoreError> {
+        let Some(mut ahead) = self.builds_ahead.take() else {
+            return Ok(busy.next().await);
+        };
+        let mut kept = Ok(());
+        let first = loop {
+            tokio::select! {
+                Some(build) = ahead.recv() => kept = kept.and(self.keep(None, &build).await),
+                first = busy.next() => break first,
+            }
+        };
+        self.builds_ahead = Some(ahead);
+        kept.and(self.keep_ahead().await)?;
+        Ok(first)
+    }
+
+    /// Asks the policy what a testbed does next, on a thread of its own.
+    async fn ask(&self, testbed: usize) -> Asked<P::Verdict> {
+        let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
+        let under_way = self.lanes.iter().filter_map(|lane| lane.under_way);
+        let under_way: Vec<Request> = under_way.collect();
+        let announced = self.lanes[testbed].announced;
+        let ahead = self.builds_ahead.is_some();
+        let is_due = self
+            .foreseen
+            .is_none_or(|foreseen| foreseen.at.elapsed() >= FORESEEN);
+        let asked = tokio::task::spawn_blocking(move || {
+            let decision = policy.decide_beside(&evidence, testbed, &under_way);
+            let is_new = match &decision {
+                Some(Decision::Measure(request)) => announced != Some(*request),
+                _ => false,
+            };
+            let mut coming = match ahead {
+                true => policy.coming(&evidence, AHEAD + 1),
+                false => Vec::new(),
+            };
+            // The first of them is the one that is asked for now.
+            coming.drain(..1.min(coming.len()));
+            Asked {
+                foreseen: (is_new && is_due)
+                    .then(|| (policy.suspects(&evidence), policy.left(&evidence))),
+                decision,
+                coming,
+            }
+        });
+        match asked.await {
+            Ok(asked) => asked,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        }
+    }
+
+    /// How many more trials the policy will ask for; worked out on a thread of its own.
+    async fn left(&self) -> usize {
+        let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
+        let left = tokio::task::spawn_blocking(move || policy.left(&evidence));
+        match left.await {
+            Ok(left) => left,
+            Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+        }
+    }
+
+    /// Keeps what came of a testbed's request.
+    async fn settle(
+        &mut self,
+        testbed: usize,
+        measured: Result<Measured, Unmeasurable>,
+    ) -> Result<Next, StoreError> {
+        let Some(request) = self.lanes[testbed].under_way.take() else {
+            return Ok(Next::Ask);
+        };
+        let (failure, next) = match measured {
+            Err(Unmeasurable(why)) => {
+                let why = match self.study.testbeds.get(testbed) {
+                    Some(name) => format!("testbed {name}: {why}"),
+                    None => why,
+                };
+                return Ok(Next::Stop((why, false)));
+            }
+            Ok(Measured::Interrupted) => {
+                return Ok(Next::Stop(("stopped by the user".to_owned(), true)));
+            }
+            Ok(Measured::Built(build)) => (self.built(request, &build).await?, Next::Ask),
+            Ok(Measured::NoBuild(why)) => (Some(self.has_no_build(request, &why)), Next::Ask),
+            Ok(Measured::Booted(boot)) => match self.booted(request, &boot).await? {
+                None => (None, Next::Measure(request)),
+                failed => (failed, Next::Ask),
+            },
+            Ok(Measured::Trial(record)) => (self.tried(request, *record).await?, Next::Ask),
+        };
+        let stops = self.study.on_failure == OnFailure::Stop;
+        Ok(match failure.filter(|_| stops) {
+            Some(why) => Next::Stop((format!("{why}; the plan says to stop then"), false)),
+            None => next,
+        })
+    }
+
+    /// Where is told what happens on a testbed.
+    fn events_on(&self, testbed: usize) -> Events {
+        match self.study.testbeds.get(testbed) {
+            Some(name) => self.events.on(name.clone()),
+            None => self.events.clone(),
+        }
+    }
+
     fn observe(
         &mut self,
         request: Request,
@@ -221,7 +448,8 @@ impl<P: Policy> Chase<'_, P> {
         figures: BTreeMap<MetricName, f64>,
         took: Duration,
     ) {
-        self.evidence.observations.push(Observation {
+        let evidence = Arc::make_mut(&mut self.evidence);
+        evidence.observations.push(Observation {
             request,
             outcome,
             figures,
@@ -231,21 +459,17 @@ impl<P: Policy> Chase<'_, P> {
 
     /// Makes the cell that a request is about, where the study hasn't it yet. A cell that was kept before a trial of it
     /// could be is there again after a resume: the same evidence asks for the same.
-    async fn grow(
-        &mut self,
-        measurer: &mut impl Measurer,
-        request: Request,
-    ) -> Result<(), StoreError> {
+    async fn grow(&mut self, request: Request) -> Result<Option<Cell>, StoreError> {
         let number = self.study.cells.len();
         if request.cell != number {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(cell) = self.policy.cell(&self.evidence, request) {
-            self.store.add_cell(self.study.id, number, &cell).await?;
+        let cell = self.policy.cell(&self.evidence, request);
+        if let Some(cell) = &cell {
+            self.store.add_cell(self.study.id, number, cell).await?;
             self.study.cells.push(cell.clone());
-            measurer.add_cell(cell);
         }
-        Ok(())
+        Ok(cell)
     }
 
     /// What the study is now is on disk as far as the disk allows; `resume` finds the rest.
@@ -258,33 +482,51 @@ impl<P: Policy> Chase<'_, P> {
         PursuitError::Store { trial, cause }
     }
 
-    /// Says what is measured next; once, even where a build and a boot come before it.
-    fn announce(&mut self, request: Request) {
-        if self.announced.replace(request) == Some(request) {
+    /// Says what is measured next on a testbed; once, even where a build and a boot come before it.
+    fn announce(
+        &mut self,
+        testbed: usize,
+        request: Request,
+        foreseen: Option<(Vec<(Place, f64)>, usize)>,
+    ) {
+        if self.lanes[testbed].announced.replace(request) == Some(request) {
             return;
         }
-        let suspects = self.policy.suspects(&self.evidence);
+        let events = self.events_on(testbed);
+        let trials = self.study.trials as usize;
+        let suspects = match foreseen {
+            None => Vec::new(),
+            Some((suspects, left)) => {
+                let at = Instant::now();
+                self.foreseen = Some(Foreseen { at, trials, left });
+                suspects
+            }
+        };
+        let left = self.foreseen.map_or(1, |foreseen| {
+            let since = trials - foreseen.trials;
+            foreseen.left.saturating_sub(since).max(1)
+        });
         if !suspects.is_empty() {
             let changes = suspects.into_iter().map(|(place, probability)| Suspect {
                 after: self.version(place.after),
                 until: self.version(place.until),
                 probability,
             });
-            self.events.tell(&Event::Suspected {
+            events.tell(&Event::Suspected {
                 changes: changes.collect(),
             });
         }
         if request.round != self.round {
             self.round = request.round;
-            self.events.tell(&Event::RoundStarted {
+            events.tell(&Event::RoundStarted {
                 round: request.round,
                 of: self.study.rounds,
             });
         }
         let version = self.study.versions.get(request.version);
-        self.events.tell(&Event::TrialStarted {
+        events.tell(&Event::TrialStarted {
             trial: self.study.trials + 1,
-            of: self.in_all(),
+            of: trials + left,
             round: request.round,
             cell: self.study.cells[request.cell].clone(),
             version: version.map(Version::full_name),
@@ -296,59 +538,46 @@ impl<P: Policy> Chase<'_, P> {
         version.map_or_else(String::new, Version::full_name)
     }
 
-    /// Has it measured, and keeps what is built meanwhile; whether that could be kept.
-    async fn measure(
-        &mut self,
-        measurer: &mut impl Measurer,
-        request: Request,
-    ) -> (Result<Measured, Unmeasurable>, Result<(), StoreError>) {
-        let Some(mut ahead) = self.ahead.take() else {
-            return (measurer.measure(request).await, Ok(()));
-        };
-        // The first of them is the one that is asked for now.
-        let mut coming = self.policy.coming(&self.evidence, AHEAD + 1);
-        coming.drain(..1.min(coming.len()));
-        measurer.foresee(coming);
-        let mut kept = Ok(());
-        let measured = {
-            let mut measuring = std::pin::pin!(measurer.measure(request));
-            loop {
-                tokio::select! {
-                    Some(build) = ahead.recv() => kept = kept.and(self.keep(&build, true).await),
-                    measured = &mut measuring => break measured,
-                }
-            }
-        };
-        self.ahead = Some(ahead);
-        (measured, kept.and(self.keep_ahead().await))
-    }
-
     /// Keeps the builds that were made ahead and not kept yet.
     async fn keep_ahead(&mut self) -> Result<(), StoreError> {
-        while let Some(Ok(build)) = self.ahead.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
-            self.keep(&build, true).await?;
+        let ahead = &mut self.builds_ahead;
+        let mut told = Vec::new();
+        while let Some(Ok(build)) = ahead.as_mut().map(mpsc::UnboundedReceiver::try_recv) {
+            told.push(build);
+        }
+        for build in told {
+            self.keep(None, &build).await?;
         }
         Ok(())
     }
 
-    async fn keep(&mut self, build: &BuildRecord, ahead: bool) -> Result<(), StoreError> {
+    /// Keeps a build that a testbed asked for, or one that was made ahead.
+    async fn keep(
+        &mut self,
+        testbed: Option<usize>,
+        build: &BuildRecord,
+    ) -> Result<(), StoreError> {
         self.store.record_build(self.study.id, build).await?;
         if !build.cached {
-            self.evidence.builds.push(build.took);
+            Arc::make_mut(&mut self.evidence).builds.push(build.took);
         }
-        self.events.tell(&Event::BuildFinished {
+        let events = match testbed {
+            Some(testbed) => self.events_on(testbed),
+            None => self.events.clone(),
+        };
+        events.tell(&Event::BuildFinished {
             version: self.version(build.version),
             layout: build.layout,
             cached: build.cached,
             failure: build.failure.as_ref().map(ToString::to_string),
             seconds: build.took.as_secs_f64(),
-            ahead,
+            ahead: testbed.is_none(),
         });
         Ok(())
     }
 
     async fn built(&mut self, request: Request, build: &BuildRecord) -> Kept {
-        self.keep(build, false).await?;
+        self.keep(Some(request.testbed), build).await?;
         let failure = build.failure.as_ref().map(ToString::to_string);
         Ok(failure.map(|why| self.has_no_build(request, &why)))
     }
@@ -359,19 +588,16 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     async fn booted(&mut self, request: Request, boot: &BootRecord) -> Kept {
-        let place = (request.version, request.layout, request.boot);
-        let known = self
-            .study
-            .boots
-            .as_ref()
-            .and_then(|boots| boots.get(&place));
-        if let Some(known) = known {
-            self.boot = *known;
+        let testbed = request.testbed;
+        let place = (testbed, request.version, request.layout, request.boot);
+        let known = self.study.boots.as_ref();
+        if let Some(known) = known.and_then(|boots| boots.get(&place)) {
+            self.lanes[testbed].boot = *known;
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
-        self.evidence.boots.push(boot.took);
-        self.events.tell(&Event::BootFinished {
+        Arc::make_mut(&mut self.evidence).boots.push(boot.took);
+        self.events_on(testbed).tell(&Event::BootFinished {
             version: self.version(boot.version),
             layout: boot.layout,
             ordinal: boot.ordinal,
@@ -390,14 +616,15 @@ impl<P: Policy> Chase<'_, P> {
                 if let Some(boots) = &mut self.study.boots {
                     boots.insert(place, number);
                 }
-                self.boot = number;
+                self.lanes[testbed].boot = number;
                 Ok(None)
             }
         }
     }
 
     async fn tried(&mut self, request: Request, mut record: TrialRecord) -> Kept {
-        record.boot = self.boot;
+        record.boot = self.lanes[request.testbed].boot;
+        let events = self.events_on(request.testbed);
         let trial = self.study.trials + 1;
         let cell = self.study.cells[request.cell].clone();
         self.store
@@ -405,7 +632,7 @@ impl<P: Policy> Chase<'_, P> {
             .await?;
         self.study.trials = trial;
         for message in &record.warnings {
-            self.events.tell(&Event::Warning {
+            events.tell(&Event::Warning {
                 message: message.clone(),
             });
         }
@@ -419,20 +646,15 @@ impl<P: Policy> Chase<'_, P> {
         };
         self.observe(request, outcome, figures(&samples), record.took);
         let why = failure.as_ref().map(|why| format!("a trial failed: {why}"));
-        self.events.tell(&Event::TrialFinished {
+        events.tell(&Event::TrialFinished {
             trial,
-            of: self.in_all(),
+            of: trial as usize + self.left().await,
             cell,
             samples,
             failure,
             seconds: record.took.as_secs_f64(),
         });
         Ok(why)
-    }
-
-    /// Trials that the study will have, as far as can be told.
-    fn in_all(&self) -> usize {
-        self.study.trials as usize + self.policy.left(&self.evidence)
     }
 
     fn finished(

@@ -5,8 +5,8 @@
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, At, Benchmark, BenchmarkName, Document, Lab, Layout, Missing, Monitor,
-    MonitorName, Plan, PlanMonitor, PlanParam, Problem, did_you_mean,
+    Arrangement, At, Benchmark, BenchmarkName, Document, HostName, Lab, Layout, Missing, Monitor,
+    MonitorName, Plan, PlanMonitor, PlanParam, Problem, TestbedName, did_you_mean,
 };
 use backsight_policy::{SearchPolicy, StepOrder};
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,9 @@ pub struct AlongChoices {
     pub retry: bool,
     /// Whether versions are built while other machines measure.
     pub builds_ahead: bool,
+    /// The testbeds that measure at once with the plan's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<TestbedName>,
 }
 
 /// How often a version is measured, at each level.
@@ -133,6 +136,7 @@ impl StepChoices {
             layouts: self.modes.layouts.clone(),
             retry: self.retry,
             builds_ahead: self.builds_ahead,
+            beside: Vec::new(),
         }
     }
 }
@@ -251,11 +255,26 @@ impl Question {
     /// # Errors
     /// A fault in one of the documents, or something named that doesn't exist.
     pub fn arrange(&self, catalog: &Catalog) -> Result<Arrangement, QuestionError> {
+        self.arrange_on(catalog, None)
+    }
+
+    /// The same on another testbed than the plan's, if one is named.
+    ///
+    /// # Errors
+    /// As [`Question::arrange`].
+    pub fn arrange_on(
+        &self,
+        catalog: &Catalog,
+        testbed: Option<&TestbedName>,
+    ) -> Result<Arrangement, QuestionError> {
         let lab = match &self.lab {
             Some(document) => Lab::read(document)?,
             None => Lab::this_machine(),
         };
         let mut plan = Plan::read(&self.plan)?;
+        if let Some(testbed) = testbed {
+            plan.testbed = Some(At::nowhere(testbed.clone()));
+        }
         if let Some(rounds) = self.choices.rounds {
             plan.rounds = rounds;
         }
@@ -296,6 +315,42 @@ impl Question {
         arrangement.folder = self.choices.folder.clone();
         Ok(arrangement)
     }
+
+    /// The testbeds of the lab on which the plan can be measured while it is measured on this one: with the same roles, on
+    /// hosts of the same kinds, of which none has two.
+    pub fn arrangements_beside(&self, catalog: &Catalog, own: &Arrangement) -> Vec<Arrangement> {
+        let mut all: Vec<Arrangement> = Vec::new();
+        for name in own.lab.testbed.keys() {
+            let Ok(other) = self.arrange_on(catalog, Some(name)) else {
+                continue;
+            };
+            let is_taken = {
+                let mut taken = all.iter().chain([own]).flat_map(hosts);
+                taken.any(|host| hosts(&other).any(|its| its == host))
+            };
+            if !is_taken && is_like(own, &other) {
+                all.push(other);
+            }
+        }
+        all
+    }
+}
+
+/// Whether a plan that is arranged to both is measured alike: the same roles, on hosts of the same kinds.
+fn is_like(one: &Arrangement, other: &Arrangement) -> bool {
+    let kinds = |it: &Arrangement| -> Vec<_> {
+        let kind = |host: &HostName| it.lab.host.get(host).map(|settings| settings.kind);
+        let mut roles: Vec<_> = (it.seats.iter())
+            .map(|(role, seat)| (role.clone(), kind(&seat.host)))
+            .collect();
+        roles.sort_by(|a, b| a.0.cmp(&b.0));
+        roles
+    };
+    kinds(one) == kinds(other)
+}
+
+fn hosts(arrangement: &Arrangement) -> impl Iterator<Item = &HostName> {
+    arrangement.seats.values().map(|seat| &*seat.host)
 }
 
 fn find_monitor(catalog: &Catalog, name: &MonitorName) -> Result<Monitor, Missing<QuestionError>> {

@@ -53,6 +53,7 @@ impl Measurer for Simulated {
             began: jiff::Timestamp::UNIX_EPOCH,
             took: Duration::from_secs(1),
             outcome,
+            watched: Vec::new(),
             steps: Vec::new(),
             load: Vec::new(),
             warnings: Vec::new(),

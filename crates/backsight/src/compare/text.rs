@@ -2,7 +2,7 @@
 //!
 //! Refuses: colour codes that nobody asked for, and lines wider than asked where words can be broken.
 
-use backsight_model::StudyState;
+use backsight_model::{StudyState, counted};
 use backsight_policy::{Comparison, OfStudy, Origin, Side};
 use comfy_table::{
     Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::NOTHING,
@@ -114,10 +114,6 @@ fn trials(side: &Side) -> String {
         0 => measured,
         failed => format!("{measured}, {failed} failed"),
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn legend(comparison: &Comparison) -> String {

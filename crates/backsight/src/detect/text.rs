@@ -1,6 +1,6 @@
 //! What was found, for a person at a terminal.
 
-use backsight_model::significant;
+use backsight_model::{counted, significant};
 use backsight_stats::{Interval, changes::Kind};
 use std::fmt::Write as _;
 
@@ -85,14 +85,6 @@ pub fn summary(report: &Report<'_>) -> String {
         ),
     }
     text
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what}")
-    } else {
-        format!("{n} {what}s")
-    }
 }
 
 fn block(text: &mut String, story: &Story, confidence: f64) {

@@ -127,7 +127,7 @@ impl Search {
                 Some(name) => name.clone(),
                 None => free_name(&store, VERB).await?,
             };
-            let session = Session::open(&arrangement, &name, &self.watching, false).await?;
+            let session = Session::open(&arrangement, &name, &self.watching).await?;
             let policy = wanted.policy(&self, &session.cells()?, seed)?;
             let choices = SearchChoices {
                 policy,
@@ -310,7 +310,7 @@ pub async fn resume(
     let mut arrangement = question.arrange(&catalog)?;
     add_baseline(&mut arrangement, choices.baseline.as_deref())?;
     let killed = study.was_killed();
-    let session = Session::open(&arrangement, &study.name, watching, false).await?;
+    let session = Session::open(&arrangement, &study.name, watching).await?;
     let pursued = Pursued {
         id: study.id,
         name: study.name,
@@ -349,6 +349,7 @@ impl Pursued {
             on_failure: session.conductor.arrangement().on_failure,
             versions: Vec::new(),
             trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+            testbeds: Vec::new(),
             boots: None,
         };
         let budget = self.choices.budget.map(Duration::from_secs_f64);
@@ -367,7 +368,7 @@ impl Pursued {
             study,
             evidence,
             store,
-            &mut bounded,
+            std::slice::from_mut(&mut bounded),
             &session.events,
         )
         .await;

@@ -6,7 +6,7 @@ use backsight_conductor::{Conductor, Events, Listener, Reach, Workbench};
 use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, Benchmark, Document, Event, Lab, Layout, Missing, OnFailure, Plan, StudyHistory,
-    Target,
+    Target, TestbedName,
 };
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
 use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
@@ -40,7 +40,7 @@ until_there() {
 struct Heard(Arc<Mutex<Vec<(Timestamp, Event)>>>);
 
 impl Listener for Heard {
-    fn hear(&mut self, event: &Event) {
+    fn hear(&mut self, event: &Event, _testbed: Option<&TestbedName>) {
         let mut all = self.0.lock().unwrap();
         all.push((Timestamp::now(), event.clone()));
     }
@@ -125,6 +125,7 @@ impl World {
             cells: arrangement.cells(|_| None).unwrap(),
             metrics: [("tool".parse().unwrap(), vec![shape])].into(),
             target: Some(NewTarget {
+                testbeds: Vec::new(),
                 name: (*target.name).clone(),
                 versions: ["v1", "v2", "v3"]
                     .map(|name| history.resolve(name).unwrap())
@@ -212,6 +213,7 @@ impl World {
             on_failure: self.on_failure,
             versions: versions.to_vec(),
             trials: 0,
+            testbeds: Vec::new(),
             boots: Some(HashMap::new()),
         };
         let mut along = AlongHistory::new(
@@ -224,7 +226,15 @@ impl World {
             builds_ahead,
         );
         let none = Evidence::default();
-        let pursued = pursue(&policy, study, none, &self.store, &mut along, &events).await;
+        let pursued = pursue(
+            &policy,
+            study,
+            none,
+            &self.store,
+            std::slice::from_mut(&mut along),
+            &events,
+        )
+        .await;
         along.finish().await;
         (pursued.unwrap(), heard)
     }

@@ -9,9 +9,10 @@ use backsight_study::{
 };
 
 /// Asks for four cells, one after the other; what the next is follows from what the last one measured.
+#[derive(Clone)]
 struct Growing;
 
-fn cell(at: i64) -> Cell {
+pub fn cell(at: i64) -> Cell {
     Cell {
         benchmark: "climb".parse().unwrap(),
         params: [("at".parse().unwrap(), Value::Integer(at))].into(),
@@ -82,6 +83,7 @@ async fn pursued(
         on_failure: OnFailure::GoOn,
         versions: Vec::new(),
         trials: evidence.observations.len() as u32,
+        testbeds: Vec::new(),
         boots: None,
     };
     let world = Simulated {
@@ -102,7 +104,7 @@ async fn pursued(
         study,
         evidence,
         store,
-        &mut ending,
+        std::slice::from_mut(&mut ending),
         &Events::default(),
     )
     .await?;

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod ahead;
+mod beside;
 mod growing;

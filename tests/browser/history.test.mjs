@@ -2,52 +2,21 @@
 // nothing that was written by others acts.
 //
 // BACKSIGHT_SITE names the site's folder: what `cargo run -p backsight-site --example sample_history -- STORE SITE`
-// writes. CHROMIUM names another browser.
+// writes.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+
+import { LIMIT, open } from "./browser.mjs";
 
 const site = process.env.BACKSIGHT_SITE;
 assert.ok(site, "BACKSIGHT_SITE must name a published site");
 const index = pathToFileURL(`${site}/index.html`).href;
 
-// No part of the browser itself may reach for the network either.
-const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
-];
-const LIMIT = { timeout: 60_000 };
-
-let browser;
-
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: FLAGS,
-    timeout: 30_000,
-  });
-}, LIMIT);
-
-after(() => browser?.close());
-
-/** The index, open, and everything that pages asked for or complained about. */
-async function opened(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const requests = [];
-  const complaints = [];
-  page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  await page.goto(index);
-  return { context, page, requests, complaints };
-}
+/** The index, open. */
+const opened = (options) => open(index, options);
 
 const heading = (page) => page.locator("h1").innerText();
 

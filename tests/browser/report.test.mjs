@@ -2,51 +2,20 @@
 // do nothing.
 //
 // BACKSIGHT_REPORT names the page: one that the demo wrote, or what
-// `cargo run -p backsight-site --example sample_report -- FILE` writes. CHROMIUM names another browser.
+// `cargo run -p backsight-site --example sample_report -- FILE` writes.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+
+import { LIMIT, open } from "./browser.mjs";
 
 const report = process.env.BACKSIGHT_REPORT;
 assert.ok(report, "BACKSIGHT_REPORT must name a report page");
 const address = pathToFileURL(report).href;
 
-// No part of the browser itself may reach for the network either.
-const FLAGS = [
-  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
-];
-const LIMIT = { timeout: 60_000 };
-
-let browser;
-
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
-    args: FLAGS,
-    timeout: 30_000,
-  });
-}, LIMIT);
-
-after(() => browser?.close());
-
-/** The open page, and everything that it asked for or complained about. */
-async function opened(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
-  const requests = [];
-  const complaints = [];
-  page.on("request", (request) => requests.push(request.url()));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(String(error)));
-  await page.goto(address);
-  return { context, page, requests, complaints };
-}
+/** The open page. */
+const opened = (options) => open(address, options);
 
 /** What a reader needs, whether or not scripts run. */
 async function shows_everything(page) {

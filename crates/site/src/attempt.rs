@@ -326,7 +326,7 @@ impl<'a> TryWords<'a> {
         };
         let made = format!(
             "{} over all sides, {trials}{failed}, in {}",
-            counted(verdict.passes as usize, "pass").replace("passs", "passes"),
+            counted(verdict.passes as usize, "pass"),
             duration(verdict.spent)
         );
         let end = match verdict.ended {

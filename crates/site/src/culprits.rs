@@ -258,6 +258,7 @@ impl<'a> BisectWords<'a> {
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = vec![self.answer()];
         sentences.extend(self.doubts());
+        sentences.extend(self.machines());
         sentences.push(self.ending());
         sentences
     }
@@ -404,6 +405,25 @@ impl<'a> BisectWords<'a> {
             ));
         }
         doubts
+    }
+
+    /// How the testbeds differ, where several measured at once.
+    fn machines(&self) -> Option<String> {
+        let mut testbeds = self.history.testbeds.iter().zip(&self.verdict.added);
+        let (first, _) = testbeds.next()?;
+        let of = |added: f64| match added < 0.0 {
+            true => format!("{} less", self.figure(-added)),
+            false => format!("{} more", self.figure(added)),
+        };
+        let others =
+            testbeds.map(|(testbed, added)| format!("{} measures {}", testbed.name, of(*added)));
+        let others: Vec<String> = others.collect();
+        Some(format!(
+            "measured on {} testbeds at once, of which {} than {}: that is taken off",
+            others.len() + 1,
+            others.join(", "),
+            first.name
+        ))
     }
 
     fn ending(&self) -> String {

@@ -139,11 +139,11 @@ impl OverheadStory {
     pub fn legend(&self) -> String {
         let confidence = shown::value(self.verdict.confidence.share() * 100.0, 4);
         format!(
-            "{} rounds, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
+            "{}, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
              over n rounds. The cost is how much worse the metric is than unwatched, within rounds, in percent; negative: \
              better. Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
              often they were looked at. Costs: the interval excludes zero.",
-            self.verdict.rounds,
+            shown::counted(self.verdict.rounds as usize, "round"),
             match self.monitors.len() {
                 1 => "",
                 _ => ", by all together",

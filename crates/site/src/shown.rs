@@ -2,6 +2,7 @@
 //! count. Refuses: to show a number whose unit isn't known.
 
 use backsight_model::{Unit, significant};
+pub(crate) use backsight_model::{counted, grouped};
 use backsight_stats::{Better, Confidence, Interval, Samples, Undefined, welch};
 use std::time::Duration;
 
@@ -218,25 +219,6 @@ pub(crate) fn value(value: f64, digits: usize) -> String {
     }
 }
 
-/// `1 trial`, `5 trials`.
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count as u64))
-}
-
-/// `1,000,000`.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// As much of a text as a line holds.
 pub(crate) fn clipped(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
@@ -311,8 +293,6 @@ mod tests {
         assert_eq!(duration(Duration::from_secs(7260)), "2 h 1 min");
         assert_eq!(size(1), "1 byte");
         assert_eq!(size(50_000_000), "47.7 MiB");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(counted(1, "trial"), "1 trial");
     }
 
     #[test]

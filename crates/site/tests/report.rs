@@ -418,6 +418,7 @@ mod from_a_store {
                 values: vec![3.5e9],
                 each: vec![],
             }]),
+            watched: Vec::new(),
             steps: vec![StepRecord {
                 role: "client".parse().unwrap(),
                 host: "a".parse().unwrap(),

@@ -139,6 +139,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
         .into_iter()
         .collect(),
         target: Some(NewTarget {
+            testbeds: Vec::new(),
             name: "linux".parse()?,
             versions: versions
                 .iter()
@@ -226,6 +227,7 @@ impl Filler<'_> {
     ) -> Result<(), Fault> {
         let panics = version == self.extent.broken() + 3;
         let record = BootRecord {
+            testbed: 0,
             version: position,
             layout,
             ordinal,
@@ -310,6 +312,7 @@ impl Filler<'_> {
             began: day(version)?,
             took: Duration::from_secs(11),
             outcome,
+            watched: Vec::new(),
             steps: vec![step(version, cell)?],
             load: Vec::new(),
             warnings: if round == 2 && version.is_multiple_of(5) {

@@ -21,7 +21,7 @@ pub enum HistoryError {
         known: Option<(String, String)>,
     },
     /// The older end is the newer one.
-    #[error("the range is reversed: {to} comes before {from}; exchange --from and --to")]
+    #[error("the range is reversed: {to} comes before {from}; exchange the two")]
     Reversed {
         /// What was given as the older end.
         from: String,
@@ -53,6 +53,19 @@ pub enum HistoryError {
     /// Whatever else went wrong, with the place and the way out.
     #[error("{0}")]
     Other(String),
+}
+
+impl HistoryError {
+    /// The same about ends as they were asked for, where others were made of them before.
+    #[must_use]
+    pub fn about(self, from: &str, to: &str) -> Self {
+        let (from, to) = (from.to_owned(), to.to_owned());
+        match self {
+            Self::Reversed { .. } => Self::Reversed { from, to },
+            Self::Unrelated { .. } => Self::Unrelated { from, to },
+            other => other,
+        }
+    }
 }
 
 /// What could be asked for instead of a version that there isn't.

@@ -272,13 +272,8 @@ impl History for Cvs {
                     from: older,
                     to: newer,
                 };
-                self.line.range(&plain, every).map_err(|error| match error {
-                    HistoryError::Reversed { .. } => HistoryError::Reversed {
-                        from: from.clone(),
-                        to: to.clone(),
-                    },
-                    other => other,
-                })
+                let stretch = self.line.range(&plain, every);
+                stretch.map_err(|error| error.about(from, to))
             }
         }
     }

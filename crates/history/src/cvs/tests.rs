@@ -111,7 +111,7 @@ fn versions_are_named_by_dates_and_tags() {
         .unwrap_err();
     assert_eq!(
         reversed.to_string(),
-        "the range is reversed: REL_1 comes before REL_2; exchange --from and --to"
+        "the range is reversed: REL_1 comes before REL_2; exchange the two"
     );
     assert_eq!(
         cvs.reached("REL_2", &releases).unwrap(),

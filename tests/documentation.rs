@@ -128,11 +128,12 @@ fn the_page_about_watching_works_to_the_letter() {
 fn files_on_the_page_about_watching_are_right() {
     let page = "docs/how-to/watch-while-measuring.md";
     let files = blocks(page, "toml");
-    let [plan, monitor] = &files[..] else {
+    let [plan, monitor, metric] = &files[..] else {
         panic!("{page} has {} files", files.len());
     };
     Plan::read(&Document::new(page, plan.as_str())).unwrap();
-    Monitor::read(&Document::new(page, monitor.as_str())).unwrap();
+    let measures = format!("{monitor}{metric}");
+    Monitor::read(&Document::new(page, measures)).unwrap();
 }
 
 #[test]

@@ -76,10 +76,14 @@ static int run(int at, int until);
 /* Where a thread begins, and what says that it has ended: volatile, as `clone` is said not to call back. */
 static volatile int thread_left;
 static volatile int thread_at, thread_until, inside;
+/* Whether who made the thread is out of the call again: a thread that ends its process would else catch it within or not. */
+static volatile int made;
 
 static int thread(void *nothing)
 {
 	(void)nothing;
+	while (!made)
+		;
 	run(thread_at, thread_until);
 	syscall(SYS_exit, 0);
 	return 0;
@@ -98,9 +102,12 @@ static void in_a_thread(int at, int until)
 	thread_at = at;
 	thread_until = until;
 	thread_left = 1;
-	if (clone(thread, stacks[used++] + sizeof(stacks[0]), flags, 0, 0, 0, (int *)&thread_left) > 0)
+	made = 0;
+	if (clone(thread, stacks[used++] + sizeof(stacks[0]), flags, 0, 0, 0, (int *)&thread_left) > 0) {
+		made = 1;
 		while (thread_left)
 			;
+	}
 	inside = 0;
 }
 

@@ -371,6 +371,12 @@ impl<'de> de::Visitor<'de> for StepVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Step, E> {
+        // Elsewhere a list is one command and its arguments; here that would run them one after the other.
+        if text.starts_with('-') {
+            return Err(E::custom(format!(
+                "`{text}` is no command: each element of a list is a command, one text with its arguments (\"sh -c 'echo 1'\")"
+            )));
+        }
         Template::parse(text).map(Step::run).map_err(E::custom)
     }
 
@@ -459,6 +465,13 @@ mod tests {
             .read::<File>()
             .map(|f| f.phase.0)
             .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_list_of_one_commands_arguments_is_refused() {
+        let said = steps("phase = ['sh', '-c', 'echo 5']").unwrap_err();
+        assert!(said.contains("`-c` is no command"), "{said}");
+        assert!(steps("phase = ['sh -c true', 'true']").is_ok());
     }
 
     #[test]

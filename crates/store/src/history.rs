@@ -439,36 +439,36 @@ impl Store {
     ) -> Result<Vec<HistoryTrial>, StoreError> {
         let db = &self.database;
         let mut trials: Vec<HistoryTrial> = Vec::new();
+        // In one statement, which sees the study as it is at one moment: trials may be recorded while this is read.
         let query = sqlx::query(
-            "SELECT number, boot, cell, round, failure, neighbours, took \
-             FROM trial WHERE study = $1 ORDER BY number",
+            "SELECT t.number, t.boot, t.cell, t.round, t.failure, t.neighbours, t.took, s.metric, s.measured \
+             FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
+             WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
         db.each_row(query.bind(study.0), |row| {
-            let cell: usize = db.whole(row, 2)?;
-            let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
-            trials.push(HistoryTrial {
-                number: db.whole(row, 0)?,
-                boot: db.whole(row, 1)?,
-                cell,
-                round: db.whole(row, 3)?,
-                took: Duration::from_nanos(db.whole(row, 6)?),
-                failure: self.failure(row, 4)?,
-                samples: vec![Vec::new(); metrics],
-                neighbours: db.column(row, 5)?,
-            });
-            Ok(())
-        })
-        .await?;
-        let query = sqlx::query(
-            "SELECT trial, metric, measured FROM sample WHERE study = $1 ORDER BY trial, metric",
-        );
-        db.each_row(query.bind(study.0), |row| {
-            let (number, metric): (u32, usize) = (db.whole(row, 0)?, db.whole(row, 1)?);
-            // Both are in the order of trials' numbers.
-            let at = trials.binary_search_by_key(&number, |trial| trial.number);
-            let place = at.ok().and_then(|at| trials[at].samples.get_mut(metric));
-            let place = place.ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
-            *place = self.floats(row, 2)?;
+            let number = db.whole(row, 0)?;
+            if trials.last().is_none_or(|last| last.number != number) {
+                let cell: usize = db.whole(row, 2)?;
+                let metrics = cells.get(cell).map_or(0, |cell| cell.metrics.len());
+                trials.push(HistoryTrial {
+                    number,
+                    boot: db.whole(row, 1)?,
+                    cell,
+                    round: db.whole(row, 3)?,
+                    took: Duration::from_nanos(db.whole(row, 6)?),
+                    failure: self.failure(row, 4)?,
+                    samples: vec![Vec::new(); metrics],
+                    neighbours: db.column(row, 5)?,
+                });
+            }
+            if db.column::<Option<i64>>(row, 7)?.is_some() {
+                let metric: usize = db.whole(row, 7)?;
+                let samples = trials.last_mut().map(|trial| &mut trial.samples);
+                let place = samples.and_then(|samples| samples.get_mut(metric));
+                let place =
+                    place.ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
+                *place = self.floats(row, 8)?;
+            }
             Ok(())
         })
         .await?;

@@ -66,6 +66,12 @@ static void *address(unsigned n)
 	}
 }
 
+/* An address for what is another each time, as times: it must not come to lie where something is told from. */
+static void *nowhere(unsigned n)
+{
+	return address(n % 2 * 2);
+}
+
 static void on_signal(int number)
 {
 	(void)number;
@@ -204,6 +210,7 @@ static void one(unsigned which, unsigned n)
 	struct sigaction action = { .sa_handler = n % 2 ? on_signal : SIG_IGN };
 	struct stat about;
 	sigset_t set;
+	static char entries[2000];
 	static unsigned word = 7;
 
 	switch (which) {
@@ -217,7 +224,7 @@ static void one(unsigned which, unsigned n)
 	case 7: syscall(SYS_close, fd(n)); break;
 	case 8: syscall(SYS_dup3, fd(n), fd(n / 6), n % 2 ? O_CLOEXEC : 0); break;
 	case 9: syscall(SYS_fcntl, fd(n), n % 2 ? F_GETFL : F_GETFD, 0); break;
-	case 10: syscall(SYS_newfstatat, AT_FDCWD, name(n), n % 4 ? &about : address(n), n % 2 ? AT_SYMLINK_NOFOLLOW : 0); break;
+	case 10: syscall(SYS_newfstatat, AT_FDCWD, name(n), n % 4 ? (void *)&about : nowhere(n), n % 2 ? AT_SYMLINK_NOFOLLOW : 0); break;
 	case 11: syscall(SYS_fstat, fd(n), &about); break;
 	case 12: syscall(SYS_mkdirat, AT_FDCWD, name(n), 0700); break;
 	case 13: syscall(SYS_unlinkat, AT_FDCWD, name(n), n % 2 ? AT_REMOVEDIR : 0); break;
@@ -226,7 +233,7 @@ static void one(unsigned which, unsigned n)
 	case 16: syscall(SYS_readlinkat, AT_FDCWD, name(n), address(n / 6), n % 64); break;
 	case 17: syscall(SYS_getcwd, buffer, n % 2 ? sizeof(buffer) : 3); break;
 	case 18: syscall(SYS_faccessat, AT_FDCWD, name(n), n % 8); break;
-	case 19: syscall(SYS_getdents64, fd(n), buffer, n % 2000); break;
+	case 19: syscall(SYS_getdents64, fd(n), entries, n % 2000); break;
 	case 20: syscall(SYS_ftruncate, fd(n), n % 1000); break;
 	case 21: syscall(SYS_readv, fd(n), &(struct iovec[]){ { buffer, n % 40 }, { address(n), 60 } }, 2); break;
 	case 22: syscall(SYS_writev, fd(n), &(struct iovec[]){ { buffer, n % 40 }, { address(n), 3 } }, 1 + n % 2); break;
@@ -240,7 +247,7 @@ static void one(unsigned which, unsigned n)
 	case 29: sigaction(n % 3 ? SIGUSR2 : SIGKILL, &action, 0); break;
 	case 30: sigemptyset(&set); sigaddset(&set, SIGUSR2); sigprocmask(n % 2 ? SIG_BLOCK : SIG_UNBLOCK, &set, 0); break;
 	case 31: syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, 0); break;
-	case 32: syscall(SYS_clock_gettime, n % 13, n % 5 ? (void *)&time : address(n)); break;
+	case 32: syscall(SYS_clock_gettime, n % 13, n % 5 ? (void *)&time : nowhere(n)); break;
 	case 33: syscall(SYS_setitimer, n % 3, &timer, n % 2 ? &timer : 0); break;
 	case 34: syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, n % 2 ? 7 : 8, &(struct timespec){ 0, 1 }, 0, 0); break;
 	case 35: syscall(SYS_futex, n % 4 ? &word : address(n), FUTEX_WAKE, 1, 0, 0, 0); break;

@@ -685,7 +685,11 @@ impl Account {
                 "trials": verdict.estimator.trials,
                 "statistic": match verdict.estimator.statistic {
                     Statistic::Mean => "mean",
-                    Statistic::Best => "best",
+                    Statistic::Best(_) => "best",
+                },
+                "rank": match verdict.estimator.statistic {
+                    Statistic::Mean => None,
+                    Statistic::Best(rank) => Some(rank),
                 },
             },
             "measured": measured.collect::<Vec<_>>(),

@@ -321,7 +321,7 @@ impl BisectPolicy {
         if timed > 0 {
             seen.trial = took.as_secs_f64() / timed as f64;
         }
-        if seen.estimator.statistic == Statistic::Best {
+        if matches!(seen.estimator.statistic, Statistic::Best(_)) {
             // The best of fewer isn't as good.
             order.retain(|unit| trials_of[unit] >= seen.estimator.trials);
         }

@@ -398,9 +398,14 @@ impl<'a> BisectWords<'a> {
                 self.figure(verdict.noise.unwrap_or(0.0))
             ));
         }
-        if verdict.estimator.statistic == Statistic::Best {
+        if let Statistic::Best(rank) = verdict.estimator.statistic {
+            let best = match rank {
+                1 => "best".to_owned(),
+                2 => "second best".to_owned(),
+                _ => format!("{rank}th best"),
+            };
             doubts.push(format!(
-                "a measurement is the best of {} trials in a row: what disturbs here makes trials only worse, and the best of several varies far less than their mean",
+                "a measurement is the {best} of {} trials in a row: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean",
                 verdict.estimator.trials
             ));
         }

@@ -374,6 +374,9 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	if (bad_address(address))
 		return 0;
 	most = step->most;
+	/* Of what is said there nothing can be told by its beginning. */
+	if (argument == 1 && thread->call.head.flags >= FLAG_NETLINK)
+		most = LARGE;
 	value = when == LEFT ? thread->call.value : 0x7fffffffffffffffll;
 	switch (step->kind) {
 	case TEXT:
@@ -420,6 +423,36 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		count = most;
 	/* Nothing is a piece too: it was there. */
 	return put(thread, address, count, 0, when);
+}
+
+#define NETLINK 16
+#define FILE_TYPE 0170000
+#define FILE_SOCKET 0140000
+#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
+
+/* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
+inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
+{
+	struct files_struct *files = task->files;
+	struct fdtable *table = 0;
+	struct file **all = 0, *file = 0;
+	struct inode *inode = 0;
+	struct socket *socket = 0;
+	struct sock *sock = 0;
+	u32 most = 0;
+	u16 mode = 0, family = 0, protocol = 0;
+
+	if (!files || fetch(table, files->fdt) || fetch(most, table->max_fds) || descriptor >= most)
+		return 0;
+	if (fetch(all, table->fd) || fetch(file, all[descriptor]) || !file)
+		return 0;
+	if (fetch(inode, file->f_inode) || fetch(mode, inode->i_mode) || (mode & FILE_TYPE) != FILE_SOCKET)
+		return 0;
+	if (fetch(socket, file->private_data) || fetch(sock, socket->sk))
+		return 0;
+	if (fetch(family, sock->__sk_common.skc_family) || family != NETLINK || fetch(protocol, sock->sk_protocol))
+		return 0;
+	return (protocol + 1) * FLAG_NETLINK;
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -564,6 +597,8 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	thread->missed = 0;
 	if (!counting)
 		arguments(call, regs);
+	if (!counting && flags & PLAN_SOCKET)
+		call->head.flags = netlink_of(task, call->arguments[0]);
 	if (!counting && flags & PLAN_ENTERS) {
 		for (i = 0; i < STEPS; i++) {
 			if (!plans[abi][row].steps[i].kind)
@@ -646,8 +681,11 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 		call->length = 0;
 		thread->missed = 0;
 		arguments(call, regs);
-		if (!(plans[call->head.abi & 1][call->number & 511].flags & PLAN_CHOSEN))
+		flags = plans[call->head.abi & 1][call->number & 511].flags;
+		if (!(flags & PLAN_CHOSEN))
 			state = OUTSIDE;
+		if (!counting && flags & PLAN_SOCKET)
+			call->head.flags |= netlink_of(task, call->arguments[0]);
 	} else if (state != INSIDE) {
 		if (state == NEWBORN)
 			thread->state = OUTSIDE;

@@ -8,14 +8,15 @@
 mod classes;
 pub(crate) mod flags;
 mod generated;
-mod kind;
+pub(crate) mod kind;
 mod meaning;
+pub(crate) mod netlink;
 pub(crate) mod structure;
 
 use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
-pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width};
+pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width, Wire};
 pub use meaning::Answer;
 
 use crate::decode::{Nothing, Style, Walk};
@@ -34,6 +35,18 @@ pub struct Row {
     pub answer: Answer,
     /// The classes that it belongs to.
     pub classes: Classes,
+}
+
+impl Row {
+    /// Whether something goes through the socket that is its first argument.
+    pub fn speaks(&self) -> bool {
+        self.kinds.iter().any(|kind| {
+            matches!(
+                kind,
+                Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
+            )
+        })
+    }
 }
 
 /// An argument of a call.

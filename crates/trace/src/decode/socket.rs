@@ -89,7 +89,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn socket_address_at(&mut self, bytes: &[u8]) {
+    pub fn socket_address_at(&mut self, bytes: &[u8]) {
         let family = short_at(bytes, 0);
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "sa_family");
@@ -150,20 +150,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn inet_address(&mut self, bytes: &[u8]) {
         self.port("sin_port", bytes);
-        self.sink.field(false, "sin_addr");
-        self.inet_at(&bytes[4..8]);
-    }
-
-    fn inet_at(&mut self, bytes: &[u8]) {
-        let mut text = [0; 15];
-        let length = {
-            use std::io::Write as _;
-            let mut rest = &mut text[..];
-            // An address of four bytes is never longer than this.
-            let _ = write!(rest, "{}.{}.{}.{}", bytes[0], bytes[1], bytes[2], bytes[3]);
-            15 - rest.len()
-        };
-        self.sink.quoting(b"inet_addr(", &text[..length], b")");
+        self.internet_address(Some("sin_addr"), false, &bytes[4..8]);
     }
 
     fn inet6_address(&mut self, bytes: &[u8]) {
@@ -175,19 +162,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             put::unsigned(out, flow);
             out.push(b')');
         });
-        self.sink.nameless(false, "sin6_addr");
-        let mut address = [0; 16];
-        address.copy_from_slice(&bytes[8..24]);
-        let mut text = [0; 46];
-        let length = {
-            use std::io::Write as _;
-            let mut rest = &mut text[..];
-            // An address of sixteen bytes is never longer than this.
-            let _ = write!(rest, "{}", std::net::Ipv6Addr::from(address));
-            46 - rest.len()
-        };
-        self.sink
-            .quoting(b"inet_pton(AF_INET6, ", &text[..length], b", &sin6_addr)");
+        self.internet_address(Some("sin6_addr"), false, &bytes[8..24]);
         if bytes.len() >= 28 {
             self.sink.field(false, "sin6_scope_id");
             self.sink.unsigned(u64::from(int_at(bytes, 24)));

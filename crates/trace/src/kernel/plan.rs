@@ -84,6 +84,8 @@ pub(super) struct Plan {
     steps: Vec<Step>,
     /// Whether that is all that is wanted, as far as it can be read.
     pub whole: bool,
+    /// Whether it goes through a socket.
+    speaks: bool,
 }
 
 const fn step(what: What, argument: u8, at: At) -> Step {
@@ -133,6 +135,7 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
     let mut plan = Plan {
         steps: Vec::new(),
         whole: true,
+        speaks: row.speaks(),
     };
     for (number, kind) in row.kinds.iter().enumerate() {
         let argument = u8::try_from(number).unwrap_or(0);
@@ -204,6 +207,14 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             Some(size) => Known(vec![structure(argument, size, at(way))]),
             None => Guessed(Vec::new()),
         },
+        Kind::Sized(way, _, _, length) => match count(length) {
+            Some(count) => Known(vec![Step {
+                count,
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, at(way))
+            }]),
+            None => Guessed(Vec::new()),
+        },
         Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
             (Some(size), Some(count)) => Known(vec![Step {
                 size,
@@ -263,7 +274,7 @@ fn count(length: Length) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
         Length::Argument(argument) => small(argument).map(Count::Argument),
-        Length::Result => Some(Count::Result),
+        Length::Result | Length::ResultWithin(_) => Some(Count::Result),
         Length::Behind(argument) => small(argument).map(Count::Behind),
         Length::Fixed(_) => None,
     }
@@ -324,6 +335,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         | Special::SyslogType
         | Special::Membarrier
         | Special::Persona => Nothing,
+        Special::Spoken(way, length) => bytes(argument, way, length),
         Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
         Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
         Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
@@ -388,12 +400,20 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             )])
         }
         Special::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
+        // Which of them are ready is told of all.
         Special::Polled => Guessed(vec![Step {
             size: 8,
             count: Count::Argument(1),
-            most: Most::Elements,
+            most: Most::Bytes(8 * 1024),
             ..step(What::Bytes, argument, Both)
         }]),
+        Special::Schedule(Way::In) => Guessed(vec![structure(argument, 56, BothAlways)]),
+        Special::Schedule(Way::Out) => Guessed(vec![Step {
+            count: Count::Argument(2),
+            most: Most::Bytes(4096),
+            ..step(What::Bytes, argument, Exit)
+        }]),
+        Special::Event => Guessed(vec![structure(argument, 64, Entry)]),
         Special::Status => Guessed(vec![structure(argument, 4, Exit)]),
         Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
         Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
@@ -506,6 +526,7 @@ impl Plan {
             (at(At::Exit), 4),
             (ends(name), 8),
             (replaces(name), 16),
+            (self.speaks, 32),
         ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;

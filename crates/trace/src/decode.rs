@@ -409,6 +409,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Array(..)
             | Kind::Characters(_)
             | Kind::By(..)
+            | Kind::ByBits(..)
             | Kind::Wire(_) => self.sink.hex(raw),
         }
     }
@@ -864,6 +865,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             shown,
         } in structure.fields
         {
+            let kind = match kind {
+                Kind::ByBits(bits, with, _) if long_at(bytes, 0) & bits != 0 => with,
+                Kind::ByBits(_, _, without) => without,
+                kind => kind,
+            };
             let size = self.size(*kind);
             let Some(field) = bytes.get(*at..at + size) else {
                 break;

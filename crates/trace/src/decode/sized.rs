@@ -46,32 +46,25 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// What is said of a thread's schedule.
     pub(super) fn schedule(&mut self, raw: u64, way: Way) {
         let whole = &structure::SCHED_ATTR;
-        let said = match way {
-            Way::Out => {
-                let most = self.size_of_argument(2) & 0xffff_ffff;
-                let most = most.min(whole.size);
-                self.read(raw, most, way)
-                    .filter(|bytes| most >= SCHEDULE_LEAST && bytes.len() == most)
-            }
-            // What it says of its length comes first.
-            Way::In => self.read(raw, 4, way).filter(|bytes| bytes.len() == 4),
+        let most = match way {
+            Way::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
+            Way::In => whole.size,
         };
-        let Some(said) = said else {
+        let least = if way == Way::Out { most.max(SCHEDULE_LEAST) } else { 4 };
+        let Some(bytes) = self
+            .read(raw, most, way)
+            .filter(|bytes| bytes.len() >= least)
+        else {
             return self.address(raw);
         };
-        let size = match (int_at(said, 0) as usize, way) {
+        let size = match (int_at(bytes, 0) as usize, way) {
             (0, Way::In) => SCHEDULE_LEAST,
             (size, _) => size,
         };
         let known = size.min(whole.size);
-        let bytes = match way {
-            Way::Out => Some(said),
-            Way::In if size < SCHEDULE_LEAST => Some(said),
-            Way::In => self.read(raw, known, way).filter(|bytes| bytes.len() == known),
-        };
-        let Some(bytes) = bytes else {
+        if way == Way::In && size >= SCHEDULE_LEAST && bytes.len() < known {
             return self.address(raw);
-        };
+        }
         let bytes = &bytes[..bytes.len().min(known.max(4))];
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "size");
@@ -94,7 +87,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 break;
             };
             let hidden = match field.name {
-                "sched_policy" => keeps(KEEP_POLICY),
+                "sched_policy" => {
+                    let named = int_at(there, 0) as i32 >= 0;
+                    named && (keeps(KEEP_POLICY) || keeps(KEEP_PARAMETERS))
+                }
                 "sched_nice" | "sched_priority" | "sched_runtime" | "sched_deadline"
                 | "sched_period" => keeps(KEEP_PARAMETERS),
                 _ => false,

@@ -187,6 +187,8 @@ pub enum Kind {
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
     By(usize, &'static [(u64, Kind)], &'static Kind),
+    /// What depends on bits at the beginning of the structure that it is a field of: with any of these, without.
+    ByBits(u64, &'static Kind, &'static Kind),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
     ByAbi(&'static Kind, &'static Kind),
     /// What networks have in an order of bytes or a form of its own.

@@ -50,8 +50,7 @@ names!(MOUNT_ATTR "MOUNT_ATTR_???" "0" {
     "MOUNT_ATTR_IDMAP" = 0x10_0000, "MOUNT_ATTR_NOSYMFOLLOW" = 0x20_0000,
 });
 names!(AT_MOUNT "AT_???" "0" {
-    "AT_SYMLINK_NOFOLLOW" = 0x100, "AT_REMOVEDIR" = 0x200, "AT_SYMLINK_FOLLOW" = 0x400, "AT_NO_AUTOMOUNT" = 0x800,
-    "AT_EMPTY_PATH" = 0x1000, "AT_RECURSIVE" = 0x8000,
+    "AT_SYMLINK_NOFOLLOW" = 0x100, "AT_NO_AUTOMOUNT" = 0x800, "AT_EMPTY_PATH" = 0x1000, "AT_RECURSIVE" = 0x8000,
 });
 names!(PROPAGATION "MS_???" "0" {
     "MS_UNBINDABLE" = 0x2_0000, "MS_PRIVATE" = 0x4_0000, "MS_SLAVE" = 0x8_0000, "MS_SHARED" = 0x10_0000,
@@ -105,7 +104,7 @@ structure!(FUTEX_WAITER 24 {
 structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
 structure!(MOUNT_ATTRIBUTES 32 {
     field attr_set 0 Flags(Eight, &MOUNT_ATTR), field attr_clr 8 Flags(Eight, &MOUNT_ATTR),
-    field propagation 16 One(Eight, &PROPAGATION), field userns_fd 24 Special(S::WideFd),
+    field propagation 16 One(Eight, &PROPAGATION), field userns_fd 24 ByBits(0x10_0000, &Special(S::WideFd), &ULONG),
 });
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });

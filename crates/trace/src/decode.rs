@@ -7,6 +7,7 @@ mod control;
 mod filter;
 mod futex;
 mod netlink;
+mod option;
 mod process;
 mod signal;
 mod sink;
@@ -287,12 +288,17 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn is_late(&self, number: usize) -> bool {
-        // Of this one strace remembers the time from before.
-        if self.row.answer == Answer::Signal {
+        // Of these strace remembers the time from before.
+        if self.row.answer == Answer::Signal || self.keeps_time() {
             return false;
         }
         let (shown, count) = self.shown();
         shown[..count].iter().position(|place| *place == number) >= Some(self.known_at_entry())
+    }
+
+    /// Whether a call's time is shown as it was, whatever came of it.
+    fn keeps_time(&self) -> bool {
+        matches!(self.row.name, "recvmmsg" | "mq_timedreceive")
     }
 
     /// What the program says in a structure; nothing where strace wouldn't look at it any longer.

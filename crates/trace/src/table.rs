@@ -11,6 +11,7 @@ mod generated;
 pub(crate) mod kind;
 mod meaning;
 pub(crate) mod netlink;
+pub(crate) mod option;
 pub(crate) mod structure;
 
 use std::sync::LazyLock;

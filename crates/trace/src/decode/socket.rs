@@ -1,9 +1,8 @@
 //! Sockets: addresses, messages with what rides along, options.
 
 use super::sink::{Bracket, Sink};
-use super::{MOST_ELEMENTS, Walk, int_at, load, long_at, short_at};
-use crate::table::Width::Four;
-use crate::table::{Kind, Names, Way, flags, structure};
+use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
+use crate::table::{Names, Way, flags, structure};
 use crate::text::put;
 
 const UNIX: u16 = 1;
@@ -478,72 +477,6 @@ impl<'a, S: Sink> Walk<'a, S> {
             NETLINK => self.one(raw, &flags::NETLINK),
             _ => self.sink.unsigned(raw),
         }
-    }
-
-    fn option_names(&self) -> Option<&'static Names> {
-        Some(match self.call.arguments[1] & 0xffff_ffff {
-            SOL_SOCKET => &flags::SO,
-            0 => &flags::IP,
-            6 => &flags::TCP,
-            41 => &flags::IPV6,
-            _ => return None,
-        })
-    }
-
-    pub fn socket_option_name(&mut self, raw: u64) {
-        match self.option_names() {
-            Some(names) => self.one(raw & 0xffff_ffff, names),
-            None => self.sink.unsigned(raw & 0xffff_ffff),
-        }
-    }
-
-    /// What a socket is set to.
-    pub fn socket_option(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) || self.style.opaque {
-            self.address(raw);
-            return;
-        }
-        let length = if way == Way::Out {
-            self.behind(4)
-        } else {
-            self.size_of_argument(4) & 0xffff_ffff
-        };
-        let (level, option) = (self.call.arguments[1] as u32, self.call.arguments[2] as u32);
-        let kind: Option<(usize, Kind)> = match (level, option) {
-            (1, 13) => Some((8, Kind::Structure(&structure::LINGER))),
-            (1, 17) => Some((12, Kind::Structure(&structure::UCRED))),
-            (1, 25 | 26 | 28) | (6, 13 | 31) => None,
-            _ if length == 4 => Some((4, Kind::Signed(Four))),
-            _ => None,
-        };
-        match kind {
-            Some((size, kind)) if length >= size => self.option_of(raw, way, size, kind, option),
-            _ => self.buffer(raw, length, way),
-        }
-    }
-
-    fn option_of(&mut self, raw: u64, way: Way, size: usize, kind: Kind, option: u32) {
-        let Some(bytes) = self
-            .read(raw, size, way)
-            .filter(|bytes| bytes.len() == size)
-        else {
-            self.address(raw);
-            return;
-        };
-        if let Kind::Structure(_) = kind {
-            self.place(kind, bytes, 0);
-            return;
-        }
-        const SO_ERROR: u32 = 4;
-        let value = load(bytes, 4);
-        let level = self.call.arguments[1] as u32;
-        self.sink.begin(Bracket::Array);
-        self.sink.item(true);
-        match (level, option) {
-            (1, SO_ERROR) if value != 0 => self.sink.word(|out| put::error_name(out, value as i64)),
-            _ => self.sink.signed(i64::from(value as i32)),
-        }
-        self.sink.end(Bracket::Array);
     }
 }
 

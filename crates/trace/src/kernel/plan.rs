@@ -429,9 +429,11 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             most: Most::Bytes(256),
             ..step(What::Bytes, argument, Entry)
         }]),
+        // Of a filter the length counts operations of eight bytes.
         Special::Option(Way::Out) => Guessed(vec![Step {
+            size: 8,
             count: Count::Behind(4),
-            most: Most::Bytes(256),
+            most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
         Special::Processors(Way::Out) => Guessed(vec![Step {

@@ -347,7 +347,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Walks over elements; whether there is room for one.
-    pub(super) fn each_element(
+    pub(in crate::decode) fn each_element(
         &mut self,
         span: Span<'a>,
         size: usize,

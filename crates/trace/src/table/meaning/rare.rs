@@ -47,6 +47,10 @@ names!(FSPICK "FSPICK_???" "0" {
 names!(MOUNT_ATTR "MOUNT_ATTR_???" "0" {
     "MOUNT_ATTR_RDONLY" = 1, "MOUNT_ATTR_NOSUID" = 2, "MOUNT_ATTR_NODEV" = 4, "MOUNT_ATTR_NOEXEC" = 8,
     "MOUNT_ATTR_NOATIME" = 0x10, "MOUNT_ATTR_STRICTATIME" = 0x20, "MOUNT_ATTR_NODIRATIME" = 0x80,
+});
+names!(MOUNT_ATTR_SET "MOUNT_ATTR_???" "0" {
+    "MOUNT_ATTR_RDONLY" = 1, "MOUNT_ATTR_NOSUID" = 2, "MOUNT_ATTR_NODEV" = 4, "MOUNT_ATTR_NOEXEC" = 8,
+    "MOUNT_ATTR_NOATIME" = 0x10, "MOUNT_ATTR_STRICTATIME" = 0x20, "MOUNT_ATTR_NODIRATIME" = 0x80,
     "MOUNT_ATTR_IDMAP" = 0x10_0000, "MOUNT_ATTR_NOSYMFOLLOW" = 0x20_0000,
 });
 names!(AT_MOUNT "AT_???" "0" {
@@ -103,7 +107,7 @@ structure!(FUTEX_WAITER 24 {
 });
 structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
 structure!(MOUNT_ATTRIBUTES 32 {
-    field attr_set 0 Flags(Eight, &MOUNT_ATTR), field attr_clr 8 Flags(Eight, &MOUNT_ATTR),
+    field attr_set 0 Flags(Eight, &MOUNT_ATTR_SET), field attr_clr 8 Flags(Eight, &MOUNT_ATTR_SET),
     field propagation 16 One(Eight, &PROPAGATION), field userns_fd 24 ByBits(0x10_0000, &Special(S::WideFd), &ULONG),
 });
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });

@@ -356,6 +356,53 @@ not_inline int put_texts(struct thread *thread, u64 array, u32 most)
 	return walk.failed;
 }
 
+/* The kernel's mmsghdr: a message and how long it was. */
+#define MESSAGE_STEP 64
+#define MESSAGE_LENGTH 56
+#define MESSAGES_MOST 32
+
+/* Several messages; in line, so that calls don't get deeper than the kernel allows. */
+inline_always int put_messages(struct thread *thread, u64 address, u64 count, u32 most, u32 when)
+{
+	int failed = 0;
+	u32 i;
+
+	for (i = 0; i < MESSAGES_MOST; i++) {
+		u64 rest = 0x7fffffffffffffffll;
+
+		if (i >= count || i >= elements)
+			break;
+		if (when == LEFT) {
+			u32 length = 0;
+
+			if (put(thread, address + MESSAGE_LENGTH, sizeof(length), 0, when))
+				return -1;
+			if (read_user(&length, sizeof(length), (void *)(address + MESSAGE_LENGTH)))
+				return -1;
+			rest = length;
+		}
+		if (put_message(thread, address, rest, most, when))
+			failed = -1;
+		address += MESSAGE_STEP;
+	}
+	return failed;
+}
+
+/* A filter's length and address, and its operations. */
+not_inline int put_filter(struct thread *thread, u64 address)
+{
+	u64 program[2], size;
+
+	if (!thread)
+		return -1;
+	if (read_user(program, sizeof(program), (void *)address))
+		return 0;
+	size = (program[0] & 0xffff) * 8;
+	if (size && program[1])
+		return put(thread, program[1], size, 0, ENTERED);
+	return 0;
+}
+
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
 not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
 {
@@ -388,6 +435,10 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		return put_vectors(thread, address, thread->call.arguments[argument], value, most | when << 24);
 	case MESSAGE:
 		return put_message(thread, address, value, most, when);
+	case MESSAGES:
+		return put_messages(thread, address, when == LEFT ? value : (u32)thread->call.arguments[2], most, when);
+	case FILTER:
+		return put_filter(thread, address);
 	case TEXTS:
 		return put_texts(thread, address, most);
 	case POINTERS:

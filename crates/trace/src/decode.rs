@@ -3,6 +3,7 @@
 //!
 //! Refuses: to allocate, and to trust a length that a program says.
 
+mod ancillary;
 mod control;
 mod filter;
 mod futex;
@@ -835,6 +836,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.place(kind, bytes, number);
             }
             Kind::Wire(wire) => self.wire(wire, bytes),
+            Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
             Kind::Special(Special::Stat) => self.stat(bytes),
             Kind::Special(Special::Statx) => self.statx(bytes),
             Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
@@ -936,7 +938,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Wire(wire) => wire.size(self.narrow()),
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
-            Kind::Special(Special::TimevalMoment) => 16,
+            Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
             _ => 8,
         }
     }
@@ -991,7 +993,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
+            Special::InPlaceAddress | Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
                 self.address(raw)
             }
             Special::Remainder => self.remainder(raw, number),

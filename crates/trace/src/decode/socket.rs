@@ -2,7 +2,7 @@
 
 use super::sink::{Bracket, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
-use crate::table::{Names, Way, flags, structure};
+use crate::table::{Way, flags};
 use crate::text::put;
 
 const UNIX: u16 = 1;
@@ -256,10 +256,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 (Way::Out, Some(_)) => {
                     let here = length_here.min(left);
                     left -= here;
-                    self.buffer(base, here, Way::Out);
+                    self.spoken(base, here, Way::Out);
                 }
                 (Way::Out, None) => self.address(base),
-                _ => self.buffer(base, length_here, Way::In),
+                _ => self.spoken(base, length_here, Way::In),
             }
             self.sink.field(false, "iov_len");
             self.sink.unsigned(length);
@@ -357,116 +357,65 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn control_messages(&mut self, address: u64, length: u64, way: Way) {
-        const HEAD: usize = 16;
-        if address == 0 {
-            self.sink.null();
-            return;
-        }
-        let length = usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(MOST_ELEMENTS);
-        let Some(mut rest) = self
-            .read(address, length, way)
-            .filter(|bytes| bytes.len() >= HEAD)
-        else {
-            self.address(address);
-            return;
-        };
-        self.sink.begin(Bracket::Array);
-        let mut first = true;
-        while rest.len() >= HEAD {
-            let size = usize::try_from(long_at(rest, 0)).unwrap_or(usize::MAX);
-            self.sink.item(first);
-            first = false;
-            self.control_message(&rest[..size.clamp(HEAD, rest.len())]);
-            let step = size
-                .max(HEAD)
-                .checked_next_multiple_of(8)
-                .unwrap_or(usize::MAX);
-            if size < HEAD || step >= rest.len() {
-                break;
-            }
-            rest = &rest[step..];
-        }
-        self.sink.end(Bracket::Array);
-    }
-
-    fn control_message(&mut self, message: &'a [u8]) {
-        let (level, kind) = (
-            u64::from(int_at(message, 8)),
-            u64::from(int_at(message, 12)),
-        );
-        self.sink.begin(Bracket::Structure);
-        self.sink.field(true, "cmsg_len");
-        self.sink.unsigned(long_at(message, 0));
-        self.sink.field(false, "cmsg_level");
-        self.one(level, &flags::SOL);
-        self.sink.field(false, "cmsg_type");
-        let names = match level {
-            SOL_SOCKET => &flags::SCM,
-            0 => &flags::IP,
-            41 => &flags::IPV6,
-            _ => &NO_NAMES,
-        };
-        self.one(kind, names);
-        let said = &message[16..];
-        if !said.is_empty() {
-            self.sink.field(false, "cmsg_data");
-            match (level, kind) {
-                (SOL_SOCKET, 1) => {
-                    self.sink.begin(Bracket::Array);
-                    for (index, fd) in said.chunks_exact(4).enumerate() {
-                        self.sink.item(index == 0);
-                        self.sink.fd(int_at(fd, 0) as i32, self.call);
-                    }
-                    self.sink.end(Bracket::Array);
-                }
-                (SOL_SOCKET, 2) if said.len() >= 12 => self.structure(&structure::UCRED, said, 0),
-                _ => self.sink.binary(said, false),
-            }
-        }
-        self.sink.end(Bracket::Structure);
-    }
-
-    /// Several messages.
+    /// Several messages: of those that were sent, how long they were.
     pub fn messages(&mut self, raw: u64, way: Way) {
         let gone = way == Way::Out && self.failed() && !self.is_asking();
         if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
         }
-        let count = if self.failed() {
-            self.size_of_argument(2)
+        let done = if self.failed() {
+            0
         } else {
             self.result() as usize
         };
+        let count = if way == Way::In || self.failed() {
+            self.size_of_argument(2) & 0xffff_ffff
+        } else {
+            done
+        };
         let shown = self.allow(count);
+        let first = self.read(raw, HEADER, Way::In);
+        if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
+            return self.address(raw);
+        }
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let length = if self.failed() {
-                None
-            } else {
-                self.read(address, MESSAGE, Way::Out)
-            };
-            let length = length
-                .filter(|bytes| bytes.len() == MESSAGE)
-                .map(|bytes| int_at(bytes, HEADER));
-            self.sink.item(index == 0);
-            self.sink.begin(Bracket::Structure);
-            self.sink.field(true, "msg_hdr");
-            self.message_of(address, way, length.map(|length| length as usize), HEADER);
-            if let Some(length) = length {
-                self.sink.field(false, "msg_len");
-                self.sink.unsigned(u64::from(length));
+            let there = self.read(address, HEADER, Way::In);
+            if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
+                self.sink.item(false);
+                self.sink.unreadable(address);
+                self.sink.end(Bracket::Array);
+                return;
             }
-            self.sink.end(Bracket::Structure);
+            self.sink.item(index == 0);
+            self.message_and_length(address, way, index < done);
         }
         if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }
         self.sink.end(Bracket::Array);
+    }
+
+    fn message_and_length(&mut self, address: u64, way: Way, done: bool) {
+        let at = address.wrapping_add(HEADER as u64);
+        let length = match done {
+            true => self.read(at, 4, Way::Out),
+            false => None,
+        };
+        let length = length
+            .filter(|bytes| bytes.len() == 4)
+            .map(|bytes| int_at(bytes, 0));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "msg_hdr");
+        let came = length.filter(|_| way == Way::Out);
+        self.message_of(address, way, came.map(|length| length as usize), HEADER);
+        if let Some(length) = length {
+            self.sink.field(false, "msg_len");
+            self.sink.unsigned(u64::from(length));
+        }
+        self.sink.end(Bracket::Structure);
     }
 
     /// The protocol of a socket, by its domain.
@@ -479,9 +428,3 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 }
-
-static NO_NAMES: Names = Names {
-    unknown: "???",
-    zero: "",
-    list: &[],
-};

@@ -22,8 +22,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let shown = self.allow(count);
         let Some(bytes) = self
-            .read(raw, shown * POLLFD, Way::In)
+            .read(raw, shown.max(1) * POLLFD, Way::In)
             .filter(|bytes| bytes.len() >= POLLFD)
+            .map(|bytes| &bytes[..bytes.len().min(shown * POLLFD)])
         else {
             self.address(raw);
             return;
@@ -74,8 +75,13 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// How many bytes the sets of `select` are looked at.
     fn set_bytes(&self) -> usize {
-        let most = (self.call.arguments[0] as i32).max(0) as usize;
-        most.min(MOST_ELEMENTS).div_ceil(64) * 8
+        self.set_size().div_ceil(64) * 8
+    }
+
+    /// How many descriptors the sets of `select` may hold: more than the kernel has at first are never asked for.
+    fn set_size(&self) -> usize {
+        const SETS: usize = 1024;
+        (self.call.arguments[0] as i32).clamp(0, SETS as i32) as usize
     }
 
     /// A set of file descriptors, as it was asked.
@@ -85,12 +91,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let length = self.set_bytes();
-        let bytes = if length == 0 {
-            Some(&[][..])
-        } else {
-            self.read(raw, length, Way::In)
-                .filter(|bytes| bytes.len() == length)
-        };
+        let bytes = self
+            .read(raw, length, Way::In)
+            .filter(|bytes| length > 0 && bytes.len() == length);
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
@@ -99,10 +102,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn descriptors_in(&mut self, bytes: &[u8], way: Way) {
-        let most = (self.call.arguments[0] as i32).max(0) as usize;
+        let most = self.set_size();
         self.sink.begin(Bracket::Array);
         let mut first = true;
-        for fd in (0..most.min(MOST_ELEMENTS)).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
+        for fd in (0..most).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
             self.sink.member(first);
             first = false;
             if way == Way::In {
@@ -248,10 +251,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self
-            .read(raw, length.min(MOST_ELEMENTS), way)
-            .filter(|bytes| !bytes.is_empty())
-        else {
+        let bytes = match length {
+            0 if way == Way::In => Some(&[][..]),
+            _ => self
+                .read(raw, length.min(MOST_ELEMENTS), way)
+                .filter(|bytes| !bytes.is_empty()),
+        };
+        let Some(bytes) = bytes else {
             self.address(raw);
             return;
         };

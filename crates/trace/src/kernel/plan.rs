@@ -32,6 +32,8 @@ enum What {
     Message = 4,
     Texts = 5,
     Pointers = 6,
+    Messages = 16,
+    Filter = 17,
 }
 
 /// How many there are of it.
@@ -373,6 +375,15 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             structure(argument, 56, Entry),
             step(What::Message, argument, Exit),
         ]),
+        // Where they failed is only told of what was to be sent.
+        Special::Messages(Way::In) => Guessed(vec![
+            step(What::Messages, argument, Entry),
+            step(What::Messages, argument, Exit),
+        ]),
+        Special::Messages(Way::Out) => Guessed(vec![
+            step(What::Messages, argument, Entry),
+            step(What::Messages, argument, Exit),
+        ]),
         Special::Address(length) => Guessed(vec![Step {
             count: Count::Argument(other(length)),
             most: Most::Bytes(128),
@@ -424,11 +435,14 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             most: Most::Bytes(128),
             ..step(What::Bytes, argument, Entry)
         }]),
-        Special::Option(Way::In) => Guessed(vec![Step {
-            count: Count::Argument(4),
-            most: Most::Bytes(256),
-            ..step(What::Bytes, argument, Entry)
-        }]),
+        Special::Option(Way::In) => Guessed(vec![
+            Step {
+                count: Count::Argument(4),
+                most: Most::Bytes(256),
+                ..step(What::Bytes, argument, Entry)
+            },
+            step(What::Filter, argument, Entry),
+        ]),
         // Of a filter the length counts operations of eight bytes.
         Special::Option(Way::Out) => Guessed(vec![Step {
             size: 8,
@@ -485,7 +499,12 @@ impl Step {
         match self.what {
             What::Text => true,
             What::Bytes => self.size == 1 && !matches!(self.count, Count::One),
-            What::Vectors | What::Message | What::Texts | What::Pointers => false,
+            What::Vectors
+            | What::Message
+            | What::Messages
+            | What::Filter
+            | What::Texts
+            | What::Pointers => false,
         }
     }
 

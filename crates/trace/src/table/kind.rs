@@ -251,6 +251,8 @@ pub enum Special {
     Address(usize),
     /// A socket's address that the kernel says, its length behind this argument.
     AddressOut(usize),
+    /// A socket's address of sixteen bytes in a structure.
+    InPlaceAddress,
     /// The length of that.
     AddressLength,
     /// A message.

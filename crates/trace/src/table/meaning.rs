@@ -889,13 +889,13 @@ static MEANINGS: &[Meaning] = &[
     fd(
         "mq_open",
         &[
-            TEXT,
+            PATH,
             Special(S::OpenFlags),
             Special(S::OpenMode(1)),
-            To(In, &Structure(&s::MQ_ATTR)),
+            To(In, &Structure(&s::MQ_ATTR_OPEN)),
         ],
     ),
-    m("mq_unlink", &[TEXT]),
+    m("mq_unlink", &[PATH]),
     m(
         "mq_timedsend",
         &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN],

@@ -2,8 +2,8 @@
 
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose, With};
-use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout};
+use super::kind::Width::{Eight, Four, One as One8, Two};
+use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Wire as W};
 
 pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
@@ -116,7 +116,17 @@ structure!(WINSIZE 8 {
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
 structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
+structure!(PACKET_INFORMATION 12 {
+    field ipi_ifindex 0 Kind::Wire(W::Interface), field ipi_spec_dst 4 Kind::Wire(W::Inet), field ipi_addr 8 Kind::Wire(W::Inet),
+});
+structure!(IP_ERROR 32 {
+    field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),
+    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(Special::InPlaceAddress),
+});
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
+structure!(MQ_ATTR_OPEN 64 {
+    field mq_flags 0 Hex(Eight), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
+});
 structure!(MQ_ATTR 64 {
     field mq_flags 0 Flags(Eight, &f::OPEN), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });

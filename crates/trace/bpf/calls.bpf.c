@@ -388,18 +388,19 @@ inline_always int put_messages(struct thread *thread, u64 address, u64 count, u3
 	return failed;
 }
 
-/* A filter's length and address, and its operations. */
-not_inline int put_filter(struct thread *thread, u64 address)
+/* What a structure of two points to: the operations of a filter, whose number stands before, or a set of signals. */
+not_inline int put_pointed(struct thread *thread, u64 address, u32 mask)
 {
-	u64 program[2], size;
+	u64 pair[2], size, pointer;
 
 	if (!thread)
 		return -1;
-	if (read_user(program, sizeof(program), (void *)address))
+	if (read_user(pair, sizeof(pair), (void *)address))
 		return 0;
-	size = (program[0] & 0xffff) * 8;
-	if (size && program[1])
-		return put(thread, program[1], size, 0, ENTERED);
+	size = mask ? 8 : (pair[0] & 0xffff) * 8;
+	pointer = mask ? pair[0] : pair[1];
+	if (size && pointer)
+		return put(thread, pointer, size, 0, ENTERED);
 	return 0;
 }
 
@@ -438,7 +439,8 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	case MESSAGES:
 		return put_messages(thread, address, when == LEFT ? value : (u32)thread->call.arguments[2], most, when);
 	case FILTER:
-		return put_filter(thread, address);
+	case MASK:
+		return put_pointed(thread, address, step->kind == MASK);
 	case TEXTS:
 		return put_texts(thread, address, most);
 	case POINTERS:

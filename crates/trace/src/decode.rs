@@ -227,6 +227,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 Special::Signals(way)
                 | Special::Schedule(way)
                 | Special::Spoken(way, _)
+                | Special::Queued(way)
                 | Special::Message(way)
                 | Special::Information(way)
                 | Special::Option(way)
@@ -970,6 +971,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let length = self.length(length);
                 self.spoken(raw, length, way);
             }
+            Special::Queued(way) => self.queued(raw, way),
             Special::Message(way) => self.message(raw, way),
             Special::Messages(way) => self.messages(raw, way),
             Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),

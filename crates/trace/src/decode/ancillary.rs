@@ -3,7 +3,7 @@
 //! Refuses: what other levels than sockets' and IP's have; of these only the kind is shown, as a number.
 
 use super::sink::{Bracket, Sink};
-use super::{MOST_BYTES, Walk, int_at, long_at};
+use super::{Walk, int_at, long_at};
 use crate::table::kind::names;
 use crate::table::structure::{
     IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED,
@@ -11,6 +11,8 @@ use crate::table::structure::{
 use crate::table::{Kind, Structure, Way, Width, flags};
 
 const HEAD: usize = 16;
+/// As much is captured of them.
+const LONGEST: usize = 4096;
 const SOCKET: u32 = 1;
 const IP: u32 = 0;
 
@@ -21,7 +23,7 @@ names!(SOCKET_KINDS "SCM_???" "0" {
     "SCM_TIMESTAMPING_PKTINFO" = 58,
 });
 names!(IP_KINDS "IP_???" "0" {
-    "IP_TOS" = 1, "IP_TTL" = 2, "IP_RECVOPTS" = 6, "IP_RETOPTS" = 7, "IP_PKTINFO" = 8, "IP_RECVERR" = 11,
+    "IP_TOS" = 1, "IP_TTL" = 2, "SCM_SECURITY" = 3, "IP_RECVOPTS" = 6, "IP_RETOPTS" = 7, "IP_PKTINFO" = 8, "IP_RECVERR" = 11,
     "IP_ORIGDSTADDR" = 20, "IP_CHECKSUM" = 23,
 });
 
@@ -63,7 +65,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// What rides along with a message.
     pub(super) fn control_messages(&mut self, address: u64, length: u64, way: Way) {
         let said = usize::try_from(length).unwrap_or(usize::MAX);
-        let length = said.min(MOST_BYTES);
+        let length = said.min(LONGEST);
         let Some(all) = self
             .read(address, length, way)
             .filter(|bytes| length >= HEAD && bytes.len() >= length)

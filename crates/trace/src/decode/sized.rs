@@ -39,7 +39,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         self.fields(structure, &bytes[..known], 0, true);
-        self.rest_in_hex(Span::new(raw, length, bytes), structure.size);
+        self.rest_in_hex(Span::new(raw, length, bytes), structure.size, false);
         self.sink.end(Bracket::Structure);
     }
 

@@ -34,6 +34,7 @@ enum What {
     Pointers = 6,
     Messages = 16,
     Filter = 17,
+    Mask = 18,
 }
 
 /// How many there are of it.
@@ -150,7 +151,10 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
             }
         }
     }
-    if matches!(row.answer, Answer::Ready | Answer::Selected) {
+    if matches!(
+        row.answer,
+        Answer::Ready | Answer::Selected | Answer::Received
+    ) {
         // What is left of the time is part of the result.
         for step in plan
             .steps
@@ -338,6 +342,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         | Special::Membarrier
         | Special::Persona => Nothing,
         Special::Spoken(way, length) => bytes(argument, way, length),
+        Special::Queued(way) => Guessed(vec![structure(argument, 4096, at(way))]),
         Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
         Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
         Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
@@ -398,7 +403,10 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::ArchPrctl => Guessed(vec![structure(argument, 8, Exit)]),
         Special::CapabilityHeader => Guessed(vec![structure(argument, 8, Entry)]),
         Special::Capabilities(way) => Guessed(vec![structure(argument, 24, at(way))]),
-        Special::SignalsAndSize => Guessed(vec![structure(argument, 16, Entry)]),
+        Special::SignalsAndSize => Guessed(vec![
+            structure(argument, 16, Entry),
+            step(What::Mask, argument, Entry),
+        ]),
         // Where these are no addresses, nothing is there.
         Special::Requested => Guessed(vec![structure(argument, 64, BothAlways)]),
         Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
@@ -432,7 +440,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
         Special::Clone => Guessed(vec![Step {
             count: Count::Argument(1),
-            most: Most::Bytes(128),
+            most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Entry)
         }]),
         Special::Option(Way::In) => Guessed(vec![
@@ -503,6 +511,7 @@ impl Step {
             | What::Message
             | What::Messages
             | What::Filter
+            | What::Mask
             | What::Texts
             | What::Pointers => false,
         }

@@ -245,7 +245,7 @@ impl Engine<'_> {
         let paths = &self.asked.paths;
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
-            || files_of(call).any(|descriptor| {
+            || files_of(call).chain(table::waited_for(call)).any(|descriptor| {
                 let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
                 file.is_ok_and(|file| {
                     // What the kernel adds to the path of a file that is gone.

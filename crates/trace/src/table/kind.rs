@@ -259,6 +259,8 @@ pub enum Special {
     Message(Way),
     /// Several messages.
     Messages(Way),
+    /// A message of a queue, its length in the next argument or the result.
+    Queued(Way),
     /// What goes through a socket: bytes, but what a netlink socket carries.
     Spoken(Way, Length),
     /// Vectors of buffers, so many as this argument says.

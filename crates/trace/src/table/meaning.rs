@@ -45,6 +45,8 @@ pub enum Answer {
     Ready,
     /// How many were ready, and what is left of the time.
     Selected,
+    /// How many messages came, and what is left of the time.
+    Received,
 }
 
 struct Meaning {
@@ -770,7 +772,7 @@ static MEANINGS: &[Meaning] = &[
         "sendmmsg",
         &[Fd, Special(S::Messages(In)), UINT, Flags(Four, &f::MSG)],
     ),
-    m(
+    other(
         "recvmmsg",
         &[
             Fd,
@@ -779,6 +781,7 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::MSG),
             TIME_IN,
         ],
+        Answer::Received,
     ),
     m("shutdown", &[Fd, One(Four, &f::SHUT)]),
     m(

@@ -14,6 +14,8 @@ use crate::text::put;
 
 const INET: u8 = 2;
 const INET6: u8 = 10;
+/// No more of a structure is looked at.
+const PAGE: usize = 4096;
 
 /// The settings of a socket that are a bit each, in their order.
 const SETTINGS: [&str; 11] = [
@@ -280,7 +282,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.aside(|out| out.extend_from_slice(b"bits 3..8"));
         }
         self.sink.end(Bracket::Structure);
-        self.rest_in_hex(span, SIZE);
+        self.rest_in_hex(span, SIZE, false);
         true
     }
 
@@ -367,9 +369,19 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
+    /// Whether there is anything but zeros behind a structure, or it can't be seen.
+    pub(in crate::decode) fn has_rest(&self, span: Span<'a>, from: usize) -> bool {
+        let whole = span.up_to(PAGE);
+        let rest = whole.from(from);
+        match rest.first(rest.length) {
+            _ if whole.length <= from => false,
+            Some(bytes) => bytes.iter().any(|byte| *byte != 0),
+            None => true,
+        }
+    }
+
     /// What stands behind a structure where that isn't all zero, with where it stands.
-    pub(in crate::decode) fn rest_in_hex(&mut self, span: Span<'a>, from: usize) {
-        const PAGE: usize = 4096;
+    pub(in crate::decode) fn rest_in_hex(&mut self, span: Span<'a>, from: usize, first: bool) {
         let whole = span.up_to(PAGE);
         if whole.length <= from {
             return;
@@ -379,7 +391,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         match rest.first(rest.length) {
             Some(bytes) if bytes.iter().all(|byte| *byte == 0) => {}
             Some(bytes) => {
-                self.sink.nameless(false, "rest");
+                self.sink.nameless(first, "rest");
                 self.sink.note(|out| {
                     out.extend_from_slice(b"/* bytes ");
                     put::unsigned(out, from as u64);
@@ -391,7 +403,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.sink.binary(&bytes[..shown], shown < bytes.len());
             }
             None => {
-                self.sink.nameless(false, "rest");
+                self.sink.nameless(first, "rest");
                 self.sink.word(|out| out.extend_from_slice(b"???"));
             }
         }

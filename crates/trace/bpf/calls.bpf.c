@@ -388,8 +388,12 @@ inline_always int put_messages(struct thread *thread, u64 address, u64 count, u3
 	return failed;
 }
 
-/* What a structure of two points to: the operations of a filter, whose number stands before, or a set of signals. */
-not_inline int put_pointed(struct thread *thread, u64 address, u32 mask)
+#define CLONE_TIDS 64 /* where they stand in clone3's structure */
+#define TIDS_MOST 32
+
+/* What a pair points to: the operations of a filter, whose number stands before, a set of signals, or numbers, with how
+ * many behind. */
+not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 {
 	u64 pair[2], size, pointer;
 
@@ -397,8 +401,15 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 mask)
 		return -1;
 	if (read_user(pair, sizeof(pair), (void *)address))
 		return 0;
-	size = mask ? 8 : (pair[0] & 0xffff) * 8;
-	pointer = mask ? pair[0] : pair[1];
+	pointer = pair[0];
+	if (kind == FILTER) {
+		size = (pair[0] & 0xffff) * 8;
+		pointer = pair[1];
+	} else if (kind == MASK) {
+		size = 8;
+	} else {
+		size = pair[1] > TIDS_MOST ? 0 : pair[1] * 4;
+	}
 	if (size && pointer)
 		return put(thread, pointer, size, 0, ENTERED);
 	return 0;
@@ -440,7 +451,9 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		return put_messages(thread, address, when == LEFT ? value : (u32)thread->call.arguments[2], most, when);
 	case FILTER:
 	case MASK:
-		return put_pointed(thread, address, step->kind == MASK);
+		return put_pointed(thread, address, step->kind);
+	case TIDS:
+		return put_pointed(thread, address + CLONE_TIDS, TIDS);
 	case TEXTS:
 		return put_texts(thread, address, most);
 	case POINTERS:

@@ -70,7 +70,7 @@ struct signalled {
 };
 
 /* What of a call's memory is wanted. */
-enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18 };
+enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18, TIDS = 19 };
 
 /* Where a step's count comes from: 0..5 an argument, else */
 enum { COUNT_ONE = 0xff, COUNT_RESULT = 0x10, COUNT_BEHIND = 0x20 /* + argument: the 32 bits that it points to */ };

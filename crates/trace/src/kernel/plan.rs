@@ -35,6 +35,7 @@ enum What {
     Messages = 16,
     Filter = 17,
     Mask = 18,
+    Tids = 19,
 }
 
 /// How many there are of it.
@@ -438,11 +439,14 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
         Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
         Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
-        Special::Clone => Guessed(vec![Step {
-            count: Count::Argument(1),
-            most: Most::Bytes(4096),
-            ..step(What::Bytes, argument, Entry)
-        }]),
+        Special::Clone => Guessed(vec![
+            Step {
+                count: Count::Argument(1),
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, Entry)
+            },
+            step(What::Tids, argument, Entry),
+        ]),
         Special::Option(Way::In) => Guessed(vec![
             Step {
                 count: Count::Argument(4),
@@ -512,6 +516,7 @@ impl Step {
             | What::Messages
             | What::Filter
             | What::Mask
+            | What::Tids
             | What::Texts
             | What::Pointers => false,
         }

@@ -356,6 +356,65 @@ not_inline int put_texts(struct thread *thread, u64 array, u32 most)
 	return walk.failed;
 }
 
+/* The kernel's mmsghdr: a message and how long it was. */
+#define MESSAGE_STEP 64
+#define MESSAGE_LENGTH 56
+#define MESSAGES_MOST 32
+
+/* Several messages; in line, so that calls don't get deeper than the kernel allows. */
+inline_always int put_messages(struct thread *thread, u64 address, u64 count, u32 most, u32 when)
+{
+	int failed = 0;
+	u32 i;
+
+	for (i = 0; i < MESSAGES_MOST; i++) {
+		u64 rest = 0x7fffffffffffffffll;
+
+		if (i >= count || i >= elements)
+			break;
+		if (when == LEFT) {
+			u32 length = 0;
+
+			if (put(thread, address + MESSAGE_LENGTH, sizeof(length), 0, when))
+				return -1;
+			if (read_user(&length, sizeof(length), (void *)(address + MESSAGE_LENGTH)))
+				return -1;
+			rest = length;
+		}
+		if (put_message(thread, address, rest, most, when))
+			failed = -1;
+		address += MESSAGE_STEP;
+	}
+	return failed;
+}
+
+#define CLONE_TIDS 64 /* where they stand in clone3's structure */
+#define TIDS_MOST 32
+
+/* What a pair points to: the operations of a filter, whose number stands before, a set of signals, or numbers, with how
+ * many behind. */
+not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
+{
+	u64 pair[2], size, pointer;
+
+	if (!thread)
+		return -1;
+	if (read_user(pair, sizeof(pair), (void *)address))
+		return 0;
+	pointer = pair[0];
+	if (kind == FILTER) {
+		size = (pair[0] & 0xffff) * 8;
+		pointer = pair[1];
+	} else if (kind == MASK) {
+		size = 8;
+	} else {
+		size = pair[1] > TIDS_MOST ? 0 : pair[1] * 4;
+	}
+	if (size && pointer)
+		return put(thread, pointer, size, 0, ENTERED);
+	return 0;
+}
+
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
 not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
 {
@@ -374,6 +433,9 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	if (bad_address(address))
 		return 0;
 	most = step->most;
+	/* Of what is said there nothing can be told by its beginning. */
+	if (argument == 1 && thread->call.head.flags >= FLAG_NETLINK)
+		most = LARGE;
 	value = when == LEFT ? thread->call.value : 0x7fffffffffffffffll;
 	switch (step->kind) {
 	case TEXT:
@@ -385,6 +447,13 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		return put_vectors(thread, address, thread->call.arguments[argument], value, most | when << 24);
 	case MESSAGE:
 		return put_message(thread, address, value, most, when);
+	case MESSAGES:
+		return put_messages(thread, address, when == LEFT ? value : (u32)thread->call.arguments[2], most, when);
+	case FILTER:
+	case MASK:
+		return put_pointed(thread, address, step->kind);
+	case TIDS:
+		return put_pointed(thread, address + CLONE_TIDS, TIDS);
 	case TEXTS:
 		return put_texts(thread, address, most);
 	case POINTERS:
@@ -420,6 +489,36 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		count = most;
 	/* Nothing is a piece too: it was there. */
 	return put(thread, address, count, 0, when);
+}
+
+#define NETLINK 16
+#define FILE_TYPE 0170000
+#define FILE_SOCKET 0140000
+#define fetch(to, from) read_kernel(&(to), sizeof(to), &(from))
+
+/* One more than the protocol of a netlink socket, as a record's flags have it; 0 for every other descriptor. */
+inline_always u32 netlink_of(struct task_struct *task, u32 descriptor)
+{
+	struct files_struct *files = task->files;
+	struct fdtable *table = 0;
+	struct file **all = 0, *file = 0;
+	struct inode *inode = 0;
+	struct socket *socket = 0;
+	struct sock *sock = 0;
+	u32 most = 0;
+	u16 mode = 0, family = 0, protocol = 0;
+
+	if (!files || fetch(table, files->fdt) || fetch(most, table->max_fds) || descriptor >= most)
+		return 0;
+	if (fetch(all, table->fd) || fetch(file, all[descriptor]) || !file)
+		return 0;
+	if (fetch(inode, file->f_inode) || fetch(mode, inode->i_mode) || (mode & FILE_TYPE) != FILE_SOCKET)
+		return 0;
+	if (fetch(socket, file->private_data) || fetch(sock, socket->sk))
+		return 0;
+	if (fetch(family, sock->__sk_common.skc_family) || family != NETLINK || fetch(protocol, sock->sk_protocol))
+		return 0;
+	return (protocol + 1) * FLAG_NETLINK;
 }
 
 #if defined(__TARGET_ARCH_x86)
@@ -564,6 +663,8 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	thread->missed = 0;
 	if (!counting)
 		arguments(call, regs);
+	if (!counting && flags & PLAN_SOCKET)
+		call->head.flags = netlink_of(task, call->arguments[0]);
 	if (!counting && flags & PLAN_ENTERS) {
 		for (i = 0; i < STEPS; i++) {
 			if (!plans[abi][row].steps[i].kind)
@@ -646,8 +747,11 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 		call->length = 0;
 		thread->missed = 0;
 		arguments(call, regs);
-		if (!(plans[call->head.abi & 1][call->number & 511].flags & PLAN_CHOSEN))
+		flags = plans[call->head.abi & 1][call->number & 511].flags;
+		if (!(flags & PLAN_CHOSEN))
 			state = OUTSIDE;
+		if (!counting && flags & PLAN_SOCKET)
+			call->head.flags |= netlink_of(task, call->arguments[0]);
 	} else if (state != INSIDE) {
 		if (state == NEWBORN)
 			thread->state = OUTSIDE;

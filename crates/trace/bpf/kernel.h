@@ -68,12 +68,44 @@ struct thread_info {
 	u32 status;
 };
 
+struct inode {
+	u16 i_mode;
+};
+
+struct file {
+	struct inode *f_inode;
+	void *private_data;
+};
+
+struct fdtable {
+	u32 max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct sock_common {
+	u16 skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	u16 sk_protocol;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int ptrace;
 	int exit_code;
 	int pid;
 	int tgid;
+	struct files_struct *files;
 	struct signal_struct *signal;
 	sigset_t blocked;
 	struct sigpending pending;

@@ -14,6 +14,7 @@ enum {
 	FLAG_HELD = 2,      /* its thread was asked to stop, because the ring fills up */
 	FLAG_CUT = 4,       /* memory that was wanted is missing here: it couldn't be read, or there was no room */
 	FLAG_JOINED = 8,    /* it was under way when tracing began: its memory at entry isn't known */
+	FLAG_NETLINK = 256, /* the upper byte: one more than the protocol of the netlink socket that it is about */
 };
 
 struct head {
@@ -69,7 +70,7 @@ struct signalled {
 };
 
 /* What of a call's memory is wanted. */
-enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6 };
+enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18, TIDS = 19 };
 
 /* Where a step's count comes from: 0..5 an argument, else */
 enum { COUNT_ONE = 0xff, COUNT_RESULT = 0x10, COUNT_BEHIND = 0x20 /* + argument: the 32 bits that it points to */ };
@@ -91,6 +92,7 @@ enum {
 	PLAN_LEAVES = 4,   /* has steps at exit */
 	PLAN_ENDS = 8,     /* doesn't come back: told at entry */
 	PLAN_REPLACES = 16, /* the program's memory is another's when it comes back */
+	PLAN_SOCKET = 32,  /* its first argument is a socket, its second what goes through it: all of that where it is netlink's */
 };
 
 struct plan {

@@ -3,15 +3,21 @@
 //!
 //! Refuses: to allocate, and to trust a length that a program says.
 
+mod ancillary;
 mod control;
+mod filter;
 mod futex;
+mod netlink;
+mod option;
 mod process;
 mod signal;
 mod sink;
+mod sized;
 mod socket;
 mod stat;
 mod time;
 mod wait;
+mod wire;
 
 pub(crate) use process::put_persona;
 pub(crate) use signal::{information as signal_information, name as signal_name};
@@ -21,6 +27,7 @@ pub(crate) use time::moment;
 
 use crate::table::{
     Answer, Extent, Field, Kind, Length, Names, Row, Shown, Special, Structure, Want, Way, Width,
+    Wire,
 };
 use crate::text::put;
 use crate::{Abi, Call, Memory, Outcome, When};
@@ -209,6 +216,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn filled_in(&self, number: usize) -> bool {
         match self.kind(number) {
             Kind::To(Way::Out, _)
+            | Kind::Sized(Way::Out, ..)
             | Kind::Many(Way::Out, ..)
             | Kind::Bytes(Way::Out, _)
             | Kind::Binary(Way::Out, _)
@@ -217,6 +225,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Text(Way::Out) => true,
             Kind::Special(special) => match special {
                 Special::Signals(way)
+                | Special::Schedule(way)
+                | Special::Spoken(way, _)
+                | Special::Queued(way)
                 | Special::Message(way)
                 | Special::Information(way)
                 | Special::Option(way)
@@ -248,7 +259,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn becomes(&self, number: usize) -> bool {
         match self.row.kinds[number] {
             Kind::Special(Special::Clone) => self.clone3_becomes(),
-            Kind::Special(Special::Offset) => true,
+            Kind::Special(Special::Offset | Special::Schedule(Way::In)) => true,
             _ => false,
         }
     }
@@ -258,6 +269,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         match self.row.kinds[number] {
             Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
             Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
+            Kind::Special(Special::Schedule(Way::In)) => {
+                self.schedule_became(self.call.arguments[number])
+            }
             _ => {}
         }
     }
@@ -276,12 +290,17 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn is_late(&self, number: usize) -> bool {
-        // Of this one strace remembers the time from before.
-        if self.row.answer == Answer::Signal {
+        // Of these strace remembers the time from before.
+        if self.row.answer == Answer::Signal || self.keeps_time() {
             return false;
         }
         let (shown, count) = self.shown();
         shown[..count].iter().position(|place| *place == number) >= Some(self.known_at_entry())
+    }
+
+    /// Whether a call's time is shown as it was, whatever came of it.
+    fn keeps_time(&self) -> bool {
+        matches!(self.row.name, "recvmmsg" | "mq_timedreceive")
     }
 
     /// What the program says in a structure; nothing where strace wouldn't look at it any longer.
@@ -390,10 +409,16 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Binary(way, length) => self.binary(raw, way, length),
             Kind::Value(way, length) => self.text_value(raw, way, length),
             Kind::To(way, inner) => self.to(raw, way, inner, number),
-            Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
-            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) | Kind::By(..) => {
-                self.sink.hex(raw)
+            Kind::Sized(way, structure, least, length) => {
+                self.sized(raw, way, structure, least, length)
             }
+            Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
+            Kind::Structure(_)
+            | Kind::Array(..)
+            | Kind::Characters(_)
+            | Kind::By(..)
+            | Kind::ByBits(..)
+            | Kind::Wire(_) => self.sink.hex(raw),
         }
     }
 
@@ -432,7 +457,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn device(&mut self, major: u64, minor: u64) {
+    pub fn device(&mut self, major: u64, minor: u64) {
         self.sink
             .constant(Number::Hex(device_of(major, minor)), |out| {
                 out.extend_from_slice(b"makedev(");
@@ -677,6 +702,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Length::Fixed(bytes) => bytes,
             Length::Argument(number) => self.size_of_argument(number),
             Length::Result => usize::try_from(self.result()).unwrap_or(0),
+            Length::ResultWithin(number) => {
+                let result = usize::try_from(self.result()).unwrap_or(0);
+                result.min(self.size_of_argument(number))
+            }
             Length::Behind(number) => self.behind(number),
         }
     }
@@ -807,6 +836,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                 };
                 self.place(kind, bytes, number);
             }
+            Kind::Wire(wire) => self.wire(wire, bytes),
+            Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
             Kind::Special(Special::Stat) => self.stat(bytes),
             Kind::Special(Special::Statx) => self.statx(bytes),
             Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
@@ -843,6 +874,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             shown,
         } in structure.fields
         {
+            let kind = match kind {
+                Kind::ByBits(bits, with, _) if long_at(bytes, 0) & bits != 0 => with,
+                Kind::ByBits(_, _, without) => without,
+                kind => kind,
+            };
             let size = self.size(*kind);
             let Some(field) = bytes.get(*at..at + size) else {
                 break;
@@ -853,10 +889,20 @@ impl<'a, S: Sink> Walk<'a, S> {
                     continue;
                 }
                 Shown::NotZero if field.iter().all(|byte| *byte == 0) => continue,
+                Shown::With(bits)
+                    if field.iter().all(|byte| *byte == 0) && long_at(bytes, 0) & bits == 0 =>
+                {
+                    continue;
+                }
                 _ => {}
             }
-            self.sink
-                .field(first, name.strip_prefix("r#").unwrap_or(name));
+            let name = name.strip_prefix("r#").unwrap_or(name);
+            if let Kind::Wire(Wire::Inet | Wire::Inet6) = kind {
+                self.internet_address(Some(name), first, field);
+                first = false;
+                continue;
+            }
+            self.sink.field(first, name);
             first = false;
             self.place(*kind, field, number);
         }
@@ -890,16 +936,23 @@ impl<'a, S: Sink> Walk<'a, S> {
             } else {
                 *elsewhere
             }),
+            Kind::Wire(wire) => wire.size(self.narrow()),
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
-            Kind::Special(Special::TimevalMoment) => 16,
+            Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
             _ => 8,
         }
     }
 
     fn special(&mut self, special: Special, raw: u64, number: usize) {
         match special {
-            Special::OpenFlags => self.open_flags(raw),
+            Special::OpenFlags => self.open_flags(raw & 0xffff_ffff),
+            Special::HowFlags => self.open_flags(raw),
+            Special::WideFd => match i32::try_from(raw) {
+                Ok(fd) => self.sink.fd(fd, self.call),
+                Err(_) => self.sink.unsigned(raw),
+            },
+            Special::Schedule(way) => self.schedule(raw, way),
             Special::OpenMode(_) => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
             Special::HowMode => self.sink.word(|out| put::permissions(out, raw)),
             Special::Arguments => self.program_arguments(raw),
@@ -914,6 +967,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Address(length) => self.socket_address(raw, self.call.arguments[length]),
             Special::AddressOut(length) => self.socket_address_out(raw, length),
             Special::AddressLength | Special::OptionLength => self.socket_length(raw),
+            Special::Spoken(way, length) => {
+                let length = self.length(length);
+                self.spoken(raw, length, way);
+            }
+            Special::Queued(way) => self.queued(raw, way),
             Special::Message(way) => self.message(raw, way),
             Special::Messages(way) => self.messages(raw, way),
             Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),
@@ -937,7 +995,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
+            Special::InPlaceAddress | Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
                 self.address(raw)
             }
             Special::Remainder => self.remainder(raw, number),
@@ -952,7 +1010,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::IpcKey => self.ipc_key(raw),
             Special::IpcMode => self.ipc_mode(raw),
             Special::Offset => self.offset(raw),
-            Special::Ticks => ticks(self.sink, raw as i64),
+            Special::Ticks => ticks(self.sink, raw),
             Special::MountFlags => self.mount_flags(raw),
             Special::MountType => self.mount_text(raw, false),
             Special::SyslogType => self.syslog_type(raw),
@@ -966,7 +1024,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        self.to(raw, Way::In, &Kind::Signed(Width::Eight), 0);
+        self.to(raw, Way::In, &Kind::Unsigned(Width::Eight), 0);
     }
 
     fn offset_became(&mut self, raw: u64) {
@@ -981,23 +1039,28 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.became();
             self.sink.begin(Bracket::Array);
             self.sink.item(true);
-            self.sink.signed(after as i64);
+            self.sink.unsigned(after);
             self.sink.end(Bracket::Array);
         }
     }
 
     fn mount_flags(&mut self, raw: u64) {
-        self.sink.constant(Number::Hex(raw), |out| {
+        let names = &crate::table::flags::MOUNT;
+        self.sink.words(|out, constants| {
             let mut rest = raw;
             if raw & 0xffff_0000 == MOUNT_MAGIC {
-                out.extend_from_slice(b"MS_MGC_VAL");
+                put::constant(out, constants, Number::Hex(MOUNT_MAGIC), |out| {
+                    out.extend_from_slice(b"MS_MGC_VAL")
+                });
                 rest = raw & !MOUNT_MAGIC;
                 if rest == 0 {
                     return;
                 }
                 out.push(b'|');
             }
-            put::flags(out, rest, &crate::table::flags::MOUNT);
+            put::constant(out, constants, Number::Hex(rest), |out| {
+                put::flags(out, rest, names)
+            });
         });
     }
 
@@ -1044,18 +1107,21 @@ fn held(memory: &Memory, address: u64, when: When) -> Option<&[u8]> {
     rests.max_by_key(|rest| rest.len())
 }
 
-/// A time in hundredths of a second, with what it is in seconds behind it.
-fn ticks<S: Sink>(sink: &mut S, value: i64) {
-    if value <= 0 {
-        sink.signed(value);
-        return;
-    }
-    sink.remarked(value, |out| {
-        put::signed(out, value / 100);
+/// A time in hundredths of a second.
+fn ticks<S: Sink>(sink: &mut S, value: u64) {
+    sink.constant(Number::Unsigned(value), |out| put_ticks(out, value));
+}
+
+/// The same with what it is in seconds behind it.
+fn put_ticks(out: &mut Vec<u8>, value: u64) {
+    put::unsigned(out, value);
+    if value > 0 {
+        out.extend_from_slice(b" /* ");
+        put::unsigned(out, value / 100);
         out.push(b'.');
-        put::padded(out, value.unsigned_abs() % 100, 2);
-        out.extend_from_slice(b" s");
-    });
+        put::padded(out, value % 100, 2);
+        out.extend_from_slice(b" s */");
+    }
 }
 
 /// A number in the order of bytes that every supported machine has; what is missing of it is zero.

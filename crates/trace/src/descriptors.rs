@@ -142,11 +142,9 @@ impl Files {
 
     /// Says what a socket is; whether it is one.
     fn socket(&mut self, pid: i32, place: &str, link: &[u8], out: &mut Vec<u8>) -> bool {
-        let inode = link
-            .strip_prefix(b"socket:[")
-            .and_then(|rest| rest.strip_suffix(b"]"))
-            .and_then(|number| std::str::from_utf8(number).ok()?.parse::<u32>().ok());
-        let Some(inode) = inode else { return false };
+        let Some(inode) = socket_inode(link) else {
+            return false;
+        };
         let mut name = [0_u8; 64];
         let Ok(length) = rustix::fs::getxattr(place, "system.sockprotoname", &mut name[..]) else {
             return false;
@@ -330,6 +328,37 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((address, port))
 }
 
+/// The protocol of a netlink socket; nothing where the descriptor isn't one, or that can't be known.
+pub(crate) fn netlink_protocol(tid: i32, fd: i32) -> Option<u8> {
+    const NAME: &[u8] = b"NETLINK\0";
+    let place = format!("/proc/{tid}/fd/{fd}");
+    let mut name = [0_u8; 64];
+    let length = rustix::fs::getxattr(&place, "system.sockprotoname", &mut name[..]).ok()?;
+    if name.get(..length)? != NAME {
+        return None;
+    }
+    let link = fs::read_link(&place).ok()?.into_os_string().into_vec();
+    let (protocol, _) = netlink_numbers(tid, socket_inode(&link)?)?;
+    u8::try_from(protocol).ok()
+}
+
+fn socket_inode(link: &[u8]) -> Option<u32> {
+    let number = link.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// The protocol of a netlink socket, and its number there.
+fn netlink_numbers(pid: i32, inode: u32) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/net/netlink")).ok()?;
+    text.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        if fields.last()?.parse::<u32>().ok()? != inode {
+            return None;
+        }
+        Some((fields.get(1)?.parse().ok()?, fields.get(2)?.parse().ok()?))
+    })
+}
+
 /// What a netlink socket speaks and its number there.
 fn netlink_socket(pid: i32, inode: u32) -> Option<String> {
     const PROTOCOLS: [(u32, &str); 20] = [
@@ -354,18 +383,10 @@ fn netlink_socket(pid: i32, inode: u32) -> Option<String> {
         (19, "ECRYPTFS"),
         (21, "CRYPTO"),
     ];
-    let text = fs::read_to_string(format!("/proc/{pid}/net/netlink")).ok()?;
-    text.lines().skip(1).find_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        if fields.last()?.parse::<u32>().ok()? != inode {
-            return None;
-        }
-        let protocol: u32 = fields.get(1)?.parse().ok()?;
-        let port: u32 = fields.get(2)?.parse().ok()?;
-        let name = PROTOCOLS.iter().find(|(number, _)| *number == protocol);
-        let name = name.map_or_else(|| protocol.to_string(), |(_, name)| (*name).to_owned());
-        Some(format!("NETLINK:[{name}:{port}]"))
-    })
+    let (protocol, port) = netlink_numbers(pid, inode)?;
+    let name = PROTOCOLS.iter().find(|(number, _)| *number == protocol);
+    let name = name.map_or_else(|| protocol.to_string(), |(_, name)| (*name).to_owned());
+    Some(format!("NETLINK:[{name}:{port}]"))
 }
 
 /// What is asked of a Unix socket: its name and its peer (`struct unix_diag_req`, sock_diag(7)).

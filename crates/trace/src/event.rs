@@ -134,12 +134,23 @@ pub struct Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Memory {
     pieces: Vec<Piece>,
+    netlink: Option<u8>,
 }
 
 impl Memory {
     /// Adds a piece.
     pub fn add(&mut self, piece: Piece) {
         self.pieces.push(piece);
+    }
+
+    /// Says which protocol the netlink socket speaks that the call is about; nothing where it is about none.
+    pub fn set_netlink(&mut self, protocol: Option<u8>) {
+        self.netlink = protocol;
+    }
+
+    /// Which protocol the netlink socket speaks that the call is about: what memory means there depends on it.
+    pub fn netlink(&self) -> Option<u8> {
+        self.netlink
     }
 
     /// Every piece, in the order in which they were read.

@@ -372,14 +372,6 @@ impl Sink for JsonSink<'_, '_> {
         string(self.out, bytes.strip_suffix(&[0]).unwrap_or(bytes));
     }
 
-    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]) {
-        self.word(|out| {
-            out.extend_from_slice(before);
-            put::quoted(out, text, put::Escapes::Octal);
-            out.extend_from_slice(after);
-        });
-    }
-
     fn remarked(&mut self, value: i64, _: impl FnOnce(&mut Vec<u8>)) {
         put::signed(self.out, value);
     }

@@ -8,14 +8,16 @@
 mod classes;
 pub(crate) mod flags;
 mod generated;
-mod kind;
+pub(crate) mod kind;
 mod meaning;
+pub(crate) mod netlink;
+pub(crate) mod option;
 pub(crate) mod structure;
 
 use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
-pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width};
+pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width, Wire};
 pub use meaning::Answer;
 
 use crate::decode::{Nothing, Style, Walk};
@@ -34,6 +36,18 @@ pub struct Row {
     pub answer: Answer,
     /// The classes that it belongs to.
     pub classes: Classes,
+}
+
+impl Row {
+    /// Whether something goes through the socket that is its first argument.
+    pub fn speaks(&self) -> bool {
+        self.kinds.iter().any(|kind| {
+            matches!(
+                kind,
+                Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
+            )
+        })
+    }
 }
 
 /// An argument of a call.
@@ -132,6 +146,34 @@ fn numbers(abi: Abi) -> &'static [u16] {
         Abi::I386 => generated::I386,
         Abi::Aarch64 => generated::AARCH64,
     }
+}
+
+/// The descriptors that a call waits for: in what it polls, and in its sets.
+pub fn waited_for(call: &Call) -> Vec<i32> {
+    const MOST: usize = 1024;
+    let mut found = Vec::new();
+    let Some(row) = row(call.abi, call.number) else {
+        return found;
+    };
+    for (kind, address) in row.kinds.iter().zip(call.arguments) {
+        let said = |length| call.memory.at(address, length, When::Entered);
+        match kind {
+            Kind::Special(Special::Polled) => {
+                let polled = said(8 * MOST).unwrap_or_default();
+                let numbers = polled.chunks_exact(8).map(|one| &one[..4]);
+                found.extend(numbers.filter_map(|one| Some(i32::from_ne_bytes(one.try_into().ok()?))));
+            }
+            Kind::Special(Special::Descriptors) => {
+                let set = said(MOST / 8).unwrap_or_default();
+                let is_set = |fd: &usize| set[fd / 8] & (1 << (fd % 8)) != 0;
+                let most = (call.arguments[0] as i32).max(0) as usize;
+                let all = (0..(8 * set.len()).min(most)).filter(is_set);
+                found.extend(all.filter_map(|fd| i32::try_from(fd).ok()));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// What is still to be read for a call, given what was read of it before: pieces may hold pointers to others. An engine

@@ -1,5 +1,6 @@
 //! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
 
+use super::netlink::Span;
 use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, held, int_at, long_at};
 use crate::table::{Way, flags, structure};
@@ -11,6 +12,13 @@ const SETTLS: u64 = 0x8_0000;
 const PARENT_SETTID: u64 = 0x10_0000;
 const CHILD_CLEARTID: u64 = 0x20_0000;
 const CHILD_SETTID: u64 = 0x100_0000;
+
+const INTO_CGROUP: u64 = 0x2_0000_0000;
+/// What is known of what `clone3` is asked, and what it was at first.
+const CLONE_ARGUMENTS: usize = 88;
+const CLONE_LEAST: usize = 64;
+const MOST_TIDS: u64 = 32;
+const PAGE: usize = 4096;
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// Where `clone`'s arguments stand: stack, flags, the parent's number, thread-local storage, the child's number.
@@ -90,20 +98,20 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    /// What `clone3` is asked, and what it says.
+    /// What `clone3` is asked, as long as is said.
     pub fn clone3(&mut self, raw: u64) {
-        let size = self.size_of_argument(1).min(88);
-        if raw == 0 {
-            self.sink.null();
-            return;
-        }
-        let Some(bytes) = self
-            .read(raw, size, Way::In)
-            .filter(|bytes| bytes.len() >= 64)
-        else {
+        let size = self.size_of_argument(1);
+        let known = size.min(CLONE_ARGUMENTS);
+        let all = if known < CLONE_LEAST {
+            None
+        } else {
+            self.read(raw, size.min(PAGE), Way::In)
+        };
+        let Some(all) = all.filter(|bytes| bytes.len() >= known) else {
             self.address(raw);
             return;
         };
+        let bytes = &all[..known];
         let bits = long_at(bytes, 0);
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "flags");
@@ -121,7 +129,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(long_at(bytes, 24));
         }
         self.sink.field(false, "exit_signal");
-        self.signal_number(long_at(bytes, 32) as i32);
+        match i32::try_from(long_at(bytes, 32)) {
+            Ok(signal) if signal != i32::MAX => self.signal_number(signal),
+            _ => self.sink.unsigned(long_at(bytes, 32)),
+        }
         self.sink.field(false, "stack");
         self.address(long_at(bytes, 40));
         self.sink.field(false, "stack_size");
@@ -130,22 +141,24 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.field(false, "tls");
             self.address(long_at(bytes, 56));
         }
-        if bytes.len() >= 80 && long_at(bytes, 72) != 0 {
+        let (set, count) = (long_at(bytes, 64), long_at(bytes, 72));
+        if set != 0 || count != 0 {
             self.sink.field(false, "set_tid");
-            self.elements(
-                long_at(bytes, 64),
-                Way::In,
-                crate::table::Kind::Signed(crate::table::Width::Four),
-                long_at(bytes, 72) as usize,
-                0,
-            );
+            if set == 0 || !(1..=MOST_TIDS).contains(&count) {
+                self.address(set);
+            } else {
+                let number = crate::table::Kind::Signed(crate::table::Width::Four);
+                self.elements(set, Way::In, number, count as usize, 0);
+            }
             self.sink.field(false, "set_tid_size");
-            self.sink.unsigned(long_at(bytes, 72));
+            self.sink.unsigned(count);
         }
-        if bytes.len() >= 88 && bits & 0x2_0000_0000 != 0 {
+        let group = long_at(bytes, 80);
+        if bytes.len() > 80 && (group != 0 || bits & INTO_CGROUP != 0) {
             self.sink.field(false, "cgroup");
-            self.sink.unsigned(long_at(bytes, 80));
+            self.sink.unsigned(group);
         }
+        self.rest_in_hex(Span::new(raw, size, all), known, false);
         self.sink.end(Bracket::Structure);
     }
 
@@ -153,16 +166,21 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.call.arguments[0] != 0
     }
 
-    /// What `clone3` says.
+    /// What `clone3` says, and what stands behind what is known of it.
     pub fn clone3_became(&mut self, raw: u64) {
-        let Some(asked) = self
-            .read(raw, 32, Way::In)
-            .filter(|bytes| bytes.len() == 32)
-        else {
+        let size = self.size_of_argument(1);
+        let known = size.min(CLONE_ARGUMENTS);
+        if self.failed() || known < CLONE_LEAST || self.style.opaque {
+            return;
+        }
+        let asked = self.read(raw, size.min(PAGE), Way::In);
+        let Some(asked) = asked.filter(|bytes| bytes.len() >= known) else {
             return;
         };
         let bits = long_at(asked, 0);
-        if self.failed() || bits & (PIDFD | PARENT_SETTID) == 0 {
+        let says = bits & (PIDFD | PARENT_SETTID) != 0;
+        let rest = self.has_rest(Span::new(raw, size, asked), known);
+        if !says && !rest {
             return;
         }
         self.sink.became();
@@ -175,6 +193,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.number_out(long_at(asked, at));
             }
         }
+        self.rest_in_hex(Span::new(raw, size, asked), known, first);
         self.sink.end(Bracket::Structure);
     }
 

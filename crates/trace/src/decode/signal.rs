@@ -144,9 +144,9 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
                 sink.word(|out| name(out, int(24) as i32));
             }
             sink.field(false, "si_utime");
-            super::ticks(sink, long_at(bytes, 32) as i64);
+            super::ticks(sink, long_at(bytes, 32));
             sink.field(false, "si_stime");
-            super::ticks(sink, long_at(bytes, 40) as i64);
+            super::ticks(sink, long_at(bytes, 40));
         }
         (4 | 7 | 8 | 11 | 5, 1..) => {
             sink.field(false, "si_addr");

@@ -1,6 +1,7 @@
 //! Where what is found on a walk goes: text, JSON, or nowhere.
 
 use crate::Call;
+use crate::text::{Constants, Escapes};
 
 /// What is set between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) enum Number {
     Hex(u64),
     /// A number with a sign: of a signal, of a descriptor.
     Signed(i64),
+    /// A number without: a time.
+    Unsigned(u64),
     /// Permissions.
     Octal(u64),
 }
@@ -61,8 +64,26 @@ pub(crate) trait Sink {
     fn counted(&mut self, address: u64, count: u64, what: &str);
     /// Text whose last zero byte need not be shown.
     fn zero_ended(&mut self, bytes: &[u8]);
-    /// An expression around a string.
-    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]);
+    /// The same, of what only the kernel has a name for: the number is always there.
+    fn constant_with_number(&mut self, _: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        self.word(write);
+    }
+    /// Bytes that are said by an expression, which `write` writes.
+    fn constant_bytes(&mut self, _: &[u8], write: impl FnOnce(&mut Vec<u8>, Escapes)) {
+        self.word(|out| write(out, Escapes::Octal));
+    }
+    /// An expression in which some parts have names and numbers.
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants)) {
+        self.word(|out| write(out, Constants::Names));
+    }
+    /// Whether what has a name is shown by that alone.
+    fn names(&self) -> bool {
+        true
+    }
+    /// What the place in an array is called, before what stands there.
+    fn place(&mut self, _: usize, _: impl FnOnce(&mut Vec<u8>)) {}
+    /// What only a reader needs, before what stands there.
+    fn note(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
     /// A number with a remark.
     fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>));
     fn text(&mut self, bytes: &[u8], cut: bool);
@@ -102,7 +123,6 @@ impl Sink for Nothing {
     fn null(&mut self) {}
     fn word(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
     fn zero_ended(&mut self, _: &[u8]) {}
-    fn quoting(&mut self, _: &[u8], _: &[u8], _: &[u8]) {}
     fn remarked(&mut self, _: i64, _: impl FnOnce(&mut Vec<u8>)) {}
     fn aside(&mut self, _: impl FnOnce(&mut Vec<u8>)) {}
     fn counted(&mut self, _: u64, _: u64, _: &str) {}

@@ -1,9 +1,8 @@
 //! Sockets: addresses, messages with what rides along, options.
 
 use super::sink::{Bracket, Sink};
-use super::{MOST_ELEMENTS, Walk, int_at, load, long_at, short_at};
-use crate::table::Width::Four;
-use crate::table::{Kind, Names, Way, flags, structure};
+use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
+use crate::table::{Way, flags};
 use crate::text::put;
 
 const UNIX: u16 = 1;
@@ -89,7 +88,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn socket_address_at(&mut self, bytes: &[u8]) {
+    pub fn socket_address_at(&mut self, bytes: &[u8]) {
         let family = short_at(bytes, 0);
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "sa_family");
@@ -150,20 +149,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn inet_address(&mut self, bytes: &[u8]) {
         self.port("sin_port", bytes);
-        self.sink.field(false, "sin_addr");
-        self.inet_at(&bytes[4..8]);
-    }
-
-    fn inet_at(&mut self, bytes: &[u8]) {
-        let mut text = [0; 15];
-        let length = {
-            use std::io::Write as _;
-            let mut rest = &mut text[..];
-            // An address of four bytes is never longer than this.
-            let _ = write!(rest, "{}.{}.{}.{}", bytes[0], bytes[1], bytes[2], bytes[3]);
-            15 - rest.len()
-        };
-        self.sink.quoting(b"inet_addr(", &text[..length], b")");
+        self.internet_address(Some("sin_addr"), false, &bytes[4..8]);
     }
 
     fn inet6_address(&mut self, bytes: &[u8]) {
@@ -175,19 +161,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             put::unsigned(out, flow);
             out.push(b')');
         });
-        self.sink.nameless(false, "sin6_addr");
-        let mut address = [0; 16];
-        address.copy_from_slice(&bytes[8..24]);
-        let mut text = [0; 46];
-        let length = {
-            use std::io::Write as _;
-            let mut rest = &mut text[..];
-            // An address of sixteen bytes is never longer than this.
-            let _ = write!(rest, "{}", std::net::Ipv6Addr::from(address));
-            46 - rest.len()
-        };
-        self.sink
-            .quoting(b"inet_pton(AF_INET6, ", &text[..length], b", &sin6_addr)");
+        self.internet_address(Some("sin6_addr"), false, &bytes[8..24]);
         if bytes.len() >= 28 {
             self.sink.field(false, "sin6_scope_id");
             self.sink.unsigned(u64::from(int_at(bytes, 24)));
@@ -282,10 +256,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 (Way::Out, Some(_)) => {
                     let here = length_here.min(left);
                     left -= here;
-                    self.buffer(base, here, Way::Out);
+                    self.spoken(base, here, Way::Out);
                 }
                 (Way::Out, None) => self.address(base),
-                _ => self.buffer(base, length_here, Way::In),
+                _ => self.spoken(base, length_here, Way::In),
             }
             self.sink.field(false, "iov_len");
             self.sink.unsigned(length);
@@ -383,116 +357,65 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn control_messages(&mut self, address: u64, length: u64, way: Way) {
-        const HEAD: usize = 16;
-        if address == 0 {
-            self.sink.null();
-            return;
-        }
-        let length = usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(MOST_ELEMENTS);
-        let Some(mut rest) = self
-            .read(address, length, way)
-            .filter(|bytes| bytes.len() >= HEAD)
-        else {
-            self.address(address);
-            return;
-        };
-        self.sink.begin(Bracket::Array);
-        let mut first = true;
-        while rest.len() >= HEAD {
-            let size = usize::try_from(long_at(rest, 0)).unwrap_or(usize::MAX);
-            self.sink.item(first);
-            first = false;
-            self.control_message(&rest[..size.clamp(HEAD, rest.len())]);
-            let step = size
-                .max(HEAD)
-                .checked_next_multiple_of(8)
-                .unwrap_or(usize::MAX);
-            if size < HEAD || step >= rest.len() {
-                break;
-            }
-            rest = &rest[step..];
-        }
-        self.sink.end(Bracket::Array);
-    }
-
-    fn control_message(&mut self, message: &'a [u8]) {
-        let (level, kind) = (
-            u64::from(int_at(message, 8)),
-            u64::from(int_at(message, 12)),
-        );
-        self.sink.begin(Bracket::Structure);
-        self.sink.field(true, "cmsg_len");
-        self.sink.unsigned(long_at(message, 0));
-        self.sink.field(false, "cmsg_level");
-        self.one(level, &flags::SOL);
-        self.sink.field(false, "cmsg_type");
-        let names = match level {
-            SOL_SOCKET => &flags::SCM,
-            0 => &flags::IP,
-            41 => &flags::IPV6,
-            _ => &NO_NAMES,
-        };
-        self.one(kind, names);
-        let said = &message[16..];
-        if !said.is_empty() {
-            self.sink.field(false, "cmsg_data");
-            match (level, kind) {
-                (SOL_SOCKET, 1) => {
-                    self.sink.begin(Bracket::Array);
-                    for (index, fd) in said.chunks_exact(4).enumerate() {
-                        self.sink.item(index == 0);
-                        self.sink.fd(int_at(fd, 0) as i32, self.call);
-                    }
-                    self.sink.end(Bracket::Array);
-                }
-                (SOL_SOCKET, 2) if said.len() >= 12 => self.structure(&structure::UCRED, said, 0),
-                _ => self.sink.binary(said, false),
-            }
-        }
-        self.sink.end(Bracket::Structure);
-    }
-
-    /// Several messages.
+    /// Several messages: of those that were sent, how long they were.
     pub fn messages(&mut self, raw: u64, way: Way) {
         let gone = way == Way::Out && self.failed() && !self.is_asking();
         if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
         }
-        let count = if self.failed() {
-            self.size_of_argument(2)
+        let done = if self.failed() {
+            0
         } else {
             self.result() as usize
         };
+        let count = if way == Way::In || self.failed() {
+            self.size_of_argument(2) & 0xffff_ffff
+        } else {
+            done
+        };
         let shown = self.allow(count);
+        let first = self.read(raw, HEADER, Way::In);
+        if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
+            return self.address(raw);
+        }
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let length = if self.failed() {
-                None
-            } else {
-                self.read(address, MESSAGE, Way::Out)
-            };
-            let length = length
-                .filter(|bytes| bytes.len() == MESSAGE)
-                .map(|bytes| int_at(bytes, HEADER));
-            self.sink.item(index == 0);
-            self.sink.begin(Bracket::Structure);
-            self.sink.field(true, "msg_hdr");
-            self.message_of(address, way, length.map(|length| length as usize), HEADER);
-            if let Some(length) = length {
-                self.sink.field(false, "msg_len");
-                self.sink.unsigned(u64::from(length));
+            let there = self.read(address, HEADER, Way::In);
+            if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
+                self.sink.item(false);
+                self.sink.unreadable(address);
+                self.sink.end(Bracket::Array);
+                return;
             }
-            self.sink.end(Bracket::Structure);
+            self.sink.item(index == 0);
+            self.message_and_length(address, way, index < done);
         }
         if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
         }
         self.sink.end(Bracket::Array);
+    }
+
+    fn message_and_length(&mut self, address: u64, way: Way, done: bool) {
+        let at = address.wrapping_add(HEADER as u64);
+        let length = match done {
+            true => self.read(at, 4, Way::Out),
+            false => None,
+        };
+        let length = length
+            .filter(|bytes| bytes.len() == 4)
+            .map(|bytes| int_at(bytes, 0));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "msg_hdr");
+        let came = length.filter(|_| way == Way::Out);
+        self.message_of(address, way, came.map(|length| length as usize), HEADER);
+        if let Some(length) = length {
+            self.sink.field(false, "msg_len");
+            self.sink.unsigned(u64::from(length));
+        }
+        self.sink.end(Bracket::Structure);
     }
 
     /// The protocol of a socket, by its domain.
@@ -504,76 +427,4 @@ impl<'a, S: Sink> Walk<'a, S> {
             _ => self.sink.unsigned(raw),
         }
     }
-
-    fn option_names(&self) -> Option<&'static Names> {
-        Some(match self.call.arguments[1] & 0xffff_ffff {
-            SOL_SOCKET => &flags::SO,
-            0 => &flags::IP,
-            6 => &flags::TCP,
-            41 => &flags::IPV6,
-            _ => return None,
-        })
-    }
-
-    pub fn socket_option_name(&mut self, raw: u64) {
-        match self.option_names() {
-            Some(names) => self.one(raw & 0xffff_ffff, names),
-            None => self.sink.unsigned(raw & 0xffff_ffff),
-        }
-    }
-
-    /// What a socket is set to.
-    pub fn socket_option(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) || self.style.opaque {
-            self.address(raw);
-            return;
-        }
-        let length = if way == Way::Out {
-            self.behind(4)
-        } else {
-            self.size_of_argument(4) & 0xffff_ffff
-        };
-        let (level, option) = (self.call.arguments[1] as u32, self.call.arguments[2] as u32);
-        let kind: Option<(usize, Kind)> = match (level, option) {
-            (1, 13) => Some((8, Kind::Structure(&structure::LINGER))),
-            (1, 17) => Some((12, Kind::Structure(&structure::UCRED))),
-            (1, 25 | 26 | 28) | (6, 13 | 31) => None,
-            _ if length == 4 => Some((4, Kind::Signed(Four))),
-            _ => None,
-        };
-        match kind {
-            Some((size, kind)) if length >= size => self.option_of(raw, way, size, kind, option),
-            _ => self.buffer(raw, length, way),
-        }
-    }
-
-    fn option_of(&mut self, raw: u64, way: Way, size: usize, kind: Kind, option: u32) {
-        let Some(bytes) = self
-            .read(raw, size, way)
-            .filter(|bytes| bytes.len() == size)
-        else {
-            self.address(raw);
-            return;
-        };
-        if let Kind::Structure(_) = kind {
-            self.place(kind, bytes, 0);
-            return;
-        }
-        const SO_ERROR: u32 = 4;
-        let value = load(bytes, 4);
-        let level = self.call.arguments[1] as u32;
-        self.sink.begin(Bracket::Array);
-        self.sink.item(true);
-        match (level, option) {
-            (1, SO_ERROR) if value != 0 => self.sink.word(|out| put::error_name(out, value as i64)),
-            _ => self.sink.signed(i64::from(value as i32)),
-        }
-        self.sink.end(Bracket::Array);
-    }
 }
-
-static NO_NAMES: Names = Names {
-    unknown: "???",
-    zero: "",
-    list: &[],
-};

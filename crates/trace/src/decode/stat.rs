@@ -142,66 +142,89 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "stx_mask");
         self.flags(u64::from(int_at(bytes, 0)), &flags::STATX_MASK);
         let verbose = self.style.verbose;
-        let number = |walk: &mut Self, name, value| {
-            walk.sink.field(false, name);
-            walk.sink.unsigned(value);
+        let mask = int_at(bytes, 0);
+        // What the mask doesn't have wasn't said.
+        let number = |walk: &mut Self, bit, name, value| {
+            if mask & bit != 0 {
+                walk.sink.field(false, name);
+                walk.sink.unsigned(value);
+            }
+        };
+        let id = |walk: &mut Self, bit, name, at| {
+            if mask & bit != 0 {
+                walk.sink.field(false, name);
+                walk.value(crate::table::Kind::Id, u64::from(int_at(bytes, at)), 0);
+            }
         };
         if verbose {
-            number(self, "stx_blksize", u64::from(int_at(bytes, 4)));
+            self.sink.field(false, "stx_blksize");
+            self.sink.unsigned(u64::from(int_at(bytes, 4)));
         }
         self.sink.field(false, "stx_attributes");
         self.flags(long_at(bytes, 8), &flags::STATX_ATTR);
         if verbose {
-            number(self, "stx_nlink", u64::from(int_at(bytes, 16)));
-            number(self, "stx_uid", u64::from(int_at(bytes, 20)));
-            number(self, "stx_gid", u64::from(int_at(bytes, 24)));
+            number(self, 4, "stx_nlink", u64::from(int_at(bytes, 16)));
+            id(self, 8, "stx_uid", 20);
+            id(self, 0x10, "stx_gid", 24);
         }
-        self.sink.field(false, "stx_mode");
-        self.file_mode(mode);
+        if mask & 3 != 0 {
+            self.sink.field(false, "stx_mode");
+            self.file_mode(mode);
+        }
         if verbose {
-            number(self, "stx_ino", long_at(bytes, 32));
+            number(self, 0x100, "stx_ino", long_at(bytes, 32));
         }
-        number(self, "stx_size", long_at(bytes, 40));
+        number(self, 0x200, "stx_size", long_at(bytes, 40));
         if !verbose {
             self.sink.more(Bracket::Structure, false);
             self.sink.end(Bracket::Structure);
             return;
         }
-        number(self, "stx_blocks", long_at(bytes, 48));
+        number(self, 0x400, "stx_blocks", long_at(bytes, 48));
         self.sink.field(false, "stx_attributes_mask");
         self.flags(long_at(bytes, 56), &flags::STATX_ATTR);
-        for (name, at) in [
-            ("stx_atime", 64),
-            ("stx_btime", 80),
-            ("stx_ctime", 96),
-            ("stx_mtime", 112),
+        for (bit, name, at) in [
+            (0x20, "stx_atime", 64),
+            (0x800, "stx_btime", 80),
+            (0x80, "stx_ctime", 96),
+            (0x40, "stx_mtime", 112),
         ] {
-            self.sink.field(false, name);
-            self.sink.begin(Bracket::Structure);
-            let (seconds, nanoseconds) =
-                (long_at(bytes, at) as i64, u64::from(int_at(bytes, at + 8)));
-            self.sink.field(true, "tv_sec");
-            self.sink.signed(seconds);
-            self.sink.field(false, "tv_nsec");
-            self.sink.unsigned(nanoseconds);
-            self.sink.end(Bracket::Structure);
-            if seconds != 0 || nanoseconds != 0 {
-                self.sink
-                    .aside(|out| super::moment(out, seconds, nanoseconds, 9));
+            if mask & bit != 0 {
+                self.statx_time(name, long_at(bytes, at), int_at(bytes, at + 8));
             }
         }
-        for (major, minor, at) in [
-            ("stx_rdev_major", "stx_rdev_minor", 128),
-            ("stx_dev_major", "stx_dev_minor", 136),
+        for (name, at) in [
+            ("stx_rdev_major", 128),
+            ("stx_rdev_minor", 132),
+            ("stx_dev_major", 136),
+            ("stx_dev_minor", 140),
         ] {
-            self.sink.field(false, major);
+            self.sink.field(false, name);
             self.sink.unsigned(u64::from(int_at(bytes, at)));
-            self.sink.field(false, minor);
-            self.sink.unsigned(u64::from(int_at(bytes, at + 4)));
         }
-        self.sink.field(false, "stx_mnt_id");
-        self.sink.hex(long_at(bytes, 144));
+        if mask & 0x1000 != 0 {
+            self.sink.field(false, "stx_mnt_id");
+            self.sink.hex(long_at(bytes, 144));
+        }
+        for (name, at) in [("stx_dio_mem_align", 152), ("stx_dio_offset_align", 156)] {
+            number(self, 0x2000, name, u64::from(int_at(bytes, at)));
+        }
         self.sink.end(Bracket::Structure);
+    }
+
+    fn statx_time(&mut self, name: &str, seconds: u64, nanoseconds: u32) {
+        let (seconds, nanoseconds) = (seconds as i64, u64::from(nanoseconds));
+        self.sink.field(false, name);
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "tv_sec");
+        self.sink.signed(seconds);
+        self.sink.field(false, "tv_nsec");
+        self.sink.unsigned(nanoseconds);
+        self.sink.end(Bracket::Structure);
+        if seconds != 0 || nanoseconds != 0 {
+            self.sink
+                .aside(|out| super::moment(out, seconds, nanoseconds, 9));
+        }
     }
 
     /// Whether a mode makes a device.

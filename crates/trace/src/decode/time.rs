@@ -146,10 +146,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(value == 0, "sigev_signo");
         let signal = int_at(bytes, 8) as i32;
         // Without a signal it is nothing but a number.
-        if how == 1 {
-            self.sink.signed(i64::from(signal))
-        } else {
+        if matches!(how, 0 | 2 | 4) {
             self.signal_number(signal)
+        } else {
+            self.sink.unsigned(u64::from(signal.cast_unsigned()))
         }
         self.sink.field(false, "sigev_notify");
         self.one(u64::from(how), &flags::SIGEV);

@@ -1,11 +1,16 @@
 //! Waiting for files: `poll`, `select`, `epoll`; and what is said beside a result.
 
 use super::sink::{Bracket, Number, Sink};
-use super::{MOST_ELEMENTS, Walk, int_at, short_at};
+use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
+use crate::table::kind::names;
 use crate::table::{Answer, Kind, Way, flags, structure};
 use crate::text::put;
 
 const POLLFD: usize = 8;
+
+names!(SHARED "SHM_???" "0" {
+    "IPC_CREAT" = 0x200, "IPC_EXCL" = 0x400, "SHM_HUGETLB" = 0x800, "SHM_NORESERVE" = 0x1000,
+});
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// What is polled, as it was asked.
@@ -21,15 +26,23 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = self.allow(count);
+        // Whether the next is there is told before there being more.
+        let wanted = count.min(shown + 1);
+        // By which descriptors a call is chosen isn't a matter of how many are shown.
+        let asked = if self.is_asking() {
+            count.min(MOST_ELEMENTS)
+        } else {
+            wanted
+        };
         let Some(bytes) = self
-            .read(raw, shown * POLLFD, Way::In)
+            .read(raw, asked * POLLFD, Way::In)
             .filter(|bytes| bytes.len() >= POLLFD)
         else {
             self.address(raw);
             return;
         };
         self.sink.begin(Bracket::Array);
-        for (index, element) in bytes.chunks_exact(POLLFD).enumerate() {
+        for (index, element) in bytes.chunks_exact(POLLFD).take(shown).enumerate() {
             self.sink.item(index == 0);
             self.sink.begin(Bracket::Structure);
             self.sink.field(true, "fd");
@@ -41,7 +54,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.sink.end(Bracket::Structure);
         }
-        self.rest_of(raw, bytes.len(), POLLFD, shown, count);
+        if bytes.len() < wanted * POLLFD {
+            self.rest_of(raw, bytes.len(), POLLFD, wanted, count);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
         self.sink.end(Bracket::Array);
     }
 
@@ -74,8 +91,13 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// How many bytes the sets of `select` are looked at.
     fn set_bytes(&self) -> usize {
-        let most = (self.call.arguments[0] as i32).max(0) as usize;
-        most.min(MOST_ELEMENTS).div_ceil(64) * 8
+        self.set_size().div_ceil(64) * 8
+    }
+
+    /// How many descriptors the sets of `select` may hold: more than the kernel has at first are never asked for.
+    fn set_size(&self) -> usize {
+        const SETS: usize = 1024;
+        (self.call.arguments[0] as i32).clamp(0, SETS as i32) as usize
     }
 
     /// A set of file descriptors, as it was asked.
@@ -85,12 +107,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let length = self.set_bytes();
-        let bytes = if length == 0 {
-            Some(&[][..])
-        } else {
-            self.read(raw, length, Way::In)
-                .filter(|bytes| bytes.len() == length)
-        };
+        let bytes = self
+            .read(raw, length, Way::In)
+            .filter(|bytes| length > 0 && bytes.len() == length);
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
@@ -99,10 +118,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn descriptors_in(&mut self, bytes: &[u8], way: Way) {
-        let most = (self.call.arguments[0] as i32).max(0) as usize;
+        let most = self.set_size();
         self.sink.begin(Bracket::Array);
         let mut first = true;
-        for fd in (0..most.min(MOST_ELEMENTS)).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
+        for fd in (0..most).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
             self.sink.member(first);
             first = false;
             if way == Way::In {
@@ -122,6 +141,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         match self.row.answer {
             Answer::Ready => self.polled_result(),
             Answer::Selected => self.selected_result(),
+            Answer::Received => self.received_result(),
             _ => {}
         }
     }
@@ -179,6 +199,16 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.beside_end();
     }
 
+    fn received_result(&mut self) {
+        if self.timed_out() {
+            return;
+        }
+        if !self.style.opaque && self.call.arguments[4] != 0 {
+            self.time_left(4, &structure::TIMESPEC, true);
+            self.sink.beside_end();
+        }
+    }
+
     fn time_left(
         &mut self,
         argument: usize,
@@ -230,6 +260,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             &structure::TIMESPEC
         };
         self.time_left(4, spec, first);
+        if first && self.call.arguments[4] == 0 {
+            // Nothing of what is ready is in the sets, and that is said.
+            self.sink.beside(true, "");
+        }
         self.sink.beside_end();
     }
 
@@ -248,10 +282,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         }
-        let Some(bytes) = self
-            .read(raw, length.min(MOST_ELEMENTS), way)
-            .filter(|bytes| !bytes.is_empty())
-        else {
+        let bytes = match length {
+            0 if way == Way::In => Some(&[][..]),
+            _ => self
+                .read(raw, length.min(MOST_ELEMENTS), way)
+                .filter(|bytes| !bytes.is_empty()),
+        };
+        let Some(bytes) = bytes else {
             self.address(raw);
             return;
         };
@@ -321,18 +358,54 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Flags and permissions of inter-process communication.
     pub fn ipc_mode(&mut self, raw: u64) {
-        let raw = raw & 0xffff_ffff;
-        self.sink.word(|out| {
-            if raw & !0o777 != 0 {
-                let left = put::named_bits(out, raw & !0o777, &flags::IPC_FLAGS, b"");
-                if left != 0 {
-                    out.push(b'|');
-                    put::hex(out, left);
-                }
+        const PERMISSIONS: u64 = 0o777;
+        const HUGE_SHIFT: u64 = 26;
+        let shared = self.row.name == "shmget";
+        let huge = if shared { (raw & 0xffff_ffff) >> HUGE_SHIFT } else { 0 };
+        let rest = raw & 0xffff_ffff & !PERMISSIONS & !(huge << HUGE_SHIFT);
+        let names = if shared { &SHARED } else { &flags::IPC_FLAGS };
+        self.sink.words(|out, constants| {
+            if rest != 0 {
+                put::constant(out, constants, Number::Hex(rest), |out| {
+                    put::some_flags(out, rest, names)
+                });
                 out.push(b'|');
             }
-            put::permissions(out, raw & 0o777);
+            if huge != 0 {
+                put::unsigned(out, huge);
+                out.extend_from_slice(b"<<");
+                put::constant(out, constants, Number::Unsigned(HUGE_SHIFT), |out| {
+                    out.extend_from_slice(b"SHM_HUGE_SHIFT")
+                });
+                out.push(b'|');
+            }
+            put::permissions(out, raw & PERMISSIONS);
         });
+    }
+
+    /// A message of a queue: its type, and as many bytes as it was sent or received with.
+    pub fn queued(&mut self, raw: u64, way: Way) {
+        const TYPE: usize = 8;
+        let length = match way {
+            Way::In => self.size_of_argument(2),
+            Way::Out => usize::try_from(self.result()).unwrap_or(0),
+        };
+        let shown = length.min(self.style.string);
+        let bytes = self
+            .read_in_time(raw, TYPE + shown, way)
+            .filter(|bytes| bytes.len() >= TYPE && !self.narrow());
+        let Some(bytes) = bytes else {
+            return self.address(raw);
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "mtype");
+        self.sink.signed(long_at(bytes, 0) as i64);
+        self.sink.field(false, "mtext");
+        match bytes.get(TYPE..TYPE + shown) {
+            Some(text) => self.sink.text(text, length > shown),
+            None => self.address(raw.wrapping_add(TYPE as u64)),
+        }
+        self.sink.end(Bracket::Structure);
     }
 
     /// A limit of a resource: 1024 times something where it is such a number.

@@ -32,6 +32,10 @@ enum What {
     Message = 4,
     Texts = 5,
     Pointers = 6,
+    Messages = 16,
+    Filter = 17,
+    Mask = 18,
+    Tids = 19,
 }
 
 /// How many there are of it.
@@ -84,6 +88,8 @@ pub(super) struct Plan {
     steps: Vec<Step>,
     /// Whether that is all that is wanted, as far as it can be read.
     pub whole: bool,
+    /// Whether it goes through a socket.
+    speaks: bool,
 }
 
 const fn step(what: What, argument: u8, at: At) -> Step {
@@ -133,6 +139,7 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
     let mut plan = Plan {
         steps: Vec::new(),
         whole: true,
+        speaks: row.speaks(),
     };
     for (number, kind) in row.kinds.iter().enumerate() {
         let argument = u8::try_from(number).unwrap_or(0);
@@ -145,7 +152,10 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
             }
         }
     }
-    if matches!(row.answer, Answer::Ready | Answer::Selected) {
+    if matches!(
+        row.answer,
+        Answer::Ready | Answer::Selected | Answer::Received
+    ) {
         // What is left of the time is part of the result.
         for step in plan
             .steps
@@ -202,6 +212,14 @@ fn behind(kind: Kind, argument: u8) -> Behind {
         }
         Kind::To(way, kind) => match size(*kind) {
             Some(size) => Known(vec![structure(argument, size, at(way))]),
+            None => Guessed(Vec::new()),
+        },
+        Kind::Sized(way, _, _, length) => match count(length) {
+            Some(count) => Known(vec![Step {
+                count,
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, at(way))
+            }]),
             None => Guessed(Vec::new()),
         },
         Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
@@ -263,7 +281,7 @@ fn count(length: Length) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
         Length::Argument(argument) => small(argument).map(Count::Argument),
-        Length::Result => Some(Count::Result),
+        Length::Result | Length::ResultWithin(_) => Some(Count::Result),
         Length::Behind(argument) => small(argument).map(Count::Behind),
         Length::Fixed(_) => None,
     }
@@ -324,6 +342,8 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         | Special::SyslogType
         | Special::Membarrier
         | Special::Persona => Nothing,
+        Special::Spoken(way, length) => bytes(argument, way, length),
+        Special::Queued(way) => Guessed(vec![structure(argument, 4096, at(way))]),
         Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
         Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
         Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
@@ -361,6 +381,15 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             structure(argument, 56, Entry),
             step(What::Message, argument, Exit),
         ]),
+        // Where they failed is only told of what was to be sent.
+        Special::Messages(Way::In) => Guessed(vec![
+            step(What::Messages, argument, Entry),
+            step(What::Messages, argument, Exit),
+        ]),
+        Special::Messages(Way::Out) => Guessed(vec![
+            step(What::Messages, argument, Entry),
+            step(What::Messages, argument, Exit),
+        ]),
         Special::Address(length) => Guessed(vec![Step {
             count: Count::Argument(other(length)),
             most: Most::Bytes(128),
@@ -375,7 +404,10 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::ArchPrctl => Guessed(vec![structure(argument, 8, Exit)]),
         Special::CapabilityHeader => Guessed(vec![structure(argument, 8, Entry)]),
         Special::Capabilities(way) => Guessed(vec![structure(argument, 24, at(way))]),
-        Special::SignalsAndSize => Guessed(vec![structure(argument, 16, Entry)]),
+        Special::SignalsAndSize => Guessed(vec![
+            structure(argument, 16, Entry),
+            step(What::Mask, argument, Entry),
+        ]),
         // Where these are no addresses, nothing is there.
         Special::Requested => Guessed(vec![structure(argument, 64, BothAlways)]),
         Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
@@ -388,30 +420,46 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             )])
         }
         Special::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
+        // Which of them are ready is told of all.
         Special::Polled => Guessed(vec![Step {
             size: 8,
             count: Count::Argument(1),
-            most: Most::Elements,
+            most: Most::Bytes(8 * 1024),
             ..step(What::Bytes, argument, Both)
         }]),
+        Special::Schedule(Way::In) => Guessed(vec![structure(argument, 56, BothAlways)]),
+        Special::Schedule(Way::Out) => Guessed(vec![Step {
+            count: Count::Argument(2),
+            most: Most::Bytes(4096),
+            ..step(What::Bytes, argument, Exit)
+        }]),
+        Special::Event => Guessed(vec![structure(argument, 64, Entry)]),
         Special::Status => Guessed(vec![structure(argument, 4, Exit)]),
         Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
         Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
         Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
         Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
-        Special::Clone => Guessed(vec![Step {
-            count: Count::Argument(1),
-            most: Most::Bytes(128),
-            ..step(What::Bytes, argument, Entry)
-        }]),
-        Special::Option(Way::In) => Guessed(vec![Step {
-            count: Count::Argument(4),
-            most: Most::Bytes(256),
-            ..step(What::Bytes, argument, Entry)
-        }]),
+        Special::Clone => Guessed(vec![
+            Step {
+                count: Count::Argument(1),
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, Entry)
+            },
+            step(What::Tids, argument, Entry),
+        ]),
+        Special::Option(Way::In) => Guessed(vec![
+            Step {
+                count: Count::Argument(4),
+                most: Most::Bytes(256),
+                ..step(What::Bytes, argument, Entry)
+            },
+            step(What::Filter, argument, Entry),
+        ]),
+        // Of a filter the length counts operations of eight bytes.
         Special::Option(Way::Out) => Guessed(vec![Step {
+            size: 8,
             count: Count::Behind(4),
-            most: Most::Bytes(256),
+            most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
         Special::Processors(Way::Out) => Guessed(vec![Step {
@@ -463,7 +511,14 @@ impl Step {
         match self.what {
             What::Text => true,
             What::Bytes => self.size == 1 && !matches!(self.count, Count::One),
-            What::Vectors | What::Message | What::Texts | What::Pointers => false,
+            What::Vectors
+            | What::Message
+            | What::Messages
+            | What::Filter
+            | What::Mask
+            | What::Tids
+            | What::Texts
+            | What::Pointers => false,
         }
     }
 
@@ -506,6 +561,7 @@ impl Plan {
             (at(At::Exit), 4),
             (ends(name), 8),
             (replaces(name), 16),
+            (self.speaks, 32),
         ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;

@@ -360,6 +360,7 @@ fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outc
     for piece in fragments.into_iter().chain(record.pieces.map(kept)) {
         memory.add(piece);
     }
+    memory.set_netlink(flag::netlink(head.flags));
     Call {
         abi: ABIS[usize::from(head.abi & 1)],
         number: u64::from(record.number),

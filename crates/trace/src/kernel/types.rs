@@ -13,7 +13,17 @@ use super::KernelError;
 pub(super) const PATH: &str = "/sys/kernel/btf/vmlinux";
 
 /// The structures whose fields the programs read.
-const STRUCTURES: [&str; 3] = ["task_struct", "signal_struct", "pt_regs"];
+const STRUCTURES: [&str; 9] = [
+    "task_struct",
+    "signal_struct",
+    "pt_regs",
+    "files_struct",
+    "fdtable",
+    "file",
+    "inode",
+    "socket",
+    "sock",
+];
 /// What stands before a tracepoint's name in that of its type.
 const TRACEPOINT: &str = "btf_trace_";
 

@@ -10,6 +10,11 @@ pub(super) mod flag {
     pub const CUT: u16 = 4;
     /// It was under way when tracing began.
     pub const JOINED: u16 = 8;
+
+    /// The protocol of the netlink socket that it is about.
+    pub fn netlink(flags: u16) -> Option<u8> {
+        flags.to_be_bytes()[0].checked_sub(1)
+    }
 }
 
 /// Most bytes of one piece.

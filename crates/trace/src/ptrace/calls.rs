@@ -11,7 +11,7 @@ use super::{
     tracee::Open,
 };
 use crate::{
-    Abi, Call, Event, Memory, Outcome, Piece, Status, Tamper, What, When,
+    Abi, Call, Event, Memory, Outcome, Piece, Status, Tamper, What, When, descriptors,
     table::{self, Extent, Limits, Want},
 };
 
@@ -104,6 +104,10 @@ impl Engine<'_> {
             hold: None,
         };
         if told {
+            if table::row(abi, number).is_some_and(table::Row::speaks) && self.captures() {
+                let protocol = descriptors::netlink_protocol(tid, arguments[0] as i32);
+                open.call.memory.set_netlink(protocol);
+            }
             self.capture(tid, &mut open.call, When::Entered);
             open.told = self.concerns_paths(tid, &open.call);
         }
@@ -198,6 +202,11 @@ impl Engine<'_> {
         });
     }
 
+    /// Whether anything of a call's memory is told.
+    fn captures(&self) -> bool {
+        self.asked.limits.is_some()
+    }
+
     /// Reads what a call is to be shown with.
     fn capture(&mut self, tid: Tid, call: &mut Call, when: When) {
         let limits = match (self.asked.limits, self.asked.paths.is_empty()) {
@@ -236,7 +245,7 @@ impl Engine<'_> {
         let paths = &self.asked.paths;
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
-            || descriptors(call).any(|descriptor| {
+            || files_of(call).chain(table::waited_for(call)).any(|descriptor| {
                 let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
                 file.is_ok_and(|file| {
                     // What the kernel adds to the path of a file that is gone.
@@ -260,7 +269,7 @@ fn names(call: &Call, path: &Path) -> bool {
 }
 
 /// The descriptors among a call's arguments.
-fn descriptors(call: &Call) -> impl Iterator<Item = i32> {
+fn files_of(call: &Call) -> impl Iterator<Item = i32> {
     let arguments = table::row(call.abi, call.number).map_or(&[][..], |row| row.arguments);
     arguments
         .iter()

@@ -2316,6 +2316,7 @@ pub static STATX_SYNC: Names = Names {
     unknown: "AT_STATX_???",
     zero: "",
     list: &[
+        ("AT_STATX_FORCE_SYNC|AT_STATX_DONT_SYNC", 0x6000),
         ("AT_STATX_SYNC_AS_STAT", 0),
         ("AT_STATX_FORCE_SYNC", 0x2000),
         ("AT_STATX_DONT_SYNC", 0x4000),

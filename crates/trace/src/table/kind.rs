@@ -13,6 +13,19 @@ pub struct Names {
     pub list: &'static [(&'static str, u64)],
 }
 
+/// Names of bits or values: what an unknown one is said to be, what none is, and each with its value.
+macro_rules! names {
+    ($vis:vis $name:ident $unknown:literal $zero:literal { $($word:literal = $value:expr),* $(,)? }) => {
+        $vis static $name: $crate::table::Names = $crate::table::Names {
+            unknown: $unknown,
+            zero: $zero,
+            list: &[$(($word, $value)),*],
+        };
+    };
+}
+
+pub(crate) use names;
+
 impl Names {
     /// The name of a value.
     pub fn name(&self, value: u64) -> Option<&'static str> {
@@ -66,6 +79,8 @@ pub enum Length {
     Argument(usize),
     /// As many as the result says.
     Result,
+    /// The same, but no more than this argument says.
+    ResultWithin(usize),
     /// As many as the 32-bit number says that this argument points to, after the call, but no more than before it.
     Behind(usize),
 }
@@ -101,6 +116,8 @@ pub enum Shown {
     Verbose,
     /// Only when it isn't zero.
     NotZero,
+    /// Only when it isn't zero, or one of these bits is set at the structure's beginning.
+    With(u64),
 }
 
 /// What an argument or a field means.
@@ -154,6 +171,9 @@ pub enum Kind {
     Value(Way, Length),
     /// Something of its own.
     To(Way, &'static Kind),
+    /// A structure that grew, as long as this says: no less than so many bytes, and what is behind those that are known is
+    /// shown where it isn't zero.
+    Sized(Way, &'static Structure, usize, Length),
     /// Several of the same.
     Many(Way, &'static Kind, Length),
     /// Such a thing in place.
@@ -167,10 +187,49 @@ pub enum Kind {
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
     By(usize, &'static [(u64, Kind)], &'static Kind),
+    /// What depends on bits at the beginning of the structure that it is a field of: with any of these, without.
+    ByBits(u64, &'static Kind, &'static Kind),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
     ByAbi(&'static Kind, &'static Kind),
+    /// What networks have in an order of bytes or a form of its own.
+    Wire(Wire),
     /// What isn't said by these words.
     Special(Special),
+}
+
+/// What is said of networks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wire {
+    /// An interface's number.
+    Interface,
+    /// Bits in hexadecimal with all of their digits.
+    Padded(Width),
+    /// The hardware address of a device, so many bytes of it.
+    Hardware(usize),
+    /// So many bytes that are never text.
+    Bytes(usize),
+    /// Two bytes in the network's order.
+    Short,
+    /// Eight bytes in the network's order.
+    Long,
+    /// Four bytes in the network's order, as bits.
+    Bits,
+    /// The protocol of a packet, in the network's order; one that has no name is said to be this.
+    Protocol(&'static str),
+    /// An address of four bytes.
+    Inet,
+    /// An address of sixteen bytes.
+    Inet6,
+    /// A value with a name that only the kernel has, shown beside the number.
+    Named(Width, &'static Names),
+    /// Bits with such names.
+    Flags(Width, &'static Names),
+    /// Numbers of which each has a name.
+    Indexed(Width, usize, &'static Names),
+    /// A device's number in four bytes.
+    Device,
+    /// Hundredths of a second in four bytes or eight.
+    Ticks(Width),
 }
 
 /// What needs code of its own.
@@ -192,12 +251,18 @@ pub enum Special {
     Address(usize),
     /// A socket's address that the kernel says, its length behind this argument.
     AddressOut(usize),
+    /// A socket's address of sixteen bytes in a structure.
+    InPlaceAddress,
     /// The length of that.
     AddressLength,
     /// A message.
     Message(Way),
     /// Several messages.
     Messages(Way),
+    /// A message of a queue, its length in the next argument or the result.
+    Queued(Way),
+    /// What goes through a socket: bytes, but what a netlink socket carries.
+    Spoken(Way, Length),
     /// Vectors of buffers, so many as this argument says.
     Vectors(Way, usize),
     /// A set of file descriptors: where what came of it is said behind the result.
@@ -246,8 +311,14 @@ pub enum Special {
     SignalsAndSize,
     /// A limit, of which the highest is no limit.
     Limit,
+    /// The flags of `openat2`.
+    HowFlags,
     /// The mode of `openat2`.
     HowMode,
+    /// A descriptor in eight bytes, which may be more than any has.
+    WideFd,
+    /// What `sched_setattr` is told.
+    Schedule(Way),
     /// What `stat` says.
     Stat,
     /// What `statx` says.

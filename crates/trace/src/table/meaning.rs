@@ -45,6 +45,8 @@ pub enum Answer {
     Ready,
     /// How many were ready, and what is left of the time.
     Selected,
+    /// How many messages came, and what is left of the time.
+    Received,
 }
 
 struct Meaning {
@@ -162,7 +164,7 @@ static MEANINGS: &[Meaning] = &[
     ),
     fd(
         "openat2",
-        &[DirFd, PATH, To(In, &Structure(&s::OPEN_HOW)), SIZE],
+        &[DirFd, PATH, Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)), SIZE],
     ),
     fd("creat", &[PATH, Permissions]),
     m("close fsync fdatasync fchdir syncfs", &[Fd]),
@@ -536,11 +538,11 @@ static MEANINGS: &[Meaning] = &[
     ),
     m(
         "sched_setattr",
-        &[INT, To(In, &Structure(&s::SCHED_ATTR)), Hex(Four)],
+        &[INT, Special(S::Schedule(In)), UINT],
     ),
     m(
         "sched_getattr",
-        &[INT, To(Out, &Structure(&s::SCHED_ATTR)), UINT, Hex(Four)],
+        &[INT, Special(S::Schedule(Out)), UINT, UINT],
     ),
     m("getpgid getsid", &[INT]),
     m("setpgid", &[INT, INT]),
@@ -740,7 +742,7 @@ static MEANINGS: &[Meaning] = &[
         "sendto",
         &[
             Fd,
-            Bytes(In, Length::Argument(2)),
+            Special(S::Spoken(In, Length::Argument(2))),
             SIZE,
             Flags(Four, &f::MSG),
             Special(S::Address(5)),
@@ -751,7 +753,7 @@ static MEANINGS: &[Meaning] = &[
         "recvfrom",
         &[
             Fd,
-            Bytes(Out, Length::Result),
+            Special(S::Spoken(Out, Length::ResultWithin(2))),
             SIZE,
             Flags(Four, &f::MSG),
             Special(S::AddressOut(5)),
@@ -770,7 +772,7 @@ static MEANINGS: &[Meaning] = &[
         "sendmmsg",
         &[Fd, Special(S::Messages(In)), UINT, Flags(Four, &f::MSG)],
     ),
-    m(
+    other(
         "recvmmsg",
         &[
             Fd,
@@ -779,6 +781,7 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::MSG),
             TIME_IN,
         ],
+        Answer::Received,
     ),
     m("shutdown", &[Fd, One(Four, &f::SHUT)]),
     m(
@@ -873,7 +876,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             INT,
             Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
-            SIZE,
+            UINT,
         ],
     ),
     m(
@@ -881,7 +884,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             INT,
             Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
-            SIZE,
+            UINT,
             TIME_IN,
         ],
     ),
@@ -889,13 +892,13 @@ static MEANINGS: &[Meaning] = &[
     fd(
         "mq_open",
         &[
-            TEXT,
+            PATH,
             Special(S::OpenFlags),
             Special(S::OpenMode(1)),
-            To(In, &Structure(&s::MQ_ATTR)),
+            To(In, &Structure(&s::MQ_ATTR_OPEN)),
         ],
     ),
-    m("mq_unlink", &[TEXT]),
+    m("mq_unlink", &[PATH]),
     m(
         "mq_timedsend",
         &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN],
@@ -946,7 +949,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
+        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Sized(..) | Special(_) | Hidden
     ) || matches!(
         kind,
         Special(
@@ -959,6 +962,7 @@ fn plain(kind: Kind) -> bool {
                 | S::AddressLength
                 | S::Address(_)
                 | S::AddressOut(_)
+                | S::Spoken(..)
         )
     )
 }

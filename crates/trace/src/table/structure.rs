@@ -1,9 +1,9 @@
 //! The structures that lie behind arguments.
 
 use super::flags as f;
-use super::kind::Shown::{Always, NotZero, Verbose};
-use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout};
+use super::kind::Shown::{Always, NotZero, Verbose, With};
+use super::kind::Width::{Eight, Four, One as One8, Two};
+use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Wire as W};
 
 pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
@@ -14,7 +14,7 @@ pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     }
 }
 
-const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
+pub(super) const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
         name,
         at,
@@ -32,6 +32,17 @@ pub(super) const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
     }
 }
 
+/// A field that says something where a file may be made.
+const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
+    const CREAT_OR_TMPFILE: u64 = 0o20_000_100;
+    Field {
+        name,
+        at,
+        kind,
+        shown: With(CREAT_OR_TMPFILE),
+    }
+}
+
 /// A structure whose fields are all shown.
 macro_rules! structure {
     ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
@@ -45,10 +56,10 @@ macro_rules! structure {
 
 pub(super) use structure;
 
-const INT: Kind = Signed(Four);
-const UINT: Kind = Unsigned(Four);
+pub(super) const INT: Kind = Signed(Four);
+pub(super) const UINT: Kind = Unsigned(Four);
 const LONG: Kind = Signed(Eight);
-const ULONG: Kind = Unsigned(Eight);
+pub(super) const ULONG: Kind = Unsigned(Eight);
 
 structure!(TIMESPEC 16 { field tv_sec 0 LONG, field tv_nsec 8 ULONG });
 structure!(TIMEVAL 16 { field tv_sec 0 LONG, field tv_usec 8 ULONG });
@@ -89,15 +100,15 @@ structure!(FLOCK_GET 32 {
 });
 structure!(OWNER 8 { field r#type 0 One(Four, &f::OWNER), field pid 4 INT });
 structure!(OPEN_HOW 24 {
-    field flags 0 Special(Special::OpenFlags), set mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
+    field flags 0 Special(Special::HowFlags), made mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
 structure!(EPOLL_DATA 8 { field u32 0 UINT, field u64 0 ULONG });
 structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Structure(&EPOLL_DATA) });
 structure!(EPOLL_EVENT 16 { field events 0 Flags(Four, &f::EPOLL), field data 8 Structure(&EPOLL_DATA) });
-structure!(SCHED_ATTR 48 {
+structure!(SCHED_ATTR 56 {
     field size 0 UINT, field sched_policy 4 One(Four, &f::SCHED), field sched_flags 8 Flags(Eight, &f::SCHED_FLAGS),
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
-    field sched_period 40 ULONG,
+    field sched_period 40 ULONG, field sched_util_min 48 UINT, field sched_util_max 52 UINT,
 });
 structure!(WINSIZE 8 {
     field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
@@ -105,7 +116,17 @@ structure!(WINSIZE 8 {
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
 structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
+structure!(PACKET_INFORMATION 12 {
+    field ipi_ifindex 0 Kind::Wire(W::Interface), field ipi_spec_dst 4 Kind::Wire(W::Inet), field ipi_addr 8 Kind::Wire(W::Inet),
+});
+structure!(IP_ERROR 32 {
+    field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),
+    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(Special::InPlaceAddress),
+});
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
+structure!(MQ_ATTR_OPEN 64 {
+    field mq_flags 0 Hex(Eight), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
+});
 structure!(MQ_ATTR 64 {
     field mq_flags 0 Flags(Eight, &f::OPEN), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,
 });

@@ -1,5 +1,7 @@
 //! Numbers, names and quoted bytes, written to the end of a buffer without allocating.
 
+use super::Constants;
+use crate::decode::Number;
 use crate::table::{Names, flags};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -189,6 +191,45 @@ pub enum Escapes {
     HexWhereNeeded,
     /// All.
     Hex,
+}
+
+/// A number that has a name, which `write` writes; what has none says its number itself.
+pub fn constant(
+    out: &mut Vec<u8>,
+    constants: Constants,
+    number: Number,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    if constants == Constants::Names {
+        write(out);
+        return;
+    }
+    let start = out.len();
+    match number {
+        Number::Hex(value) => hex(out, value),
+        Number::Signed(value) => signed(out, value),
+        Number::Unsigned(value) => unsigned(out, value),
+        Number::Octal(value) => octal(out, value),
+    }
+    if constants == Constants::Numbers {
+        return;
+    }
+    out.extend_from_slice(b" /* ");
+    let named = out.len();
+    write(out);
+    if matches!(out.get(named), None | Some(b'0'..=b'9' | b'-')) && !is_shift(&out[named..]) {
+        out.drain(start..named);
+        if out.len() == start {
+            hex(out, 0);
+        }
+    } else {
+        out.extend_from_slice(b" */");
+    }
+}
+
+/// Whether a name is a bit's place, `1<<TCP_LISTEN`, and no number.
+fn is_shift(name: &[u8]) -> bool {
+    name.starts_with(b"1<<")
 }
 
 /// Bytes in quotes.

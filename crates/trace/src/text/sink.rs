@@ -84,31 +84,47 @@ impl Sink for TextSink<'_, '_> {
     }
 
     fn constant(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.constants == Constants::Names {
-            write(self.out);
-            return;
+        put::constant(self.out, self.constants, number, write);
+    }
+
+    fn constant_with_number(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        let constants = match self.constants {
+            Constants::Names => Constants::Both,
+            other => other,
+        };
+        put::constant(self.out, constants, number, write);
+    }
+
+    fn constant_bytes(&mut self, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>, Escapes)) {
+        if self.constants != Constants::Names {
+            put::quoted(self.out, bytes, Escapes::Hex);
         }
-        let start = self.out.len();
-        match number {
-            Number::Hex(value) => put::hex(self.out, value),
-            Number::Signed(value) => put::signed(self.out, value),
-            Number::Octal(value) => put::octal(self.out, value),
-        }
-        if self.constants == Constants::Numbers {
-            return;
-        }
-        self.out.extend_from_slice(b" /* ");
-        let named = self.out.len();
-        write(self.out);
-        // What has no name says its number itself.
-        if matches!(self.out.get(named), None | Some(b'0'..=b'9' | b'-')) {
-            self.out.drain(start..named);
-            if self.out.len() == start {
-                put::hex(self.out, 0);
+        match self.constants {
+            Constants::Names => write(self.out, self.escapes),
+            Constants::Numbers => {}
+            Constants::Both => {
+                let escapes = self.escapes;
+                self.aside(|out| write(out, escapes));
             }
-        } else {
-            self.out.extend_from_slice(b" */");
         }
+    }
+
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants)) {
+        write(self.out, self.constants);
+    }
+
+    fn names(&self) -> bool {
+        self.constants == Constants::Names
+    }
+
+    fn place(&mut self, index: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(b'[');
+        self.constant(Number::Unsigned(index as u64), write);
+        self.out.extend_from_slice(b"]=");
+    }
+
+    fn note(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.out);
     }
 
     fn zero_ended(&mut self, bytes: &[u8]) {
@@ -118,12 +134,6 @@ impl Sink for TextSink<'_, '_> {
             None
         };
         self.text(shown.unwrap_or(bytes), false);
-    }
-
-    fn quoting(&mut self, before: &[u8], text: &[u8], after: &[u8]) {
-        self.out.extend_from_slice(before);
-        put::quoted(self.out, text, self.escapes);
-        self.out.extend_from_slice(after);
     }
 
     fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>)) {

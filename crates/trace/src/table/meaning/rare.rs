@@ -1,21 +1,10 @@
 //! Calls that few programs make: what their arguments mean, with the names and structures that only they have.
 
 use super::*;
-use crate::table::kind::{Names, Structure as Layout};
+use crate::table::kind::{Structure as Layout, names};
 use crate::table::structure::{field, set, structure};
 
 const ULONG: Kind = Unsigned(Eight);
-
-/// Names of bits or values: what an unknown one is said to be, what none is, and each with its value.
-macro_rules! names {
-    ($name:ident $unknown:literal $zero:literal { $($word:literal = $value:expr),* $(,)? }) => {
-        static $name: Names = Names {
-            unknown: $unknown,
-            zero: $zero,
-            list: &[$(($word, $value)),*],
-        };
-    };
-}
 
 names!(DELETE_MODULE "O_???" "0" { "O_NONBLOCK" = 0x800, "O_TRUNC" = 0x200 });
 names!(MODULE_INIT "MODULE_INIT_???" "0" {
@@ -58,6 +47,17 @@ names!(FSPICK "FSPICK_???" "0" {
 names!(MOUNT_ATTR "MOUNT_ATTR_???" "0" {
     "MOUNT_ATTR_RDONLY" = 1, "MOUNT_ATTR_NOSUID" = 2, "MOUNT_ATTR_NODEV" = 4, "MOUNT_ATTR_NOEXEC" = 8,
     "MOUNT_ATTR_NOATIME" = 0x10, "MOUNT_ATTR_STRICTATIME" = 0x20, "MOUNT_ATTR_NODIRATIME" = 0x80,
+});
+names!(MOUNT_ATTR_SET "MOUNT_ATTR_???" "0" {
+    "MOUNT_ATTR_RDONLY" = 1, "MOUNT_ATTR_NOSUID" = 2, "MOUNT_ATTR_NODEV" = 4, "MOUNT_ATTR_NOEXEC" = 8,
+    "MOUNT_ATTR_NOATIME" = 0x10, "MOUNT_ATTR_STRICTATIME" = 0x20, "MOUNT_ATTR_NODIRATIME" = 0x80,
+    "MOUNT_ATTR_IDMAP" = 0x10_0000, "MOUNT_ATTR_NOSYMFOLLOW" = 0x20_0000,
+});
+names!(AT_MOUNT "AT_???" "0" {
+    "AT_SYMLINK_NOFOLLOW" = 0x100, "AT_NO_AUTOMOUNT" = 0x800, "AT_EMPTY_PATH" = 0x1000, "AT_RECURSIVE" = 0x8000,
+});
+names!(PROPAGATION "MS_???" "0" {
+    "MS_UNBINDABLE" = 0x2_0000, "MS_PRIVATE" = 0x4_0000, "MS_SLAVE" = 0x8_0000, "MS_SHARED" = 0x10_0000,
 });
 names!(OPEN_TREE "OPEN_TREE_???" "0" {
     "OPEN_TREE_CLONE" = 1, "OPEN_TREE_CLOEXEC" = 0x80000, "AT_SYMLINK_NOFOLLOW" = 0x100, "AT_REMOVEDIR" = 0x200,
@@ -106,6 +106,10 @@ structure!(FUTEX_WAITER 24 {
     field val 0 Hex(Eight), field uaddr 8 Address, field flags 16 Flags(Four, &FUTEX2), set __reserved 20 Hex(Four),
 });
 structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
+structure!(MOUNT_ATTRIBUTES 32 {
+    field attr_set 0 Flags(Eight, &MOUNT_ATTR_SET), field attr_clr 8 Flags(Eight, &MOUNT_ATTR_SET),
+    field propagation 16 One(Eight, &PROPAGATION), field userns_fd 24 ByBits(0x10_0000, &Special(S::WideFd), &ULONG),
+});
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });
 structure!(TIMEX 208 {
@@ -299,6 +303,16 @@ pub(super) static MEANINGS: &[Meaning] = &[
     fd("fspick", &[DirFd, PATH, Flags(Four, &FSPICK)]),
     fd("open_tree", &[DirFd, PATH, Flags(Four, &OPEN_TREE)]),
     m(
+        "mount_setattr",
+        &[
+            DirFd,
+            PATH,
+            Flags(Four, &AT_MOUNT),
+            Sized(In, &MOUNT_ATTRIBUTES, 32, Length::Argument(4)),
+            SIZE,
+        ],
+    ),
+    m(
         "move_mount",
         &[DirFd, PATH, DirFd, PATH, Flags(Four, &MOVE_MOUNT)],
     ),
@@ -340,10 +354,10 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "msgctl",
         &[INT, One(Four, &MESSAGES), By(1, MESSAGE_ARGUMENT, &Address)],
     ),
-    m("msgsnd", &[INT, Address, SIZE, Flags(Four, &MESSAGE_FLAGS)]),
+    m("msgsnd", &[INT, Special(S::Queued(In)), SIZE, Flags(Four, &MESSAGE_FLAGS)]),
     m(
         "msgrcv",
-        &[INT, Address, SIZE, LONG, Flags(Four, &MESSAGE_FLAGS)],
+        &[INT, Special(S::Queued(Out)), SIZE, LONG, Flags(Four, &MESSAGE_FLAGS)],
     ),
     m(
         "shmctl",

@@ -1,0 +1,153 @@
+//! What rides along with messages: descriptors, credentials, times, where a packet came from.
+//!
+//! Refuses: what other levels than sockets' and IP's have; of these only the kind is shown, as a number.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, long_at};
+use crate::table::kind::names;
+use crate::table::structure::{
+    IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED,
+};
+use crate::table::{Kind, Structure, Way, Width, flags};
+
+const HEAD: usize = 16;
+/// As much is captured of them.
+const LONGEST: usize = 4096;
+const SOCKET: u32 = 1;
+const IP: u32 = 0;
+
+names!(SOCKET_KINDS "SCM_???" "0" {
+    "SCM_RIGHTS" = 1, "SCM_CREDENTIALS" = 2, "SCM_SECURITY" = 3, "SO_WIFI_STATUS" = 41, "SO_TXTIME" = 61,
+    "SO_TIMESTAMP_OLD" = 29, "SO_TIMESTAMPNS_OLD" = 35, "SO_TIMESTAMPING_OLD" = 37, "SO_TIMESTAMP_NEW" = 63,
+    "SO_TIMESTAMPNS_NEW" = 64, "SO_TIMESTAMPING_NEW" = 65, "SCM_TIMESTAMPING_OPT_STATS" = 54,
+    "SCM_TIMESTAMPING_PKTINFO" = 58,
+});
+names!(IP_KINDS "IP_???" "0" {
+    "IP_TOS" = 1, "IP_TTL" = 2, "SCM_SECURITY" = 3, "IP_RECVOPTS" = 6, "IP_RETOPTS" = 7, "IP_PKTINFO" = 8, "IP_RECVERR" = 11,
+    "IP_ORIGDSTADDR" = 20, "IP_CHECKSUM" = 23,
+});
+
+/// What one holds.
+enum Data {
+    /// Several of the same.
+    Several(Kind),
+    /// A structure, which is there as a whole.
+    Whole(&'static Structure),
+    /// So many structures; a part of them is none.
+    Times(&'static Structure, usize),
+    Text,
+    Address,
+}
+
+/// By level and kind, what they hold, in no less than so many bytes.
+static HELD: &[(u32, u32, usize, Data)] = &[
+    (SOCKET, 1, 4, Data::Several(Kind::Fd)),
+    (SOCKET, 2, 12, Data::Whole(&UCRED)),
+    (SOCKET, 3, 1, Data::Text),
+    (SOCKET, 29, 1, Data::Times(&TIMEVAL, 1)),
+    (SOCKET, 35, 1, Data::Times(&TIMESPEC, 1)),
+    (SOCKET, 37, 1, Data::Times(&TIMESPEC, 3)),
+    (SOCKET, 63, 1, Data::Times(&TIMEVAL, 1)),
+    (SOCKET, 64, 1, Data::Times(&TIMESPEC, 1)),
+    (SOCKET, 65, 1, Data::Times(&TIMESPEC, 3)),
+    (IP, 8, 12, Data::Whole(&PACKET_INFORMATION)),
+    (IP, 2, 4, Data::Several(Kind::Unsigned(Width::Four))),
+    (IP, 1, 1, Data::Several(Kind::Hex(Width::One))),
+    (IP, 6, 1, Data::Several(Kind::Hex(Width::One))),
+    (IP, 7, 1, Data::Several(Kind::Hex(Width::One))),
+    (IP, 11, 32, Data::Whole(&IP_ERROR)),
+    (IP, 20, 16, Data::Address),
+    (IP, 23, 4, Data::Several(Kind::Unsigned(Width::Four))),
+    (IP, 3, 1, Data::Text),
+];
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// What rides along with a message.
+    pub(super) fn control_messages(&mut self, address: u64, length: u64, way: Way) {
+        let said = usize::try_from(length).unwrap_or(usize::MAX);
+        let length = said.min(LONGEST);
+        let Some(all) = self
+            .read(address, length, way)
+            .filter(|bytes| length >= HEAD && bytes.len() >= length)
+        else {
+            return self.address(address);
+        };
+        self.sink.begin(Bracket::Array);
+        let mut rest = all;
+        while rest.len() >= HEAD {
+            let size = usize::try_from(long_at(rest, 0)).unwrap_or(usize::MAX);
+            self.sink.item(rest.len() == all.len());
+            self.control_message(&rest[..size.clamp(HEAD, rest.len())], rest);
+            if size < HEAD {
+                rest = &rest[HEAD..];
+                break;
+            }
+            let step = size.checked_next_multiple_of(8).unwrap_or(usize::MAX);
+            rest = rest.get(step..).unwrap_or(&[]);
+        }
+        if !rest.is_empty() {
+            self.sink.item(false);
+            let at = (all.len() - rest.len()) as u64;
+            self.sink.unreadable(address.wrapping_add(at));
+        } else if length < said {
+            self.sink.more(Bracket::Array, false);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn control_message(&mut self, message: &'a [u8], head: &'a [u8]) {
+        let (level, kind) = (int_at(head, 8), int_at(head, 12));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "cmsg_len");
+        self.sink.unsigned(long_at(head, 0));
+        self.sink.field(false, "cmsg_level");
+        self.one(u64::from(level), &flags::SOL);
+        self.sink.field(false, "cmsg_type");
+        match level {
+            SOCKET => self.one(u64::from(kind), &SOCKET_KINDS),
+            IP => self.one(u64::from(kind), &IP_KINDS),
+            _ => self.sink.hex(u64::from(kind)),
+        }
+        let said = message.get(HEAD..).unwrap_or(&[]);
+        let held = HELD.iter().find(|(of, number, least, _)| {
+            (*of, *number) == (level, kind) && said.len() >= *least
+        });
+        if let Some((.., held)) = held {
+            self.sink.field(false, "cmsg_data");
+            self.control_data(held, said);
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn control_data(&mut self, held: &'static Data, said: &'a [u8]) {
+        match held {
+            Data::Several(kind) => {
+                let size = self.size(*kind);
+                let most = self.shown_elements();
+                let count = said.len() / size;
+                self.sink.begin(Bracket::Array);
+                for (index, element) in said.chunks_exact(size).take(most).enumerate() {
+                    self.sink.item(index == 0);
+                    self.place(*kind, element, 0);
+                }
+                if count > most {
+                    self.sink.more(Bracket::Array, most == 0);
+                }
+                self.sink.end(Bracket::Array);
+            }
+            Data::Whole(structure) => self.structure(structure, said, 0),
+            Data::Times(structure, count) => {
+                let size = structure.size * count;
+                match said.get(..size) {
+                    Some(bytes) if *count == 1 => self.structure(structure, bytes, 0),
+                    Some(bytes) => self.place(Kind::Array(&TIMES, *count), bytes, 0),
+                    None => self.sink.word(|out| out.extend_from_slice(b"???")),
+                }
+            }
+            Data::Text => self.sink.text(said, false),
+            Data::Address => self.socket_address_at(&said[..said.len().min(128)]),
+        }
+    }
+}
+
+static TIMES: Kind = Kind::Structure(&TIMESPEC);

@@ -1,0 +1,124 @@
+//! Structures that grew and say how long they are: by an argument, or by their first number.
+//!
+//! Refuses: to hide what a program says beyond what is known here; it is shown as bytes.
+
+use super::netlink::Span;
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, long_at};
+use crate::Outcome;
+use crate::table::{Length, Structure, Way, structure};
+
+/// More is never looked at.
+const PAGE: usize = 4096;
+
+/// Of `sched_setattr`: what begins it, and what it was at first.
+const SCHEDULE_LEAST: usize = 48;
+const KEEP_POLICY: u64 = 8;
+const KEEP_PARAMETERS: u64 = 16;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// A structure of a length that is said elsewhere.
+    pub(super) fn sized(
+        &mut self,
+        raw: u64,
+        way: Way,
+        structure: &'static Structure,
+        least: usize,
+        length: Length,
+    ) {
+        let length = self.length(length);
+        let failed = way == Way::Out && self.failed();
+        let known = length.min(structure.size);
+        let bytes = if length < least || failed {
+            None
+        } else {
+            self.read_in_time(raw, length.min(PAGE), way)
+        };
+        let Some(bytes) = bytes.filter(|bytes| bytes.len() >= known) else {
+            return self.address(raw);
+        };
+        self.sink.begin(Bracket::Structure);
+        self.fields(structure, &bytes[..known], 0, true);
+        self.rest_in_hex(Span::new(raw, length, bytes), structure.size, false);
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// What is said of a thread's schedule.
+    pub(super) fn schedule(&mut self, raw: u64, way: Way) {
+        let whole = &structure::SCHED_ATTR;
+        let most = match way {
+            Way::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
+            Way::In => whole.size,
+        };
+        let least = if way == Way::Out { most.max(SCHEDULE_LEAST) } else { 4 };
+        let Some(bytes) = self
+            .read(raw, most, way)
+            .filter(|bytes| bytes.len() >= least)
+        else {
+            return self.address(raw);
+        };
+        let size = match (int_at(bytes, 0) as usize, way) {
+            (0, Way::In) => SCHEDULE_LEAST,
+            (size, _) => size,
+        };
+        let known = size.min(whole.size);
+        if way == Way::In && size >= SCHEDULE_LEAST && bytes.len() < known {
+            return self.address(raw);
+        }
+        let bytes = &bytes[..bytes.len().min(known.max(4))];
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "size");
+        self.sink.unsigned(u64::from(int_at(bytes, 0)));
+        if bytes.len() >= SCHEDULE_LEAST {
+            self.schedule_fields(whole, bytes, way);
+            if size > whole.size {
+                self.sink.more(Bracket::Structure, false);
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn schedule_fields(&mut self, whole: &'static Structure, bytes: &'a [u8], way: Way) {
+        let bits = long_at(bytes, 8);
+        let keeps = |bit| way == Way::In && bits & bit != 0;
+        for field in &whole.fields[1..] {
+            let size = self.size(field.kind);
+            let Some(there) = bytes.get(field.at..field.at + size) else {
+                break;
+            };
+            let hidden = match field.name {
+                "sched_policy" => {
+                    let named = int_at(there, 0) as i32 >= 0;
+                    named && (keeps(KEEP_POLICY) || keeps(KEEP_PARAMETERS))
+                }
+                "sched_nice" | "sched_priority" | "sched_runtime" | "sched_deadline"
+                | "sched_period" => keeps(KEEP_PARAMETERS),
+                _ => false,
+            };
+            if !hidden {
+                self.sink.field(false, field.name);
+                self.place(field.kind, there, 0);
+            }
+        }
+    }
+
+    /// How long the kernel would have had it, where it was too long or too short.
+    pub(super) fn schedule_became(&mut self, raw: u64) {
+        const TOO_BIG: i64 = 7;
+        let too_big = matches!(self.call.outcome, Outcome::Returned { value, .. } if value == -TOO_BIG);
+        if !too_big || self.read(raw, 4, Way::In).is_none() {
+            return;
+        }
+        if let Some(bytes) = self
+            .read_always(raw, 4, Way::Out)
+            .filter(|bytes| bytes.len() == 4)
+        {
+            self.sink.became();
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "size");
+            self.sink.unsigned(u64::from(int_at(bytes, 0)));
+            self.sink.end(Bracket::Structure);
+        }
+    }
+}
+

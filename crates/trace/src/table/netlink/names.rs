@@ -1,0 +1,8 @@
+//! The names of messages, flags and attributes, by what they are about.
+//!
+//! Refuses: everything but names.
+
+pub(crate) mod diag;
+pub(crate) mod link;
+pub(crate) mod message;
+pub(crate) mod route;

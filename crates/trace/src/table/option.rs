@@ -1,0 +1,139 @@
+//! Sockets' options: what they are called at each level, and what they are set to.
+//!
+//! Refuses: to say what an option means beyond the form of its value; most are a number.
+
+pub(crate) mod names;
+
+use super::kind::{Kind, Names, Structure as Layout, Wire};
+use super::structure::{LINGER, UCRED, UINT, field, structure};
+use names as n;
+
+/// What an option is set to.
+#[derive(Debug)]
+pub(crate) enum Setting {
+    /// A number.
+    Number,
+    /// A number, however long it is said to be.
+    Always,
+    /// Several numbers.
+    Numbers,
+    /// A number with a name.
+    Named(&'static Names),
+    /// The number of an error.
+    Error,
+    /// A structure, as much of it as is said: the kernel's may be longer, and a program may ask for less.
+    Partial(&'static Layout),
+    /// A structure, or more.
+    Whole(&'static Layout),
+    /// A structure of exactly this size.
+    Exact(&'static Layout),
+    /// Which groups of a link layer one belongs to.
+    Member,
+    /// Where a filter of packets is.
+    Filter,
+    /// As many operations of a filter as the length says.
+    Operations,
+    /// Which messages are let through, a bit each.
+    Messages,
+}
+
+structure!(MULTICAST 8 {
+    field imr_multiaddr 0 Kind::Wire(Wire::Inet), field imr_interface 4 Kind::Wire(Wire::Inet),
+});
+structure!(MULTICAST6 20 {
+    field ipv6mr_multiaddr 0 Kind::Wire(Wire::Inet6), field ipv6mr_interface 16 Kind::Wire(Wire::Interface),
+});
+structure!(RING 16 {
+    field tp_block_size 0 UINT, field tp_block_nr 4 UINT, field tp_frame_size 8 UINT, field tp_frame_nr 12 UINT,
+});
+structure!(PACKETS 12 { field tp_packets 0 UINT, field tp_drops 4 UINT, field tp_freeze_q_cnt 8 UINT });
+const SOCKET: u32 = 1;
+const IP: u32 = 0;
+const IPV6: u32 = 41;
+const RAW: u32 = 255;
+const PACKET: u32 = 263;
+const NETLINK: u32 = 270;
+
+/// Options of sockets of every kind that are numbers.
+const NUMBERS: &[u32] = &[
+    1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 27, 29, 30, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75,
+];
+const LINGERS: &[u32] = &[13];
+const FILTERS: &[u32] = &[26];
+
+static GOT: &[(u32, &[u32], Setting)] = &[
+    (SOCKET, NUMBERS, Setting::Number),
+    (SOCKET, LINGERS, Setting::Partial(&LINGER)),
+    (SOCKET, &[17], Setting::Partial(&UCRED)),
+    (SOCKET, FILTERS, Setting::Operations),
+    (SOCKET, &[4], Setting::Error),
+    (SOCKET, &[74], Setting::Named(&n::REHASH)),
+    (PACKET, &[6], Setting::Partial(&PACKETS)),
+    (RAW, &[1], Setting::Messages),
+    (NETLINK, &[9], Setting::Numbers),
+    (NETLINK, &[], Setting::Always),
+];
+static SET: &[(u32, &[u32], Setting)] = &[
+    (SOCKET, NUMBERS, Setting::Number),
+    (SOCKET, LINGERS, Setting::Whole(&LINGER)),
+    (SOCKET, &[26, 51], Setting::Filter),
+    (SOCKET, &[74], Setting::Named(&n::REHASH)),
+    (IP, &[35, 36], Setting::Whole(&MULTICAST)),
+    (IPV6, &[20, 21, 27, 28], Setting::Whole(&MULTICAST6)),
+    (PACKET, &[5, 13], Setting::Exact(&RING)),
+    (PACKET, &[1, 2], Setting::Member),
+    (RAW, &[1], Setting::Messages),
+    (NETLINK, &[], Setting::Number),
+];
+
+/// What an option is set to, of those that aren't shown by their length.
+pub(crate) fn setting(level: u32, option: u32, set: bool) -> Option<&'static Setting> {
+    let known = if set { SET } else { GOT };
+    let found = known.iter().find(|(of, options, _)| {
+        *of == level && (options.is_empty() || options.contains(&option))
+    });
+    found.map(|(_, _, setting)| setting)
+}
+
+/// What the options of a level are called.
+pub(crate) fn names_of(level: u32, set: bool) -> Option<&'static Names> {
+    Some(match (level, set) {
+        (SOCKET, false) => &n::SOCKET_GET,
+        (SOCKET, true) => &n::SOCKET_SET,
+        (IP, false) => &n::IP_GET,
+        (IP, true) => &n::IP_SET,
+        (IPV6, false) => &n::IPV6_GET,
+        (IPV6, true) => &n::IPV6_SET,
+        _ => LEVELS.iter().find(|(known, _)| *known == level)?.1,
+    })
+}
+
+/// The levels whose options are the same for both.
+static LEVELS: &[(u32, &Names)] = &[
+    (6, &n::TCP),
+    (17, &n::UDP),
+    (40, &n::VSOCK),
+    (101, &n::CAN_RAW),
+    (132, &n::SCTP),
+    (RAW, &n::RAW),
+    (256, &n::IPX),
+    (257, &n::AX25),
+    (PACKET, &n::PACKET),
+    (266, &n::IRDA),
+    (268, &n::LLC),
+    (269, &n::DCCP),
+    (NETLINK, &n::NETLINK),
+    (271, &n::TIPC),
+    (272, &n::RXRPC),
+    (273, &n::PPPOL2TP),
+    (274, &n::BLUETOOTH),
+    (275, &n::PNPIPE),
+    (276, &n::RDS),
+    (277, &n::IUCV),
+    (278, &n::CAIF),
+    (279, &n::ALG),
+    (280, &n::NFC),
+    (281, &n::KCM),
+    (282, &n::TLS),
+    (283, &n::XDP),
+];

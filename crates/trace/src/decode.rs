@@ -346,6 +346,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Fd => self.sink.fd(raw as i32, self.call),
             Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
             Kind::Id => self.id(raw),
+            Kind::Process(whose) => self.sink.process(raw as i32, whose),
             Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
             Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
             Kind::Device => self.device(device_major(raw), device_minor(raw)),
@@ -880,7 +881,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                     width.bytes()
                 }
             }
-            Kind::Fd | Kind::DirFd | Kind::Id | Kind::Signal | Kind::FileMode => 4,
+            Kind::Fd | Kind::DirFd | Kind::Id | Kind::Process(_) | Kind::Signal | Kind::FileMode => 4,
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) => self.size(*inner) * count,

@@ -19,6 +19,7 @@ pub mod json;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 pub mod perfetto;
+pub mod processes;
 pub mod ptrace;
 pub mod recording;
 pub mod summary;

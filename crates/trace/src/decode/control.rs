@@ -4,7 +4,7 @@ use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::Width::{Eight, Four};
-use crate::table::{Kind, Structure, Way, flags, structure};
+use crate::table::{Kind, Structure, Way, Whose, flags, structure};
 use crate::text::{DUMPABLE, put};
 
 const CREAT: u64 = 0o100;
@@ -89,20 +89,41 @@ impl<'a, S: Sink> Walk<'a, S> {
             0 | 1030 | 1031 => return self.sink.signed(i64::from(raw as i32)),
             2 => return self.flags(raw, &flags::FD_FLAGS),
             4 => return self.open_flags(raw),
-            8 => return self.sink.signed(i64::from(raw as i32)),
+            8 => return self.sink.process(raw as i32, Whose::ProcessOrGroup),
             10 => return self.signal_number(raw as i32),
             1024 => return self.one(raw, &flags::LOCK_TYPE),
             1026 => return self.flags(raw, &flags::NOTIFY),
             1033 => return self.flags(raw, &flags::SEALS),
             5 | 36 => (Way::Out, &structure::FLOCK_GET),
             6 | 7 | 37 | 38 => (Way::In, &structure::FLOCK),
-            15 => (Way::In, &structure::OWNER),
-            16 => (Way::Out, &structure::OWNER),
+            15 => return self.owner(raw, Way::In),
+            16 => return self.owner(raw, Way::Out),
             1035 | 1037 => return self.hint(raw, Way::Out),
             1036 | 1038 => return self.hint(raw, Way::In),
             _ => return self.sink.hex(raw),
         };
         self.structure_behind(raw, lock.0, lock.1, number);
+    }
+
+    /// Who is told of what happens to a file.
+    fn owner(&mut self, raw: u64, way: Way) {
+        let bytes = self.read(raw, 8, way).filter(|bytes| bytes.len() == 8);
+        let Some(bytes) = bytes.filter(|_| !self.narrow()) else {
+            self.address(raw);
+            return;
+        };
+        let kind = int_at(bytes, 0);
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "type");
+        self.one(u64::from(kind), &flags::OWNER);
+        self.sink.field(false, "pid");
+        let whose = [Whose::Thread, Whose::Process, Whose::Group];
+        let number = int_at(bytes, 4) as i32;
+        match whose.get(kind as usize) {
+            Some(whose) => self.sink.process(number, *whose),
+            None => self.sink.signed(i64::from(number)),
+        }
+        self.sink.end(Bracket::Structure);
     }
 
     fn hint(&mut self, raw: u64, way: Way) {

@@ -2,7 +2,7 @@
 
 use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, held, int_at, long_at};
-use crate::table::{Way, flags, structure};
+use crate::table::{Way, Whose, flags, structure};
 use crate::text::put;
 use crate::{Abi, When};
 
@@ -83,7 +83,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
                 self.sink.item(true);
-                self.sink.signed(i64::from(int_at(bytes, 0) as i32));
+                self.sink.process(int_at(bytes, 0) as i32, Whose::Thread);
                 self.sink.end(Bracket::Array);
             }
             None => self.address(raw),

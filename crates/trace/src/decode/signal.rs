@@ -3,7 +3,7 @@
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
-use crate::table::{Names, Way, flags};
+use crate::table::{Names, Way, Whose, flags};
 use crate::text::put;
 
 /// The names of signals without `SIG`, by number; real-time signals are numbered.
@@ -110,7 +110,8 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
         sink.signed(value);
     };
     let sender = |sink: &mut S| {
-        number(sink, "si_pid", int(16));
+        sink.field(false, "si_pid");
+        sink.process(int_at(bytes, 16) as i32, Whose::Process);
         sink.field(false, "si_uid");
         match int_at(bytes, 20) {
             u32::MAX => sink.signed(-1),

@@ -1,6 +1,7 @@
 //! Where what is found on a walk goes: text, JSON, or nowhere.
 
 use crate::Call;
+use crate::table::Whose;
 
 /// What is set between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,19 @@ pub trait Descriptors {
     /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
     /// descriptor is [`CURRENT_DIRECTORY`].
     fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described;
+
+    /// What stands behind the number of a process, as `pid` knows it: `<sh>`, and the number that it has here where that is
+    /// another one.
+    fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
+        let _nothing_is_known = (pid, number, whose);
+        Vec::new()
+    }
+
+    /// What stands behind the number of a traced thread at the beginning of a line.
+    fn thread(&mut self, tid: i32) -> Vec<u8> {
+        let _nothing_is_known = tid;
+        Vec::new()
+    }
 }
 
 /// What a file descriptor is.
@@ -71,6 +85,10 @@ pub(crate) trait Sink {
     /// Bytes that are never shown as letters.
     fn binary(&mut self, bytes: &[u8], cut: bool);
     fn fd(&mut self, fd: i32, call: &Call);
+    /// The number of a process.
+    fn process(&mut self, number: i32, _: Whose) {
+        self.signed(i64::from(number));
+    }
     fn dir_fd(&mut self, fd: i32, call: &Call);
     fn begin(&mut self, bracket: Bracket);
     fn end(&mut self, bracket: Bracket);

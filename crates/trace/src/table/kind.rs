@@ -103,6 +103,21 @@ pub enum Shown {
     NotZero,
 }
 
+/// What the number of a process is the number of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Whose {
+    /// A thread.
+    Thread,
+    /// A process.
+    Process,
+    /// A group of processes.
+    Group,
+    /// A session.
+    Session,
+    /// A process or, where it is negative, a group.
+    ProcessOrGroup,
+}
+
 /// What an argument or a field means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -132,6 +147,8 @@ pub enum Kind {
     Halves,
     /// A signal's number.
     Signal,
+    /// The number of a process, a thread, or several processes.
+    Process(Whose),
     /// Bits with names.
     Flags(Width, &'static Names),
     /// One of several values with names.

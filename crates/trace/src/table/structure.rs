@@ -3,7 +3,7 @@
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose};
 use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout};
+use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Whose};
 
 pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
@@ -85,9 +85,8 @@ structure!(FLOCK 32 {
 });
 structure!(FLOCK_GET 32 {
     field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
-    field l_pid 24 INT,
+    field l_pid 24 Process(Whose::Process),
 });
-structure!(OWNER 8 { field r#type 0 One(Four, &f::OWNER), field pid 4 INT });
 structure!(OPEN_HOW 24 {
     field flags 0 Special(Special::OpenFlags), set mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
@@ -99,12 +98,13 @@ structure!(SCHED_ATTR 48 {
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
     field sched_period 40 ULONG,
 });
+structure!(EPOLL_SLOT 12 { field efd 0 Fd, field tfd 4 Fd, field toff 8 UINT });
 structure!(WINSIZE 8 {
     field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
 });
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
-structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
+structure!(UCRED 12 { field pid 0 Process(Whose::Process), field uid 4 Id, field gid 8 Id });
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR 64 {
     field mq_flags 0 Flags(Eight, &f::OPEN), field mq_maxmsg 8 LONG, field mq_msgsize 16 LONG, field mq_curmsgs 24 LONG,

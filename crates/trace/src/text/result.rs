@@ -3,7 +3,7 @@
 use super::sink::TextSink;
 use super::{errors, put};
 use crate::decode::{Style, Walk, moment, put_persona, signal_name};
-use crate::table::{Answer, Row, flags};
+use crate::table::{Answer, Row, Whose, flags};
 use crate::{Call, Outcome};
 
 pub(super) fn put_result(
@@ -60,6 +60,14 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
         Answer::Fd => {
             put::signed(sink.out, value);
             sink.describe(value as i32, call);
+        }
+        Answer::Process(whose) => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, whose);
+        }
+        Answer::Child => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, Whose::Process);
         }
         Answer::Octal => put::permissions(sink.out, value as u64),
         Answer::Fcntl => put_fcntl(sink, call, value),
@@ -155,6 +163,10 @@ fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
                 out.extend_from_slice(b"flags ");
                 put::open_flags(out, bits, arm);
             });
+        }
+        9 => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, Whose::ProcessOrGroup);
         }
         11 if value != 0 => {
             put::signed(sink.out, value);

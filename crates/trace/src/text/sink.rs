@@ -3,6 +3,7 @@
 use super::Constants;
 use super::put::{self, Escapes};
 use crate::Call;
+use crate::table::Whose;
 use crate::decode::{Bracket, Described, Descriptors, Number, Sink};
 
 /// Writes text to the end of a buffer.
@@ -35,6 +36,16 @@ impl<'o, 'd> TextSink<'o, 'd> {
     fn separate(&mut self, first: bool) {
         if !first {
             self.out.extend_from_slice(b", ");
+        }
+    }
+
+    /// Writes what is known of a process behind its number.
+    pub fn explain(&mut self, number: i32, whose: Whose) {
+        if let Some(descriptors) = &mut self.descriptors
+            && number != 0
+        {
+            let known = descriptors.process(self.pid, number, whose);
+            self.out.extend_from_slice(&known);
         }
     }
 
@@ -170,6 +181,11 @@ impl Sink for TextSink<'_, '_> {
         if fd >= 0 {
             self.describe(fd, call);
         }
+    }
+
+    fn process(&mut self, number: i32, whose: Whose) {
+        put::signed(self.out, i64::from(number));
+        self.explain(number, whose);
     }
 
     fn dir_fd(&mut self, fd: i32, call: &Call) {

@@ -235,11 +235,11 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m("process_mrelease", &[Fd, Hex(Four)]),
     m(
         "process_vm_readv",
-        &[INT, Special(S::Vectors(Out, 2)), SIZE, REMOTE, SIZE, SIZE],
+        &[PID, Special(S::Vectors(Out, 2)), SIZE, REMOTE, SIZE, SIZE],
     ),
     m(
         "process_vm_writev",
-        &[INT, Special(S::Vectors(In, 2)), SIZE, REMOTE, SIZE, SIZE],
+        &[PID, Special(S::Vectors(In, 2)), SIZE, REMOTE, SIZE, SIZE],
     ),
     m(
         "remap_file_pages",

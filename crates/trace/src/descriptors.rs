@@ -20,7 +20,7 @@ use rustix::net::{
 };
 
 use crate::decode::{CURRENT_DIRECTORY, Described, Descriptors};
-use crate::processes::{Processes, Told};
+use crate::processes::{self, Processes, Told, shown_as};
 use crate::table::Whose;
 use crate::text::Escapes;
 use crate::{Call, ExpressionError};
@@ -127,6 +127,7 @@ impl Files {
     }
 
     fn look(&mut self, pid: i32, fd: i32) -> Option<Described> {
+        let pid = shown_as(pid);
         let place = if fd == CURRENT_DIRECTORY {
             format!("/proc/{pid}/cwd")
         } else {
@@ -252,6 +253,10 @@ impl Descriptors for Files {
     fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.explain(pid, number, whose, self.escapes))
+    }
+
+    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+        processes::here(pid, number)
     }
 
     fn thread(&mut self, tid: i32) -> Vec<u8> {
@@ -510,7 +515,7 @@ fn unix_answer(protocol: &str, inode: u32, answer: &[u8]) -> Option<String> {
             None => ("", name.strip_suffix(b"\0").unwrap_or(name)),
         };
         let mut quoted = Vec::new();
-        crate::text::put::quoted(&mut quoted, name, crate::text::Escapes::Octal);
+        crate::text::put::quoted(&mut quoted, name, Escapes::Octal);
         let _ = write!(text, ",{sign}{}", String::from_utf8_lossy(&quoted));
     }
     text.push(']');

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::sync::LazyLock;
 
 use crate::table::Whose;
 use crate::text::{Escapes, put};
@@ -56,6 +57,8 @@ pub(crate) struct Processes {
     told: Told,
     /// This process's name space.
     here: Option<u64>,
+    /// How deep it is within the one that `/proc` shows.
+    base: usize,
     /// What numbers of other name spaces mean here, as far as they were looked for.
     found: HashMap<(u64, i32, Whose), i32>,
     /// What threads were called when they were seen last.
@@ -68,6 +71,7 @@ impl Processes {
         Self {
             told,
             here: space_of("self"),
+            base: base(),
             found: HashMap::new(),
             names: HashMap::new(),
         }
@@ -84,6 +88,7 @@ impl Processes {
         if number <= 0 {
             return out;
         }
+        let of = shown_as(of);
         let space = space_of(of);
         let here = if space.is_some() && space != self.here {
             space.and_then(|space| self.translate(space, of, number, whose))
@@ -112,7 +117,7 @@ impl Processes {
     }
 
     fn name(&mut self, tid: i32, escapes: Escapes, out: &mut Vec<u8>) {
-        if let Ok(mut name) = fs::read(format!("/proc/{tid}/comm")) {
+        if let Ok(mut name) = fs::read(format!("/proc/{}/comm", shown_as(tid))) {
             if name.last() == Some(&b'\n') {
                 name.pop();
             }
@@ -127,14 +132,14 @@ impl Processes {
 
     fn translate(&mut self, space: u64, of: i32, number: i32, whose: Whose) -> Option<i32> {
         let depth = numbers(&status(of)?, Whose::Thread).len().checked_sub(1)?;
-        if depth == 0 {
+        if depth <= self.base {
             return None;
         }
         let known = self.found.get(&(space, number, whose)).copied();
-        let first = known.into_iter().chain([of]);
+        let first = known.map(shown_as).into_iter().chain([of]);
         let found = first
             .chain(candidates(whose))
-            .find_map(|one| means(one, space, depth, number, whose))?;
+            .find_map(|one| means(one, space, depth, number, whose)?.get(self.base).copied())?;
         self.found.insert((space, number, whose), found);
         Some(found)
     }
@@ -165,15 +170,49 @@ fn numbers(status: &str, whose: Whose) -> Vec<i32> {
         .collect()
 }
 
-/// What number one has here that has this number so deep in this name space.
-fn means(process: i32, space: u64, depth: usize, number: i32, whose: Whose) -> Option<i32> {
+/// What numbers one has, from the outermost name space inwards, that has this number so deep in this name space.
+fn means(process: i32, space: u64, depth: usize, number: i32, whose: Whose) -> Option<Vec<i32>> {
     let status = status(process)?;
     let all = numbers(&status, whose);
     if *all.get(depth)? != number {
         return None;
     }
-    lives_in(process, &status, space, depth).then_some(())?;
-    all.first().copied()
+    lives_in(process, &status, space, depth).then_some(all)
+}
+
+/// How deep this process's name space is within the one whose processes `/proc` shows.
+fn base() -> usize {
+    static BASE: LazyLock<usize> = LazyLock::new(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        numbers(&status, Whose::Thread).len().saturating_sub(1)
+    });
+    *BASE
+}
+
+/// The number under which `/proc` shows a thread: another one where it is mounted of a name space around this process's.
+pub(crate) fn shown_as(thread: i32) -> i32 {
+    let base = base();
+    if base == 0 {
+        return thread;
+    }
+    let Some(here) = space_of("self") else {
+        return thread;
+    };
+    let found = candidates(Whose::Thread)
+        .find(|one| means(*one, here, base, thread, Whose::Thread).is_some());
+    found.unwrap_or(thread)
+}
+
+/// The number here of a process that another one calls so.
+pub(crate) fn here(of: i32, number: i32) -> Option<i32> {
+    let mut processes = Processes::new(Told::default());
+    let shown = shown_as(of);
+    let space = space_of(shown)?;
+    if Some(space) == processes.here {
+        Some(number)
+    } else {
+        processes.translate(space, shown, number, Whose::Process)
+    }
 }
 
 /// Whether a process is in a name space so deep, be it by way of one that is within it: then who made it is nearer.

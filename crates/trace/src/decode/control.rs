@@ -5,7 +5,7 @@ use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::Width::{Eight, Four};
 use crate::table::{Kind, Structure, Way, Whose, flags, structure};
-use crate::text::{DUMPABLE, put};
+use crate::text::{Constants, DUMPABLE, put};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
@@ -369,7 +369,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn arch_prctl_fills_in(&self) -> bool {
         matches!(
             self.call.arguments[0] & 0xffff_ffff,
-            0x1003 | 0x1004 | 0x1021 | 0x1022
+            0x1003 | 0x1004 | 0x1021 | 0x1022 | 0x1024
         )
     }
 
@@ -385,7 +385,40 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 None => self.address(raw),
             },
+            0x1021 | 0x1022 | 0x1024 => self.features(raw),
+            0x1023 | 0x1025 => self.feature(raw),
             _ => self.sink.hex(raw),
+        }
+    }
+
+    /// Parts of the processor's state, as the kernel says them.
+    fn features(&mut self, raw: u64) {
+        let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) else {
+            self.address(raw);
+            return;
+        };
+        let bits = long_at(bytes, 0);
+        let names = &flags::FEATURES;
+        let known = names.list.iter().any(|(_, known)| bits & known != 0);
+        let shown = self.sink.constants() != Constants::Numbers && bits != 0;
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        self.sink.hex(bits);
+        if shown && known {
+            self.sink.aside(|out| put::flags(out, bits, names));
+        } else if shown {
+            self.sink.aside(|out| out.extend_from_slice(names.unknown.as_bytes()));
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// One of them.
+    fn feature(&mut self, raw: u64) {
+        let names = &flags::FEATURE;
+        self.sink.hex(raw);
+        if self.sink.constants() != Constants::Numbers {
+            let name = names.name(raw).unwrap_or(names.unknown);
+            self.sink.aside(|out| out.extend_from_slice(name.as_bytes()));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Call;
 use crate::table::Whose;
+use crate::text::Constants;
 
 /// What is set between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,12 @@ pub trait Descriptors {
     fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
         let _nothing_is_known = (pid, number, whose);
         Vec::new()
+    }
+
+    /// The number here of a process that `pid` calls so.
+    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+        let _nothing_is_known = (pid, number);
+        None
     }
 
     /// What stands behind the number of a traced thread at the beginning of a line.
@@ -85,6 +92,21 @@ pub(crate) trait Sink {
     /// Bytes that are never shown as letters.
     fn binary(&mut self, bytes: &[u8], cut: bool);
     fn fd(&mut self, fd: i32, call: &Call);
+    /// A descriptor of another process, whose number the program says.
+    fn fd_of(&mut self, _process: i32, fd: i32, _: &Call) {
+        self.signed(i64::from(fd));
+    }
+    /// How what has a name is shown.
+    fn constants(&self) -> Constants {
+        Constants::Names
+    }
+    /// Something that is shown by `number` where names aren't, and that `write` writes in words.
+    fn named(&mut self, _number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>))
+    where
+        Self: Sized,
+    {
+        self.word(write);
+    }
     /// The number of a process.
     fn process(&mut self, number: i32, _: Whose) {
         self.signed(i64::from(number));

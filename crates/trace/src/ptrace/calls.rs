@@ -237,7 +237,8 @@ impl Engine<'_> {
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
             || descriptors(call).any(|descriptor| {
-                let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
+                let shown = crate::processes::shown_as(tid);
+                let file = std::fs::read_link(format!("/proc/{shown}/fd/{descriptor}"));
                 file.is_ok_and(|file| {
                     // What the kernel adds to the path of a file that is gone.
                     let bytes = file.as_os_str().as_bytes();

@@ -173,6 +173,12 @@ pub enum Kind {
     To(Way, &'static Kind),
     /// Several of the same.
     Many(Way, &'static Kind, Length),
+    /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
+    Name(Way, usize),
+    /// This where another argument is in a range, else an address: the argument, its least and its most.
+    Within(usize, u64, u64, &'static Kind),
+    /// A descriptor of the process that this argument names.
+    FdOf(usize),
     /// Such a thing in place.
     Structure(&'static Structure),
     /// Several of the same in place.
@@ -311,6 +317,12 @@ pub enum Special {
     SyslogType,
     /// What `membarrier` is asked.
     Membarrier,
+    /// The priority of input and output.
+    Priority,
+    /// The flags of `swapon` with its priority.
+    SwapFlags,
+    /// How urgent a message of the kernel is.
+    LogLevel,
     /// A time in hundredths of a second.
     Ticks,
 }

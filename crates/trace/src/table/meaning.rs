@@ -33,6 +33,10 @@ pub enum Answer {
     Signal,
     /// An execution domain.
     Persona,
+    /// The priority of input and output.
+    InputPriority,
+    /// Parts of the processor's state, where they were asked for.
+    Features,
     /// A scheduling policy.
     Policy,
     /// By what `prctl` was asked.
@@ -93,6 +97,7 @@ const PID: Kind = Process(Whose::Process);
 const TID: Kind = Process(Whose::Thread);
 const GROUP: Kind = Process(Whose::Group);
 const SESSION: Answer = Answer::Process(Whose::Session);
+const LISTED: Kind = Within(2, 1, u64::MAX, &Bytes(Out, Length::Result));
 const EITHER: Kind = Process(Whose::ProcessOrGroup);
 const LONG: Kind = Signed(Eight);
 const SIZE: Kind = Unsigned(Eight);
@@ -107,6 +112,16 @@ const STAT: Kind = To(Out, &Special(S::Stat));
 const OFFSET: Kind = To(In, &LONG);
 const RESUID: Kind = To(Out, &Id);
 
+/// What `syslog` is given, by what it is asked.
+static LOGGED: &[(u64, Kind)] = &[
+    (2, Bytes(Out, Length::Result)),
+    (3, Bytes(Out, Length::Result)),
+    (4, Bytes(Out, Length::Result)),
+];
+
+/// The last argument of `syslog`.
+static LOG_SIZE: &[(u64, Kind)] = &[(8, Special(S::LogLevel))];
+
 /// Whom `waitid` waits for.
 static WAITED: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Fd)];
 
@@ -115,19 +130,19 @@ static PRIORITY_OF: &[(u64, Kind)] = &[(0, PID), (1, GROUP), (2, Id)];
 
 /// The last two arguments of `kcmp`, by what is compared.
 static COMPARED: &[(u64, Kind)] = &[
-    (0, Fd),
+    (0, FdOf(0)),
     (1, Hidden),
     (2, Hidden),
     (3, Hidden),
     (4, Hidden),
     (5, Hidden),
     (6, Hidden),
-    (7, Fd),
+    (7, FdOf(0)),
 ];
 
 /// The last one.
 static COMPARED_WITH: &[(u64, Kind)] = &[
-    (0, Fd),
+    (0, FdOf(1)),
     (1, Hidden),
     (2, Hidden),
     (3, Hidden),
@@ -320,7 +335,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             PATH,
             TEXT,
-            Value(In, Length::Argument(3)),
+            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
@@ -330,7 +345,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             Fd,
             TEXT,
-            Value(In, Length::Argument(3)),
+            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
@@ -342,9 +357,9 @@ static MEANINGS: &[Meaning] = &[
     m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
     m(
         "listxattr llistxattr",
-        &[PATH, Bytes(Out, Length::Result), SIZE],
+        &[PATH, LISTED, SIZE],
     ),
-    m("flistxattr", &[Fd, Bytes(Out, Length::Result), SIZE]),
+    m("flistxattr", &[Fd, LISTED, SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
     m("fremovexattr", &[Fd, TEXT]),
     m("fadvise64", &[Fd, LONG, SIZE, One(Four, &f::FADVISE)]),
@@ -353,7 +368,7 @@ static MEANINGS: &[Meaning] = &[
     fd("inotify_init1", &[Flags(Four, &f::INOTIFY_INIT)]),
     m("inotify_add_watch", &[Fd, PATH, Flags(Four, &f::INOTIFY)]),
     m("inotify_rm_watch", &[Fd, INT]),
-    fd("memfd_create", &[TEXT, Flags(Four, &f::MEMFD)]),
+    fd("memfd_create", &[Name(In, 250), Flags(Four, &f::MEMFD)]),
     m(
         "name_to_handle_at",
         &[DirFd, PATH, Address, Address, Flags(Four, &f::AT_HANDLE)],
@@ -510,9 +525,10 @@ static MEANINGS: &[Meaning] = &[
         ],
         Answer::Prctl,
     ),
-    m(
+    other(
         "arch_prctl",
         &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)],
+        Answer::Features,
     ),
     other("set_tid_address", &[Address], Answer::Process(Whose::Thread)),
     m("set_robust_list", &[Address, SIZE]),
@@ -621,12 +637,16 @@ static MEANINGS: &[Meaning] = &[
     m("sysinfo", &[To(Out, &Structure(&s::SYSINFO))]),
     m(
         "syslog",
-        &[Special(S::SyslogType), Bytes(Out, Length::Result), INT],
+        &[
+            Special(S::SyslogType),
+            By(0, LOGGED, &Address),
+            By(0, LOG_SIZE, &INT),
+        ],
     ),
     m("getcpu", &[To(Out, &UINT), To(Out, &UINT), Address]),
     m(
         "sethostname setdomainname",
-        &[Bytes(In, Length::Argument(1)), SIZE],
+        &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
     m("ptrace", &[One(Eight, &f::PTRACE), TID, Address, Address]),
     m("bpf", &[One(Four, &f::BPF), Address, UINT]),
@@ -977,7 +997,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
+        To(..) | Many(..) | By(..) | Within(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
     ) || matches!(
         kind,
         Special(

@@ -98,7 +98,7 @@ structure!(SCHED_ATTR 48 {
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
     field sched_period 40 ULONG,
 });
-structure!(EPOLL_SLOT 12 { field efd 0 Fd, field tfd 4 Fd, field toff 8 UINT });
+structure!(EPOLL_SLOT 12 { field efd 0 FdOf(1), field tfd 4 FdOf(1), field toff 8 UINT });
 structure!(WINSIZE 8 {
     field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
 });

@@ -1,5 +1,7 @@
 //! Numbers, names and quoted bytes, written to the end of a buffer without allocating.
 
+use super::Constants;
+use crate::decode::Number;
 use crate::table::{Names, flags};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
@@ -136,6 +138,42 @@ pub fn named_bits(out: &mut Vec<u8>, value: u64, names: &Names, before: &[u8]) -
         }
     }
     rest
+}
+
+/// A constant as a name, as a number, or as both.
+pub fn constant(
+    out: &mut Vec<u8>,
+    shown: Constants,
+    number: Number,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    if shown == Constants::Names {
+        write(out);
+        return;
+    }
+    let start = out.len();
+    match number {
+        Number::Hex(value) => hex(out, value),
+        Number::Signed(value) => signed(out, value),
+        Number::Octal(value) => octal(out, value),
+    }
+    if shown == Constants::Numbers {
+        return;
+    }
+    out.extend_from_slice(b" /* ");
+    let named = out.len();
+    write(out);
+    // What has no name at all says its number itself.
+    let alone = matches!(out.get(named), None | Some(b'0'..=b'9' | b'-'))
+        && !out[named..].iter().any(|byte| matches!(byte, b'|' | b'<'));
+    if alone {
+        out.drain(start..named);
+        if out.len() == start {
+            hex(out, 0);
+        }
+    } else {
+        out.extend_from_slice(b" */");
+    }
 }
 
 /// A value by its name, else in hexadecimal with a remark of what names there are.

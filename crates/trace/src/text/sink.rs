@@ -95,30 +95,35 @@ impl Sink for TextSink<'_, '_> {
     }
 
     fn constant(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
-        if self.constants == Constants::Names {
-            write(self.out);
-            return;
-        }
-        let start = self.out.len();
-        match number {
-            Number::Hex(value) => put::hex(self.out, value),
-            Number::Signed(value) => put::signed(self.out, value),
-            Number::Octal(value) => put::octal(self.out, value),
-        }
-        if self.constants == Constants::Numbers {
-            return;
-        }
-        self.out.extend_from_slice(b" /* ");
-        let named = self.out.len();
-        write(self.out);
-        // What has no name says its number itself.
-        if matches!(self.out.get(named), None | Some(b'0'..=b'9' | b'-')) {
-            self.out.drain(start..named);
-            if self.out.len() == start {
-                put::hex(self.out, 0);
+        put::constant(self.out, self.constants, number, write);
+    }
+
+    fn constants(&self) -> Constants {
+        self.constants
+    }
+
+    fn named(&mut self, number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>)) {
+        match self.constants {
+            Constants::Names => write(self.out),
+            Constants::Numbers => number(self),
+            Constants::Both => {
+                number(self);
+                self.aside(write);
             }
-        } else {
-            self.out.extend_from_slice(b" */");
+        }
+    }
+
+    fn fd_of(&mut self, process: i32, fd: i32, call: &Call) {
+        put::signed(self.out, i64::from(fd));
+        if fd < 0 || process <= 0 {
+            return;
+        }
+        let pid = self.pid;
+        let here = self.descriptors.as_mut().and_then(|it| it.here(pid, process));
+        if let Some(here) = here {
+            self.pid = here;
+            self.describe(fd, call);
+            self.pid = pid;
         }
     }
 

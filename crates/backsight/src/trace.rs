@@ -360,6 +360,8 @@ impl Trace {
             }
         }
         asked.descriptors = !(manner.aspects.is_empty() && manner.processes.is_empty());
+        let lines = !(self.look.json || self.look.perfetto || self.look.only_counts());
+        asked.early = asked.descriptors && lines && self.record.is_none();
         for calls in &self.detach_on {
             asked.detach_on = asked
                 .detach_on

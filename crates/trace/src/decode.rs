@@ -905,7 +905,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                     width.bytes()
                 }
             }
-            Kind::Fd | Kind::FdOf(_) | Kind::DirFd | Kind::Id | Kind::Process(_) | Kind::Signal | Kind::FileMode => 4,
+            Kind::Fd
+            | Kind::FdOf(_)
+            | Kind::DirFd
+            | Kind::Id
+            | Kind::Process(_)
+            | Kind::Signal
+            | Kind::FileMode => 4,
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) => self.size(*inner) * count,
@@ -1009,7 +1015,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.became();
             self.sink.begin(Bracket::Array);
             self.sink.item(true);
-            self.sink.signed(after as i64);
+            self.sink.unsigned(after);
             self.sink.end(Bracket::Array);
         }
     }

@@ -21,7 +21,7 @@ use rustix::net::{
 
 use crate::decode::{CURRENT_DIRECTORY, Described, Descriptors};
 use crate::processes::{self, Processes, Told, shown_as};
-use crate::table::Whose;
+use crate::table::{self, Whose};
 use crate::text::Escapes;
 use crate::{Call, ExpressionError};
 
@@ -264,7 +264,7 @@ impl Descriptors for Files {
         processes.map_or_else(Vec::new, |it| it.thread(tid, self.escapes))
     }
 
-    fn describe(&mut self, pid: i32, fd: i32, _call: &Call) -> Described {
+    fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described {
         if self.aspects.is_empty() {
             return Described::default();
         }
@@ -272,6 +272,10 @@ impl Descriptors for Files {
             Some(told) => {
                 self.seen.insert((pid, fd), told.clone());
                 told
+            }
+            // Others are asked what isn't a descriptor any longer.
+            None if table::row(call.abi, call.number).is_none_or(|row| row.name != "close") => {
+                Described::default()
             }
             None => self.seen.remove(&(pid, fd)).unwrap_or_default(),
         }

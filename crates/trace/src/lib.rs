@@ -27,7 +27,7 @@ pub mod table;
 pub mod text;
 
 pub use asked::{
-    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring,
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring, Poke,
     Signals, Status, Statuses, Tamper, User,
 };
 pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};

@@ -137,9 +137,11 @@ impl Processes {
         }
         let known = self.found.get(&(space, number, whose)).copied();
         let first = known.map(shown_as).into_iter().chain([of]);
-        let found = first
-            .chain(candidates(whose))
-            .find_map(|one| means(one, space, depth, number, whose)?.get(self.base).copied())?;
+        let found = first.chain(candidates(whose)).find_map(|one| {
+            means(one, space, depth, number, whose)?
+                .get(self.base)
+                .copied()
+        })?;
         self.found.insert((space, number, whose), found);
         Some(found)
     }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Event;
 
 /// What a recording begins with; the last byte is the version.
-const MAGIC: [u8; 8] = *b"BSTRACE\x01";
+const MAGIC: [u8; 8] = *b"BSTRACE\x02";
 /// No event is longer.
 const LONGEST: usize = 64 << 20;
 /// How hard it is compressed: little, since that goes on beside what is traced.
@@ -231,6 +231,8 @@ mod tests {
                 outcome: Outcome::Returned { value: 3, took: 7 },
                 memory,
                 injected: false,
+                rewritten: false,
+                delayed: false,
             }),
         }
     }

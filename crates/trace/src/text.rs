@@ -416,8 +416,14 @@ impl<'a> Text<'a> {
 
     /// What stands behind a result, and below its line.
     fn end_call(&self, call: &Call, row: Option<&Row>, out: &mut Vec<u8>) {
-        if call.injected {
-            out.extend_from_slice(b" (INJECTED)");
+        match (call.rewritten, call.injected) {
+            (true, true) => out.extend_from_slice(b" (INJECTED: args, retval)"),
+            (true, false) => out.extend_from_slice(b" (INJECTED: args)"),
+            (false, true) => out.extend_from_slice(b" (INJECTED)"),
+            (false, false) => {}
+        }
+        if call.delayed {
+            out.extend_from_slice(b" (DELAYED)");
         }
         if let (Some(precision), Outcome::Returned { took, .. }) = (self.options.took, call.outcome)
         {

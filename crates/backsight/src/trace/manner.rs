@@ -3,9 +3,8 @@
 //! Refuses: to know more of an expression than its first word.
 
 use backsight_trace::{
-    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects,
-    processes::Told, table,
-    text::Numbers,
+    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects, processes::Told,
+    table, text::Numbers,
 };
 use miette::IntoDiagnostic as _;
 

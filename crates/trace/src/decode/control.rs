@@ -45,7 +45,6 @@ static PRCTL: &[(u64, Kind)] = &[
     (26, Kind::One(Four, &flags::TIME_STAMPS)),
     (40, Kind::To(Way::Out, &Kind::Address)),
     (45, Kind::Flags(Four, &flags::FLOATING)),
-    (0x5961_6d61, Kind::Named(Eight, &flags::PTRACER)),
 ];
 
 const CLONE_FILE: u32 = 0x4004_9409;
@@ -302,6 +301,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.value(*kind, raw, number);
         }
         match (asked, number) {
+            (0x5961_6d61, 1) if raw == u64::MAX => self.sink.constant(Number::Signed(-1), |out| {
+                out.extend_from_slice(b"PR_SET_PTRACER_ANY");
+            }),
+            (0x5961_6d61, 1) => self.sink.process(raw as i32, Whose::Process),
             (1, 1) if raw > u64::from(u32::MAX) => self.sink.unsigned(raw),
             (1, 1) => self.signal_number(raw as i32),
             (2, 1) => self.out_number(raw, |walk, value| walk.signal_number(value as i32)),
@@ -407,7 +410,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         if shown && known {
             self.sink.aside(|out| put::flags(out, bits, names));
         } else if shown {
-            self.sink.aside(|out| out.extend_from_slice(names.unknown.as_bytes()));
+            self.sink
+                .aside(|out| out.extend_from_slice(names.unknown.as_bytes()));
         }
         self.sink.end(Bracket::Array);
     }
@@ -418,7 +422,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.hex(raw);
         if self.sink.constants() != Constants::Numbers {
             let name = names.name(raw).unwrap_or(names.unknown);
-            self.sink.aside(|out| out.extend_from_slice(name.as_bytes()));
+            self.sink
+                .aside(|out| out.extend_from_slice(name.as_bytes()));
         }
     }
 }

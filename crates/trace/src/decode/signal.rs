@@ -211,7 +211,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         let size = (number + 1..6).find(|place| self.row.kinds[*place] == SIZE);
         let size = size.map_or(8, |place| self.size_of_argument(place));
         // Only what is pending may be asked for in part.
-        let least = if self.row.name == "rt_sigpending" { 1 } else { 8 };
+        let least = if self.row.name == "rt_sigpending" {
+            1
+        } else {
+            8
+        };
         if raw == 0 || !(least..=8).contains(&size) {
             self.address(raw);
             return;

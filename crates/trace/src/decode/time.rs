@@ -99,7 +99,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn dated(&mut self, seconds: i64, fraction: u64, name: &str, digits: usize) {
         seconds_and(self.sink, seconds, fraction, name);
         let whole = 10_u64.pow(digits as u32);
-        if (seconds != 0 || fraction != 0) && fraction < whole {
+        // Further away than years are counted.
+        const FARTHEST: u64 = (i32::MAX as u64) * 31_556_952;
+        let near = seconds.unsigned_abs() < FARTHEST;
+        if (seconds != 0 || fraction != 0) && fraction < whole && near {
             self.sink
                 .aside(|out| moment(out, seconds, fraction, digits));
         }

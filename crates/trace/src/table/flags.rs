@@ -2487,13 +2487,6 @@ pub static FLOATING: Names = Names {
     list: &[("PR_FP_MODE_FR", 1), ("PR_FP_MODE_FRE", 2)],
 };
 
-/// A process, or any.
-pub static PTRACER: Names = Names {
-    unknown: "",
-    zero: "",
-    list: &[("PR_SET_PTRACER_ANY", u64::MAX)],
-};
-
 /// `LOGLEVEL_???`
 pub static LOG_LEVEL: Names = Names {
     unknown: "LOGLEVEL_???",

@@ -355,10 +355,7 @@ static MEANINGS: &[Meaning] = &[
         &[PATH, TEXT, Value(Out, Length::Result), SIZE],
     ),
     m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
-    m(
-        "listxattr llistxattr",
-        &[PATH, LISTED, SIZE],
-    ),
+    m("listxattr llistxattr", &[PATH, LISTED, SIZE]),
     m("flistxattr", &[Fd, LISTED, SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
     m("fremovexattr", &[Fd, TEXT]),
@@ -511,7 +508,11 @@ static MEANINGS: &[Meaning] = &[
         ],
     ),
     other("clone", &[], Answer::Child),
-    other("clone3", &[Special(S::Clone), SIZE], Answer::Process(Whose::Process)),
+    other(
+        "clone3",
+        &[Special(S::Clone), SIZE],
+        Answer::Process(Whose::Process),
+    ),
     m("unshare", &[Flags(Eight, &f::UNSHARE)]),
     m("setns", &[Fd, Flags(Four, &f::CLONE_NS)]),
     other(
@@ -530,7 +531,11 @@ static MEANINGS: &[Meaning] = &[
         &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)],
         Answer::Features,
     ),
-    other("set_tid_address", &[Address], Answer::Process(Whose::Thread)),
+    other(
+        "set_tid_address",
+        &[Address],
+        Answer::Process(Whose::Thread),
+    ),
     m("set_robust_list", &[Address, SIZE]),
     m("get_robust_list", &[PID, To(Out, &Address), To(Out, &SIZE)]),
     m(
@@ -554,8 +559,14 @@ static MEANINGS: &[Meaning] = &[
         "getrusage",
         &[One(Four, &f::RUSAGE), To(Out, &Structure(&s::RUSAGE))],
     ),
-    m("getpriority", &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT)]),
-    m("setpriority", &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT), INT]),
+    m(
+        "getpriority",
+        &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT)],
+    ),
+    m(
+        "setpriority",
+        &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT), INT],
+    ),
     m(
         "sched_setscheduler",
         &[PID, One(Four, &f::SCHED), To(In, &INT)],
@@ -587,7 +598,11 @@ static MEANINGS: &[Meaning] = &[
     other("getpgid", &[PID], Answer::Process(Whose::Group)),
     other("getsid", &[PID], SESSION),
     other("getpgrp", &[], Answer::Process(Whose::Group)),
-    other("getpid getppid fork vfork", &[], Answer::Process(Whose::Process)),
+    other(
+        "getpid getppid fork vfork",
+        &[],
+        Answer::Process(Whose::Process),
+    ),
     other("gettid", &[], Answer::Process(Whose::Thread)),
     m("setpgid", &[PID, GROUP]),
     m("setuid setgid setfsuid setfsgid", &[Id]),
@@ -997,7 +1012,15 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | By(..) | Within(..) | ByAbi(..) | Structure(_) | Array(..) | Special(_) | Hidden
+        To(..)
+            | Many(..)
+            | By(..)
+            | Within(..)
+            | ByAbi(..)
+            | Structure(_)
+            | Array(..)
+            | Special(_)
+            | Hidden
     ) || matches!(
         kind,
         Special(

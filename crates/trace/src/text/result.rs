@@ -1,8 +1,8 @@
 //! What came of a call, behind ` = `.
 
+use super::Constants;
 use super::sink::TextSink;
 use super::{errors, put};
-use super::Constants;
 use crate::decode::{Sink as _, Style, Walk, moment, put_persona, put_priority, signal_name};
 use crate::table::{Answer, Row, Whose, flags};
 use crate::{Call, Outcome};
@@ -94,7 +94,9 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 parenthesised(sink.out, |out| put_priority(out, value as i32, constants));
             }
         }
-        Answer::Features if matches!(call.arguments[0] & 0xffff_ffff, 0x1023 | 0x1025) && value > 0 => {
+        Answer::Features
+            if matches!(call.arguments[0] & 0xffff_ffff, 0x1023 | 0x1025) && value > 0 =>
+        {
             put::hex(sink.out, value as u64);
             let names = &flags::FEATURES;
             let known = names.list.iter().any(|(_, bits)| value as u64 & bits != 0);

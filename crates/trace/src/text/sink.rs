@@ -3,8 +3,8 @@
 use super::Constants;
 use super::put::{self, Escapes};
 use crate::Call;
-use crate::table::Whose;
 use crate::decode::{Bracket, Described, Descriptors, Number, Sink};
+use crate::table::Whose;
 
 /// Writes text to the end of a buffer.
 pub(super) struct TextSink<'o, 'd> {
@@ -119,7 +119,10 @@ impl Sink for TextSink<'_, '_> {
             return;
         }
         let pid = self.pid;
-        let here = self.descriptors.as_mut().and_then(|it| it.here(pid, process));
+        let here = self
+            .descriptors
+            .as_mut()
+            .and_then(|it| it.here(pid, process));
         if let Some(here) = here {
             self.pid = here;
             self.describe(fd, call);

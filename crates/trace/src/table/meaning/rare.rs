@@ -223,6 +223,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Special(S::Priority),
         ],
     ),
+    m("migrate_pages", &[PID, SIZE, Address, Address]),
     m("iopl pkey_free", &[INT]),
     m("ioperm", &[Hex(Eight), Hex(Eight), INT]),
     m("delete_module", &[TEXT, Flags(Four, &DELETE_MODULE)]),

@@ -14,6 +14,7 @@ use backsight_trace::{
     engine,
     json::Json,
     perfetto::Perfetto,
+    processes::Told,
     recording::{Header, Recorder, Recording},
     summary::{Summary, changes, changes_table},
     table,
@@ -173,6 +174,8 @@ impl Trace {
             return self.told_again(file);
         }
         let (asked, manner) = self.asked()?;
+        // Who doesn't want to hear how a program calls the kernel doesn't want to hear how that is watched.
+        let quiet = manner.quiet.attach || manner.quiet.personality;
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
@@ -201,7 +204,7 @@ impl Trace {
                 }
             })
         };
-        let says = |chosen, why| self.says(chosen, why);
+        let says = |chosen, why| self.says(chosen, why, quiet);
         let ended = match self.engine {
             Engine::Auto => by_what_fits(&asked, &says, &mut trace),
             Engine::Kernel => trace(engine::Engine::Kernel),
@@ -293,8 +296,8 @@ impl Trace {
     }
 
     /// Says once which engine traces, and why not the other.
-    fn says(&self, chosen: engine::Engine, why: Option<String>) {
-        if self.look.quietly == 0 {
+    fn says(&self, chosen: engine::Engine, why: Option<String>, quiet: bool) {
+        if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
         }
@@ -309,6 +312,7 @@ impl Trace {
                 1 => Aspects::PATHS,
                 _ => Aspects::ALL,
             },
+            processes: Told::default(),
             full: if look.in_full {
                 Calls::all()
             } else {
@@ -320,6 +324,7 @@ impl Trace {
             writes: Numbers::default(),
             quiet: Quiet {
                 attach: look.quietly > 0,
+                personality: look.quietly > 0,
                 exit: look.quietly > 1,
                 superseded: look.quietly > 2,
             },
@@ -354,7 +359,9 @@ impl Trace {
                 limits.string = limits.string.max(MOST_DUMPED);
             }
         }
-        asked.descriptors = !manner.aspects.is_empty();
+        asked.descriptors = !(manner.aspects.is_empty() && manner.processes.is_empty());
+        let lines = !(self.look.json || self.look.perfetto || self.look.only_counts());
+        asked.early = asked.descriptors && lines && self.record.is_none();
         for calls in &self.detach_on {
             asked.detach_on = asked
                 .detach_on
@@ -376,7 +383,7 @@ impl Trace {
 
     /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
     fn shown(&self, wall: i64, manner: Manner) -> miette::Result<Shown> {
-        let aspects = manner.aspects;
+        let (aspects, processes) = (manner.aspects, manner.processes);
         let look = &self.look;
         let lines = if self.record.is_some() {
             let command = self.command.iter();
@@ -400,10 +407,11 @@ impl Trace {
             })
         } else {
             let text = Text::new(self.text(wall, manner));
-            Lines::Text(Box::new(if aspects.is_empty() {
+            Lines::Text(Box::new(if aspects.is_empty() && processes.is_empty() {
                 text
             } else {
-                text.with_descriptors(Files::new(aspects))
+                let files = Files::new(aspects).with_processes(processes, look.escapes());
+                text.with_descriptors(files)
             }))
         };
         let summary = look.only_counts() || look.summary;

@@ -103,6 +103,8 @@ fn event(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8
         outcome: Outcome::Returned { value, took: 100 },
         memory,
         injected: false,
+        rewritten: false,
+        delayed: false,
     };
     Event {
         pid: 1234,

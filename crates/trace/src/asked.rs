@@ -9,7 +9,7 @@ mod signals;
 mod statuses;
 
 pub use calls::{Calls, Known};
-pub use injection::{Injection, Occasions, Tamper};
+pub use injection::{Injection, Occasions, Poke, Tamper};
 pub use interrupt::Interrupt;
 pub use signals::Signals;
 pub use statuses::{Status, Statuses};
@@ -56,6 +56,8 @@ pub struct Asked {
     pub pending: bool,
     /// Whether what descriptors are is looked up for who reads: what they are at that moment, so that it takes a stop.
     pub descriptors: bool,
+    /// Whether calls that change what a descriptor is are told as they are entered, as going on: for those who look that up.
+    pub early: bool,
     /// Whether tracer and program may share a processor while the program is one thread: several times faster.
     pub share_processor: bool,
     /// Bytes of the ring through which the kernel engine tells: a power of two, at least 65536.
@@ -81,6 +83,7 @@ impl Default for Asked {
             limits: Some(Limits::default()),
             pending: false,
             descriptors: false,
+            early: false,
             share_processor: true,
             ring: 4 << 20,
         }

@@ -19,7 +19,7 @@ mod time;
 mod wait;
 mod wire;
 
-pub(crate) use process::put_persona;
+pub(crate) use process::{put_persona, put_priority};
 pub(crate) use signal::{information as signal_information, name as signal_name};
 pub(crate) use sink::{Bracket, Nothing, Number, Sink};
 pub use sink::{CURRENT_DIRECTORY, Described, Descriptors};
@@ -172,7 +172,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn asked_count(&self) -> Option<usize> {
         let first = self.call.arguments[0] & 0xffff_ffff;
         match self.row.name {
-            "syslog" if !matches!(first, 2..=4 | 8) => Some(1),
+            "syslog" if matches!(first, 0 | 1 | 5..=7 | 9 | 10) => Some(1),
             "membarrier" => Some(2),
             "arch_prctl" if first == 0x1011 => Some(1),
             _ => None,
@@ -222,7 +222,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Binary(Way::Out, _)
             | Kind::Value(Way::Out, _)
             | Kind::Path(Way::Out)
+            | Kind::Name(Way::Out, _)
             | Kind::Text(Way::Out) => true,
+            Kind::Within(
+                ..,
+                Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::To(Way::Out, _),
+            ) => true,
             Kind::Special(special) => match special {
                 Special::Signals(way)
                 | Special::Schedule(way)
@@ -364,10 +369,18 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Address => self.address(raw),
             Kind::Fd => self.sink.fd(raw as i32, self.call),
             Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
+            Kind::FdOf(process) => {
+                let process = self.call.arguments[process] as i32;
+                self.sink.fd_of(process, raw as i32, self.call);
+            }
             Kind::Id => self.id(raw),
+            Kind::Process(whose) => self.sink.process(raw as i32, whose),
             Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
             Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
-            Kind::Device => self.device(device_major(raw), device_minor(raw)),
+            Kind::Device => {
+                let raw = raw & 0xffff_ffff;
+                self.device(device_major(raw), device_minor(raw));
+            }
             Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
             Kind::Signal => self.signal_number(raw as i32),
             Kind::Flags(width, names) => {
@@ -403,6 +416,16 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Special(special) => self.special(special, raw, number),
             _ if raw == 0 => self.sink.null(),
+            Kind::Within(argument, least, most, inner) => {
+                match (least..=most).contains(&(self.size_of_argument(argument) as u64)) {
+                    true => self.value(*inner, raw, number),
+                    false => self.address(raw),
+                }
+            }
+            Kind::Name(way, most) => {
+                let shown = self.style.string.min(most);
+                self.zero_terminated(raw, way, shown, (shown + 1).min(most));
+            }
             Kind::Path(way) => self.path(raw, way),
             Kind::Text(way) => self.text(raw, way),
             Kind::Bytes(way, length) => self.bytes(raw, way, length),
@@ -469,12 +492,14 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn flags(&mut self, value: u64, names: &'static Names) {
-        const HUGE: u64 = 4;
-        if std::ptr::eq(names, &crate::table::flags::MEMFD) && value & HUGE != 0 && value >> 26 != 0
-        {
+        let sized = std::ptr::eq(names, &crate::table::flags::MEMFD);
+        if sized && value >> 26 != 0 {
             self.sink.constant(Number::Hex(value), |out| {
-                put::flags(out, value & 0x3ff_ffff, names);
-                out.push(b'|');
+                let bits = value & 0x3ff_ffff;
+                if bits != 0 {
+                    put::flags(out, bits, names);
+                    out.push(b'|');
+                }
                 put::unsigned(out, value >> 26 & 63);
                 out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
             });
@@ -625,7 +650,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some(bytes) if !bytes.is_empty() => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 let all = &bytes[..length.unwrap_or(bytes.len())];
-                let cut = all.len() > shown;
+                let cut = all.len() > shown || (length.is_none() && read == shown);
                 // Neither its end nor as much as is wanted: it runs into memory that isn't there.
                 if length.is_none() && bytes.len() < read {
                     if self.style.partial {
@@ -926,7 +951,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                     width.bytes()
                 }
             }
-            Kind::Fd | Kind::DirFd | Kind::Id | Kind::Signal | Kind::FileMode => 4,
+            Kind::Fd
+            | Kind::FdOf(_)
+            | Kind::DirFd
+            | Kind::Id
+            | Kind::Process(_)
+            | Kind::Signal
+            | Kind::FileMode => 4,
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) => self.size(*inner) * count,
@@ -959,7 +990,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Environment => self.program_environment(raw),
             Special::Status => self.wait_status(raw),
             Special::Usage => self.wait_usage(raw, number),
-            Special::Signals(way) => self.signal_set(raw, way),
+            Special::Signals(way) => self.signal_set(raw, way, number),
             Special::SignalsAndSize => self.signals_and_size(raw),
             Special::Action(way) => self.signal_action(raw, way),
             Special::Information(way) => self.signal_information(raw, way),
@@ -1010,10 +1041,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::IpcKey => self.ipc_key(raw),
             Special::IpcMode => self.ipc_mode(raw),
             Special::Offset => self.offset(raw),
+            Special::Priority => self.input_priority(raw),
+            Special::SwapFlags => self.swap_flags(raw),
+            Special::LogLevel => self.leveled(raw as i32, &crate::table::flags::LOG_LEVEL),
             Special::Ticks => ticks(self.sink, raw),
             Special::MountFlags => self.mount_flags(raw),
             Special::MountType => self.mount_text(raw, false),
-            Special::SyslogType => self.syslog_type(raw),
+            Special::SyslogType => self.leveled(raw as i32, &crate::table::flags::SYSLOG),
             Special::Membarrier => self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER),
         }
     }
@@ -1084,15 +1118,28 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn syslog_type(&mut self, raw: u64) {
+    /// A number with its name as a remark, whether or not names are asked for.
+    fn leveled(&mut self, value: i32, names: &'static Names) {
+        let name = names.name(u64::from(value as u32)).unwrap_or(names.unknown);
         self.sink.word(|out| {
-            put::unsigned(out, raw & 0xffff_ffff);
-            put::remark(
-                out,
-                crate::table::flags::SYSLOG
-                    .name(raw & 0xffff_ffff)
-                    .unwrap_or("SYSLOG_ACTION_???"),
-            );
+            put::signed(out, i64::from(value));
+            put::remark(out, name);
+        });
+    }
+
+    /// The flags of `swapon`, with the priority in their last bits.
+    fn swap_flags(&mut self, raw: u64) {
+        const PRIORITY: u64 = 0x7fff;
+        let (bits, priority) = (raw & 0xffff_ffff & !PRIORITY, raw & PRIORITY);
+        let constants = self.sink.constants();
+        self.sink.word(|out| {
+            if bits != 0 {
+                put::constant(out, constants, Number::Hex(bits), |out| {
+                    put::flags(out, bits, &crate::table::flags::SWAP);
+                });
+                out.push(b'|');
+            }
+            put::unsigned(out, priority);
         });
     }
 }

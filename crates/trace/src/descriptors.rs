@@ -20,6 +20,9 @@ use rustix::net::{
 };
 
 use crate::decode::{CURRENT_DIRECTORY, Described, Descriptors};
+use crate::processes::{self, Processes, Told, shown_as};
+use crate::table::{self, Whose};
+use crate::text::Escapes;
 use crate::{Call, ExpressionError};
 
 /// Which of what is known of descriptors is told.
@@ -97,6 +100,9 @@ impl Aspects {
 pub struct Files {
     aspects: Aspects,
     seen: HashMap<(i32, i32), Described>,
+    /// What is told of processes, if anything.
+    processes: Option<Processes>,
+    escapes: Escapes,
     /// What asks for Unix sockets; nothing until one is to be asked for, or where it can't be had.
     diagnostics: Option<Option<OwnedFd>>,
 }
@@ -107,11 +113,21 @@ impl Files {
         Self {
             aspects,
             seen: HashMap::new(),
+            processes: None,
+            escapes: Escapes::default(),
             diagnostics: None,
         }
     }
 
+    /// Tells of processes too, their names with these escapes.
+    pub fn with_processes(mut self, told: Told, escapes: Escapes) -> Self {
+        self.processes = (!told.is_empty()).then(|| Processes::new(told));
+        self.escapes = escapes;
+        self
+    }
+
     fn look(&mut self, pid: i32, fd: i32) -> Option<Described> {
+        let pid = shown_as(pid);
         let place = if fd == CURRENT_DIRECTORY {
             format!("/proc/{pid}/cwd")
         } else {
@@ -232,11 +248,32 @@ const MOST_ANSWERS: usize = 64;
 const ANSWERS: std::time::Duration = std::time::Duration::from_millis(100);
 
 impl Descriptors for Files {
-    fn describe(&mut self, pid: i32, fd: i32, _call: &Call) -> Described {
+    fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
+        let processes = self.processes.as_mut();
+        processes.map_or_else(Vec::new, |it| it.explain(pid, number, whose, self.escapes))
+    }
+
+    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+        processes::here(pid, number)
+    }
+
+    fn thread(&mut self, tid: i32) -> Vec<u8> {
+        let processes = self.processes.as_mut();
+        processes.map_or_else(Vec::new, |it| it.thread(tid, self.escapes))
+    }
+
+    fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described {
+        if self.aspects.is_empty() {
+            return Described::default();
+        }
         match self.look(pid, fd) {
             Some(told) => {
                 self.seen.insert((pid, fd), told.clone());
                 told
+            }
+            // Others are asked what isn't a descriptor any longer.
+            None if table::row(call.abi, call.number).is_none_or(|row| row.name != "close") => {
+                Described::default()
             }
             None => self.seen.remove(&(pid, fd)).unwrap_or_default(),
         }
@@ -503,7 +540,7 @@ fn unix_answer(protocol: &str, inode: u32, answer: &[u8]) -> Option<String> {
             None => ("", name.strip_suffix(b"\0").unwrap_or(name)),
         };
         let mut quoted = Vec::new();
-        crate::text::put::quoted(&mut quoted, name, crate::text::Escapes::Octal);
+        crate::text::put::quoted(&mut quoted, name, Escapes::Octal);
         let _ = write!(text, ",{sign}{}", String::from_utf8_lossy(&quoted));
     }
     text.push(']');

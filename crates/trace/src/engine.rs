@@ -34,7 +34,7 @@ pub fn can_be_replaced(error: &TraceError) -> bool {
 pub fn fitting(asked: &Asked) -> (Engine, Option<String>) {
     let why = kernel::unfit(asked).or(asked
         .descriptors
-        .then_some("descriptors are looked up at a stop"));
+        .then_some("descriptors and processes are looked up at a stop"));
     let why = why.map(str::to_owned);
     let why = why.or_else(|| kernel::available().err().map(|error| error.to_string()));
     match why {

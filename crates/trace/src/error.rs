@@ -104,12 +104,12 @@ pub enum ExpressionError {
     },
     /// A part of an injection that nobody knows.
     #[error(
-        "an injection has no part `{0}`; its parts are error=, retval=, signal=, delay_enter=, delay_exit= and when="
+        "an injection has no part `{0}`; its parts are error=, retval=, signal=, syscall= (of a call that changes nothing), delay_enter=, delay_exit=, poke_enter=, poke_exit= and when="
     )]
     UnknownPart(String),
     /// An injection that injects nothing, or two results.
     #[error(
-        "an injection needs error= or retval=, not both, or signal=, delay_enter= or delay_exit=: `{0}`"
+        "an injection needs error= or retval=, not both, or signal=, delay_enter=, delay_exit=, poke_enter= or poke_exit=: `{0}`"
     )]
     Injection(String),
 }

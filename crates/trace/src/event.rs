@@ -93,6 +93,10 @@ pub struct Call {
     pub memory: Memory,
     /// Whether its result was made up by who traces.
     pub injected: bool,
+    /// Whether who traces changed what lay behind its pointers.
+    pub rewritten: bool,
+    /// Whether who traces held the thread before it or after it.
+    pub delayed: bool,
 }
 
 /// What came of a call.

@@ -4,7 +4,7 @@
 //!
 //! | type | more |
 //! |---|---|
-//! | `call` | `abi`; `name`, or nothing where the number has none; `number`; `entered`; `arguments`; `result`; `took` in nanoseconds; of errors `errno`; `injected` where the result was made up |
+//! | `call` | `abi`; `name`, or nothing where the number has none; `number`; `entered`; `arguments`; `result`; `took` in nanoseconds; of errors `errno`; `injected` where the result was made up, `rewritten` where memory was changed, `delayed` where the thread was held |
 //! | `pending` | the same of a call that goes on, without `result`, `took` and `errno` |
 //! | `signal` | `signal` by name, `number`, `information` where there is any |
 //! | `stopped` | `signal` |
@@ -139,6 +139,12 @@ impl<'a> Json<'a> {
         }
         if call.injected {
             truth(out, "injected", true);
+        }
+        if call.rewritten {
+            truth(out, "rewritten", true);
+        }
+        if call.delayed {
+            truth(out, "delayed", true);
         }
     }
 
@@ -519,6 +525,8 @@ mod tests {
             outcome: Outcome::Returned { value, took: 7 },
             memory,
             injected: false,
+            rewritten: false,
+            delayed: false,
         };
         Event {
             pid: 1,

@@ -19,6 +19,7 @@ pub mod json;
 #[cfg(target_os = "linux")]
 pub mod kernel;
 pub mod perfetto;
+pub mod processes;
 pub mod ptrace;
 pub mod recording;
 pub mod summary;
@@ -26,7 +27,7 @@ pub mod table;
 pub mod text;
 
 pub use asked::{
-    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring,
+    Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring, Poke,
     Signals, Status, Statuses, Tamper, User,
 };
 pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};

@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Asked, Ended, Event, Finish, Interrupt, What, error::TraceError};
+use crate::{Asked, Call, Ended, Event, Finish, Interrupt, What, error::TraceError};
 use filter::Filter;
 use halt::Halt;
 use kernel::{Go, Tid, Who, option};
@@ -408,11 +408,20 @@ impl<'a> Engine<'a> {
             return;
         };
         if let Some(open) = &tracee.call {
+            let call = open.call.clone();
+            self.tell_pending(other, call);
+        }
+    }
+
+    /// Tells a call as going on.
+    fn tell_pending(&mut self, tid: Tid, call: Call) {
+        self.finish_line(tid);
+        if let Some(tracee) = self.tracees.get(&tid) {
             (self.tell)(Event {
                 pid: tracee.pid,
-                tid: other,
+                tid,
                 at: now(),
-                what: What::Pending(open.call.clone()),
+                what: What::Pending(call),
             });
         }
     }

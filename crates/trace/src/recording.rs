@@ -231,6 +231,8 @@ mod tests {
                 outcome: Outcome::Returned { value: 3, took: 7 },
                 memory,
                 injected: false,
+                rewritten: false,
+                delayed: false,
             }),
         }
     }

@@ -679,6 +679,8 @@ mod tests {
             outcome: Outcome::Returned { value, took },
             memory: Memory::default(),
             injected: false,
+            rewritten: false,
+            delayed: false,
         };
         Event {
             pid,

@@ -17,7 +17,7 @@ pub(crate) mod structure;
 use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
-pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Width, Wire};
+pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Whose, Width, Wire};
 pub use meaning::Answer;
 
 use crate::decode::{Nothing, Style, Walk};

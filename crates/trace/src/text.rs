@@ -246,6 +246,9 @@ impl<'a> Text<'a> {
             Who::Plain => {
                 let start = out.len();
                 put::signed(out, i64::from(event.tid));
+                if let Some(descriptors) = &mut self.descriptors {
+                    out.extend_from_slice(&descriptors.thread(event.tid));
+                }
                 while out.len() < start + 5 {
                     out.push(b' ');
                 }
@@ -260,6 +263,9 @@ impl<'a> Text<'a> {
                     5_usize.saturating_sub(digits.len()),
                 ));
                 out.extend_from_slice(digits);
+                if let Some(descriptors) = &mut self.descriptors {
+                    out.extend_from_slice(&descriptors.thread(event.tid));
+                }
                 out.extend_from_slice(b"] ");
             }
             Who::Bracketed => {}
@@ -410,8 +416,14 @@ impl<'a> Text<'a> {
 
     /// What stands behind a result, and below its line.
     fn end_call(&self, call: &Call, row: Option<&Row>, out: &mut Vec<u8>) {
-        if call.injected {
-            out.extend_from_slice(b" (INJECTED)");
+        match (call.rewritten, call.injected) {
+            (true, true) => out.extend_from_slice(b" (INJECTED: args, retval)"),
+            (true, false) => out.extend_from_slice(b" (INJECTED: args)"),
+            (false, true) => out.extend_from_slice(b" (INJECTED)"),
+            (false, false) => {}
+        }
+        if call.delayed {
+            out.extend_from_slice(b" (DELAYED)");
         }
         if let (Some(precision), Outcome::Returned { took, .. }) = (self.options.took, call.outcome)
         {
@@ -435,8 +447,12 @@ impl<'a> Text<'a> {
         signal_name(out, number);
         if !info.is_empty() {
             out.push(b' ');
-            let mut sink =
-                TextSink::new(out, self.options.strings_and_constants(), None, event.pid);
+            let mut sink = TextSink::new(
+                out,
+                self.options.strings_and_constants(),
+                self.descriptors.as_deref_mut(),
+                event.pid,
+            );
             signal_information(&mut sink, info, native());
         }
         out.extend_from_slice(b" ---\n");

@@ -3,8 +3,8 @@
 //! Refuses: to know more of an expression than its first word.
 
 use backsight_trace::{
-    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects, table,
-    text::Numbers,
+    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects, processes::Told,
+    table, text::Numbers,
 };
 use miette::IntoDiagnostic as _;
 
@@ -12,7 +12,7 @@ use miette::IntoDiagnostic as _;
 #[derive(Debug, clap::Args)]
 pub(super) struct Expressions {
     /// What to trace and how to show it: trace=SET, signal=SET, status=SET, inject=…, fault=…, abbrev=SET, verbose=SET, raw=SET,
-    /// read=SET, write=SET, decode-fds=SET, quiet=SET; SET alone is trace=SET
+    /// read=SET, write=SET, decode-fds=SET, decode-pids=SET, quiet=SET; SET alone is trace=SET
     #[arg(short = 'e', value_name = "EXPR")]
     expressions: Vec<String>,
     /// Which calls are traced
@@ -54,6 +54,15 @@ pub(super) struct Expressions {
         default_missing_value = "path"
     )]
     decode_fds: Vec<String>,
+    /// What is said beside numbers of processes: comm, pidns, all
+    #[arg(long, value_name = "SET")]
+    decode_pids: Vec<String>,
+    /// The names of processes beside their numbers, as --decode-pids=comm
+    #[arg(short = 'Y')]
+    process_names: bool,
+    /// The numbers of processes here beside those in other name spaces, as --decode-pids=pidns
+    #[arg(long)]
+    pidns_translation: bool,
     /// What isn't told: attach, exit, path-resolution, personality, thread-execve, all
     #[arg(
         long,
@@ -69,7 +78,7 @@ pub(super) struct Expressions {
 impl Expressions {
     /// Each as `-e` would say it.
     pub fn all(&self) -> impl Iterator<Item = String> {
-        let named: [(&str, &[String]); 12] = [
+        let named: [(&str, &[String]); 13] = [
             ("trace", &self.trace),
             ("signal", &self.signal),
             ("status", &self.status),
@@ -81,12 +90,19 @@ impl Expressions {
             ("read", &self.read),
             ("write", &self.write),
             ("decode-fds", &self.decode_fds),
+            ("decode-pids", &self.decode_pids),
             ("quiet", &self.quiet),
         ];
         let named = named
             .into_iter()
             .flat_map(|(what, values)| values.iter().map(move |value| format!("{what}={value}")));
-        self.expressions.iter().cloned().chain(named)
+        let short = [
+            (self.process_names, "decode-pids=+comm"),
+            (self.pidns_translation, "decode-pids=+pidns"),
+        ];
+        let short = short.into_iter().filter(|(asked, _)| *asked);
+        let short = short.map(|(_, expression)| expression.to_owned());
+        self.expressions.iter().cloned().chain(named).chain(short)
     }
 }
 
@@ -115,6 +131,7 @@ pub(super) fn known() -> Vec<Known<'static>> {
 /// How what is traced is shown, as far as `-e` may say it.
 pub(super) struct Manner {
     pub aspects: Aspects,
+    pub processes: Told,
     pub full: Calls,
     pub opaque: Calls,
     pub raw: Calls,
@@ -128,6 +145,8 @@ pub(super) struct Manner {
 pub(super) struct Quiet {
     /// That a thread was attached to, and detached from.
     pub attach: bool,
+    /// How programs call the kernel; here, which engine traces.
+    pub personality: bool,
     /// That one ended.
     pub exit: bool,
     /// That one is gone because of another's `execve`.
@@ -147,11 +166,13 @@ impl Quiet {
                 "attach" => quiet.attach = true,
                 "exit" | "exits" => quiet.exit = true,
                 "thread-execve" | "superseded" => quiet.superseded = true,
-                // Nothing is said of these here.
-                "path-resolution" | "path-resolve" | "personality" => {}
+                // Nothing is said of this here.
+                "path-resolution" | "path-resolve" => {}
+                "personality" => quiet.personality = true,
                 "all" => {
                     quiet = Self {
                         attach: true,
+                        personality: true,
                         exit: true,
                         superseded: true,
                     };
@@ -168,6 +189,7 @@ impl Quiet {
         Ok(if negated {
             Self {
                 attach: !quiet.attach,
+                personality: !quiet.personality,
                 exit: !quiet.exit,
                 superseded: !quiet.superseded,
             }
@@ -214,10 +236,26 @@ pub(super) fn express(
         "read" | "reads" | "r" => manner.reads = Numbers::parse(value).into_diagnostic()?,
         "write" | "writes" | "w" => manner.writes = Numbers::parse(value).into_diagnostic()?,
         "decode-fds" | "decode-fd" => manner.aspects = Aspects::parse(value).into_diagnostic()?,
+        "decode-pids" | "decode-pid" => {
+            let (set, before) = match value.strip_prefix('+') {
+                Some(set) => (set, manner.processes),
+                None => (value, Told::default()),
+            };
+            let told = Told::parse(set).ok_or_else(|| {
+                miette::miette!(
+                    help = "there are comm, pidns, all and none",
+                    "nothing is known of processes that is named `{set}`"
+                )
+            })?;
+            manner.processes = Told {
+                name: told.name || before.name,
+                number: told.number || before.number,
+            };
+        }
         "quiet" | "silent" | "silence" | "q" => manner.quiet = Quiet::parse(value)?,
         _ => {
             return Err(miette::miette!(
-                help = "there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds= and quiet=",
+                help = "there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds=, decode-pids= and quiet=",
                 "`{what}=` isn't known here"
             ));
         }

@@ -4,7 +4,7 @@ use nix::errno::Errno;
 use std::time::Duration;
 
 use super::{Calls, Known, signals};
-use crate::error::ExpressionError;
+use crate::{error::ExpressionError, table};
 
 /// The greatest number of an error.
 const LAST_ERRNO: i32 = 4095;
@@ -23,10 +23,16 @@ pub struct Injection {
 }
 
 /// What is done to one call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tamper {
     /// The call isn't made, and comes back with this in the result's register.
     pub result: Option<i64>,
+    /// Another call is made instead: this one, that changes nothing.
+    pub instead: Option<&'static str>,
+    /// What is written behind the call's pointers as it is entered.
+    pub poked_before: Vec<Poke>,
+    /// And as it comes back.
+    pub poked_after: Vec<Poke>,
     /// A signal that is sent as the call is entered.
     pub signal: Option<i32>,
     /// How long the thread is held before the call.
@@ -35,16 +41,32 @@ pub struct Tamper {
     pub after: Option<Duration>,
 }
 
+/// Bytes that are written behind a pointer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Poke {
+    /// The argument that is the pointer, from 0 on.
+    pub argument: usize,
+    /// What is written there.
+    pub bytes: Vec<u8>,
+}
+
 impl Tamper {
     /// This, and of another what this doesn't say.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
             result: self.result.or(other.result),
+            instead: self.instead.or(other.instead),
+            poked_before: either(self.poked_before, other.poked_before),
+            poked_after: either(self.poked_after, other.poked_after),
             signal: self.signal.or(other.signal),
             before: self.before.or(other.before),
             after: self.after.or(other.after),
         }
     }
+}
+
+fn either(first: Vec<Poke>, second: Vec<Poke>) -> Vec<Poke> {
+    if first.is_empty() { second } else { first }
 }
 
 /// The how manieth calls something is done to: a thread's calls of the set are counted from 1, each call for itself.
@@ -110,25 +132,38 @@ fn number(text: &str, wanted: &'static str) -> ExpressionError {
 }
 
 impl Injection {
-    /// Reads `SET:error=E|retval=N:signal=S:delay_enter=TIME:delay_exit=TIME:when=EXPR`.
+    /// Reads `SET:error=E|retval=N:signal=S:syscall=CALL:delay_enter=TIME:delay_exit=TIME:poke_enter=POKE:poke_exit=POKE:when=EXPR`,
+    /// where POKE is `@argN=HEXADECIMAL`, or several separated by commas. A `syscall=` goes with another of these only.
     ///
     /// # Errors
     ///
     /// If something isn't known, or nothing is injected.
     pub fn parse(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
         let injection = Self::parts(text, known)?;
-        if injection.tamper == Tamper::default() {
+        let alone = Tamper {
+            instead: None,
+            ..injection.tamper.clone()
+        };
+        if alone == Tamper::default() {
             return Err(ExpressionError::Injection(text.to_owned()));
         }
         Ok(injection)
     }
 
-    /// Reads `SET[:error=E][:when=EXPR]`, ENOSYS if no error is named: `-e fault=`.
+    /// Reads `SET[:error=E][:syscall=CALL][:when=EXPR]`, ENOSYS if no error is named: `-e fault=`.
     ///
     /// # Errors
     ///
     /// If something isn't known.
     pub fn parse_fault(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+        let beyond = text.split(':').skip(1).find(|part| {
+            !["error=", "when=", "syscall="]
+                .iter()
+                .any(|name| part.starts_with(name))
+        });
+        if let Some(part) = beyond {
+            return Err(ExpressionError::UnknownPart(part.to_owned()));
+        }
         let mut injection = Self::parts(text, known)?;
         let fault = -i64::from(Errno::ENOSYS as i32);
         injection.tamper.result = injection.tamper.result.or(Some(fault));
@@ -143,12 +178,17 @@ impl Injection {
             occasions: Occasions::EVERY,
         };
         for part in parts {
-            injection.part(part, text)?;
+            injection.part(part, text, known)?;
         }
         Ok(injection)
     }
 
-    fn part(&mut self, part: &str, whole: &str) -> Result<(), ExpressionError> {
+    fn part(
+        &mut self,
+        part: &str,
+        whole: &str,
+        known: &[Known<'_>],
+    ) -> Result<(), ExpressionError> {
         let unknown = || ExpressionError::UnknownPart(part.to_owned());
         let (name, value) = part.split_once('=').ok_or_else(unknown)?;
         let tamper = &mut self.tamper;
@@ -158,6 +198,11 @@ impl Injection {
             }
             "error" => tamper.result = Some(-i64::from(errno(value)?)),
             "retval" => tamper.result = Some(result(value)?),
+            "syscall" if tamper.instead.is_none() => {
+                tamper.instead = Some(harmless(value, known)?);
+            }
+            "poke_enter" if tamper.poked_before.is_empty() => tamper.poked_before = pokes(value)?,
+            "poke_exit" if tamper.poked_after.is_empty() => tamper.poked_after = pokes(value)?,
             "signal" => tamper.signal = Some(signals::number_of(value)?),
             "delay_enter" => tamper.before = Some(delay(value)?),
             "delay_exit" => tamper.after = Some(delay(value)?),
@@ -166,6 +211,50 @@ impl Injection {
         }
         Ok(())
     }
+}
+
+/// A call that may be made instead of another: one that takes nothing and changes nothing.
+fn harmless(name: &str, known: &[Known<'_>]) -> Result<&'static str, ExpressionError> {
+    let unknown = || ExpressionError::UnknownPart(format!("syscall={name}"));
+    let call = known
+        .iter()
+        .find(|call| call.name == name && call.classes.contains(&"pure"));
+    let call = call.ok_or_else(unknown)?;
+    let row = table::row(call.abi, call.number).ok_or_else(unknown)?;
+    Ok(row.name)
+}
+
+/// What is to be written where.
+fn pokes(text: &str) -> Result<Vec<Poke>, ExpressionError> {
+    let mut pokes: Vec<Poke> = Vec::new();
+    for one in text.split(',') {
+        let poke = poke(one).ok_or_else(|| {
+            let wanted = "what to write: @argN=HEXADECIMAL, N from 1 to 6, at most 1024 bytes";
+            number(one, wanted)
+        })?;
+        if pokes.iter().any(|other| other.argument == poke.argument) {
+            return Err(number(one, "an argument that nothing else is written to"));
+        }
+        pokes.push(poke);
+    }
+    Ok(pokes)
+}
+
+fn poke(text: &str) -> Option<Poke> {
+    const MOST: usize = 1024;
+    let (argument, digits) = text.strip_prefix("@arg")?.split_once('=')?;
+    let argument: usize = argument.parse().ok()?;
+    let whole = digits.is_ascii() && digits.len().is_multiple_of(2);
+    let fits = (1..=6).contains(&argument) && (2..=2 * MOST).contains(&digits.len());
+    if !(whole && fits) {
+        return None;
+    }
+    let pairs = digits.as_bytes().chunks_exact(2);
+    let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    Some(Poke {
+        argument: argument - 1,
+        bytes: bytes.collect::<Option<_>>()?,
+    })
 }
 
 /// The number of an error, by name or number.
@@ -263,6 +352,7 @@ mod tests {
                 signal: Some(15),
                 before: Some(Duration::from_millis(20)),
                 after: Some(Duration::from_micros(5)),
+                ..Tamper::default()
             }
         );
         assert!(injection.occasions.has(3) && !injection.occasions.has(2));
@@ -290,6 +380,10 @@ mod tests {
             "chdir:delay_enter=2h",
             "chdir:delay_enter=-1",
             "chdir:poke=1",
+            "chdir:poke_enter=@arg1=000",
+            "chdir:poke_enter=@arg8=00",
+            "chdir:poke_exit=@arg1=00,@arg1=00",
+            "chdir:error=1:syscall=chdir",
             "chdir:signal=99",
         ] {
             assert!(Injection::parse(wrong, &known()).is_err(), "{wrong}");

@@ -4,8 +4,8 @@ use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
 use crate::table::Width::{Eight, Four};
-use crate::table::{Kind, Structure, Way, flags, structure};
-use crate::text::{DUMPABLE, put};
+use crate::table::{Kind, Structure, Way, Whose, flags, structure};
+use crate::text::{Constants, DUMPABLE, put};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
@@ -45,7 +45,6 @@ static PRCTL: &[(u64, Kind)] = &[
     (26, Kind::One(Four, &flags::TIME_STAMPS)),
     (40, Kind::To(Way::Out, &Kind::Address)),
     (45, Kind::Flags(Four, &flags::FLOATING)),
-    (0x5961_6d61, Kind::Named(Eight, &flags::PTRACER)),
 ];
 
 const CLONE_FILE: u32 = 0x4004_9409;
@@ -89,20 +88,41 @@ impl<'a, S: Sink> Walk<'a, S> {
             0 | 1030 | 1031 => return self.sink.signed(i64::from(raw as i32)),
             2 => return self.flags(raw, &flags::FD_FLAGS),
             4 => return self.open_flags(raw),
-            8 => return self.sink.signed(i64::from(raw as i32)),
+            8 => return self.sink.process(raw as i32, Whose::ProcessOrGroup),
             10 => return self.signal_number(raw as i32),
             1024 => return self.one(raw, &flags::LOCK_TYPE),
             1026 => return self.flags(raw, &flags::NOTIFY),
             1033 => return self.flags(raw, &flags::SEALS),
             5 | 36 => (Way::Out, &structure::FLOCK_GET),
             6 | 7 | 37 | 38 => (Way::In, &structure::FLOCK),
-            15 => (Way::In, &structure::OWNER),
-            16 => (Way::Out, &structure::OWNER),
+            15 => return self.owner(raw, Way::In),
+            16 => return self.owner(raw, Way::Out),
             1035 | 1037 => return self.hint(raw, Way::Out),
             1036 | 1038 => return self.hint(raw, Way::In),
             _ => return self.sink.hex(raw),
         };
         self.structure_behind(raw, lock.0, lock.1, number);
+    }
+
+    /// Who is told of what happens to a file.
+    fn owner(&mut self, raw: u64, way: Way) {
+        let bytes = self.read(raw, 8, way).filter(|bytes| bytes.len() == 8);
+        let Some(bytes) = bytes.filter(|_| !self.narrow()) else {
+            self.address(raw);
+            return;
+        };
+        let kind = int_at(bytes, 0);
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "type");
+        self.one(u64::from(kind), &flags::OWNER);
+        self.sink.field(false, "pid");
+        let whose = [Whose::Thread, Whose::Process, Whose::Group];
+        let number = int_at(bytes, 4) as i32;
+        match whose.get(kind as usize) {
+            Some(whose) => self.sink.process(number, *whose),
+            None => self.sink.signed(i64::from(number)),
+        }
+        self.sink.end(Bracket::Structure);
     }
 
     fn hint(&mut self, raw: u64, way: Way) {
@@ -281,6 +301,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.value(*kind, raw, number);
         }
         match (asked, number) {
+            (0x5961_6d61, 1) if raw == u64::MAX => self.sink.constant(Number::Signed(-1), |out| {
+                out.extend_from_slice(b"PR_SET_PTRACER_ANY");
+            }),
+            (0x5961_6d61, 1) => self.sink.process(raw as i32, Whose::Process),
             (1, 1) if raw > u64::from(u32::MAX) => self.sink.unsigned(raw),
             (1, 1) => self.signal_number(raw as i32),
             (2, 1) => self.out_number(raw, |walk, value| walk.signal_number(value as i32)),
@@ -348,7 +372,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn arch_prctl_fills_in(&self) -> bool {
         matches!(
             self.call.arguments[0] & 0xffff_ffff,
-            0x1003 | 0x1004 | 0x1021 | 0x1022
+            0x1003 | 0x1004 | 0x1021 | 0x1022 | 0x1024
         )
     }
 
@@ -364,7 +388,42 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 None => self.address(raw),
             },
+            0x1021 | 0x1022 | 0x1024 => self.features(raw),
+            0x1023 | 0x1025 => self.feature(raw),
             _ => self.sink.hex(raw),
+        }
+    }
+
+    /// Parts of the processor's state, as the kernel says them.
+    fn features(&mut self, raw: u64) {
+        let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) else {
+            self.address(raw);
+            return;
+        };
+        let bits = long_at(bytes, 0);
+        let names = &flags::FEATURES;
+        let known = names.list.iter().any(|(_, known)| bits & known != 0);
+        let shown = self.sink.constants() != Constants::Numbers && bits != 0;
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        self.sink.hex(bits);
+        if shown && known {
+            self.sink.aside(|out| put::flags(out, bits, names));
+        } else if shown {
+            self.sink
+                .aside(|out| out.extend_from_slice(names.unknown.as_bytes()));
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// One of them.
+    fn feature(&mut self, raw: u64) {
+        let names = &flags::FEATURE;
+        self.sink.hex(raw);
+        if self.sink.constants() != Constants::Numbers {
+            let name = names.name(raw).unwrap_or(names.unknown);
+            self.sink
+                .aside(|out| out.extend_from_slice(name.as_bytes()));
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::netlink::Span;
 use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, held, int_at, long_at};
-use crate::table::{Way, flags, structure};
-use crate::text::put;
+use crate::table::{Way, Whose, flags, structure};
+use crate::text::{Constants, put};
 use crate::{Abi, When};
 
 const PIDFD: u64 = 0x1000;
@@ -91,7 +91,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
                 self.sink.item(true);
-                self.sink.signed(i64::from(int_at(bytes, 0) as i32));
+                self.sink.process(int_at(bytes, 0) as i32, Whose::Thread);
                 self.sink.end(Bracket::Array);
             }
             None => self.address(raw),
@@ -323,18 +323,45 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.word(|out| out.extend_from_slice(b"0xffffffff"));
             return;
         }
-        self.sink
-            .constant(Number::Hex(raw), |out| put_persona(out, raw));
+        let constants = self.sink.constants();
+        self.sink.word(|out| put_persona(out, raw, constants));
+    }
+
+    /// The priority of input and output: its class, and its level within that.
+    pub fn input_priority(&mut self, raw: u64) {
+        let value = raw as i32;
+        let constants = self.sink.constants();
+        self.sink.named(
+            |sink| sink.signed(i64::from(value)),
+            |out| put_priority(out, value, constants),
+        );
     }
 }
 
 /// Writes an execution domain.
-pub(crate) fn put_persona(out: &mut Vec<u8>, raw: u64) {
-    put::one(out, raw & 0xff, &flags::PERSONA);
-    if raw & !0xff != 0 {
+pub(crate) fn put_persona(out: &mut Vec<u8>, raw: u64, constants: Constants) {
+    let (domain, bits) = (raw & 0xff, raw & !0xff);
+    put::constant(out, constants, Number::Hex(domain), |out| {
+        put::one(out, domain, &flags::PERSONA);
+    });
+    if bits != 0 {
         out.push(b'|');
-        put::some_flags(out, raw & !0xff, &flags::PERSONA_FLAGS);
+        put::constant(out, constants, Number::Hex(bits), |out| {
+            put::some_flags(out, bits, &flags::PERSONA_FLAGS);
+        });
     }
+}
+
+/// Writes a priority of input and output.
+pub(crate) fn put_priority(out: &mut Vec<u8>, value: i32, constants: Constants) {
+    let class = u64::from(value as u32 >> 13);
+    out.extend_from_slice(b"IOPRIO_PRIO_VALUE(");
+    put::constant(out, constants, Number::Hex(class), |out| {
+        put::one(out, class, &flags::INPUT_CLASS);
+    });
+    out.extend_from_slice(b", ");
+    put::unsigned(out, u64::from(value as u32 & 0x1fff));
+    out.push(b')');
 }
 
 /// The flags of `clone` with the signal that stands in their last byte.

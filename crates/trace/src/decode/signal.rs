@@ -3,7 +3,7 @@
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
-use crate::table::{Names, Way, flags};
+use crate::table::{Kind, Names, Way, Whose, Width, flags};
 use crate::text::put;
 
 /// The names of signals without `SIG`, by number; real-time signals are numbered.
@@ -110,7 +110,8 @@ fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, ab
         sink.signed(value);
     };
     let sender = |sink: &mut S| {
-        number(sink, "si_pid", int(16));
+        sink.field(false, "si_pid");
+        sink.process(int_at(bytes, 16) as i32, Whose::Process);
         sink.field(false, "si_uid");
         match int_at(bytes, 20) {
             u32::MAX => sink.signed(-1),
@@ -204,13 +205,28 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A set of signals behind a pointer.
-    pub fn signal_set(&mut self, raw: u64, way: Way) {
-        if raw == 0 {
-            self.sink.null();
+    pub fn signal_set(&mut self, raw: u64, way: Way, number: usize) {
+        const SIZE: Kind = Kind::Unsigned(Width::Eight);
+        // The size of the set stands in the next argument that is one.
+        let size = (number + 1..6).find(|place| self.row.kinds[*place] == SIZE);
+        let size = size.map_or(8, |place| self.size_of_argument(place));
+        // Only what is pending may be asked for in part.
+        let least = if self.row.name == "rt_sigpending" {
+            1
+        } else {
+            8
+        };
+        if raw == 0 || !(least..=8).contains(&size) {
+            self.address(raw);
             return;
         }
-        match self.read_in_time(raw, 8, way) {
-            Some(bytes) if bytes.len() == 8 => self.sink.word(|out| set(out, long_at(bytes, 0))),
+        self.set_behind(raw, size, way);
+    }
+
+    /// A set of signals of so many bytes.
+    fn set_behind(&mut self, raw: u64, size: usize, way: Way) {
+        match self.read_in_time(raw, size, way) {
+            Some(bytes) if bytes.len() == size => self.sink.word(|out| set(out, long_at(bytes, 0))),
             _ => self.sink.address(raw),
         }
     }
@@ -230,7 +246,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "sigmask");
-        self.signal_set(long_at(bytes, 0), Way::In);
+        let (set, size) = (long_at(bytes, 0), long_at(bytes, 8));
+        if set == 0 || size != 8 {
+            self.address(set);
+        } else {
+            self.set_behind(set, 8, Way::In);
+        }
         self.sink.field(false, "sigsetsize");
         self.sink.unsigned(long_at(bytes, 8));
         self.sink.end(Bracket::Structure);

@@ -1,6 +1,7 @@
 //! Where what is found on a walk goes: text, JSON, or nowhere.
 
 use crate::Call;
+use crate::table::Whose;
 use crate::text::{Constants, Escapes};
 
 /// What is set between brackets.
@@ -17,6 +18,25 @@ pub trait Descriptors {
     /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
     /// descriptor is [`CURRENT_DIRECTORY`].
     fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described;
+
+    /// What stands behind the number of a process, as `pid` knows it: `<sh>`, and the number that it has here where that is
+    /// another one.
+    fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
+        let _nothing_is_known = (pid, number, whose);
+        Vec::new()
+    }
+
+    /// The number here of a process that `pid` calls so.
+    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+        let _nothing_is_known = (pid, number);
+        None
+    }
+
+    /// What stands behind the number of a traced thread at the beginning of a line.
+    fn thread(&mut self, tid: i32) -> Vec<u8> {
+        let _nothing_is_known = tid;
+        Vec::new()
+    }
 }
 
 /// What a file descriptor is.
@@ -92,6 +112,25 @@ pub(crate) trait Sink {
     /// Bytes that are never shown as letters.
     fn binary(&mut self, bytes: &[u8], cut: bool);
     fn fd(&mut self, fd: i32, call: &Call);
+    /// A descriptor of another process, whose number the program says.
+    fn fd_of(&mut self, _process: i32, fd: i32, _: &Call) {
+        self.signed(i64::from(fd));
+    }
+    /// How what has a name is shown.
+    fn constants(&self) -> Constants {
+        Constants::Names
+    }
+    /// Something that is shown by `number` where names aren't, and that `write` writes in words.
+    fn named(&mut self, _number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>))
+    where
+        Self: Sized,
+    {
+        self.word(write);
+    }
+    /// The number of a process.
+    fn process(&mut self, number: i32, _: Whose) {
+        self.signed(i64::from(number));
+    }
     fn dir_fd(&mut self, fd: i32, call: &Call);
     fn begin(&mut self, bracket: Bracket);
     fn end(&mut self, bracket: Bracket);

@@ -74,8 +74,17 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.item(index == 0);
             let (seconds, nanoseconds) = (long_at(time, 0) as i64, long_at(time, 8));
             match nanoseconds {
-                NOW => self.sink.word(|out| out.extend_from_slice(b"UTIME_NOW")),
-                OMIT => self.sink.word(|out| out.extend_from_slice(b"UTIME_OMIT")),
+                NOW | OMIT => {
+                    let name: &[u8] = if nanoseconds == NOW {
+                        b"UTIME_NOW"
+                    } else {
+                        b"UTIME_OMIT"
+                    };
+                    self.sink.named(
+                        |sink| seconds_and(sink, seconds, nanoseconds, "tv_nsec"),
+                        |out| out.extend_from_slice(name),
+                    );
+                }
                 _ => self.dated(seconds, nanoseconds, "tv_nsec", 9),
             }
         }
@@ -88,14 +97,12 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn dated(&mut self, seconds: i64, fraction: u64, name: &str, digits: usize) {
-        self.sink.begin(Bracket::Structure);
-        self.sink.field(true, "tv_sec");
-        self.sink.signed(seconds);
-        self.sink.field(false, name);
-        self.sink.unsigned(fraction);
-        self.sink.end(Bracket::Structure);
+        seconds_and(self.sink, seconds, fraction, name);
         let whole = 10_u64.pow(digits as u32);
-        if (seconds != 0 || fraction != 0) && fraction < whole {
+        // Further away than years are counted.
+        const FARTHEST: u64 = (i32::MAX as u64) * 31_556_952;
+        let near = seconds.unsigned_abs() < FARTHEST;
+        if (seconds != 0 || fraction != 0) && fraction < whole && near {
             self.sink
                 .aside(|out| moment(out, seconds, fraction, digits));
         }
@@ -192,4 +199,13 @@ mod tests {
         assert_eq!(said(-1, 0, 9), "1969-12-31T23:59:59+0000");
         assert_eq!(said(1_000_000_000, 0, 6), "2001-09-09T01:46:40+0000");
     }
+}
+
+fn seconds_and<S: Sink>(sink: &mut S, seconds: i64, fraction: u64, name: &str) {
+    sink.begin(Bracket::Structure);
+    sink.field(true, "tv_sec");
+    sink.signed(seconds);
+    sink.field(false, name);
+    sink.unsigned(fraction);
+    sink.end(Bracket::Structure);
 }

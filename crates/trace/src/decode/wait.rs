@@ -410,13 +410,17 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A limit of a resource: 1024 times something where it is such a number.
     pub fn limit(&mut self, raw: u64) {
-        self.sink.word(|out| match raw {
+        if raw != u64::MAX && (raw <= 1024 || !raw.is_multiple_of(1024)) {
+            self.sink.unsigned(raw);
+            return;
+        }
+        let number = |sink: &mut S| sink.unsigned(raw);
+        self.sink.named(number, |out| match raw {
             u64::MAX => out.extend_from_slice(b"RLIM64_INFINITY"),
-            _ if raw > 1024 && raw.is_multiple_of(1024) => {
+            _ => {
                 put::unsigned(out, raw / 1024);
                 out.extend_from_slice(b"*1024");
             }
-            _ => put::unsigned(out, raw),
         });
     }
 

@@ -199,10 +199,11 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             at: at(way),
             ..path(argument)
         }]),
-        Kind::Text(way) => Known(vec![Step {
+        Kind::Text(way) | Kind::Name(way, _) => Known(vec![Step {
             at: at(way),
             ..text(argument)
         }]),
+        Kind::Within(.., inner) => behind(*inner, argument),
         Kind::Bytes(way, length) | Kind::Value(way, length) | Kind::Binary(way, length) => {
             bytes(argument, way, length)
         }
@@ -302,7 +303,7 @@ fn size(kind: Kind) -> Option<u32> {
         Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
         Kind::Characters(size) => size,
         Kind::Permissions => 2,
-        Kind::Fd | Kind::Id | Kind::Signal => 4,
+        Kind::Fd | Kind::FdOf(_) | Kind::Process(_) | Kind::Id | Kind::Signal => 4,
         Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
         Kind::Special(Special::Stat) => STAT,
         Kind::Special(Special::Statx) => 256,
@@ -340,6 +341,9 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         | Special::IpcMode
         | Special::MountFlags
         | Special::SyslogType
+        | Special::LogLevel
+        | Special::SwapFlags
+        | Special::Priority
         | Special::Membarrier
         | Special::Persona => Nothing,
         Special::Spoken(way, length) => bytes(argument, way, length),
@@ -437,6 +441,8 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::Status => Guessed(vec![structure(argument, 4, Exit)]),
         Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
         Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
+        // One byte for each page, at most for so many as are shown.
+        Special::Resident => Guessed(vec![structure(argument, 64, Exit)]),
         Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
         Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
         Special::Clone => Guessed(vec![
@@ -498,7 +504,15 @@ pub(super) fn table(asked: &Asked) -> Vec<u8> {
             // What never comes back is neither a failure nor a success.
             let chosen = asked.calls.has(abi, number) && (asked.statuses.is_all() || !ends(name));
             let wanted = row.zip(asked.limits);
-            let plan = wanted.map(|(row, _)| plan(abi, row)).unwrap_or_default();
+            let mut plan = wanted.map(|(row, _)| plan(abi, row)).unwrap_or_default();
+            // Where everything is shown, a program's environment is.
+            if asked.limits.is_some_and(|limits| limits.verbose) {
+                for step in &mut plan.steps {
+                    if step.what == What::Pointers {
+                        step.what = What::Texts;
+                    }
+                }
+            }
             plan.write(name, chosen, asked.limits.unwrap_or_default(), &mut bytes);
         }
     }

@@ -369,6 +369,8 @@ fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outc
         outcome,
         memory,
         injected: false,
+        rewritten: false,
+        delayed: false,
     }
 }
 

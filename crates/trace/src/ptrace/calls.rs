@@ -11,7 +11,7 @@ use super::{
     tracee::Open,
 };
 use crate::{
-    Abi, Call, Event, Memory, Outcome, Piece, Status, Tamper, What, When, descriptors,
+    Abi, Call, Event, Memory, Outcome, Piece, Poke, Status, Tamper, What, When, descriptors,
     table::{self, Extent, Limits, Want},
 };
 
@@ -98,10 +98,13 @@ impl Engine<'_> {
                 outcome: Outcome::Open,
                 memory: Memory::default(),
                 injected: false,
+                rewritten: false,
+                delayed: false,
             },
             told,
             result: None,
             hold: None,
+            pokes: Vec::new(),
         };
         if told {
             if table::row(abi, number).is_some_and(table::Row::speaks) && self.captures() {
@@ -133,12 +136,37 @@ impl Engine<'_> {
 
     /// Tells what is to be told at the entry, does what is to be done to the call, and lets it be made.
     fn enter(&mut self, tid: Tid, mut open: Open, tamper: Tamper) -> Next {
-        if tamper.result.is_some() && kernel::skip_call(tid).is_ok() {
+        if !tamper.poked_before.is_empty() && self.poke(tid, &open.call, &tamper.poked_before) {
+            open.call.rewritten = true;
+            if open.told {
+                open.call.memory = Memory::default();
+                self.capture(tid, &mut open.call, When::Entered);
+            }
+        }
+        let instead = tamper
+            .instead
+            .and_then(|name| table::number(open.call.abi, name))
+            .and_then(|number| i64::try_from(number).ok());
+        if let Some(number) = instead {
+            // Should it fail, the call is made as it is.
+            let _made_as_it_is = kernel::make_call(tid, number);
+        }
+        if tamper.result.is_some() && (instead.is_some() || kernel::skip_call(tid).is_ok()) {
             open.result = tamper.result;
             open.call.injected = true;
+        } else if instead.is_some() {
+            // What the other call would say is none of the program's business.
+            open.result = Some(0);
         }
+        open.call.delayed = tamper.before.is_some() || tamper.after.is_some();
+        open.pokes = tamper.poked_after;
         open.hold = tamper.after;
         self.begin_line(tid, &open);
+        let changes = open.told && changes_descriptors(open.call.abi, open.call.number);
+        if self.asked.early && changes && self.asked.statuses.is_all() {
+            self.line = Some(tid);
+            self.tell_pending(tid, open.call.clone());
+        }
         if open.told && open.result.is_none() && never_returns(open.call.abi, open.call.number) {
             open.told = false;
             let call = open.call.clone();
@@ -170,6 +198,10 @@ impl Engine<'_> {
             value,
             took: at.saturating_sub(open.call.entered),
         };
+        if !open.pokes.is_empty() {
+            let pokes = std::mem::take(&mut open.pokes);
+            open.call.rewritten |= self.poke(tid, &open.call, &pokes);
+        }
         if open.told {
             if self.asked.statuses.has(Status::of(open.call.outcome)) {
                 self.capture(tid, &mut open.call, When::Left);
@@ -217,6 +249,69 @@ impl Engine<'_> {
         capture(&mut self.pages, tid, call, when, limits);
     }
 
+    /// Writes behind a call's pointers; whether all that was to be written is.
+    fn poke(&mut self, tid: Tid, call: &Call, pokes: &[Poke]) -> bool {
+        let arguments = table::row(call.abi, call.number).map_or(0, |row| row.arguments.len());
+        let mut done = true;
+        for poke in pokes {
+            done &= poke.argument < arguments
+                && self.write(tid, call.arguments[poke.argument], &poke.bytes);
+        }
+        self.pages.forget();
+        done
+    }
+
+    /// Writes into a thread's memory, word by word.
+    fn write(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
+        const WORD: usize = size_of::<u64>();
+        self.pages.forget();
+        for (at, part) in (address..).step_by(WORD).zip(bytes.chunks(WORD)) {
+            let mut word = [0; WORD];
+            if part.len() < WORD {
+                let extent = Extent::Bytes(WORD);
+                let there = self.pages.read(
+                    tid,
+                    Want {
+                        address: at,
+                        extent,
+                    },
+                );
+                // What lies behind the end of a page can't be written to with it.
+                let Ok(there) = <[u8; WORD]>::try_from(there.as_slice()) else {
+                    return self.write_end(tid, address, bytes);
+                };
+                word = there;
+            }
+            word[..part.len()].copy_from_slice(part);
+            if kernel::poke(tid, at, u64::from_ne_bytes(word)).is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes the last bytes before memory ends, by the word that ends there.
+    fn write_end(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
+        const WORD: usize = size_of::<u64>();
+        let Some(last) = (address + bytes.len() as u64).checked_sub(WORD as u64) else {
+            return false;
+        };
+        let extent = Extent::Bytes(WORD);
+        let there = self.pages.read(
+            tid,
+            Want {
+                address: last,
+                extent,
+            },
+        );
+        let Ok(mut word) = <[u8; WORD]>::try_from(there.as_slice()) else {
+            return false;
+        };
+        let new = bytes.len().min(WORD);
+        word[WORD - new..].copy_from_slice(&bytes[bytes.len() - new..]);
+        kernel::poke(tid, last, u64::from_ne_bytes(word)).is_ok()
+    }
+
     /// What is to be done to a call.
     fn tamper(&mut self, tid: Tid, open: &Open) -> Tamper {
         let asked = self.asked;
@@ -234,7 +329,7 @@ impl Engine<'_> {
             if injection.calls.has(abi, number)
                 && injection.occasions.has(tracee.count(index, number))
             {
-                tamper = tamper.or(injection.tamper);
+                tamper = tamper.or(injection.tamper.clone());
             }
         }
         tamper
@@ -246,7 +341,8 @@ impl Engine<'_> {
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
             || files_of(call).chain(table::waited_for(call)).any(|descriptor| {
-                let file = std::fs::read_link(format!("/proc/{tid}/fd/{descriptor}"));
+                let shown = crate::processes::shown_as(tid);
+                let file = std::fs::read_link(format!("/proc/{shown}/fd/{descriptor}"));
                 file.is_ok_and(|file| {
                     // What the kernel adds to the path of a file that is gone.
                     let bytes = file.as_os_str().as_bytes();
@@ -301,6 +397,12 @@ fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Lim
             });
         }
     }
+}
+
+/// Whether this may make a descriptor what it wasn't before.
+fn changes_descriptors(abi: Abi, number: u64) -> bool {
+    let name = table::row(abi, number).map_or("", |row| row.name);
+    matches!(name, "close" | "dup2" | "dup3")
 }
 
 /// Whether this is `execve` or `execveat`.

@@ -224,6 +224,17 @@ pub fn skip_call(tid: Tid) -> Answer<()> {
     registers::set_number(tid, -1)
 }
 
+/// Makes the call that a thread is about to enter another one.
+pub fn make_call(tid: Tid, number: i64) -> Answer<()> {
+    registers::set_number(tid, number)
+}
+
+/// Writes a word into a thread's memory.
+pub fn poke(tid: Tid, address: u64, word: u64) -> Answer<()> {
+    const POKEDATA: u32 = 5;
+    ask(POKEDATA, tid, address as usize, word as usize)
+}
+
 /// Changes the result of the call that a thread is about to leave.
 pub fn set_result(tid: Tid, value: i64) -> Answer<()> {
     registers::set_result(tid, value)

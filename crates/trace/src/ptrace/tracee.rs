@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::kernel::Tid;
-use crate::Call;
+use crate::{Call, Poke};
 
 /// A traced thread.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Open {
     pub result: Option<i64>,
     /// How long the thread is held when it came back.
     pub hold: Option<Duration>,
+    /// What is written into the program's memory when it came back.
+    pub pokes: Vec<Poke>,
 }
 
 impl Tracee {

@@ -1794,7 +1794,25 @@ pub static PERSONA_FLAGS: Names = Names {
 pub static PERSONA: Names = Names {
     unknown: "PER_???",
     zero: "",
-    list: &[("PER_LINUX", 0), ("PER_LINUX32", 8)],
+    list: &[
+        ("PER_LINUX", 0),
+        ("PER_SVR4", 1),
+        ("PER_SVR3", 2),
+        ("PER_SCOSVR3", 3),
+        ("PER_WYSEV386", 4),
+        ("PER_ISCR4", 5),
+        ("PER_BSD", 6),
+        ("PER_XENIX", 7),
+        ("PER_LINUX32", 8),
+        ("PER_IRIX32", 9),
+        ("PER_IRIXN32", 0xa),
+        ("PER_IRIX64", 0xb),
+        ("PER_RISCOS", 0xc),
+        ("PER_SOLARIS", 0xd),
+        ("PER_UW7", 0xe),
+        ("PER_OSF4", 0xf),
+        ("PER_HPUX", 0x10),
+    ],
 };
 
 /// `SECCOMP_SET_MODE_???`
@@ -2320,6 +2338,7 @@ pub static STATX_SYNC: Names = Names {
         ("AT_STATX_SYNC_AS_STAT", 0),
         ("AT_STATX_FORCE_SYNC", 0x2000),
         ("AT_STATX_DONT_SYNC", 0x4000),
+        ("AT_STATX_FORCE_SYNC|AT_STATX_DONT_SYNC", 0x6000),
     ],
 };
 
@@ -2469,9 +2488,101 @@ pub static FLOATING: Names = Names {
     list: &[("PR_FP_MODE_FR", 1), ("PR_FP_MODE_FRE", 2)],
 };
 
-/// A process, or any.
-pub static PTRACER: Names = Names {
-    unknown: "",
+/// `LOGLEVEL_???`
+pub static LOG_LEVEL: Names = Names {
+    unknown: "LOGLEVEL_???",
     zero: "",
-    list: &[("PR_SET_PTRACER_ANY", u64::MAX)],
+    list: &[
+        ("LOGLEVEL_EMERG", 0x0),
+        ("LOGLEVEL_ALERT", 0x1),
+        ("LOGLEVEL_CRIT", 0x2),
+        ("LOGLEVEL_ERR", 0x3),
+        ("LOGLEVEL_WARNING", 0x4),
+        ("LOGLEVEL_NOTICE", 0x5),
+        ("LOGLEVEL_INFO", 0x6),
+        ("LOGLEVEL_DEBUG", 0x7),
+        ("LOGLEVEL_DEBUG+1", 0x8),
+    ],
+};
+
+/// `SWAP_FLAG_???`
+pub static SWAP: Names = Names {
+    unknown: "SWAP_FLAG_???",
+    zero: "0",
+    list: &[
+        ("SWAP_FLAG_PREFER", 0x8000),
+        ("SWAP_FLAG_DISCARD", 0x10000),
+        ("SWAP_FLAG_DISCARD_ONCE", 0x20000),
+        ("SWAP_FLAG_DISCARD_PAGES", 0x40000),
+    ],
+};
+
+/// `IOPRIO_WHO_???`
+pub static INPUT_WHOSE: Names = Names {
+    unknown: "IOPRIO_WHO_???",
+    zero: "",
+    list: &[
+        ("IOPRIO_WHO_PROCESS", 0x1),
+        ("IOPRIO_WHO_PGRP", 0x2),
+        ("IOPRIO_WHO_USER", 0x3),
+    ],
+};
+
+/// `IOPRIO_CLASS_???`
+pub static INPUT_CLASS: Names = Names {
+    unknown: "IOPRIO_CLASS_???",
+    zero: "",
+    list: &[
+        ("IOPRIO_CLASS_NONE", 0x0),
+        ("IOPRIO_CLASS_RT", 0x1),
+        ("IOPRIO_CLASS_BE", 0x2),
+        ("IOPRIO_CLASS_IDLE", 0x3),
+    ],
+};
+
+/// `XFEATURE_???`
+pub static FEATURE: Names = Names {
+    unknown: "XFEATURE_???",
+    zero: "",
+    list: &[
+        ("XFEATURE_FP", 0x0),
+        ("XFEATURE_SSE", 0x1),
+        ("XFEATURE_YMM", 0x2),
+        ("XFEATURE_BNDREGS", 0x3),
+        ("XFEATURE_BNDCSR", 0x4),
+        ("XFEATURE_OPMASK", 0x5),
+        ("XFEATURE_ZMM_Hi256", 0x6),
+        ("XFEATURE_Hi16_ZMM", 0x7),
+        ("XFEATURE_PT_UNIMPLEMENTED_SO_FAR", 0x8),
+        ("XFEATURE_PKRU", 0x9),
+        ("XFEATURE_PASID", 0xa),
+        ("XFEATURE_LBR", 0xf),
+        ("XFEATURE_XTILE_CFG", 0x11),
+        ("XFEATURE_XTILE_DATA", 0x12),
+    ],
+};
+
+/// `XFEATURE_MASK_???`
+pub static FEATURES: Names = Names {
+    unknown: "XFEATURE_MASK_???",
+    zero: "0",
+    list: &[
+        ("XFEATURE_MASK_FPSSE", 0x3),
+        ("XFEATURE_MASK_FP", 0x1),
+        ("XFEATURE_MASK_SSE", 0x2),
+        ("XFEATURE_MASK_YMM", 0x4),
+        ("XFEATURE_MASK_BNDREGS", 0x8),
+        ("XFEATURE_MASK_BNDCSR", 0x10),
+        ("XFEATURE_MASK_AVX512", 0xe0),
+        ("XFEATURE_MASK_OPMASK", 0x20),
+        ("XFEATURE_MASK_ZMM_Hi256", 0x40),
+        ("XFEATURE_MASK_Hi16_ZMM", 0x80),
+        ("XFEATURE_MASK_PT", 0x100),
+        ("XFEATURE_MASK_PKRU", 0x200),
+        ("XFEATURE_MASK_PASID", 0x400),
+        ("XFEATURE_MASK_LBR", 0x8000),
+        ("XFEATURE_MASK_XTILE", 0x60000),
+        ("XFEATURE_MASK_XTILE_CFG", 0x20000),
+        ("XFEATURE_MASK_XTILE_DATA", 0x40000),
+    ],
 };

@@ -120,6 +120,21 @@ pub enum Shown {
     With(u64),
 }
 
+/// What the number of a process is the number of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Whose {
+    /// A thread.
+    Thread,
+    /// A process.
+    Process,
+    /// A group of processes.
+    Group,
+    /// A session.
+    Session,
+    /// A process or, where it is negative, a group.
+    ProcessOrGroup,
+}
+
 /// What an argument or a field means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -149,6 +164,8 @@ pub enum Kind {
     Halves,
     /// A signal's number.
     Signal,
+    /// The number of a process, a thread, or several processes.
+    Process(Whose),
     /// Bits with names.
     Flags(Width, &'static Names),
     /// One of several values with names.
@@ -176,6 +193,12 @@ pub enum Kind {
     Sized(Way, &'static Structure, usize, Length),
     /// Several of the same.
     Many(Way, &'static Kind, Length),
+    /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
+    Name(Way, usize),
+    /// This where another argument is in a range, else an address: the argument, its least and its most.
+    Within(usize, u64, u64, &'static Kind),
+    /// A descriptor of the process that this argument names.
+    FdOf(usize),
     /// Such a thing in place.
     Structure(&'static Structure),
     /// Several of the same in place.
@@ -365,6 +388,12 @@ pub enum Special {
     SyslogType,
     /// What `membarrier` is asked.
     Membarrier,
+    /// The priority of input and output.
+    Priority,
+    /// The flags of `swapon` with its priority.
+    SwapFlags,
+    /// How urgent a message of the kernel is.
+    LogLevel,
     /// A time in hundredths of a second.
     Ticks,
 }

@@ -6,7 +6,7 @@ use super::classes;
 use super::flags as f;
 use super::kind::Kind::*;
 use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Kind, Length, Special as S, Way::In, Way::Out};
+use super::kind::{Kind, Length, Special as S, Way::In, Way::Out, Whose};
 use super::structure as s;
 use super::{Argument, Row};
 
@@ -21,6 +21,8 @@ pub enum Answer {
     Fd,
     /// Permissions.
     Octal,
+    /// The number of a process.
+    Process(Whose),
     /// The number of a child, of `clone`.
     Child,
     /// It never comes back.
@@ -31,6 +33,10 @@ pub enum Answer {
     Signal,
     /// An execution domain.
     Persona,
+    /// The priority of input and output.
+    InputPriority,
+    /// Parts of the processor's state, where they were asked for.
+    Features,
     /// A scheduling policy.
     Policy,
     /// By what `prctl` was asked.
@@ -89,6 +95,12 @@ const fn other(names: &'static str, kinds: &'static [Kind], answer: Answer) -> M
 
 const INT: Kind = Signed(Four);
 const UINT: Kind = Unsigned(Four);
+const PID: Kind = Process(Whose::Process);
+const TID: Kind = Process(Whose::Thread);
+const GROUP: Kind = Process(Whose::Group);
+const SESSION: Answer = Answer::Process(Whose::Session);
+const LISTED: Kind = Within(2, 1, u64::MAX, &Bytes(Out, Length::Result));
+const EITHER: Kind = Process(Whose::ProcessOrGroup);
 const LONG: Kind = Signed(Eight);
 const SIZE: Kind = Unsigned(Eight);
 const PATH: Kind = Path(In);
@@ -102,15 +114,44 @@ const STAT: Kind = To(Out, &Special(S::Stat));
 const OFFSET: Kind = To(In, &LONG);
 const RESUID: Kind = To(Out, &Id);
 
+/// What `syslog` is given, by what it is asked.
+static LOGGED: &[(u64, Kind)] = &[
+    (2, Bytes(Out, Length::Result)),
+    (3, Bytes(Out, Length::Result)),
+    (4, Bytes(Out, Length::Result)),
+];
+
+/// The last argument of `syslog`.
+static LOG_SIZE: &[(u64, Kind)] = &[(8, Special(S::LogLevel))];
+
+/// Whom `waitid` waits for.
+static WAITED: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Fd)];
+
+/// Whose priority it is.
+static PRIORITY_OF: &[(u64, Kind)] = &[(0, PID), (1, GROUP), (2, Id)];
+
 /// The last two arguments of `kcmp`, by what is compared.
 static COMPARED: &[(u64, Kind)] = &[
-    (0, Fd),
+    (0, FdOf(0)),
     (1, Hidden),
     (2, Hidden),
     (3, Hidden),
     (4, Hidden),
     (5, Hidden),
     (6, Hidden),
+    (7, FdOf(0)),
+];
+
+/// The last one.
+static COMPARED_WITH: &[(u64, Kind)] = &[
+    (0, FdOf(1)),
+    (1, Hidden),
+    (2, Hidden),
+    (3, Hidden),
+    (4, Hidden),
+    (5, Hidden),
+    (6, Hidden),
+    (7, To(In, &Structure(&s::EPOLL_SLOT))),
 ];
 
 static MEANINGS: &[Meaning] = &[
@@ -296,7 +337,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             PATH,
             TEXT,
-            Value(In, Length::Argument(3)),
+            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
@@ -306,7 +347,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             Fd,
             TEXT,
-            Value(In, Length::Argument(3)),
+            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
@@ -316,11 +357,8 @@ static MEANINGS: &[Meaning] = &[
         &[PATH, TEXT, Value(Out, Length::Result), SIZE],
     ),
     m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
-    m(
-        "listxattr llistxattr",
-        &[PATH, Bytes(Out, Length::Result), SIZE],
-    ),
-    m("flistxattr", &[Fd, Bytes(Out, Length::Result), SIZE]),
+    m("listxattr llistxattr", &[PATH, LISTED, SIZE]),
+    m("flistxattr", &[Fd, LISTED, SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
     m("fremovexattr", &[Fd, TEXT]),
     m("fadvise64", &[Fd, LONG, SIZE, One(Four, &f::FADVISE)]),
@@ -329,7 +367,7 @@ static MEANINGS: &[Meaning] = &[
     fd("inotify_init1", &[Flags(Four, &f::INOTIFY_INIT)]),
     m("inotify_add_watch", &[Fd, PATH, Flags(Four, &f::INOTIFY)]),
     m("inotify_rm_watch", &[Fd, INT]),
-    fd("memfd_create", &[TEXT, Flags(Four, &f::MEMFD)]),
+    fd("memfd_create", &[Name(In, 250), Flags(Four, &f::MEMFD)]),
     m(
         "name_to_handle_at",
         &[DirFd, PATH, Address, Address, Flags(Four, &f::AT_HANDLE)],
@@ -455,7 +493,7 @@ static MEANINGS: &[Meaning] = &[
     m(
         "wait4",
         &[
-            INT,
+            EITHER,
             Special(S::Status),
             Flags(Four, &f::WAIT),
             Special(S::Usage),
@@ -465,14 +503,18 @@ static MEANINGS: &[Meaning] = &[
         "waitid",
         &[
             One(Four, &f::WAITID),
-            INT,
+            By(0, WAITED, &INT),
             Special(S::Information(Out)),
             Flags(Four, &f::WAIT),
             To(Out, &Structure(&s::RUSAGE)),
         ],
     ),
     other("clone", &[], Answer::Child),
-    m("clone3", &[Special(S::Clone), SIZE]),
+    other(
+        "clone3",
+        &[Special(S::Clone), SIZE],
+        Answer::Process(Whose::Process),
+    ),
     m("unshare", &[Flags(Eight, &f::UNSHARE)]),
     m("setns", &[Fd, Flags(Four, &f::CLONE_NS)]),
     other(
@@ -486,13 +528,18 @@ static MEANINGS: &[Meaning] = &[
         ],
         Answer::Prctl,
     ),
-    m(
+    other(
         "arch_prctl",
         &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)],
+        Answer::Features,
     ),
-    m("set_tid_address", &[Address]),
+    other(
+        "set_tid_address",
+        &[Address],
+        Answer::Process(Whose::Thread),
+    ),
     m("set_robust_list", &[Address, SIZE]),
-    m("get_robust_list", &[INT, To(Out, &Address), To(Out, &SIZE)]),
+    m("get_robust_list", &[PID, To(Out, &Address), To(Out, &SIZE)]),
     m(
         "getrlimit",
         &[One(Four, &f::RLIMIT), To(Out, &Structure(&s::RLIMIT))],
@@ -504,7 +551,7 @@ static MEANINGS: &[Meaning] = &[
     m(
         "prlimit64",
         &[
-            INT,
+            PID,
             One(Four, &f::RLIMIT),
             To(In, &Structure(&s::RLIMIT)),
             To(Out, &Structure(&s::RLIMIT)),
@@ -514,38 +561,52 @@ static MEANINGS: &[Meaning] = &[
         "getrusage",
         &[One(Four, &f::RUSAGE), To(Out, &Structure(&s::RUSAGE))],
     ),
-    m("getpriority", &[One(Four, &f::PRIO), INT]),
-    m("setpriority", &[One(Four, &f::PRIO), INT, INT]),
+    m(
+        "getpriority",
+        &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT)],
+    ),
+    m(
+        "setpriority",
+        &[One(Four, &f::PRIO), By(0, PRIORITY_OF, &INT), INT],
+    ),
     m(
         "sched_setscheduler",
-        &[INT, One(Four, &f::SCHED), To(In, &INT)],
+        &[PID, One(Four, &f::SCHED), To(In, &INT)],
     ),
-    other("sched_getscheduler", &[INT], Answer::Policy),
-    m("sched_setparam", &[INT, To(In, &INT)]),
-    m("sched_getparam", &[INT, To(Out, &INT)]),
+    other("sched_getscheduler", &[PID], Answer::Policy),
+    m("sched_setparam", &[PID, To(In, &INT)]),
+    m("sched_getparam", &[PID, To(Out, &INT)]),
     m(
         "sched_get_priority_max sched_get_priority_min",
         &[One(Four, &f::SCHED)],
     ),
-    m("sched_rr_get_interval", &[INT, TIME_OUT]),
+    m("sched_rr_get_interval", &[PID, TIME_OUT]),
     m(
         "sched_setaffinity",
-        &[INT, SIZE, Special(S::Processors(In))],
+        &[PID, SIZE, Special(S::Processors(In))],
     ),
     m(
         "sched_getaffinity",
-        &[INT, SIZE, Special(S::Processors(Out))],
+        &[PID, SIZE, Special(S::Processors(Out))],
     ),
     m(
         "sched_setattr",
-        &[INT, Special(S::Schedule(In)), UINT],
+        &[PID, Special(S::Schedule(In)), Hex(Four)],
     ),
     m(
         "sched_getattr",
-        &[INT, Special(S::Schedule(Out)), UINT, UINT],
+        &[PID, Special(S::Schedule(Out)), UINT, Hex(Four)],
     ),
-    m("getpgid getsid", &[INT]),
-    m("setpgid", &[INT, INT]),
+    other("getpgid", &[PID], Answer::Process(Whose::Group)),
+    other("getsid", &[PID], SESSION),
+    other("getpgrp", &[], Answer::Process(Whose::Group)),
+    other(
+        "getpid getppid fork vfork",
+        &[],
+        Answer::Process(Whose::Process),
+    ),
+    other("gettid", &[], Answer::Process(Whose::Thread)),
+    m("setpgid", &[PID, GROUP]),
     m("setuid setgid setfsuid setfsgid", &[Id]),
     m("setreuid setregid", &[Id, Id]),
     m("setresuid setresgid", &[Id, Id, Id]),
@@ -561,7 +622,7 @@ static MEANINGS: &[Meaning] = &[
         &[Special(S::CapabilityHeader), Special(S::Capabilities(In))],
     ),
     other("personality", &[Special(S::Persona)], Answer::Persona),
-    fd("pidfd_open", &[INT, Flags(Four, &f::PIDFD)]),
+    fd("pidfd_open", &[PID, Flags(Four, &f::PIDFD)]),
     fd("pidfd_getfd", &[Fd, INT, Hex(Four)]),
     m(
         "pidfd_send_signal",
@@ -593,14 +654,18 @@ static MEANINGS: &[Meaning] = &[
     m("sysinfo", &[To(Out, &Structure(&s::SYSINFO))]),
     m(
         "syslog",
-        &[Special(S::SyslogType), Bytes(Out, Length::Result), INT],
+        &[
+            Special(S::SyslogType),
+            By(0, LOGGED, &Address),
+            By(0, LOG_SIZE, &INT),
+        ],
     ),
     m("getcpu", &[To(Out, &UINT), To(Out, &UINT), Address]),
     m(
         "sethostname setdomainname",
-        &[Bytes(In, Length::Argument(1)), SIZE],
+        &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
-    m("ptrace", &[One(Eight, &f::PTRACE), INT, Address, Address]),
+    m("ptrace", &[One(Eight, &f::PTRACE), TID, Address, Address]),
     m("bpf", &[One(Four, &f::BPF), Address, UINT]),
     fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
@@ -673,14 +738,15 @@ static MEANINGS: &[Meaning] = &[
     ),
     m(
         "rt_sigqueueinfo",
-        &[INT, Signal, Special(S::Information(In))],
+        &[PID, Signal, Special(S::Information(In))],
     ),
     m(
         "rt_tgsigqueueinfo",
-        &[INT, INT, Signal, Special(S::Information(In))],
+        &[PID, TID, Signal, Special(S::Information(In))],
     ),
-    m("kill tkill", &[INT, Signal]),
-    m("tgkill", &[INT, INT, Signal]),
+    m("kill", &[EITHER, Signal]),
+    m("tkill", &[TID, Signal]),
+    m("tgkill", &[PID, TID, Signal]),
     m("alarm", &[UINT]),
     m(
         "sigaltstack",
@@ -862,11 +928,11 @@ static MEANINGS: &[Meaning] = &[
     m(
         "kcmp",
         &[
-            INT,
-            INT,
+            PID,
+            PID,
             One(Four, &f::KCMP),
             By(2, COMPARED, &Hex(Eight)),
-            By(2, COMPARED, &Hex(Eight)),
+            By(2, COMPARED_WITH, &Hex(Eight)),
         ],
     ),
     m("shmdt", &[Address]),
@@ -949,7 +1015,16 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Sized(..) | Special(_) | Hidden
+        To(..)
+            | Many(..)
+            | By(..)
+            | Within(..)
+            | ByAbi(..)
+            | Structure(_)
+            | Array(..)
+            | Sized(..)
+            | Special(_)
+            | Hidden
     ) || matches!(
         kind,
         Special(

@@ -3,7 +3,7 @@
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose, With};
 use super::kind::Width::{Eight, Four, One as One8, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Wire as W};
+use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Whose, Wire as W};
 
 pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
     Field {
@@ -96,9 +96,8 @@ structure!(FLOCK 32 {
 });
 structure!(FLOCK_GET 32 {
     field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
-    field l_pid 24 INT,
+    field l_pid 24 Process(Whose::Process),
 });
-structure!(OWNER 8 { field r#type 0 One(Four, &f::OWNER), field pid 4 INT });
 structure!(OPEN_HOW 24 {
     field flags 0 Special(Special::HowFlags), made mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
@@ -110,14 +109,15 @@ structure!(SCHED_ATTR 56 {
     field sched_nice 16 INT, field sched_priority 20 UINT, field sched_runtime 24 ULONG, field sched_deadline 32 ULONG,
     field sched_period 40 ULONG, field sched_util_min 48 UINT, field sched_util_max 52 UINT,
 });
+structure!(EPOLL_SLOT 12 { field efd 0 FdOf(1), field tfd 4 FdOf(1), field toff 8 UINT });
 structure!(WINSIZE 8 {
     field ws_row 0 Unsigned(Two), field ws_col 2 Unsigned(Two), field ws_xpixel 4 Unsigned(Two), field ws_ypixel 6 Unsigned(Two),
 });
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
-structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
+structure!(UCRED 12 { field pid 0 Process(Whose::Process), field uid 4 Id, field gid 8 Id });
 structure!(PACKET_INFORMATION 12 {
-    field ipi_ifindex 0 Kind::Wire(W::Interface), field ipi_spec_dst 4 Kind::Wire(W::Inet), field ipi_addr 8 Kind::Wire(W::Inet),
+    field ipi_ifindex 0 Wire(W::Interface), field ipi_spec_dst 4 Wire(W::Inet), field ipi_addr 8 Wire(W::Inet),
 });
 structure!(IP_ERROR 32 {
     field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),

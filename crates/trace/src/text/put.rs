@@ -140,6 +140,43 @@ pub fn named_bits(out: &mut Vec<u8>, value: u64, names: &Names, before: &[u8]) -
     rest
 }
 
+/// A constant as a name, as a number, or as both.
+pub fn constant(
+    out: &mut Vec<u8>,
+    shown: Constants,
+    number: Number,
+    write: impl FnOnce(&mut Vec<u8>),
+) {
+    if shown == Constants::Names {
+        write(out);
+        return;
+    }
+    let start = out.len();
+    match number {
+        Number::Hex(value) => hex(out, value),
+        Number::Signed(value) => signed(out, value),
+        Number::Unsigned(value) => unsigned(out, value),
+        Number::Octal(value) => octal(out, value),
+    }
+    if shown == Constants::Numbers {
+        return;
+    }
+    out.extend_from_slice(b" /* ");
+    let named = out.len();
+    write(out);
+    // What has no name at all says its number itself.
+    let alone = matches!(out.get(named), None | Some(b'0'..=b'9' | b'-'))
+        && !out[named..].iter().any(|byte| matches!(byte, b'|' | b'<'));
+    if alone {
+        out.drain(start..named);
+        if out.len() == start {
+            hex(out, 0);
+        }
+    } else {
+        out.extend_from_slice(b" */");
+    }
+}
+
 /// A value by its name, else in hexadecimal with a remark of what names there are.
 pub fn one(out: &mut Vec<u8>, value: u64, names: &Names) {
     match names.name(value) {
@@ -191,45 +228,6 @@ pub enum Escapes {
     HexWhereNeeded,
     /// All.
     Hex,
-}
-
-/// A number that has a name, which `write` writes; what has none says its number itself.
-pub fn constant(
-    out: &mut Vec<u8>,
-    constants: Constants,
-    number: Number,
-    write: impl FnOnce(&mut Vec<u8>),
-) {
-    if constants == Constants::Names {
-        write(out);
-        return;
-    }
-    let start = out.len();
-    match number {
-        Number::Hex(value) => hex(out, value),
-        Number::Signed(value) => signed(out, value),
-        Number::Unsigned(value) => unsigned(out, value),
-        Number::Octal(value) => octal(out, value),
-    }
-    if constants == Constants::Numbers {
-        return;
-    }
-    out.extend_from_slice(b" /* ");
-    let named = out.len();
-    write(out);
-    if matches!(out.get(named), None | Some(b'0'..=b'9' | b'-')) && !is_shift(&out[named..]) {
-        out.drain(start..named);
-        if out.len() == start {
-            hex(out, 0);
-        }
-    } else {
-        out.extend_from_slice(b" */");
-    }
-}
-
-/// Whether a name is a bit's place, `1<<TCP_LISTEN`, and no number.
-fn is_shift(name: &[u8]) -> bool {
-    name.starts_with(b"1<<")
 }
 
 /// Bytes in quotes.

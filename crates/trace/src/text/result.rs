@@ -1,9 +1,10 @@
 //! What came of a call, behind ` = `.
 
+use super::Constants;
 use super::sink::TextSink;
 use super::{errors, put};
-use crate::decode::{Style, Walk, moment, put_persona, signal_name};
-use crate::table::{Answer, Row, flags};
+use crate::decode::{Sink as _, Style, Walk, moment, put_persona, put_priority, signal_name};
+use crate::table::{Answer, Row, Whose, flags};
 use crate::{Call, Outcome};
 
 pub(super) fn put_result(
@@ -61,6 +62,14 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
             put::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
+        Answer::Process(whose) => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, whose);
+        }
+        Answer::Child => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, Whose::Process);
+        }
         Answer::Octal => put::permissions(sink.out, value as u64),
         Answer::Fcntl => put_fcntl(sink, call, value),
         Answer::Moment => {
@@ -75,7 +84,25 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
         }
         Answer::Persona => {
             put::hex(sink.out, value as u64);
-            parenthesised(sink.out, |out| put_persona(out, value as u64));
+            let constants = sink.constants();
+            parenthesised(sink.out, |out| put_persona(out, value as u64, constants));
+        }
+        Answer::InputPriority => {
+            put::signed(sink.out, value);
+            let constants = sink.constants();
+            if constants != Constants::Numbers {
+                parenthesised(sink.out, |out| put_priority(out, value as i32, constants));
+            }
+        }
+        Answer::Features
+            if matches!(call.arguments[0] & 0xffff_ffff, 0x1023 | 0x1025) && value > 0 =>
+        {
+            put::hex(sink.out, value as u64);
+            let names = &flags::FEATURES;
+            let known = names.list.iter().any(|(_, bits)| value as u64 & bits != 0);
+            if sink.constants() != Constants::Numbers && known {
+                parenthesised(sink.out, |out| put::flags(out, value as u64, names));
+            }
         }
         Answer::Policy => {
             put::signed(sink.out, value);
@@ -155,6 +182,10 @@ fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
                 out.extend_from_slice(b"flags ");
                 put::open_flags(out, bits, arm);
             });
+        }
+        9 => {
+            put::signed(sink.out, value);
+            sink.explain(value as i32, Whose::ProcessOrGroup);
         }
         11 if value != 0 => {
             put::signed(sink.out, value);

@@ -4,6 +4,7 @@ use super::Constants;
 use super::put::{self, Escapes};
 use crate::Call;
 use crate::decode::{Bracket, Described, Descriptors, Number, Sink};
+use crate::table::Whose;
 
 /// Writes text to the end of a buffer.
 pub(super) struct TextSink<'o, 'd> {
@@ -35,6 +36,16 @@ impl<'o, 'd> TextSink<'o, 'd> {
     fn separate(&mut self, first: bool) {
         if !first {
             self.out.extend_from_slice(b", ");
+        }
+    }
+
+    /// Writes what is known of a process behind its number.
+    pub fn explain(&mut self, number: i32, whose: Whose) {
+        if let Some(descriptors) = &mut self.descriptors
+            && number != 0
+        {
+            let known = descriptors.process(self.pid, number, whose);
+            self.out.extend_from_slice(&known);
         }
     }
 
@@ -109,6 +120,38 @@ impl Sink for TextSink<'_, '_> {
         }
     }
 
+    fn constants(&self) -> Constants {
+        self.constants
+    }
+
+    fn named(&mut self, number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>)) {
+        match self.constants {
+            Constants::Names => write(self.out),
+            Constants::Numbers => number(self),
+            Constants::Both => {
+                number(self);
+                self.aside(write);
+            }
+        }
+    }
+
+    fn fd_of(&mut self, process: i32, fd: i32, call: &Call) {
+        put::signed(self.out, i64::from(fd));
+        if fd < 0 || process <= 0 {
+            return;
+        }
+        let pid = self.pid;
+        let here = self
+            .descriptors
+            .as_mut()
+            .and_then(|it| it.here(pid, process));
+        if let Some(here) = here {
+            self.pid = here;
+            self.describe(fd, call);
+            self.pid = pid;
+        }
+    }
+
     fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants)) {
         write(self.out, self.constants);
     }
@@ -180,6 +223,11 @@ impl Sink for TextSink<'_, '_> {
         if fd >= 0 {
             self.describe(fd, call);
         }
+    }
+
+    fn process(&mut self, number: i32, whose: Whose) {
+        put::signed(self.out, i64::from(number));
+        self.explain(number, whose);
     }
 
     fn dir_fd(&mut self, fd: i32, call: &Call) {

@@ -32,6 +32,11 @@ int main(void) {
 	call(SYS_inotify_init);
 	call(SYS_getpgrp);
 	call(SYS_iopl, 9);
+	call(SYS_ioprio_get, 7, 5);
+	call(SYS_ioprio_set, 9, 5, 3 << 13 | 4);
+	call(SYS_swapon, "nothing", 0x5802a);
+	call(SYS_rt_sigprocmask, 0, b, 0, 4);
+	call(SYS_rt_sigpending, b, 16);
 	call(SYS_prctl, 1, 1l << 40);
 	call(SYS_prctl, 4, 9);
 	for (int set = 0; set < 4; set++) {

@@ -1,8 +1,8 @@
 //! The ptrace engine.
 
 use backsight_trace::{
-    Abi, Asked, Call, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Outcome, Status,
-    Statuses, User, What, When, ptrace,
+    Abi, Asked, Call, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Known, Outcome,
+    Status, Statuses, User, What, When, ptrace,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -68,6 +68,12 @@ fn native(numbers: &[(u64, u64)]) -> Calls {
     }
     calls
 }
+
+const NATIVE: Abi = if cfg!(target_arch = "aarch64") {
+    Abi::Aarch64
+} else {
+    Abi::X86_64
+};
 
 const GETUID: (u64, u64) = (102, 174);
 const OPENAT: (u64, u64) = (257, 56);
@@ -644,6 +650,44 @@ fn an_injected_result_is_what_the_program_sees_and_the_call_isnt_made() {
             [(uid, false), (4321, true), (4321, true), (uid, false)]
         );
     }
+}
+
+#[test]
+fn another_call_is_made_instead_and_memory_is_written() {
+    let (getuid, openat, getpid) = (number_of(GETUID), number_of(OPENAT), "getpid");
+    let known = [Known {
+        abi: NATIVE,
+        number: backsight_trace::table::number(NATIVE, getpid).unwrap(),
+        name: getpid,
+        classes: vec!["pure"],
+    }];
+    let parse = |text: &str| Injection::parse(text, &known);
+    assert!(parse(&format!("{getuid}:syscall=getpid")).is_err());
+    let asked = Asked {
+        injections: vec![parse(&format!("{getuid}:syscall=getpid:delay_enter=1")).unwrap()],
+        calls: native(&[GETUID]),
+        ..command(program("forks"), &["1", "1"])
+    };
+    let (events, _) = traced(&asked);
+    let call = calls(&events).find(|(_, call)| call.number == getuid);
+    let (_, call) = call.unwrap();
+    assert!(call.delayed && !call.injected);
+    assert!(matches!(call.outcome, Outcome::Returned { value: 0, .. }));
+    // What is opened is another file.
+    let asked = Asked {
+        injections: vec![parse(&format!("{openat}:poke_enter=@arg2=2f6e6f7468696e6700")).unwrap()],
+        ..command("/bin/cat", &["/dev/null"])
+    };
+    let (events, _) = traced(&asked);
+    let poked = calls(&events).find(|(_, call)| {
+        call.rewritten
+            && call
+                .memory
+                .pieces()
+                .iter()
+                .any(|piece| piece.bytes == b"/nothing\0")
+    });
+    assert!(poked.is_some());
 }
 
 #[test]

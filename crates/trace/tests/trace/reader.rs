@@ -143,6 +143,8 @@ fn entered(pid: Pid, limits: Limits) -> Call {
         outcome: Outcome::Open,
         memory: Memory::default(),
         injected: false,
+        rewritten: false,
+        delayed: false,
     };
     fill(pid, &mut call, When::Entered, limits);
     call

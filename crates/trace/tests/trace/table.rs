@@ -148,6 +148,8 @@ fn told(
         outcome: Outcome::Open,
         memory: Memory::default(),
         injected: false,
+        rewritten: false,
+        delayed: false,
     };
     let limits = Limits {
         string: 32,

@@ -360,6 +360,8 @@ fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When,
         outcome,
         memory,
         injected: false,
+        rewritten: false,
+        delayed: false,
     }
 }
 
@@ -387,6 +389,38 @@ fn told(options: Options, events: &[Event]) -> String {
     }
     text.finish(&mut out);
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn what_has_a_name_is_told_as_it_is_asked_for() {
+    let mut limit = 2048_u64.to_le_bytes().to_vec();
+    limit.extend(u64::MAX.to_le_bytes());
+    let pieces: &[(u64, When, &[u8])] = &[(64, When::Entered, &limit)];
+    let told_with = |constants, name, arguments| {
+        let call = What::Call(call(name, arguments, returned(0), pieces));
+        let options = Options {
+            constants,
+            column: 0,
+            ..Options::default()
+        };
+        told(options, &[event(7, call)])
+    };
+    let limits = |constants| told_with(constants, "setrlimit", [7, 64, 0, 0, 0, 0]);
+    assert_eq!(
+        limits(Constants::Numbers),
+        "setrlimit(0x7, {rlim_cur=2048, rlim_max=18446744073709551615}) = 0\n"
+    );
+    assert_eq!(
+        limits(Constants::Both),
+        "setrlimit(0x7 /* RLIMIT_NOFILE */, {rlim_cur=2048 /* 2*1024 */, \
+         rlim_max=18446744073709551615 /* RLIM64_INFINITY */}) = 0\n"
+    );
+    let persona = |constants| told_with(constants, "personality", [0x1020_0006, 0, 0, 0, 0, 0]);
+    assert_eq!(
+        persona(Constants::Numbers),
+        "personality(0x6|0x10200000) = 0 (0)\n"
+    );
+    assert!(persona(Constants::Both).starts_with("personality(0x6 /* PER_BSD */|0x10200000 /* "));
 }
 
 #[test]
@@ -649,6 +683,8 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
     );
     let injected = Call {
         injected: true,
+        rewritten: false,
+        delayed: false,
         ..call("getpid", [0; 6], returned(-38), &[])
     };
     assert_eq!(

@@ -187,7 +187,10 @@ static SEMAPHORE_ARGUMENT: &[(u64, Kind)] = &[
 ];
 
 /// The last argument of `reboot`.
-static REBOOT_ARGUMENT: &[(u64, Kind)] = &[(0xa1b2_c3d4, TEXT)];
+static REBOOT_ARGUMENT: &[(u64, Kind)] = &[(0xa1b2_c3d4, Name(In, 255))];
+
+/// Whose priority of input and output it is.
+static INPUT_PRIORITY_OF: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Id)];
 
 /// What `landlock_add_rule` is given.
 static RULE_ARGUMENT: &[(u64, Kind)] = &[(1, To(In, &Structure(&PATH_RULE)))];
@@ -210,6 +213,21 @@ static FSCONFIG_VALUE: &[(u64, Kind)] = &[
 static FSCONFIG_AUX: &[(u64, Kind)] = &[(3, DirFd), (4, DirFd), (5, Fd)];
 
 pub(super) static MEANINGS: &[Meaning] = &[
+    m("swapon", &[PATH, Special(S::SwapFlags)]),
+    other(
+        "ioprio_get",
+        &[One(Four, &f::INPUT_WHOSE), By(0, INPUT_PRIORITY_OF, &INT)],
+        Answer::InputPriority,
+    ),
+    m(
+        "ioprio_set",
+        &[
+            One(Four, &f::INPUT_WHOSE),
+            By(0, INPUT_PRIORITY_OF, &INT),
+            Special(S::Priority),
+        ],
+    ),
+    m("migrate_pages", &[PID, SIZE, Address, Address]),
     m("iopl pkey_free", &[INT]),
     m("ioperm", &[Hex(Eight), Hex(Eight), INT]),
     m("delete_module", &[TEXT, Flags(Four, &DELETE_MODULE)]),
@@ -239,11 +257,11 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m("process_mrelease", &[Fd, Hex(Four)]),
     m(
         "process_vm_readv",
-        &[INT, Special(S::Vectors(Out, 2)), SIZE, REMOTE, SIZE, SIZE],
+        &[PID, Special(S::Vectors(Out, 2)), SIZE, REMOTE, SIZE, SIZE],
     ),
     m(
         "process_vm_writev",
-        &[INT, Special(S::Vectors(In, 2)), SIZE, REMOTE, SIZE, SIZE],
+        &[PID, Special(S::Vectors(In, 2)), SIZE, REMOTE, SIZE, SIZE],
     ),
     m(
         "remap_file_pages",

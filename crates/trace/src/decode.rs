@@ -995,9 +995,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::InPlaceAddress | Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
-                self.address(raw)
-            }
+            Special::InPlaceAddress
+            | Special::TimevalMoment
+            | Special::Stat
+            | Special::Statx
+            | Special::Terminal => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
             Special::Limit => self.limit(raw),
@@ -1046,7 +1048,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn mount_flags(&mut self, raw: u64) {
         let names = &crate::table::flags::MOUNT;
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             let mut rest = raw;
             if raw & 0xffff_0000 == MOUNT_MAGIC {
                 put::constant(out, constants, Number::Hex(MOUNT_MAGIC), |out| {

@@ -18,7 +18,7 @@ impl Wire {
         match self {
             Wire::Interface | Wire::Bits | Wire::Inet | Wire::Device => 4,
             Wire::Hardware(size) | Wire::Bytes(size) => size,
-            Wire::Short | Wire::Protocol(_) => 2,
+            Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
             Wire::Long => 8,
             Wire::Inet6 => 16,
             Wire::Padded(Width::Eight) if narrow => 4,
@@ -43,6 +43,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Wire::Hardware(_) => self.hardware(bytes, bytes.len()),
             Wire::Bytes(_) => self.sink.binary(bytes, false),
             Wire::Short => self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes())),
+            Wire::Port => self.port_number(bytes),
             Wire::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),
             Wire::Bits => {
                 let value = u64::from(int_at(bytes, 0).swap_bytes());
@@ -85,13 +86,27 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// An interface's number.
     pub(super) fn interface(&mut self, number: u32) {
         if number == LOOPBACK {
-            self.sink
-                .constant(Number::Signed(i64::from(number)), |out| {
-                    out.extend_from_slice(b"if_nametoindex(\"lo\")")
-                });
+            let value = Number::Unsigned(u64::from(number));
+            self.sink.words(|out, constants, escapes| {
+                put::constant(out, constants, value, |out| {
+                    out.extend_from_slice(b"if_nametoindex(");
+                    put::quoted(out, b"lo", escapes);
+                    out.push(b')');
+                })
+            });
         } else {
             self.sink.unsigned(u64::from(number));
         }
+    }
+
+    /// A port, as two bytes in the network's order.
+    pub(super) fn port_number(&mut self, bytes: &[u8]) {
+        let port = u64::from(short_at(bytes, 0).swap_bytes());
+        self.sink.constant_bytes(&bytes[..2], |out, _| {
+            out.extend_from_slice(b"htons(");
+            put::unsigned(out, port);
+            out.push(b')');
+        });
     }
 
     fn network_order(&mut self, called: &str, value: u64) {
@@ -106,7 +121,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The protocol of a packet.
     pub(super) fn packet_protocol(&mut self, protocol: u16, unknown: &'static str) {
         let value = u64::from(protocol);
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             out.extend_from_slice(b"htons(");
             put::constant(out, constants, Number::Hex(value), |out| {
                 match ETHERNET.name(value) {

@@ -210,6 +210,8 @@ pub enum Wire {
     Bytes(usize),
     /// Two bytes in the network's order.
     Short,
+    /// A port.
+    Port,
     /// Eight bytes in the network's order.
     Long,
     /// Four bytes in the network's order, as bits.

@@ -164,7 +164,12 @@ static MEANINGS: &[Meaning] = &[
     ),
     fd(
         "openat2",
-        &[DirFd, PATH, Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)), SIZE],
+        &[
+            DirFd,
+            PATH,
+            Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)),
+            SIZE,
+        ],
     ),
     fd("creat", &[PATH, Permissions]),
     m("close fsync fdatasync fchdir syncfs", &[Fd]),
@@ -536,10 +541,7 @@ static MEANINGS: &[Meaning] = &[
         "sched_getaffinity",
         &[INT, SIZE, Special(S::Processors(Out))],
     ),
-    m(
-        "sched_setattr",
-        &[INT, Special(S::Schedule(In)), UINT],
-    ),
+    m("sched_setattr", &[INT, Special(S::Schedule(In)), UINT]),
     m(
         "sched_getattr",
         &[INT, Special(S::Schedule(Out)), UINT, UINT],
@@ -949,7 +951,15 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 fn plain(kind: Kind) -> bool {
     !matches!(
         kind,
-        To(..) | Many(..) | By(..) | ByAbi(..) | Structure(_) | Array(..) | Sized(..) | Special(_) | Hidden
+        To(..)
+            | Many(..)
+            | By(..)
+            | ByAbi(..)
+            | Structure(_)
+            | Array(..)
+            | Sized(..)
+            | Special(_)
+            | Hidden
     ) || matches!(
         kind,
         Special(

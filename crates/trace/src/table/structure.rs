@@ -117,7 +117,7 @@ structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
 structure!(UCRED 12 { field pid 0 INT, field uid 4 Id, field gid 8 Id });
 structure!(PACKET_INFORMATION 12 {
-    field ipi_ifindex 0 Kind::Wire(W::Interface), field ipi_spec_dst 4 Kind::Wire(W::Inet), field ipi_addr 8 Kind::Wire(W::Inet),
+    field ipi_ifindex 0 Wire(W::Interface), field ipi_spec_dst 4 Wire(W::Inet), field ipi_addr 8 Wire(W::Inet),
 });
 structure!(IP_ERROR 32 {
     field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),

@@ -217,7 +217,7 @@ pub fn constant(
     out.extend_from_slice(b" /* ");
     let named = out.len();
     write(out);
-    if matches!(out.get(named), None | Some(b'0'..=b'9' | b'-')) && !is_shift(&out[named..]) {
+    if !is_name(&out[named..]) {
         out.drain(start..named);
         if out.len() == start {
             hex(out, 0);
@@ -227,9 +227,13 @@ pub fn constant(
     }
 }
 
-/// Whether a name is a bit's place, `1<<TCP_LISTEN`, and no number.
-fn is_shift(name: &[u8]) -> bool {
-    name.starts_with(b"1<<")
+/// Whether this is a name: a bit's place too, `1<<TCP_LISTEN`, and an error's with a sign, `-EACCES`, but no number.
+fn is_name(text: &[u8]) -> bool {
+    match text {
+        [b'-', rest @ ..] => is_name(rest),
+        [b'0'..=b'9', ..] => text.starts_with(b"1<<"),
+        _ => !text.is_empty(),
+    }
 }
 
 /// Bytes in quotes.

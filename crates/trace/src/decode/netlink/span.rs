@@ -79,8 +79,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Text that is to end with a zero byte; dots where it doesn't.
     pub(super) fn span_as_ended_text(&mut self, span: Span<'a>) {
         match self.shown_of(span) {
-            Some((bytes, _)) if bytes.last() == Some(&0) => self.sink.zero_ended(bytes),
-            Some((bytes, _)) => self.sink.text(bytes, true),
+            Some((bytes, _)) => self.sink.ended_text(bytes),
             None => {}
         }
     }

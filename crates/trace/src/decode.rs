@@ -897,8 +897,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 _ => {}
             }
             let name = name.strip_prefix("r#").unwrap_or(name);
-            if let Kind::Wire(Wire::Inet | Wire::Inet6) = kind {
-                self.internet_address(Some(name), first, field);
+            if let Kind::Wire(wire @ (Wire::Inet | Wire::WideInet | Wire::Inet6)) = kind {
+                let address = if *wire == Wire::WideInet {
+                    &field[..4]
+                } else {
+                    field
+                };
+                self.internet_address_in(Some(name), first, address, field);
                 first = false;
                 continue;
             }

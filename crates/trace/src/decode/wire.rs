@@ -20,7 +20,7 @@ impl Wire {
             Wire::Hardware(size) | Wire::Bytes(size) => size,
             Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
             Wire::Long => 8,
-            Wire::Inet6 => 16,
+            Wire::WideInet | Wire::Inet6 => 16,
             Wire::Padded(Width::Eight) if narrow => 4,
             Wire::Padded(width)
             | Wire::Named(width, _)
@@ -57,6 +57,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.packet_protocol(short_at(bytes, 0).swap_bytes(), unknown)
             }
             Wire::Inet | Wire::Inet6 => self.internet_address(None, true, bytes),
+            Wire::WideInet => self.internet_address_in(None, true, &bytes[..4], bytes),
             Wire::Named(..) | Wire::Flags(..) => {
                 let value = load(bytes, bytes.len());
                 self.sink
@@ -151,6 +152,17 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// An address of four bytes or sixteen, with the name of its field where it has one.
     pub(super) fn internet_address(&mut self, name: Option<&str>, first: bool, bytes: &[u8]) {
+        self.internet_address_in(name, first, bytes, bytes);
+    }
+
+    /// The same, of an address that more bytes than its own are there for.
+    pub(super) fn internet_address_in(
+        &mut self,
+        name: Option<&str>,
+        first: bool,
+        bytes: &[u8],
+        whole: &[u8],
+    ) {
         use std::io::Write as _;
         let mut text = [0; 46];
         let mut rest = &mut text[..];
@@ -169,7 +181,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             None => {}
         }
         let within = name.filter(|_| self.sink.names());
-        self.sink.constant_bytes(bytes, |out, escapes| {
+        self.sink.constant_bytes(whole, |out, escapes| {
             out.extend_from_slice(if four {
                 b"inet_addr("
             } else {

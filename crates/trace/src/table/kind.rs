@@ -220,6 +220,8 @@ pub enum Wire {
     Protocol(&'static str),
     /// An address of four bytes.
     Inet,
+    /// An address of four bytes where there is room for sixteen.
+    WideInet,
     /// An address of sixteen bytes.
     Inet6,
     /// A value with a name that only the kernel has, shown beside the number.

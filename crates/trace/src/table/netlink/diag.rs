@@ -25,7 +25,7 @@ const STATES: Kind = Flags(Four, &n::STATES);
 const STATE: Kind = Value(One, &n::STATE);
 const KIND: Kind = Value(One, &n::SOCKET);
 const EXTENSIONS: Kind = Flags(One, &n::INET_EXTENSIONS);
-const IP: Kind = Kind::Wire(Wire::Inet);
+const IP: Kind = Kind::Wire(Wire::WideInet);
 const IP6: Kind = Kind::Wire(Wire::Inet6);
 
 structure!(ENDS 48 {

@@ -330,7 +330,7 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
 
 /// The protocol of a netlink socket; one that there is none of where it can't be known, and nothing where the descriptor
 /// is of something else.
-pub(crate) fn netlink_protocol(pid: i32, fd: i32) -> Option<u8> {
+pub fn netlink_protocol(pid: i32, fd: i32) -> Option<u8> {
     const NAME: &[u8] = b"NETLINK";
     let place = format!("/proc/{pid}/fd/{fd}");
     let mut name = [0_u8; 64];

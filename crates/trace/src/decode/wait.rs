@@ -414,7 +414,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A limit of a resource: 1024 times something where it is such a number.
     pub fn limit(&mut self, raw: u64) {
-        self.sink.word(|out| match raw {
+        self.sink.constant(Number::Unsigned(raw), |out| match raw {
             u64::MAX => out.extend_from_slice(b"RLIM64_INFINITY"),
             _ if raw > 1024 && raw.is_multiple_of(1024) => {
                 put::unsigned(out, raw / 1024);

@@ -227,11 +227,11 @@ pub fn constant(
     }
 }
 
-/// Whether this is a name: a bit's place too, `1<<TCP_LISTEN`, and an error's with a sign, `-EACCES`, but no number.
+/// Whether this is a name: a bit's place too, `1<<TCP_LISTEN`, an error's with a sign, `-EACCES`, and a product, but no number.
 fn is_name(text: &[u8]) -> bool {
     match text {
         [b'-', rest @ ..] => is_name(rest),
-        [b'0'..=b'9', ..] => text.starts_with(b"1<<"),
+        [b'0'..=b'9', ..] => text.starts_with(b"1<<") || text.ends_with(b"*1024"),
         _ => !text.is_empty(),
     }
 }

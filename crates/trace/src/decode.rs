@@ -922,8 +922,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 _ => {}
             }
             let name = name.strip_prefix("r#").unwrap_or(name);
-            if let Kind::Wire(Wire::Inet | Wire::Inet6) = kind {
-                self.internet_address(Some(name), first, field);
+            if let Kind::Wire(wire @ (Wire::Inet | Wire::WideInet | Wire::Inet6)) = kind {
+                let address = if *wire == Wire::WideInet {
+                    &field[..4]
+                } else {
+                    field
+                };
+                self.internet_address_in(Some(name), first, address, field);
                 first = false;
                 continue;
             }
@@ -1026,9 +1031,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::InPlaceAddress | Special::TimevalMoment | Special::Stat | Special::Statx | Special::Terminal => {
-                self.address(raw)
-            }
+            Special::InPlaceAddress
+            | Special::TimevalMoment
+            | Special::Stat
+            | Special::Statx
+            | Special::Terminal => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
             Special::Limit => self.limit(raw),
@@ -1080,7 +1087,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn mount_flags(&mut self, raw: u64) {
         let names = &crate::table::flags::MOUNT;
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             let mut rest = raw;
             if raw & 0xffff_0000 == MOUNT_MAGIC {
                 put::constant(out, constants, Number::Hex(MOUNT_MAGIC), |out| {

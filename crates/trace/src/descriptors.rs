@@ -365,18 +365,32 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
     Some((address, port))
 }
 
-/// The protocol of a netlink socket; nothing where the descriptor isn't one, or that can't be known.
-pub(crate) fn netlink_protocol(tid: i32, fd: i32) -> Option<u8> {
-    const NAME: &[u8] = b"NETLINK\0";
-    let place = format!("/proc/{tid}/fd/{fd}");
+/// The protocol of a netlink socket; one that there is none of where it can't be known, and nothing where the descriptor
+/// is of something else.
+pub fn netlink_protocol(pid: i32, fd: i32) -> Option<u8> {
+    const NAME: &[u8] = b"NETLINK";
+    let place = format!("/proc/{pid}/fd/{fd}");
     let mut name = [0_u8; 64];
     let length = rustix::fs::getxattr(&place, "system.sockprotoname", &mut name[..]).ok()?;
-    if name.get(..length)? != NAME {
+    let name = name.get(..length)?;
+    if name.strip_suffix(b"\0").unwrap_or(name) != NAME {
         return None;
     }
-    let link = fs::read_link(&place).ok()?.into_os_string().into_vec();
-    let (protocol, _) = netlink_numbers(tid, socket_inode(&link)?)?;
-    u8::try_from(protocol).ok()
+    // No table has those that aren't bound: the socket itself is asked.
+    let protocol = protocol_of(pid, fd).or_else(|| {
+        let link = fs::read_link(&place).ok()?.into_os_string().into_vec();
+        Some(netlink_numbers(pid, socket_inode(&link)?)?.0)
+    });
+    let protocol = protocol.and_then(|protocol| u8::try_from(protocol).ok());
+    Some(protocol.unwrap_or(u8::MAX))
+}
+
+fn protocol_of(pid: i32, fd: i32) -> Option<u32> {
+    use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+    let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
+    let socket = pidfd_getfd(process, fd, PidfdGetfdFlags::empty()).ok()?;
+    let protocol = sockopt::socket_protocol(socket).ok()?;
+    Some(protocol.map_or(0, |protocol| protocol.as_raw().get()))
 }
 
 fn socket_inode(link: &[u8]) -> Option<u32> {

@@ -161,7 +161,9 @@ pub fn waited_for(call: &Call) -> Vec<i32> {
             Kind::Special(Special::Polled) => {
                 let polled = said(8 * MOST).unwrap_or_default();
                 let numbers = polled.chunks_exact(8).map(|one| &one[..4]);
-                found.extend(numbers.filter_map(|one| Some(i32::from_ne_bytes(one.try_into().ok()?))));
+                found.extend(
+                    numbers.filter_map(|one| Some(i32::from_ne_bytes(one.try_into().ok()?))),
+                );
             }
             Kind::Special(Special::Descriptors) => {
                 let set = said(MOST / 8).unwrap_or_default();

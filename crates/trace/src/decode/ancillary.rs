@@ -5,9 +5,7 @@
 use super::sink::{Bracket, Sink};
 use super::{Walk, int_at, long_at};
 use crate::table::kind::names;
-use crate::table::structure::{
-    IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED,
-};
+use crate::table::structure::{IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED};
 use crate::table::{Kind, Structure, Way, Width, flags};
 
 const HEAD: usize = 16;
@@ -109,9 +107,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             _ => self.sink.hex(u64::from(kind)),
         }
         let said = message.get(HEAD..).unwrap_or(&[]);
-        let held = HELD.iter().find(|(of, number, least, _)| {
-            (*of, *number) == (level, kind) && said.len() >= *least
-        });
+        let held = HELD
+            .iter()
+            .find(|(of, number, least, _)| (*of, *number) == (level, kind) && said.len() >= *least);
         if let Some((.., held)) = held {
             self.sink.field(false, "cmsg_data");
             self.control_data(held, said);

@@ -44,7 +44,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub(super) fn filter_operation(&mut self, bytes: &[u8]) {
         let (code, given) = (u64::from(short_at(bytes, 0)), int_at(bytes, 4));
         let (yes, no) = (u64::from(bytes[2]), u64::from(bytes[3]));
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             let jumps = yes != 0 || no != 0;
             out.extend_from_slice(if jumps { b"BPF_JUMP(" } else { b"BPF_STMT(" });
             put_code(out, constants, code);

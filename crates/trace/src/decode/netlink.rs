@@ -193,7 +193,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.one(u64::from(kind), &n::NETFILTER);
         }
         let [part, asked] = kind.to_be_bytes().map(u64::from);
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             put::constant(out, constants, Number::Hex(part), |out| {
                 put::one(out, part, &n::NETFILTER_PART)
             });
@@ -366,7 +366,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "error");
         let code = int_at(bytes, 0) as i32;
-        self.sink.word(|out| {
+        self.sink.constant(Number::Signed(i64::from(code)), |out| {
             if code < 0 {
                 out.push(b'-');
                 put::error_name(out, -i64::from(code));

@@ -261,7 +261,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             NUMBER => said,
             few => said | u32::MAX << (8 * few),
         };
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             let mut shown = bits;
             if bits.count_ones() > u32::BITS / 2 {
                 out.push(b'~');

@@ -84,6 +84,11 @@ pub(crate) trait Sink {
     fn counted(&mut self, address: u64, count: u64, what: &str);
     /// Text whose last zero byte need not be shown.
     fn zero_ended(&mut self, bytes: &[u8]);
+    /// Text that is to end with a zero byte, and whether it does.
+    fn ended_text(&mut self, bytes: &[u8]) {
+        let text = bytes.strip_suffix(&[0]);
+        self.text(text.unwrap_or(bytes), text.is_none());
+    }
     /// The same, of what only the kernel has a name for: the number is always there.
     fn constant_with_number(&mut self, _: Number, write: impl FnOnce(&mut Vec<u8>)) {
         self.word(write);
@@ -93,8 +98,8 @@ pub(crate) trait Sink {
         self.word(|out| write(out, Escapes::Octal));
     }
     /// An expression in which some parts have names and numbers.
-    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants)) {
-        self.word(|out| write(out, Constants::Names));
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants, Escapes)) {
+        self.word(|out| write(out, Constants::Names, Escapes::Octal));
     }
     /// Whether what has a name is shown by that alone.
     fn names(&self) -> bool {

@@ -50,7 +50,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Way::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
             Way::In => whole.size,
         };
-        let least = if way == Way::Out { most.max(SCHEDULE_LEAST) } else { 4 };
+        let least = if way == Way::Out {
+            most.max(SCHEDULE_LEAST)
+        } else {
+            4
+        };
         let Some(bytes) = self
             .read(raw, most, way)
             .filter(|bytes| bytes.len() >= least)
@@ -105,7 +109,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// How long the kernel would have had it, where it was too long or too short.
     pub(super) fn schedule_became(&mut self, raw: u64) {
         const TOO_BIG: i64 = 7;
-        let too_big = matches!(self.call.outcome, Outcome::Returned { value, .. } if value == -TOO_BIG);
+        let too_big =
+            matches!(self.call.outcome, Outcome::Returned { value, .. } if value == -TOO_BIG);
         if !too_big || self.read(raw, 4, Way::In).is_none() {
             return;
         }
@@ -121,4 +126,3 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 }
-

@@ -17,8 +17,6 @@ const VECTOR: usize = 16;
 const HEADER: usize = 56;
 const MESSAGE: usize = 64;
 
-const SOL_SOCKET: u64 = 1;
-
 impl<'a, S: Sink> Walk<'a, S> {
     /// A socket's address that the program says.
     pub fn socket_address(&mut self, raw: u64, length: u64) {
@@ -139,12 +137,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn port(&mut self, name: &str, bytes: &[u8]) {
         self.sink.field(false, name);
-        let port = u64::from(short_at(bytes, 2).swap_bytes());
-        self.sink.word(|out| {
-            out.extend_from_slice(b"htons(");
-            put::unsigned(out, port);
-            out.push(b')');
-        });
+        self.port_number(&bytes[2..4]);
     }
 
     fn inet_address(&mut self, bytes: &[u8]) {
@@ -164,7 +157,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.internet_address(Some("sin6_addr"), false, &bytes[8..24]);
         if bytes.len() >= 28 {
             self.sink.field(false, "sin6_scope_id");
-            self.sink.unsigned(u64::from(int_at(bytes, 24)));
+            self.interface(int_at(bytes, 24));
         }
     }
 
@@ -188,7 +181,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             out.push(b')');
         });
         self.sink.field(false, "sll_ifindex");
-        self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+        self.interface(int_at(bytes, 4));
         self.sink.field(false, "sll_hatype");
         self.sink.hex(u64::from(short_at(bytes, 8)));
         self.sink.field(false, "sll_pkttype");

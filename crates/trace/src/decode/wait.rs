@@ -283,7 +283,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let bytes = match length {
-            0 if way == Way::In => Some(&[][..]),
+            0 if way == Way::In && !self.style.opaque => Some(&[][..]),
             _ => self
                 .read(raw, length.min(MOST_ELEMENTS), way)
                 .filter(|bytes| !bytes.is_empty()),
@@ -361,10 +361,14 @@ impl<'a, S: Sink> Walk<'a, S> {
         const PERMISSIONS: u64 = 0o777;
         const HUGE_SHIFT: u64 = 26;
         let shared = self.row.name == "shmget";
-        let huge = if shared { (raw & 0xffff_ffff) >> HUGE_SHIFT } else { 0 };
+        let huge = if shared {
+            (raw & 0xffff_ffff) >> HUGE_SHIFT
+        } else {
+            0
+        };
         let rest = raw & 0xffff_ffff & !PERMISSIONS & !(huge << HUGE_SHIFT);
         let names = if shared { &SHARED } else { &flags::IPC_FLAGS };
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             if rest != 0 {
                 put::constant(out, constants, Number::Hex(rest), |out| {
                     put::some_flags(out, rest, names)

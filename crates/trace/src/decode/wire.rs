@@ -18,9 +18,9 @@ impl Wire {
         match self {
             Wire::Interface | Wire::Bits | Wire::Inet | Wire::Device => 4,
             Wire::Hardware(size) | Wire::Bytes(size) => size,
-            Wire::Short | Wire::Protocol(_) => 2,
+            Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
             Wire::Long => 8,
-            Wire::Inet6 => 16,
+            Wire::WideInet | Wire::Inet6 => 16,
             Wire::Padded(Width::Eight) if narrow => 4,
             Wire::Padded(width)
             | Wire::Named(width, _)
@@ -43,6 +43,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Wire::Hardware(_) => self.hardware(bytes, bytes.len()),
             Wire::Bytes(_) => self.sink.binary(bytes, false),
             Wire::Short => self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes())),
+            Wire::Port => self.port_number(bytes),
             Wire::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),
             Wire::Bits => {
                 let value = u64::from(int_at(bytes, 0).swap_bytes());
@@ -56,6 +57,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.packet_protocol(short_at(bytes, 0).swap_bytes(), unknown)
             }
             Wire::Inet | Wire::Inet6 => self.internet_address(None, true, bytes),
+            Wire::WideInet => self.internet_address_in(None, true, &bytes[..4], bytes),
             Wire::Named(..) | Wire::Flags(..) => {
                 let value = load(bytes, bytes.len());
                 self.sink
@@ -85,13 +87,27 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// An interface's number.
     pub(super) fn interface(&mut self, number: u32) {
         if number == LOOPBACK {
-            self.sink
-                .constant(Number::Signed(i64::from(number)), |out| {
-                    out.extend_from_slice(b"if_nametoindex(\"lo\")")
-                });
+            let value = Number::Unsigned(u64::from(number));
+            self.sink.words(|out, constants, escapes| {
+                put::constant(out, constants, value, |out| {
+                    out.extend_from_slice(b"if_nametoindex(");
+                    put::quoted(out, b"lo", escapes);
+                    out.push(b')');
+                })
+            });
         } else {
             self.sink.unsigned(u64::from(number));
         }
+    }
+
+    /// A port, as two bytes in the network's order.
+    pub(super) fn port_number(&mut self, bytes: &[u8]) {
+        let port = u64::from(short_at(bytes, 0).swap_bytes());
+        self.sink.constant_bytes(&bytes[..2], |out, _| {
+            out.extend_from_slice(b"htons(");
+            put::unsigned(out, port);
+            out.push(b')');
+        });
     }
 
     fn network_order(&mut self, called: &str, value: u64) {
@@ -106,7 +122,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The protocol of a packet.
     pub(super) fn packet_protocol(&mut self, protocol: u16, unknown: &'static str) {
         let value = u64::from(protocol);
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             out.extend_from_slice(b"htons(");
             put::constant(out, constants, Number::Hex(value), |out| {
                 match ETHERNET.name(value) {
@@ -136,6 +152,17 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// An address of four bytes or sixteen, with the name of its field where it has one.
     pub(super) fn internet_address(&mut self, name: Option<&str>, first: bool, bytes: &[u8]) {
+        self.internet_address_in(name, first, bytes, bytes);
+    }
+
+    /// The same, of an address that more bytes than its own are there for.
+    pub(super) fn internet_address_in(
+        &mut self,
+        name: Option<&str>,
+        first: bool,
+        bytes: &[u8],
+        whole: &[u8],
+    ) {
         use std::io::Write as _;
         let mut text = [0; 46];
         let mut rest = &mut text[..];
@@ -154,7 +181,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             None => {}
         }
         let within = name.filter(|_| self.sink.names());
-        self.sink.constant_bytes(bytes, |out, escapes| {
+        self.sink.constant_bytes(whole, |out, escapes| {
             out.extend_from_slice(if four {
                 b"inet_addr("
             } else {

@@ -81,8 +81,8 @@ impl Engine<'_> {
         let Some(tracee) = self.tracees.get_mut(&tid) else {
             return Next::Stay;
         };
+        let pid = tracee.pid;
         let Some(abi) = abi else {
-            let pid = tracee.pid;
             self.ended.lost += 1;
             self.say(pid, tid, What::Lost { number: 1 });
             return Next::Go(0);
@@ -108,7 +108,7 @@ impl Engine<'_> {
         };
         if told {
             if table::row(abi, number).is_some_and(table::Row::speaks) && self.captures() {
-                let protocol = descriptors::netlink_protocol(tid, arguments[0] as i32);
+                let protocol = descriptors::netlink_protocol(pid, arguments[0] as i32);
                 open.call.memory.set_netlink(protocol);
             }
             self.capture(tid, &mut open.call, When::Entered);
@@ -340,18 +340,20 @@ impl Engine<'_> {
         let paths = &self.asked.paths;
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
-            || files_of(call).chain(table::waited_for(call)).any(|descriptor| {
-                let shown = crate::processes::shown_as(tid);
-                let file = std::fs::read_link(format!("/proc/{shown}/fd/{descriptor}"));
-                file.is_ok_and(|file| {
-                    // What the kernel adds to the path of a file that is gone.
-                    let bytes = file.as_os_str().as_bytes();
-                    let path = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
-                    paths
-                        .iter()
-                        .any(|asked| asked.as_os_str().as_bytes() == path)
+            || files_of(call)
+                .chain(table::waited_for(call))
+                .any(|descriptor| {
+                    let shown = crate::processes::shown_as(tid);
+                    let file = std::fs::read_link(format!("/proc/{shown}/fd/{descriptor}"));
+                    file.is_ok_and(|file| {
+                        // What the kernel adds to the path of a file that is gone.
+                        let bytes = file.as_os_str().as_bytes();
+                        let path = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
+                        paths
+                            .iter()
+                            .any(|asked| asked.as_os_str().as_bytes() == path)
+                    })
                 })
-            })
     }
 }
 

@@ -233,6 +233,8 @@ pub enum Wire {
     Bytes(usize),
     /// Two bytes in the network's order.
     Short,
+    /// A port.
+    Port,
     /// Eight bytes in the network's order.
     Long,
     /// Four bytes in the network's order, as bits.
@@ -241,6 +243,8 @@ pub enum Wire {
     Protocol(&'static str),
     /// An address of four bytes.
     Inet,
+    /// An address of four bytes where there is room for sixteen.
+    WideInet,
     /// An address of sixteen bytes.
     Inet6,
     /// A value with a name that only the kernel has, shown beside the number.

@@ -205,7 +205,12 @@ static MEANINGS: &[Meaning] = &[
     ),
     fd(
         "openat2",
-        &[DirFd, PATH, Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)), SIZE],
+        &[
+            DirFd,
+            PATH,
+            Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)),
+            SIZE,
+        ],
     ),
     fd("creat", &[PATH, Permissions]),
     m("close fsync fdatasync fchdir syncfs", &[Fd]),

@@ -56,7 +56,8 @@ const NETLINK: u32 = 270;
 
 /// Options of sockets of every kind that are numbers.
 const NUMBERS: &[u32] = &[
-    1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 27, 29, 30, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75,
+    1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 18, 19, 27, 29, 30, 32, 33, 34, 35, 36, 37, 40,
+    41, 42, 43, 44, 45, 46, 49, 53, 56, 60, 63, 64, 65, 68, 69, 70, 73, 75,
 ];
 const LINGERS: &[u32] = &[13];
 const FILTERS: &[u32] = &[26];
@@ -89,9 +90,9 @@ static SET: &[(u32, &[u32], Setting)] = &[
 /// What an option is set to, of those that aren't shown by their length.
 pub(crate) fn setting(level: u32, option: u32, set: bool) -> Option<&'static Setting> {
     let known = if set { SET } else { GOT };
-    let found = known.iter().find(|(of, options, _)| {
-        *of == level && (options.is_empty() || options.contains(&option))
-    });
+    let found = known
+        .iter()
+        .find(|(of, options, _)| *of == level && (options.is_empty() || options.contains(&option)));
     found.map(|(_, _, setting)| setting)
 }
 

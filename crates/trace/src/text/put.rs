@@ -165,9 +165,7 @@ pub fn constant(
     let named = out.len();
     write(out);
     // What has no name at all says its number itself.
-    let alone = matches!(out.get(named), None | Some(b'0'..=b'9' | b'-'))
-        && !out[named..].iter().any(|byte| matches!(byte, b'|' | b'<'));
-    if alone {
+    if !is_name(&out[named..]) {
         out.drain(start..named);
         if out.len() == start {
             hex(out, 0);
@@ -228,6 +226,18 @@ pub enum Escapes {
     HexWhereNeeded,
     /// All.
     Hex,
+}
+
+/// Whether this is a name, or bits some of which have one: a bit's place too, `1<<TCP_LISTEN`, an error's with a sign,
+/// `-EACCES`, and a product, but no number.
+fn is_name(text: &[u8]) -> bool {
+    match text {
+        [b'-', rest @ ..] => is_name(rest),
+        [b'0'..=b'9', ..] => {
+            text.ends_with(b"*1024") || text.iter().any(|byte| matches!(byte, b'|' | b'<'))
+        }
+        _ => !text.is_empty(),
+    }
 }
 
 /// Bytes in quotes.

@@ -152,8 +152,17 @@ impl Sink for TextSink<'_, '_> {
         }
     }
 
-    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants)) {
-        write(self.out, self.constants);
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants, Escapes)) {
+        write(self.out, self.constants, self.escapes);
+    }
+
+    fn ended_text(&mut self, bytes: &[u8]) {
+        let shown = match self.escapes {
+            Escapes::Octal | Escapes::HexAlone => bytes.strip_suffix(&[0]),
+            // Where the end is shown, that it is one isn't seen.
+            Escapes::HexWhereNeeded | Escapes::Hex => None,
+        };
+        self.text(shown.unwrap_or(bytes), shown.is_none());
     }
 
     fn names(&self) -> bool {

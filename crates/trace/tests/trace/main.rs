@@ -7,6 +7,8 @@ mod engines;
 mod in_time;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_arch = "x86_64")]
+mod messages;
 mod programs;
 mod ptrace;
 #[cfg(target_arch = "x86_64")]

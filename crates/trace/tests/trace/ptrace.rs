@@ -360,7 +360,7 @@ fn no_thread_starves_while_others_call() {
     let asked = Asked {
         calls: native(&[GETUID]),
         filter: false,
-        ..command(program("threads"), &["spin", "64", "6400"])
+        ..command(program("threads"), &["spin", "64", "32000"])
     };
     let (events, ended) = traced(&asked);
     assert_eq!(ended.command, Some(Finish::Exited(0)));
@@ -368,11 +368,12 @@ fn no_thread_starves_while_others_call() {
     for (event, _) in calls(&events) {
         *by_thread.entry(event.tid).or_default() += 1;
     }
-    assert_eq!(by_thread.values().sum::<usize>(), 6400);
+    assert_eq!(by_thread.values().sum::<usize>(), 32_000);
     assert_eq!(by_thread.len(), 64);
-    // Who opens the barrier may be ahead of the others by what the system takes to wake them; nobody may be left behind.
+    // Who opens the barrier may be ahead of the others by what the system takes to wake them, and to let them run where others
+    // are busy; nobody may be left behind.
     let least = by_thread.values().min().unwrap();
-    assert!(least * 2 >= 6400 / 64, "{least} of 100");
+    assert!(least * 2 >= 32_000 / 64, "{least} of 500");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use backsight_trace::table::{Extent, Limits, wants};
+use backsight_trace::descriptors::netlink_protocol;
+use backsight_trace::table::{Extent, Limits, Row, row, wants};
 use backsight_trace::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -146,6 +147,11 @@ fn entered(pid: Pid, limits: Limits) -> Call {
         rewritten: false,
         delayed: false,
     };
+    if row(call.abi, call.number).is_some_and(Row::speaks) {
+        let socket = call.arguments[0] as i32;
+        call.memory
+            .set_netlink(netlink_protocol(pid.as_raw(), socket));
+    }
     fill(pid, &mut call, When::Entered, limits);
     call
 }

@@ -328,6 +328,60 @@ fn rare_calls_and_unknown_bits_are_told_as_strace_tells_them() {
 }
 
 #[test]
+fn messages_options_and_what_grew_are_told_as_strace_tells_them() {
+    let plain = Options::default;
+    for (flags, options) in [
+        (&[][..], plain()),
+        (
+            &["-v", "-s", "300"],
+            Options {
+                full: Calls::all(),
+                string: 300,
+                ..plain()
+            },
+        ),
+        (
+            &["-x", "-s", "7"],
+            Options {
+                escapes: Escapes::HexWhereNeeded,
+                string: 7,
+                ..plain()
+            },
+        ),
+        (
+            &["-xx"],
+            Options {
+                escapes: Escapes::Hex,
+                ..plain()
+            },
+        ),
+        (
+            &["-X", "raw"],
+            Options {
+                constants: Constants::Numbers,
+                ..plain()
+            },
+        ),
+        (
+            &["-X", "verbose"],
+            Options {
+                constants: Constants::Both,
+                ..plain()
+            },
+        ),
+        (
+            &["-e", "verbose=none"],
+            Options {
+                opaque: Calls::all(),
+                ..plain()
+            },
+        ),
+    ] {
+        compare("messages", flags, options, Aspects::default());
+    }
+}
+
+#[test]
 fn every_bit_has_the_name_and_the_place_that_strace_gives_it() {
     compare("bits", &[], Options::default(), Aspects::default());
     compare(

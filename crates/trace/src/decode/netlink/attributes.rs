@@ -163,7 +163,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.unsigned(length as u64);
         self.sink.field(false, "nla_type");
         let plain = u64::from(number & !(NESTED | NETWORK_ORDER));
-        self.sink.words(|out, constants| {
+        self.sink.words(|out, constants, _| {
             for (bit, name) in [
                 (NESTED, "NLA_F_NESTED"),
                 (NETWORK_ORDER, "NLA_F_NET_BYTEORDER"),

@@ -339,7 +339,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.group_address(protocol, &bytes[8..24]);
                 self.sink.field(false, "proto");
                 let family = u64::from(protocol);
-                self.sink.words(|out, constants| {
+                self.sink.words(|out, constants, _| {
                     out.extend_from_slice(b"htons(");
                     put::constant(out, constants, Number::Hex(family), |out| {
                         put::one(out, family, &flags::DOMAIN)

@@ -78,10 +78,8 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Text that is to end with a zero byte; dots where it doesn't.
     pub(super) fn span_as_ended_text(&mut self, span: Span<'a>) {
-        match self.shown_of(span) {
-            Some((bytes, _)) if bytes.last() == Some(&0) => self.sink.zero_ended(bytes),
-            Some((bytes, _)) => self.sink.text(bytes, true),
-            None => {}
+        if let Some((bytes, _)) = self.shown_of(span) {
+            self.sink.ended_text(bytes);
         }
     }
 

@@ -372,10 +372,24 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "msgctl",
         &[INT, One(Four, &MESSAGES), By(1, MESSAGE_ARGUMENT, &Address)],
     ),
-    m("msgsnd", &[INT, Special(S::Queued(In)), SIZE, Flags(Four, &MESSAGE_FLAGS)]),
+    m(
+        "msgsnd",
+        &[
+            INT,
+            Special(S::Queued(In)),
+            SIZE,
+            Flags(Four, &MESSAGE_FLAGS),
+        ],
+    ),
     m(
         "msgrcv",
-        &[INT, Special(S::Queued(Out)), SIZE, LONG, Flags(Four, &MESSAGE_FLAGS)],
+        &[
+            INT,
+            Special(S::Queued(Out)),
+            SIZE,
+            LONG,
+            Flags(Four, &MESSAGE_FLAGS),
+        ],
     ),
     m(
         "shmctl",

@@ -20,12 +20,12 @@ const HALF: Kind = Unsigned(Two);
 const FAMILY: Kind = Value(One, &DOMAIN);
 const DEVICE: Kind = Kind::Wire(Wire::Interface);
 const COOKIE: Kind = Array(&UINT, 2);
-const PORT: Kind = Kind::Wire(Wire::Short);
+const PORT: Kind = Kind::Wire(Wire::Port);
 const STATES: Kind = Flags(Four, &n::STATES);
 const STATE: Kind = Value(One, &n::STATE);
 const KIND: Kind = Value(One, &n::SOCKET);
 const EXTENSIONS: Kind = Flags(One, &n::INET_EXTENSIONS);
-const IP: Kind = Kind::Wire(Wire::Inet);
+const IP: Kind = Kind::Wire(Wire::WideInet);
 const IP6: Kind = Kind::Wire(Wire::Inet6);
 
 structure!(ENDS 48 {

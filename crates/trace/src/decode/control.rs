@@ -301,7 +301,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.value(*kind, raw, number);
         }
         match (asked, number) {
-            (0x5961_6d61, 1) if raw == u64::MAX => self.sink.constant(Number::Signed(-1), |out| {
+            (0x5961_6d61, 1) if raw as i32 == -1 => self.sink.constant(Number::Signed(-1), |out| {
                 out.extend_from_slice(b"PR_SET_PTRACER_ANY");
             }),
             (0x5961_6d61, 1) => self.sink.process(raw as i32, Whose::Process),

@@ -183,6 +183,15 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 }
 
+fn seconds_and<S: Sink>(sink: &mut S, seconds: i64, fraction: u64, name: &str) {
+    sink.begin(Bracket::Structure);
+    sink.field(true, "tv_sec");
+    sink.signed(seconds);
+    sink.field(false, name);
+    sink.unsigned(fraction);
+    sink.end(Bracket::Structure);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,13 +208,4 @@ mod tests {
         assert_eq!(said(-1, 0, 9), "1969-12-31T23:59:59+0000");
         assert_eq!(said(1_000_000_000, 0, 6), "2001-09-09T01:46:40+0000");
     }
-}
-
-fn seconds_and<S: Sink>(sink: &mut S, seconds: i64, fraction: u64, name: &str) {
-    sink.begin(Bracket::Structure);
-    sink.field(true, "tv_sec");
-    sink.signed(seconds);
-    sink.field(false, name);
-    sink.unsigned(fraction);
-    sink.end(Bracket::Structure);
 }

@@ -138,6 +138,8 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 put::flags(out, value as u64, &flags::MEMBARRIER)
             });
         }
+        // What isn't an error has no sign.
+        _ if call.abi != crate::Abi::I386 => put::unsigned(sink.out, value.cast_unsigned()),
         _ => put::signed(sink.out, value),
     }
 }

@@ -594,10 +594,7 @@ static MEANINGS: &[Meaning] = &[
         "sched_getaffinity",
         &[PID, SIZE, Special(S::Processors(Out))],
     ),
-    m(
-        "sched_setattr",
-        &[PID, Special(S::Schedule(In)), Hex(Four)],
-    ),
+    m("sched_setattr", &[PID, Special(S::Schedule(In)), Hex(Four)]),
     m(
         "sched_getattr",
         &[PID, Special(S::Schedule(Out)), UINT, Hex(Four)],

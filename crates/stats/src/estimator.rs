@@ -225,7 +225,7 @@ mod tests {
             for value in series.iter_mut().flatten() {
                 // One of fifty by a tenth of what disturbs.
                 if random.uniform() < 0.02 {
-                    *value = *value - 0.3 * random.uniform();
+                    *value -= 0.3 * random.uniform();
                 }
             }
             let learnt = Estimator::learnt(&series, Better::Lower);

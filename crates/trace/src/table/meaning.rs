@@ -594,10 +594,10 @@ static MEANINGS: &[Meaning] = &[
         "sched_getaffinity",
         &[PID, SIZE, Special(S::Processors(Out))],
     ),
-    m("sched_setattr", &[PID, Special(S::Schedule(In)), Hex(Four)]),
+    m("sched_setattr", &[PID, Special(S::Schedule(In)), UINT]),
     m(
         "sched_getattr",
-        &[PID, Special(S::Schedule(Out)), UINT, Hex(Four)],
+        &[PID, Special(S::Schedule(Out)), UINT, UINT],
     ),
     other("getpgid", &[PID], Answer::Process(Whose::Group)),
     other("getsid", &[PID], SESSION),

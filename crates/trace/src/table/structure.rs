@@ -3,40 +3,40 @@
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose};
 use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout};
+use super::kind::{Field, Kind, Kind::*, Said, Shown, Special};
 
-pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+const fn of(name: &'static str, at: usize, kind: Kind, shown: Shown, said: Said) -> Field {
     Field {
         name,
         at,
         kind,
-        shown: Always,
+        shown,
+        said,
     }
 }
 
-const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field {
-        name,
-        at,
-        kind,
-        shown: Verbose,
-    }
+pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Before)
+}
+
+pub(super) const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Verbose, Said::Before)
 }
 
 pub(super) const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field {
-        name,
-        at,
-        kind,
-        shown: NotZero,
-    }
+    of(name, at, kind, NotZero, Said::Before)
+}
+
+/// What the kernel fills in.
+pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::After)
 }
 
 /// A structure whose fields are all shown.
 macro_rules! structure {
     ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
         $(#[$about])*
-        pub static $name: Layout = Layout {
+        pub static $name: $crate::table::Structure = $crate::table::Structure {
             size: $size,
             fields: &[$($how(stringify!($field), $at, $kind)),*],
         };

@@ -92,6 +92,7 @@ impl Sink for TextSink<'_, '_> {
         match number {
             Number::Hex(value) => put::hex(self.out, value),
             Number::Signed(value) => put::signed(self.out, value),
+            Number::Unsigned(value) => put::unsigned(self.out, value),
             Number::Octal(value) => put::octal(self.out, value),
         }
         if self.constants == Constants::Numbers {
@@ -100,8 +101,10 @@ impl Sink for TextSink<'_, '_> {
         self.out.extend_from_slice(b" /* ");
         let named = self.out.len();
         write(self.out);
-        // What has no name says its number itself.
-        if matches!(self.out.get(named), None | Some(b'0'..=b'9' | b'-')) {
+        // What has no name says its number itself; parts of a number don't.
+        let words = self.out.get(named..).unwrap_or_default();
+        let parts = words.contains(&b'|') && !words.contains(&b'*');
+        if is_number(words) && !parts {
             self.out.drain(start..named);
             if self.out.len() == start {
                 put::hex(self.out, 0);
@@ -249,4 +252,27 @@ impl Sink for TextSink<'_, '_> {
     fn became(&mut self) {
         self.out.extend_from_slice(b" => ");
     }
+
+    fn names_and_numbers(&self) -> (bool, bool) {
+        (
+            self.constants != Constants::Numbers,
+            self.constants != Constants::Names,
+        )
+    }
+
+    fn turns(&mut self) -> usize {
+        self.became();
+        0
+    }
+}
+
+/// Whether words are a number, with a remark or not, or none at all: `1<<5` is not.
+fn is_number(words: &[u8]) -> bool {
+    let digits = words.strip_prefix(b"-").unwrap_or(words);
+    if !digits.first().is_none_or(u8::is_ascii_digit) {
+        return false;
+    }
+    let end = digits.iter().position(|byte| !byte.is_ascii_alphanumeric());
+    let rest = &digits[end.unwrap_or(digits.len())..];
+    rest.is_empty() || rest.starts_with(b" /*") || rest.starts_with(b"|")
 }

@@ -142,6 +142,9 @@ not_inline int put_large(struct thread *thread, u64 address, u32 size, u32 text,
 		return -1;
 	if (text) {
 		got = read_user_text(large->bytes, size, (void *)address);
+		/* The zero that was put behind what was cut isn't the program's. */
+		if (got == size && got > 1)
+			got--;
 	} else {
 		got = read_user(large->bytes, size, (void *)address);
 		if (!got)
@@ -198,6 +201,9 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 		/* It went on: what was read holds all of the room but no end. */
 		if (got == SHORT && most > SHORT)
 			return put_large(thread, address, most, text, when);
+		/* The zero that was put behind what was cut isn't the program's. */
+		if (got == size && got > 1)
+			got--;
 	} else {
 		if (read_user(to, size, (void *)address))
 			got = -1;
@@ -474,6 +480,13 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		if (read_user(&behind, sizeof(behind), (void *)thread->call.arguments[argument]))
 			return -1;
 		count = behind;
+	} else if (size == COUNT_REQUEST) {
+		/* Old ones don't say. */
+		count = thread->call.arguments[1] >> 16 & 0x3fff;
+		if (!count)
+			count = 512;
+		if (count < 64)
+			count = 64;
 	} else if (size < 6) {
 		bounded(size);
 		if (size > 5)

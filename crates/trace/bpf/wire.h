@@ -73,7 +73,12 @@ struct signalled {
 enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18, TIDS = 19 };
 
 /* Where a step's count comes from: 0..5 an argument, else */
-enum { COUNT_ONE = 0xff, COUNT_RESULT = 0x10, COUNT_BEHIND = 0x20 /* + argument: the 32 bits that it points to */ };
+enum {
+	COUNT_ONE = 0xff,
+	COUNT_RESULT = 0x10,
+	COUNT_BEHIND = 0x20, /* + argument: the 32 bits that it points to */
+	COUNT_REQUEST = 0x30 /* what the request of an ioctl says that it is given */
+};
 
 struct step {
 	u8 kind;
@@ -84,7 +89,7 @@ struct step {
 	u32 most; /* bytes in all */
 };
 
-#define STEPS 6
+#define STEPS 16
 
 enum {
 	PLAN_CHOSEN = 1,   /* the call is told */

@@ -7,9 +7,12 @@ mod ancillary;
 mod control;
 mod filter;
 mod futex;
+mod ioctl;
 mod netlink;
 mod option;
+mod parts;
 mod process;
+mod sets;
 mod signal;
 mod sink;
 mod sized;
@@ -19,16 +22,14 @@ mod time;
 mod wait;
 mod wire;
 
+pub(crate) use parts::put_parts;
 pub(crate) use process::{put_persona, put_priority};
 pub(crate) use signal::{information as signal_information, name as signal_name};
 pub(crate) use sink::{Bracket, Nothing, Number, Sink};
 pub use sink::{CURRENT_DIRECTORY, Described, Descriptors};
 pub(crate) use time::moment;
 
-use crate::table::{
-    Answer, Extent, Field, Kind, Length, Names, Row, Shown, Special, Structure, Want, Way, Width,
-    Wire,
-};
+use crate::table::{Answer, Extent, Kind, Length, Names, Row, Special, Want, Way, Width};
 use crate::text::put;
 use crate::{Abi, Call, Memory, Outcome, When};
 
@@ -73,6 +74,10 @@ pub(crate) struct Walk<'a, S> {
     late: bool,
     /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
     left: usize,
+    /// The structure whose fields are walked over.
+    within: &'a [u8],
+    /// Where that lies.
+    base: u64,
 }
 
 impl<'a, S: Sink> Walk<'a, S> {
@@ -86,6 +91,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             missing: None,
             late: false,
             left: MOST_ALTOGETHER,
+            within: &[],
+            base: 0,
         }
     }
 
@@ -106,6 +113,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             missing: Some((when, missing)),
             late: false,
             left: MOST_ALTOGETHER,
+            within: &[],
+            base: 0,
         }
     }
 
@@ -131,8 +140,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                 (shown, places.len())
             }
             [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
-            [_, Kind::Special(Special::Prctl), ..] => (ALL, self.prctl_count()),
-            [_, Kind::Special(Special::Request), ..] => (ALL, self.request_count()),
             [_, _, Kind::Special(Special::NodeDevice(mode)), ..]
             | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => (
                 ALL,
@@ -160,10 +167,21 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             _ => {
                 let there = |number: &usize| {
-                    let depends = matches!(self.row.kinds[*number], Kind::By(..));
+                    let depends = matches!(
+                        self.row.kinds[*number],
+                        Kind::By(..) | Kind::Per(..) | Kind::Special(Special::Requested)
+                    );
                     !(depends && self.kind(*number) == Kind::Hidden)
                 };
-                (ALL, (0..most).take_while(there).count())
+                let mut shown = ALL;
+                let mut count = 0;
+                for number in (0..most).take_while(there) {
+                    if self.kind(number) != Kind::Skipped {
+                        shown[count] = number;
+                        count += 1;
+                    }
+                }
+                (shown, count)
             }
         }
     }
@@ -203,12 +221,28 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// What an argument means, given the others.
     fn kind(&self, number: usize) -> Kind {
-        match self.row.kinds[number] {
+        self.meant(self.row.kinds[number], number)
+    }
+
+    fn meant(&self, kind: Kind, number: usize) -> Kind {
+        match kind {
             Kind::By(place, cases, otherwise) => {
                 let asked = self.call.arguments[place] & 0xffff_ffff;
                 let case = cases.iter().find(|(value, _)| *value == asked);
-                case.map_or(*otherwise, |(_, kind)| *kind)
+                self.meant(case.map_or(*otherwise, |(_, kind)| *kind), number)
             }
+            Kind::Per(place, shift, cases) => {
+                let asked = (self.call.arguments[place] & 0xffff_ffff) >> shift;
+                let case = |asked| cases.iter().find(|(value, _)| *value == asked);
+                match case(asked).or_else(|| case(u64::MAX)) {
+                    Some((_, kinds)) => {
+                        let kind = kinds.get(number.wrapping_sub(place + 1));
+                        self.meant(kind.copied().unwrap_or(Kind::Hidden), number)
+                    }
+                    None => Kind::Hex(Width::Eight),
+                }
+            }
+            Kind::Special(Special::Requested) => self.requested_kind(),
             kind => kind,
         }
     }
@@ -217,6 +251,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         match self.kind(number) {
             Kind::To(Way::Out, _)
             | Kind::Sized(Way::Out, ..)
+            | Kind::InOut(_)
+            | Kind::Exchange(..)
+            | Kind::Answered(..)
+            | Kind::Cleared(..)
             | Kind::Many(Way::Out, ..)
             | Kind::Bytes(Way::Out, _)
             | Kind::Binary(Way::Out, _)
@@ -239,6 +277,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Action(way)
                 | Special::Capabilities(way)
                 | Special::Processors(way)
+                | Special::Nodes(way, _)
                 | Special::Vectors(way, _) => way == Way::Out,
                 Special::Status
                 | Special::Messages(_)
@@ -249,11 +288,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Entries
                 | Special::Usage
                 | Special::Random
+                | Special::BitSet(_)
+                | Special::Slots(_)
                 | Special::Resident => true,
-                Special::Requested => self.request_fills_in(),
+                Special::Terminal(way) => way == Way::Out,
                 Special::Fcntl => self.fcntl_fills_in(),
                 Special::ArchPrctl => self.arch_prctl_fills_in(),
-                Special::Prctl => number == 1 && self.prctl_fills_in(),
+                Special::ThreadName(way) => way == Way::Out,
                 _ => false,
             },
             _ => false,
@@ -296,7 +337,13 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn is_late(&self, number: usize) -> bool {
         // Of these strace remembers the time from before.
-        if self.row.answer == Answer::Signal || self.keeps_time() {
+        if self.row.answer == Answer::Signal
+            || self.keeps_time()
+            || matches!(
+                self.kind(number),
+                Kind::InOut(_) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
+            )
+        {
             return false;
         }
         let (shown, count) = self.shown();
@@ -401,11 +448,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                     Some(name) => self.sink.constant(Number::Signed(value), |out| {
                         out.extend_from_slice(name.as_bytes())
                     }),
-                    None => self.sink.signed(value),
+                    None if names.unknown.is_empty() => self.sink.signed(value),
+                    None => self.sink.constant(Number::Signed(value), |out| {
+                        put::signed(out, value);
+                        put::remark(out, names.unknown);
+                    }),
                 }
             }
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
-            Kind::Hidden => self.sink.hex(raw),
+            Kind::Hidden | Kind::Skipped | Kind::Unsaid => self.sink.hex(raw),
             Kind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
@@ -415,6 +466,22 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.value(kind, raw, number);
             }
             Kind::Special(special) => self.special(special, raw, number),
+            Kind::Parts(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.parts(value, parts);
+            }
+            Kind::Several(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.several(value, parts);
+            }
+            Kind::Worded(width, wording) => {
+                let value = self.unsigned(raw, width);
+                self.worded(value, wording);
+            }
+            Kind::ByField(..) | Kind::Only(..) => {
+                let kind = self.in_structure(kind).unwrap_or(Kind::Hidden);
+                self.value(kind, raw, number);
+            }
             _ if raw == 0 => self.sink.null(),
             Kind::Within(argument, least, most, inner) => {
                 match (least..=most).contains(&(self.size_of_argument(argument) as u64)) {
@@ -436,11 +503,21 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.sized(raw, way, structure, least, length)
             }
             Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
+            Kind::InOut(structure) => self.in_and_out(raw, structure, number),
+            Kind::Exchange(before, after) => self.exchange(raw, (before, after), false, number),
+            Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
+            Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
+            Kind::Tail(inner) => self.value(*inner, raw, number),
+            Kind::Verbose(inner) if self.style.verbose => self.value(*inner, raw, number),
+            Kind::Verbose(_) => self.sink.address(raw),
             Kind::Structure(_)
             | Kind::Array(..)
             | Kind::Characters(_)
+            | Kind::Octets(..)
+            | Kind::Counted(..)
             | Kind::By(..)
             | Kind::ByBits(..)
+            | Kind::Per(..)
             | Kind::Wire(_) => self.sink.hex(raw),
         }
     }
@@ -666,7 +743,19 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
+    /// A length that lies behind an argument; nothing where it can't be read.
+    fn length_at(&mut self, number: usize, at: usize, size: usize) -> Option<usize> {
+        let bytes = self.read(self.call.arguments[number], size, Way::In)?;
+        (bytes.len() >= size).then(|| int_at(bytes, at) as usize)
+    }
+
     fn bytes(&mut self, address: u64, way: Way, length: Length) {
+        if let Length::At(number, at, size) = length
+            && self.length_at(number, at, size).is_none()
+        {
+            self.address(address);
+            return;
+        }
         let length = self.length(length);
         self.buffer(address, length, way);
     }
@@ -726,12 +815,31 @@ impl<'a, S: Sink> Walk<'a, S> {
         match length {
             Length::Fixed(bytes) => bytes,
             Length::Argument(number) => self.size_of_argument(number),
+            Length::UpTo(number, most) => match self.size_of_argument(number) {
+                size if size > most => usize::MAX,
+                size => size,
+            },
             Length::Result => usize::try_from(self.result()).unwrap_or(0),
             Length::ResultWithin(number) => {
                 let result = usize::try_from(self.result()).unwrap_or(0);
                 result.min(self.size_of_argument(number))
             }
             Length::Behind(number) => self.behind(number),
+            Length::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
+            Length::Most(at, width, most) => {
+                let value = self.sibling(at, width);
+                usize::try_from(value).unwrap_or(usize::MAX).min(most)
+            }
+            Length::Pairs(at, most) => {
+                let value = self.sibling(at, Width::Four).saturating_mul(2) + 1;
+                usize::try_from(value).unwrap_or(usize::MAX).min(most)
+            }
+            Length::Field(at, width, unit) => {
+                let value = self.sibling(at, width);
+                usize::try_from(value)
+                    .unwrap_or(usize::MAX)
+                    .saturating_mul(unit)
+            }
         }
     }
 
@@ -749,6 +857,19 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn to(&mut self, address: u64, way: Way, inner: &'static Kind, number: usize) {
         let size = self.size(*inner);
+        let outer = std::mem::replace(&mut self.base, address);
+        self.behind_pointer(address, size, way, inner, number);
+        self.base = outer;
+    }
+
+    fn behind_pointer(
+        &mut self,
+        address: u64,
+        size: usize,
+        way: Way,
+        inner: &'static Kind,
+        number: usize,
+    ) {
         match self.read_in_time(address, size, way) {
             Some(bytes) if bytes.len() >= size => {
                 if self.bracketed(*inner) {
@@ -766,8 +887,19 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn bracketed(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Structure(_) | Kind::Array(..) | Kind::Characters(_) | Kind::ByAbi(..) => false,
-            Kind::Special(special) => matches!(special, Special::Limit),
+            Kind::Structure(_)
+            | Kind::Array(..)
+            | Kind::Counted(..)
+            | Kind::Characters(_)
+            | Kind::ByAbi(..) => false,
+            Kind::Special(special) => !matches!(
+                special,
+                Special::Stat
+                    | Special::Statx
+                    | Special::TimevalMoment
+                    | Special::Instant(_)
+                    | Special::Pair(..)
+            ),
             _ => true,
         }
     }
@@ -797,24 +929,30 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
         let size = self.size(inner);
         let shown = self.allow(count.min(MOST_BYTES / size.max(1)));
+        // Whether there is another is looked at before it is left out.
+        let looked_at = count.min(shown + 1);
         if count == 0 {
             self.sink.begin(Bracket::Array);
             self.sink.end(Bracket::Array);
             return;
         }
         let Some(bytes) = self
-            .read(address, shown * size, way)
+            .read(address, looked_at * size, way)
             .filter(|bytes| bytes.len() >= size)
         else {
             self.address(address);
             return;
         };
         self.sink.begin(Bracket::Array);
-        for (index, element) in bytes.chunks_exact(size).enumerate() {
+        for (index, element) in bytes.chunks_exact(size).take(shown).enumerate() {
             self.sink.item(index == 0);
             self.place(inner, element, number);
         }
-        self.rest_of(address, bytes.len(), size, shown, count);
+        if bytes.len() < looked_at * size {
+            self.rest_of(address, bytes.len(), size, looked_at, count);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
         self.sink.end(Bracket::Array);
     }
 
@@ -837,21 +975,26 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn place(&mut self, kind: Kind, bytes: &'a [u8], number: usize) {
         match kind {
             Kind::Structure(structure) => self.structure(structure, bytes, number),
-            Kind::Array(inner, count) => {
-                let size = self.size(*inner);
-                self.sink.begin(Bracket::Array);
-                for (index, element) in bytes.chunks_exact(size.max(1)).take(count).enumerate() {
-                    self.sink.item(index == 0);
-                    self.place(*inner, element, number);
-                }
-                self.sink.end(Bracket::Array);
+            Kind::Array(inner, count) => self.in_place(*inner, bytes, (count, count), number),
+            Kind::Counted(inner, length, most) => {
+                let count = self.length(length).min(most);
+                let shown = self.allow(count);
+                self.in_place(*inner, bytes, (count, shown), number);
             }
-            Kind::Characters(_) => {
-                let length = bytes
-                    .iter()
-                    .position(|byte| *byte == 0)
-                    .unwrap_or(bytes.len());
+            Kind::Octets(length, _) => {
+                let length = self.length(length).min(bytes.len());
                 self.sink.text(&bytes[..length], false);
+            }
+            Kind::Characters(size) => {
+                let length = bytes.iter().position(|byte| *byte == 0);
+                // Without an end, the last place is kept for one.
+                let shown = length.unwrap_or(bytes.len().min(size.saturating_sub(1)));
+                self.sink.text(&bytes[..shown], length.is_none());
+            }
+            Kind::ByField(..) | Kind::Only(..) => {
+                if let Some(kind) = self.in_structure(kind) {
+                    self.place(kind, bytes, number);
+                }
             }
             Kind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
@@ -863,6 +1006,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Wire(wire) => self.wire(wire, bytes),
             Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
+            Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
+            Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
             Kind::Special(Special::Stat) => self.stat(bytes),
             Kind::Special(Special::Statx) => self.statx(bytes),
             Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
@@ -871,72 +1016,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.value(kind, raw, number);
             }
         }
-    }
-
-    /// The fields of a structure in braces.
-    pub fn structure(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize) {
-        self.sink.begin(Bracket::Structure);
-        let elided = self.fields(structure, bytes, number, true);
-        if elided {
-            self.sink.more(Bracket::Structure, false);
-        }
-        self.sink.end(Bracket::Structure);
-    }
-
-    /// The fields of a structure, without braces; whether some weren't shown.
-    pub fn fields(
-        &mut self,
-        structure: &'static Structure,
-        bytes: &'a [u8],
-        number: usize,
-        mut first: bool,
-    ) -> bool {
-        let mut elided = false;
-        for Field {
-            name,
-            at,
-            kind,
-            shown,
-        } in structure.fields
-        {
-            let kind = match kind {
-                Kind::ByBits(bits, with, _) if long_at(bytes, 0) & bits != 0 => with,
-                Kind::ByBits(_, _, without) => without,
-                kind => kind,
-            };
-            let size = self.size(*kind);
-            let Some(field) = bytes.get(*at..at + size) else {
-                break;
-            };
-            match shown {
-                Shown::Verbose if !self.style.verbose => {
-                    elided = true;
-                    continue;
-                }
-                Shown::NotZero if field.iter().all(|byte| *byte == 0) => continue,
-                Shown::With(bits)
-                    if field.iter().all(|byte| *byte == 0) && long_at(bytes, 0) & bits == 0 =>
-                {
-                    continue;
-                }
-                _ => {}
-            }
-            let name = name.strip_prefix("r#").unwrap_or(name);
-            if let Kind::Wire(wire @ (Wire::Inet | Wire::WideInet | Wire::Inet6)) = kind {
-                let address = if *wire == Wire::WideInet {
-                    &field[..4]
-                } else {
-                    field
-                };
-                self.internet_address_in(Some(name), first, address, field);
-                first = false;
-                continue;
-            }
-            self.sink.field(first, name);
-            first = false;
-            self.place(*kind, field, number);
-        }
-        elided
     }
 
     /// How many bytes something takes in memory.
@@ -949,6 +1028,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Flags(width, _)
             | Kind::Named(width, _)
             | Kind::One(width, _)
+            | Kind::Parts(width, _)
+            | Kind::Several(width, _)
+            | Kind::Worded(width, _)
             | Kind::OneAndFlags(width, ..) => {
                 if self.narrow() && width == Width::Eight {
                     4
@@ -965,14 +1047,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::FileMode => 4,
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
-            Kind::Array(inner, count) => self.size(*inner) * count,
-            Kind::Characters(size) => size,
+            Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
+            Kind::Characters(size) | Kind::Octets(_, size) => size,
+            Kind::ByField(.., otherwise) => self.size(*otherwise),
+            Kind::Only(_, inner) => self.size(*inner),
+            Kind::Tail(_) | Kind::Unsaid => 0,
             Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
                 *x86_64
             } else {
                 *elsewhere
             }),
             Kind::Wire(wire) => wire.size(self.narrow()),
+            Kind::Special(Special::Pair(one, other)) => self.size(*one) + self.size(*other),
+            Kind::Special(Special::Instant(structure)) => structure.size,
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
             Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
@@ -1018,9 +1105,14 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Polled => self.polled(raw),
             Special::Watched => self.watched(raw, number),
             Special::Request => self.request(raw),
-            Special::Requested => self.requested(raw, number),
+            Special::Requested => self.sink.hex(raw),
             Special::Fcntl => self.fcntl(raw, number),
-            Special::Prctl => self.prctl(raw, number),
+            Special::ThreadName(way) => self.thread_name(raw, way),
+            Special::Terminal(way) => self.terminal(raw, way),
+            Special::BitSet(names) => self.bit_set(raw, names),
+            Special::Slots(names) => self.slots(raw, names),
+            Special::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),
+            Special::Pair(..) => self.sink.hex(raw),
             Special::ArchPrctl => self.arch_prctl(raw),
             Special::FutexOperation => self.futex_operation(raw),
             Special::FutexValue => self.futex_value(raw),
@@ -1035,7 +1127,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Special::TimevalMoment
             | Special::Stat
             | Special::Statx
-            | Special::Terminal => self.address(raw),
+            | Special::Instant(_) => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
             Special::Limit => self.limit(raw),

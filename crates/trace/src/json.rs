@@ -494,6 +494,18 @@ impl Sink for JsonSink<'_, '_> {
     }
 
     fn became(&mut self) {}
+
+    fn begins(&self) -> usize {
+        self.out.len()
+    }
+
+    fn turns(&mut self) -> usize {
+        self.out.len()
+    }
+
+    fn turned(&mut self, start: usize, middle: usize) {
+        before_and_after(self.out, start, middle);
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 mod classes;
 pub(crate) mod flags;
 mod generated;
+pub(crate) mod ioctl;
 pub(crate) mod kind;
 mod meaning;
 pub(crate) mod netlink;
@@ -17,8 +18,12 @@ pub(crate) mod structure;
 use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
-pub use kind::{Field, Kind, Length, Names, Shown, Special, Structure, Way, Whose, Width, Wire};
+pub use kind::{
+    Bare, Field, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure, Test, Way,
+    Whose, Width, Wire, Wording,
+};
 pub use meaning::Answer;
+pub(crate) use meaning::{ERROR_OR_NUMBER, prctl_answer};
 
 use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};

@@ -17,7 +17,6 @@ use std::collections::{HashMap, HashSet};
 pub use clock::{Precision, Time};
 pub use dump::Numbers;
 pub use put::Escapes;
-pub(crate) use result::DUMPABLE;
 
 use crate::decode::{CURRENT_DIRECTORY, Descriptors, Style, Walk, signal_information, signal_name};
 use crate::table::{self, Answer, Kind, Row};

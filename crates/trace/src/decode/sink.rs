@@ -58,7 +58,7 @@ pub(crate) enum Number {
     Hex(u64),
     /// A number with a sign: of a signal, of a descriptor.
     Signed(i64),
-    /// A number without: a time.
+    /// A number without: what is counted, a time.
     Unsigned(u64),
     /// Permissions.
     Octal(u64),
@@ -154,6 +154,20 @@ pub(crate) trait Sink {
     fn beside_end(&mut self);
     /// What became of what stood before.
     fn became(&mut self);
+    /// Whether names are shown, and whether numbers are.
+    fn names_and_numbers(&self) -> (bool, bool) {
+        (true, false)
+    }
+    /// Where something begins that may change.
+    fn begins(&self) -> usize {
+        0
+    }
+    /// What stood from that place on became what follows; where that begins.
+    fn turns(&mut self) -> usize {
+        0
+    }
+    /// The end of what something became, with the places where it began and where what it became did.
+    fn turned(&mut self, _: usize, _: usize) {}
 }
 
 /// A sink that throws everything away: for walks that only ask for memory.

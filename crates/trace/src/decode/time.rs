@@ -10,6 +10,9 @@ pub(crate) fn moment(out: &mut Vec<u8>, seconds: i64, fraction: u64, digits: usi
     let days = seconds.div_euclid(86_400);
     let time = seconds.rem_euclid(86_400);
     let (year, month, day) = date(days);
+    if year < 0 {
+        out.push(b'-');
+    }
     put::padded(out, year.unsigned_abs(), 4);
     for (separator, value) in [
         (b'-', month),

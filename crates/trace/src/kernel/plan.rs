@@ -10,7 +10,7 @@ use crate::{Abi, Asked};
 
 /// Calls that a table holds.
 const ROWS: usize = 512;
-const STEPS: usize = 6;
+const STEPS: usize = 16;
 const STEP_BYTES: usize = 12;
 const PLAN_BYTES: usize = 4 + STEPS * STEP_BYTES;
 /// The size of what `stat` says.
@@ -21,6 +21,9 @@ const STAT: usize = if cfg!(target_arch = "x86_64") {
 };
 /// Most bytes of a path, its end included, and one for the zero that the kernel puts behind what it has cut.
 const PATH: u32 = 4097;
+
+/// Most bytes of what an `ioctl` is given.
+const REQUESTED: u32 = 4096;
 
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,8 @@ enum Count {
     Result,
     /// The 32 bits behind an argument.
     Behind(u8),
+    /// What the request of an `ioctl` says that it is given.
+    Request,
 }
 
 /// When it is captured.
@@ -211,6 +216,17 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             let kinds = cases.iter().map(|(_, kind)| *kind);
             Guessed(either(kinds.chain([*otherwise]), argument))
         }
+        Kind::Per(place, _, cases) => {
+            let index = usize::from(argument).wrapping_sub(place + 1);
+            let kinds = cases.iter().filter_map(|(_, kinds)| kinds.get(index));
+            Guessed(either(kinds.copied(), argument))
+        }
+        Kind::InOut(inner) => Guessed(both(argument, u32::try_from(inner.size).unwrap_or(0))),
+        Kind::Exchange(before, after)
+        | Kind::Answered(before, after)
+        | Kind::Cleared(before, after) => {
+            Guessed(both(argument, size(*before).max(size(*after)).unwrap_or(0)))
+        }
         Kind::To(way, kind) => match size(*kind) {
             Some(size) => Known(vec![structure(argument, size, at(way))]),
             None => Guessed(Vec::new()),
@@ -243,6 +259,14 @@ fn behind(kind: Kind, argument: u8) -> Behind {
         Kind::Special(special) => special_behind(special, argument),
         _ => Nothing,
     }
+}
+
+/// A structure as it was and as it became.
+fn both(argument: u8, size: u32) -> Vec<Step> {
+    vec![
+        structure(argument, size, At::Entry),
+        structure(argument, size, At::Exit),
+    ]
 }
 
 /// What one of several kinds needs, whichever it turns out to be: of structures the largest.
@@ -281,10 +305,16 @@ fn bytes(argument: u8, way: Way, length: Length) -> Behind {
 fn count(length: Length) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
-        Length::Argument(argument) => small(argument).map(Count::Argument),
+        Length::Argument(argument) | Length::UpTo(argument, _) => {
+            small(argument).map(Count::Argument)
+        }
         Length::Result | Length::ResultWithin(_) => Some(Count::Result),
         Length::Behind(argument) => small(argument).map(Count::Behind),
-        Length::Fixed(_) => None,
+        Length::Fixed(_)
+        | Length::Field(..)
+        | Length::Most(..)
+        | Length::Pairs(..)
+        | Length::At(..) => None,
     }
 }
 
@@ -298,6 +328,9 @@ fn size(kind: Kind) -> Option<u32> {
         | Kind::Flags(width, _)
         | Kind::One(width, _)
         | Kind::Named(width, _)
+        | Kind::Parts(width, _)
+        | Kind::Several(width, _)
+        | Kind::Worded(width, _)
         | Kind::OneAndFlags(width, ..) => width.bytes(),
         Kind::Structure(structure) => structure.size,
         Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
@@ -307,7 +340,6 @@ fn size(kind: Kind) -> Option<u32> {
         Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
         Kind::Special(Special::Stat) => STAT,
         Kind::Special(Special::Statx) => 256,
-        Kind::Special(Special::Terminal) => 36,
         Kind::Special(Special::TimevalMoment) => 16,
         Kind::ByAbi(here, elsewhere) => {
             return size(if cfg!(target_arch = "x86_64") {
@@ -413,9 +445,20 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             step(What::Mask, argument, Entry),
         ]),
         // Where these are no addresses, nothing is there.
-        Special::Requested => Guessed(vec![structure(argument, 64, BothAlways)]),
+        Special::Requested => Guessed(vec![Step {
+            count: Count::Request,
+            most: Most::Bytes(REQUESTED),
+            ..step(What::Bytes, argument, BothAlways)
+        }]),
+        Special::Nodes(way, count) => Guessed(vec![Step {
+            size: 8,
+            count: Count::Argument(other(count)),
+            most: Most::Elements,
+            ..step(What::Bytes, argument, at(way))
+        }]),
+        Special::Terminal(way) => Guessed(vec![structure(argument, 36, at(way))]),
         Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
-        Special::Prctl => Guessed(vec![structure(argument, 16, Both)]),
+        Special::ThreadName(way) => Guessed(vec![structure(argument, 16, at(way))]),
         Special::AddressLength | Special::OptionLength | Special::Offset => {
             Guessed(vec![structure(
                 argument,
@@ -544,7 +587,11 @@ impl Step {
             Most::String => limits
                 .string
                 .saturating_add(2 * usize::from(matches!(self.what, What::Text | What::Texts))),
-            Most::Elements => limits.elements.saturating_mul(self.size as usize),
+            // One more, for whether it is there is shown.
+            Most::Elements => limits
+                .elements
+                .saturating_add(1)
+                .saturating_mul(self.size as usize),
         };
         u32::try_from(most.min(PIECE_MOST)).unwrap_or(0)
     }
@@ -555,6 +602,7 @@ impl Step {
             Count::Argument(argument) => argument,
             Count::Result => 0x10,
             Count::Behind(argument) => 0x20 + argument,
+            Count::Request => 0x30,
         };
         bytes.extend_from_slice(&[self.what as u8, self.argument, count, self.at as u8]);
         bytes.extend_from_slice(&self.size.to_ne_bytes());
@@ -609,7 +657,7 @@ mod tests {
 
     #[test]
     fn the_table_has_the_size_that_the_programs_expect() {
-        assert_eq!(table(&Asked::default()).len(), 2 * 512 * 76);
+        assert_eq!(table(&Asked::default()).len(), 2 * 512 * PLAN_BYTES);
     }
 
     fn of(name: &str) -> Plan {

@@ -77,12 +77,22 @@ pub enum Length {
     Fixed(usize),
     /// As many as this argument says.
     Argument(usize),
+    /// The same, where the kernel takes no more than this.
+    UpTo(usize, usize),
     /// As many as the result says.
     Result,
     /// The same, but no more than this argument says.
     ResultWithin(usize),
     /// As many as the 32-bit number says that this argument points to, after the call, but no more than before it.
     Behind(usize),
+    /// As many as the number says that lies at this place of the structure that it stands in, but no more than this.
+    Most(usize, Width, usize),
+    /// One more than twice as many as the 32-bit number says that lies at this place of the structure, but no more than this.
+    Pairs(usize, usize),
+    /// As many as the 32-bit number says that lies at this place behind this argument, in a structure of this size.
+    At(usize, usize, usize),
+    /// As many as the number says that lies at this place of the structure that it stands in, times this.
+    Field(usize, Width, usize),
 }
 
 /// A structure in memory.
@@ -105,6 +115,102 @@ pub struct Field {
     pub kind: Kind,
     /// When it is shown.
     pub shown: Shown,
+    /// Who says it.
+    pub said: Said,
+}
+
+/// Who says what stands in a field of a structure that is handed to the kernel and back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// The program.
+    Before,
+    /// The kernel: not shown where the call failed.
+    After,
+    /// The program, and then the kernel.
+    Both,
+}
+
+/// What another field of the same structure must be: where it lies, and what of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// One of these values.
+    Is(usize, Width, &'static [u64]),
+    /// None of these values.
+    Not(usize, Width, &'static [u64]),
+    /// Some of these bits.
+    Has(usize, Width, u64),
+    /// None of these bits.
+    Lacks(usize, Width, u64),
+}
+
+/// A part of a number: which of its bits, and how they are shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// The bits.
+    pub mask: u64,
+    /// How they are shown.
+    pub shown: PartShown,
+}
+
+/// How a part of a number is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PartShown {
+    /// As a value with a name.
+    One(&'static Names),
+    /// As bits with names; not at all where there are none.
+    Flags(&'static Names),
+    /// The same, with a remark where none has a name.
+    Bits(&'static Names),
+    /// As a number, also where it is zero.
+    Number,
+    /// As a number that is moved so far to the left, and what that distance is called; not at all where it is zero.
+    Shifted(u32, &'static str),
+    /// As a number; not at all where it is zero.
+    Rest,
+}
+
+impl PartShown {
+    /// Whether it is shown where none of its bits is set, too.
+    pub fn always(self) -> bool {
+        matches!(self, PartShown::One(_) | PartShown::Number)
+    }
+}
+
+/// How a number is put in words that no list of names has.
+pub struct Wording {
+    /// Writes it.
+    pub put: fn(&mut Vec<u8>, u64),
+    /// How the number itself is shown.
+    pub number: Bare,
+}
+
+/// How a number that is put in words is shown where no words are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bare {
+    /// The words are all there is.
+    Words,
+    /// In hexadecimal.
+    Hex,
+    /// In decimal, with its sign.
+    Decimal,
+    /// The same of 32 bits.
+    Int,
+    /// In decimal.
+    Unsigned,
+    /// In decimal, also where words are wanted: these are a remark then, where there are any.
+    Remarked,
+}
+
+impl std::fmt::Debug for Wording {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Wording").finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Wording {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
 }
 
 /// When a field is shown.
@@ -212,6 +318,40 @@ pub enum Kind {
     By(usize, &'static [(u64, Kind)], &'static Kind),
     /// What depends on bits at the beginning of the structure that it is a field of: with any of these, without.
     ByBits(u64, &'static Kind, &'static Kind),
+    /// An argument that isn't shown, whatever follows it.
+    Skipped,
+    /// What depends on another argument: its number, how far it is moved to the right, and for what that may be then what
+    /// the arguments behind it mean; the largest number stands for all that aren't there. What is behind the last of
+    /// them isn't there.
+    Per(usize, u32, &'static [(u64, &'static [Kind])]),
+    /// What depends on another field of the same structure: where that lies, what it may be, and what this is otherwise.
+    ByField(usize, Width, &'static [(u64, Kind)], &'static Kind),
+    /// What is there only where another field of the same structure says so.
+    Only(Test, &'static Kind),
+    /// Bytes in a field of a structure: how many there are, and for how many there is room.
+    Octets(Length, usize),
+    /// Several of the same in place: how many there are, and for how many there is room.
+    Counted(&'static Kind, Length, usize),
+    /// A structure behind a pointer, of which the program says one part and the kernel the other.
+    InOut(&'static Structure),
+    /// What the program says behind a pointer, and what the kernel says there then.
+    Exchange(&'static Kind, &'static Kind),
+    /// The same, where its address stands for what the kernel didn't say because the call failed.
+    Answered(&'static Kind, &'static Kind),
+    /// What the kernel says where the program has to leave nothing but zeros; where it didn't, shown like the former.
+    Cleared(&'static Kind, &'static Kind),
+    /// What lies where this field of a structure begins, however much of it: meant as by a pointer to it.
+    Tail(&'static Kind),
+    /// More that isn't shown.
+    Unsaid,
+    /// Shown where everything is asked for; else as an address.
+    Verbose(&'static Kind),
+    /// A number that consists of parts.
+    Parts(Width, &'static [Part]),
+    /// The same, where each of the parts is shown as a number of its own.
+    Several(Width, &'static [Part]),
+    /// A number that is put in words.
+    Worded(Width, &'static Wording),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
     ByAbi(&'static Kind, &'static Kind),
     /// What networks have in an order of bytes or a form of its own.
@@ -260,7 +400,7 @@ pub enum Wire {
 }
 
 /// What needs code of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Special {
     /// Flags of `open`.
     OpenFlags,
@@ -302,8 +442,8 @@ pub enum Special {
     Requested,
     /// What `fcntl` is given.
     Fcntl,
-    /// What `prctl` is given.
-    Prctl,
+    /// A thread's name.
+    ThreadName(Way),
     /// What `arch_prctl` is given.
     ArchPrctl,
     /// The timeout of a futex, or its second number.
@@ -351,7 +491,17 @@ pub enum Special {
     /// What `statx` says.
     Statx,
     /// Terminal settings.
-    Terminal,
+    Terminal(Way),
+    /// The bits that are set of as many bytes as the result says.
+    BitSet(&'static Names),
+    /// Seconds and nanoseconds, with the moment that they are where they are one.
+    Instant(&'static Structure),
+    /// Sets of nodes of memory, of as many bits as this argument says but one.
+    Nodes(Way, usize),
+    /// What each contact of a touch screen says of one thing, as many as the request says.
+    Slots(&'static Names),
+    /// Two things in brackets.
+    Pair(&'static Kind, &'static Kind),
     /// What is done with a signal.
     Action(Way),
     /// A device's number, where the mode in this argument says that it is one.

@@ -1,6 +1,12 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
+mod filter;
+mod keyctl;
+mod placement;
+mod prctl;
+mod quota;
 mod rare;
+mod rings;
 
 use super::classes;
 use super::flags as f;
@@ -467,7 +473,6 @@ static MEANINGS: &[Meaning] = &[
             SIZE,
         ],
     ),
-    fd("io_uring_setup", &[UINT, Address]),
     m(
         "io_uring_enter",
         &[
@@ -526,10 +531,10 @@ static MEANINGS: &[Meaning] = &[
         "prctl",
         &[
             One(Four, &f::PRCTL),
-            Special(S::Prctl),
-            Special(S::Prctl),
-            Special(S::Prctl),
-            Special(S::Prctl),
+            prctl::ARGUMENT,
+            prctl::ARGUMENT,
+            prctl::ARGUMENT,
+            prctl::ARGUMENT,
         ],
         Answer::Prctl,
     ),
@@ -642,14 +647,6 @@ static MEANINGS: &[Meaning] = &[
         "membarrier",
         &[Special(S::Membarrier), Hex(Four), INT],
         Answer::Membarrier,
-    ),
-    m(
-        "seccomp",
-        &[
-            One(Four, &f::SECCOMP),
-            Flags(Four, &f::SECCOMP_FLAGS),
-            Address,
-        ],
     ),
     m("times", &[To(Out, &Structure(&s::TMS))]),
     m("uname", &[To(Out, &Structure(&s::UTSNAME))]),
@@ -983,11 +980,16 @@ static MEANINGS: &[Meaning] = &[
     ),
 ];
 
+pub use placement::ERROR_OR_NUMBER;
+pub use prctl::answer as prctl_answer;
+
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
     let known = MEANINGS
         .iter()
         .chain(rare::MEANINGS)
+        .chain(placement::MEANINGS)
+        .chain(rings::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {
@@ -1021,6 +1023,7 @@ fn plain(kind: Kind) -> bool {
             | Many(..)
             | By(..)
             | Within(..)
+            | Per(..)
             | ByAbi(..)
             | Structure(_)
             | Array(..)

@@ -3,51 +3,46 @@
 use super::flags as f;
 use super::kind::Shown::{Always, NotZero, Verbose, With};
 use super::kind::Width::{Eight, Four, One as One8, Two};
-use super::kind::{Field, Kind, Kind::*, Special, Structure as Layout, Whose, Wire as W};
+use super::kind::{Field, Kind, Kind::*, Said, Shown, Special, Whose, Wire as W};
 
-pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+const fn of(name: &'static str, at: usize, kind: Kind, shown: Shown, said: Said) -> Field {
     Field {
         name,
         at,
         kind,
-        shown: Always,
+        shown,
+        said,
     }
+}
+
+pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Before)
 }
 
 pub(super) const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field {
-        name,
-        at,
-        kind,
-        shown: Verbose,
-    }
+    of(name, at, kind, Verbose, Said::Before)
 }
 
 pub(super) const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
-    Field {
-        name,
-        at,
-        kind,
-        shown: NotZero,
-    }
+    of(name, at, kind, NotZero, Said::Before)
+}
+
+/// What the kernel fills in.
+pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::After)
 }
 
 /// A field that says something where a file may be made.
 const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
     const CREAT_OR_TMPFILE: u64 = 0o20_000_100;
-    Field {
-        name,
-        at,
-        kind,
-        shown: With(CREAT_OR_TMPFILE),
-    }
+    of(name, at, kind, With(CREAT_OR_TMPFILE), Said::Before)
 }
 
 /// A structure whose fields are all shown.
 macro_rules! structure {
     ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
         $(#[$about])*
-        pub static $name: Layout = Layout {
+        pub static $name: $crate::table::Structure = $crate::table::Structure {
             size: $size,
             fields: &[$($how(stringify!($field), $at, $kind)),*],
         };

@@ -234,7 +234,8 @@ fn is_name(text: &[u8]) -> bool {
     match text {
         [b'-', rest @ ..] => is_name(rest),
         [b'0'..=b'9', ..] => {
-            text.ends_with(b"*1024") || text.iter().any(|byte| matches!(byte, b'|' | b'<'))
+            let has = |byte: u8| text.contains(&byte);
+            text.ends_with(b"*1024") || has(b'<') || has(b'|') && !has(b'*')
         }
         _ => !text.is_empty(),
     }

@@ -3,8 +3,10 @@
 use super::Constants;
 use super::sink::TextSink;
 use super::{errors, put};
-use crate::decode::{Sink as _, Style, Walk, moment, put_persona, put_priority, signal_name};
-use crate::table::{Answer, Row, Whose, flags};
+use crate::decode::{
+    Sink as _, Style, Walk, moment, put_parts, put_persona, put_priority, signal_name,
+};
+use crate::table::{Answer, Kind, Row, Whose, flags, prctl_answer};
 use crate::{Call, Outcome};
 
 pub(super) fn put_result(
@@ -53,8 +55,6 @@ fn put_named_error(out: &mut Vec<u8>, value: &[u8], name: &str, text: &str) {
 }
 
 fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
-    const GET_DUMPABLE: u64 = 3;
-    const GET_SECUREBITS: u64 = 27;
     let prctl = call.arguments[0] & 0xffff_ffff;
     match row.answer {
         Answer::Hex => put::hex(sink.out, value as u64),
@@ -117,19 +117,20 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
             }
         }
-        Answer::Prctl if prctl == GET_SECUREBITS && value != 0 => {
-            put::hex(sink.out, value as u64);
-            parenthesised(sink.out, |out| {
-                put::flags(out, value as u64, &flags::SECURE_BITS)
-            });
-        }
-        Answer::Prctl if prctl == GET_DUMPABLE => {
-            put::signed(sink.out, value);
-            if let Some(name) = usize::try_from(value)
-                .ok()
-                .and_then(|value| DUMPABLE.get(value))
-            {
-                parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
+        Answer::Prctl if let Some((decimal, kind)) = prctl_answer(prctl, call.arguments[1]) => {
+            if decimal {
+                put::signed(sink.out, value);
+            } else {
+                put::hex(sink.out, value as u64);
+            }
+            if sink.names_and_numbers().0 {
+                let start = sink.out.len();
+                sink.out.extend_from_slice(b" (");
+                if put_words(sink.out, kind, value as u64) {
+                    sink.out.push(b')');
+                } else {
+                    sink.out.truncate(start);
+                }
             }
         }
         Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
@@ -153,9 +154,6 @@ const CLOCK_STATES: [&str; 6] = [
     "TIME_WAIT",
     "TIME_ERROR",
 ];
-
-/// What `prctl` says of whether memory may be dumped.
-pub(crate) const DUMPABLE: [&str; 3] = ["SUID_DUMP_DISABLE", "SUID_DUMP_USER", "SUID_DUMP_ROOT"];
 
 fn parenthesised(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.extend_from_slice(b" (");
@@ -206,4 +204,30 @@ fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
         }
         _ => put::signed(sink.out, value),
     }
+}
+
+/// Puts a result in words; whether there are any.
+fn put_words(out: &mut Vec<u8>, kind: Kind, value: u64) -> bool {
+    let start = out.len();
+    match kind {
+        Kind::One(_, names) if names.name(value).is_some() => put::one(out, value, names),
+        Kind::Flags(_, names) if value == 0 && names.zero != "0" => {
+            out.extend_from_slice(names.zero.as_bytes());
+        }
+        Kind::Flags(_, names) if value != 0 => {
+            if put::named_bits(&mut Vec::new(), value, names, b"") == value {
+                return false;
+            }
+            put::flags(out, value, names);
+        }
+        Kind::Parts(_, parts) => {
+            put_parts(out, value, parts);
+            // What says no more than the number itself.
+            let mut bare = Vec::new();
+            put::hex(&mut bare, value);
+            return out[start..] != bare;
+        }
+        _ => {}
+    }
+    out.len() > start
 }

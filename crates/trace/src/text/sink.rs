@@ -316,4 +316,16 @@ impl Sink for TextSink<'_, '_> {
     fn became(&mut self) {
         self.out.extend_from_slice(b" => ");
     }
+
+    fn names_and_numbers(&self) -> (bool, bool) {
+        (
+            self.constants != Constants::Numbers,
+            self.constants != Constants::Names,
+        )
+    }
+
+    fn turns(&mut self) -> usize {
+        self.became();
+        0
+    }
 }

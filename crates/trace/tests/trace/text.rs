@@ -382,6 +382,41 @@ fn messages_options_and_what_grew_are_told_as_strace_tells_them() {
 }
 
 #[test]
+fn what_devices_keys_and_quotas_are_asked_is_told_as_strace_tells_it() {
+    compare_all("devices");
+}
+
+#[test]
+fn names_and_numbers_of_what_is_asked_are_told_as_strace_tells_them() {
+    for (flag, constants) in [
+        ("-Xraw", Constants::Numbers),
+        ("-Xverbose", Constants::Both),
+    ] {
+        let options = Options {
+            constants,
+            ..Options::default()
+        };
+        let Some((theirs, ours)) = both("devices", &[flag], options, Aspects::default()) else {
+            return;
+        };
+        // What the program's libraries ask before it begins is told elsewhere.
+        let asked = |line: &&Line| {
+            ["ioctl(-1", "prctl(", "keyctl("]
+                .iter()
+                .any(|it| line.0.starts_with(it))
+        };
+        let differ: Vec<_> = theirs
+            .iter()
+            .filter(asked)
+            .zip(ours.iter().filter(asked))
+            .filter(|(theirs, ours)| !same(theirs, ours))
+            .map(|(theirs, ours)| format!("  strace: {}\n  ours:   {}\n", theirs.0, ours.0))
+            .collect();
+        assert!(differ.is_empty(), "{flag}:\n{}", differ.concat());
+    }
+}
+
+#[test]
 fn every_bit_has_the_name_and_the_place_that_strace_gives_it() {
     compare("bits", &[], Options::default(), Aspects::default());
     compare(

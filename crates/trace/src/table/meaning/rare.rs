@@ -1,7 +1,7 @@
 //! Calls that few programs make: what their arguments mean, with the names and structures that only they have.
 
 use super::*;
-use crate::table::kind::{Structure as Layout, names};
+use crate::table::kind::names;
 use crate::table::structure::{field, set, structure};
 
 const ULONG: Kind = Unsigned(Eight);
@@ -9,12 +9,6 @@ const ULONG: Kind = Unsigned(Eight);
 names!(DELETE_MODULE "O_???" "0" { "O_NONBLOCK" = 0x800, "O_TRUNC" = 0x200 });
 names!(MODULE_INIT "MODULE_INIT_???" "0" {
     "MODULE_INIT_IGNORE_MODVERSIONS" = 1, "MODULE_INIT_IGNORE_VERMAGIC" = 2, "MODULE_INIT_COMPRESSED_FILE" = 4,
-});
-names!(KEYRING "" "" {
-    "KEY_SPEC_THREAD_KEYRING" = u64::MAX, "KEY_SPEC_PROCESS_KEYRING" = u64::MAX - 1,
-    "KEY_SPEC_SESSION_KEYRING" = u64::MAX - 2, "KEY_SPEC_USER_KEYRING" = u64::MAX - 3,
-    "KEY_SPEC_USER_SESSION_KEYRING" = u64::MAX - 4, "KEY_SPEC_GROUP_KEYRING" = u64::MAX - 5,
-    "KEY_SPEC_REQKEY_AUTH_KEY" = u64::MAX - 6, "KEY_SPEC_REQUESTOR_KEYRING" = u64::MAX - 7,
 });
 names!(USERFAULT "UFFD_???" "0" { "UFFD_USER_MODE_ONLY" = 1, "O_NONBLOCK" = 0x800, "O_CLOEXEC" = 0x80000 });
 names!(CLOSE_ON_EXEC "" "0" { "O_CLOEXEC" = 0x80000 });
@@ -229,6 +223,19 @@ pub(super) static MEANINGS: &[Meaning] = &[
     ),
     m("migrate_pages", &[PID, SIZE, Address, Address]),
     m("iopl pkey_free", &[INT]),
+    m(
+        "quotactl",
+        &[
+            quota::COMMAND,
+            quota::ARGUMENT,
+            quota::ARGUMENT,
+            quota::ARGUMENT,
+        ],
+    ),
+    m(
+        "quotactl_fd",
+        &[Fd, quota::COMMAND, quota::ARGUMENT_FD, quota::ARGUMENT_FD],
+    ),
     m("ioperm", &[Hex(Eight), Hex(Eight), INT]),
     m("delete_module", &[TEXT, Flags(Four, &DELETE_MODULE)]),
     m("init_module", &[Address, SIZE, TEXT]),
@@ -240,10 +247,20 @@ pub(super) static MEANINGS: &[Meaning] = &[
             TEXT,
             Bytes(In, Length::Argument(3)),
             SIZE,
-            Named(Four, &KEYRING),
+            keyctl::KEY,
         ],
     ),
-    m("request_key", &[TEXT, TEXT, TEXT, Named(Four, &KEYRING)]),
+    m(
+        "keyctl",
+        &[
+            One(Four, &keyctl::COMMAND),
+            keyctl::ARGUMENT,
+            keyctl::ARGUMENT,
+            keyctl::ARGUMENT,
+            keyctl::ARGUMENT,
+        ],
+    ),
+    m("request_key", &[TEXT, TEXT, TEXT, keyctl::KEY]),
     m(
         "process_madvise",
         &[

@@ -12,7 +12,7 @@ use super::{Attributes, Behind, Held, Message, Typed, attributes};
 use crate::table::flags::DOMAIN;
 use crate::table::kind::Kind::{Array, Flags, Hex, Signed, Structure, Unsigned};
 use crate::table::kind::Width::{Eight, Four, One, Two};
-use crate::table::kind::{Kind, Structure as Layout, Wire};
+use crate::table::kind::{Kind, Wire};
 use crate::table::structure::{UINT, ULONG, field, set, structure};
 
 const BRIDGE: u8 = 7;

@@ -1,0 +1,166 @@
+//! What `ioctl` is asked and given: requests by their names, and what needs more than the table of requests says.
+//!
+//! Refuses: to guess what an unknown request is given.
+
+use super::sink::{Bracket, Number, Sink};
+use super::{Walk, int_at};
+use crate::table::{Kind, Way, flags, ioctl};
+use crate::text::put;
+
+impl<S: Sink> Walk<'_, S> {
+    pub fn request(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        // What has no name within the name of a request says so only where the name stands alone.
+        let (_, numbers) = self.sink.names_and_numbers();
+        self.sink.constant(Number::Hex(raw), |out| {
+            if !ioctl::put_name(out, raw as u32, !numbers) {
+                put_request(out, raw);
+            }
+        });
+    }
+
+    /// What the third argument means by what is asked.
+    pub fn requested_kind(&self) -> Kind {
+        ioctl::given(self.call.arguments[1] as u32)
+    }
+
+    /// A terminal's settings.
+    pub fn terminal(&mut self, raw: u64, way: Way) {
+        const SIZE: usize = 36;
+        let Some(bytes) = self
+            .read(raw, SIZE, way)
+            .filter(|bytes| bytes.len() == SIZE)
+        else {
+            self.address(raw);
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "c_iflag");
+        self.flags(u64::from(int_at(bytes, 0)), &flags::TTY_IN);
+        self.sink.field(false, "c_oflag");
+        self.sink
+            .word(|out| put_output_modes(out, int_at(bytes, 4)));
+        self.sink.field(false, "c_cflag");
+        self.sink
+            .word(|out| put_control_modes(out, int_at(bytes, 8)));
+        self.sink.field(false, "c_lflag");
+        self.flags(u64::from(int_at(bytes, 12)), &flags::TTY_LOCAL);
+        if self.style.verbose {
+            self.terminal_characters(bytes);
+        } else {
+            self.sink.more(Bracket::Structure, false);
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn terminal_characters(&mut self, bytes: &[u8]) {
+        self.sink.field(false, "c_line");
+        let line = u64::from(bytes[16]);
+        self.sink.word(|out| {
+            if line == 0 {
+                out.extend_from_slice(b"N_TTY");
+            } else {
+                put::hex(out, line);
+                put::remark(out, "N_???");
+            }
+        });
+        self.sink.field(false, "c_cc");
+        self.sink.begin(Bracket::Array);
+        for (index, character) in bytes[17..36].iter().enumerate() {
+            self.sink.item(index == 0);
+            self.sink.word(|out| {
+                out.push(b'[');
+                match CHARACTERS.get(index) {
+                    Some(name) => out.extend_from_slice(name.as_bytes()),
+                    None => put::unsigned(out, index as u64),
+                }
+                out.extend_from_slice(b"]=");
+                put::hex(out, u64::from(*character));
+            });
+        }
+        self.sink.end(Bracket::Array);
+    }
+}
+
+/// A request that has no name, by its parts.
+fn put_request(out: &mut Vec<u8>, raw: u64) {
+    let direction: &[u8] = match raw >> 30 {
+        0 => b"_IOC_NONE",
+        1 => b"_IOC_WRITE",
+        2 => b"_IOC_READ",
+        _ => b"_IOC_READ|_IOC_WRITE",
+    };
+    out.extend_from_slice(b"_IOC(");
+    out.extend_from_slice(direction);
+    for part in [(raw >> 8) & 0xff, raw & 0xff, (raw >> 16) & 0x3fff] {
+        out.extend_from_slice(b", ");
+        put::hex(out, part);
+    }
+    out.push(b')');
+}
+
+/// The names of a terminal's special characters, in the order in which they lie in memory.
+const CHARACTERS: [&str; 17] = [
+    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP",
+    "VSUSP", "VEOL", "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2",
+];
+
+const SPEEDS: [&str; 16] = [
+    "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400",
+    "B4800", "B9600", "B19200", "B38400",
+];
+const HIGH_SPEEDS: [&str; 16] = [
+    "BOTHER", "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600",
+    "B1000000", "B1152000", "B1500000", "B2000000", "B2500000", "B3000000", "B3500000", "B4000000",
+];
+
+fn speed(modes: u32) -> &'static str {
+    let table = if modes & 0o10_000 == 0 {
+        &SPEEDS
+    } else {
+        &HIGH_SPEEDS
+    };
+    table[(modes & 15) as usize]
+}
+
+fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
+    const DELAYS: [(u32, &[&str]); 6] = [
+        (8, &["NL0", "NL1"]),
+        (9, &["CR0", "CR1", "CR2", "CR3"]),
+        (11, &["TAB0", "TAB1", "TAB2", "XTABS"]),
+        (13, &["BS0", "BS1"]),
+        (14, &["VT0", "VT1"]),
+        (15, &["FF0", "FF1"]),
+    ];
+    for (index, (shift, names)) in DELAYS.iter().enumerate() {
+        if index > 0 {
+            out.push(b'|');
+        }
+        out.extend_from_slice(names[(modes >> shift) as usize & (names.len() - 1)].as_bytes());
+    }
+    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT);
+}
+
+fn put_control_modes(out: &mut Vec<u8>, modes: u32) {
+    const INPUT_SPEED: u32 = 16;
+    out.extend_from_slice(speed(modes).as_bytes());
+    let input = modes >> INPUT_SPEED & 0o10_017;
+    if input != 0 {
+        out.push(b'|');
+        out.extend_from_slice(speed(input).as_bytes());
+        out.extend_from_slice(b"<<IBSHIFT");
+    }
+    out.extend_from_slice([b"|CS5", b"|CS6", b"|CS7", b"|CS8"][(modes >> 4) as usize & 3]);
+    put_more_modes(
+        out,
+        modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30),
+        &flags::TTY_CONTROL,
+    );
+}
+
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static crate::table::Names) {
+    if modes != 0 {
+        out.push(b'|');
+        put::some_flags(out, u64::from(modes), names);
+    }
+}

@@ -1,0 +1,127 @@
+//! The requests of `ioctl`: by its number the names of each, and what it is given. A family of requests, those of one driver
+//! or kind of file, has a file of its own with its names and structures.
+//!
+//! Refuses: to say what a request does.
+
+mod block;
+mod counter;
+mod devices;
+mod disk;
+mod filesystem;
+mod general;
+mod gpio;
+mod input;
+mod names;
+mod ptp;
+mod seccomp;
+mod storage;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::kind::Kind::{self, *};
+use super::kind::Way::{self, In, Out};
+use super::kind::Width::{Eight, Four, One as Byte, Two};
+use super::kind::{
+    Bare, Length, Names, Part, PartShown, Special as S, Test, Wording, names as named,
+};
+use super::structure::{field, more, out, set, structure};
+use super::{flags as f, structure as s};
+use crate::text::put;
+
+const U8: Kind = Unsigned(Byte);
+const U16: Kind = Unsigned(Two);
+const INT: Kind = Signed(Four);
+const UINT: Kind = Unsigned(Four);
+const LONG: Kind = Signed(Eight);
+const ULONG: Kind = Unsigned(Eight);
+const BITS: Kind = Hex(Four);
+const LONG_BITS: Kind = Hex(Eight);
+const INT_IN: Kind = To(In, &INT);
+const INT_OUT: Kind = To(Out, &INT);
+const UINT_IN: Kind = To(In, &UINT);
+const UINT_OUT: Kind = To(Out, &UINT);
+
+/// What a structure behind a pointer is that the program says.
+const fn says(layout: &'static Kind) -> Kind {
+    To(In, layout)
+}
+
+/// The same that the kernel says.
+const fn hears(layout: &'static Kind) -> Kind {
+    To(Out, layout)
+}
+
+/// A family of requests: by their names what each is given.
+type Family = &'static [(&'static str, Kind)];
+
+static FAMILIES: &[Family] = &[
+    general::GIVEN,
+    block::GIVEN,
+    counter::GIVEN,
+    devices::GIVEN,
+    disk::GIVEN,
+    filesystem::GIVEN,
+    gpio::GIVEN,
+    input::GIVEN,
+    ptp::GIVEN,
+    seccomp::GIVEN,
+    storage::GIVEN,
+];
+
+static GIVEN: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| {
+    let rows = FAMILIES.iter().flat_map(|family| family.iter());
+    let by_name: HashMap<&str, Kind> = rows
+        .flat_map(|(names, kind)| names.split(' ').map(|name| (name, *kind)))
+        .collect();
+    let numbers = names::NAMES.iter();
+    let known = numbers.filter_map(|(number, names)| {
+        let kind = names.split(" or ").find_map(|name| by_name.get(name))?;
+        Some((*number, *kind))
+    });
+    known.collect()
+});
+
+/// What a request is given.
+pub fn given(request: u32) -> Kind {
+    let known = GIVEN.get(&request).copied();
+    known
+        .or_else(|| input::given(request))
+        .unwrap_or(Hex(Eight))
+}
+
+/// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.
+pub fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
+    let mixes = input::put_mixer(out, request);
+    let Ok(place) = names::NAMES.binary_search_by_key(&request, |(number, _)| *number) else {
+        return mixes || input::put_name(out, request, remarks);
+    };
+    if mixes {
+        out.extend_from_slice(b" or ");
+    }
+    out.extend_from_slice(names::NAMES[place].1.as_bytes());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_of_a_family_has_a_number() {
+        let all = names::NAMES
+            .iter()
+            .flat_map(|(_, names)| names.split(" or "));
+        let known: std::collections::HashSet<_> = all.collect();
+        for (names, _) in FAMILIES.iter().flat_map(|family| family.iter()) {
+            for name in names.split(' ') {
+                assert!(known.contains(name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_are_in_the_order_of_their_numbers() {
+        assert!(names::NAMES.is_sorted_by_key(|(number, _)| *number));
+    }
+}

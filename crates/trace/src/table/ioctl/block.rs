@@ -1,0 +1,40 @@
+//! Requests of block devices.
+
+use super::*;
+
+named!(PARTITION "BLKPG_???" "" {
+    "BLKPG_ADD_PARTITION" = 1, "BLKPG_DEL_PARTITION" = 2, "BLKPG_RESIZE_PARTITION" = 3,
+});
+
+structure!(PARTITION_OF 152 {
+    field start 0 LONG, field length 8 LONG, field pno 16 INT, field devname 20 Characters(64),
+    field volname 84 Characters(64),
+});
+structure!(PARTITIONING 24 {
+    field op 0 One(Four, &PARTITION), field flags 4 INT, field datalen 8 INT,
+    field data 16 says(&Structure(&PARTITION_OF)),
+});
+structure!(TRACE 72 {
+    field act_mask 32 U16, field buf_size 36 UINT, field buf_nr 40 UINT, field start_lba 48 ULONG, field end_lba 56 ULONG,
+    field pid 64 INT, out name 0 Characters(32),
+});
+
+pub(super) static GIVEN: Family = &[
+    ("BLKBSZGET BLKROGET BLKSSZGET BLKALIGNOFF", INT_OUT),
+    ("BLKBSZSET BLKROSET", INT_IN),
+    ("BLKFRAGET BLKRAGET", hears(&LONG)),
+    ("BLKRASET BLKFRASET", ULONG),
+    ("BLKSECTGET BLKROTATIONAL", hears(&U16)),
+    ("BLKGETSIZE BLKGETSIZE64 BLKGETDISKSEQ", hears(&ULONG)),
+    ("BLKIOMIN BLKIOOPT BLKPBSZGET BLKDISCARDZEROES", UINT_OUT),
+    (
+        "BLKDISCARD BLKSECDISCARD BLKZEROOUT",
+        says(&Array(&ULONG, 2)),
+    ),
+    ("BLKPG", says(&Structure(&PARTITIONING))),
+    ("BLKTRACESETUP", InOut(&TRACE)),
+    (
+        "BLKRRPART BLKFLSBUF BLKTRACESTART BLKTRACESTOP BLKTRACETEARDOWN",
+        Hidden,
+    ),
+];

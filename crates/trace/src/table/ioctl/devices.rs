@@ -1,0 +1,156 @@
+//! Requests of small devices: clocks, watchdogs, infrared receivers, network block devices, sources of randomness, and of
+//! descriptors that have few requests of their own.
+
+use super::*;
+
+named!(VOLTAGE "RTC_VL_???" "0" {
+    "RTC_VL_DATA_INVALID" = 1, "RTC_VL_BACKUP_LOW" = 2, "RTC_VL_BACKUP_EMPTY" = 4, "RTC_VL_ACCURACY_LOW" = 8,
+    "RTC_VL_BACKUP_SWITCH" = 0x10,
+});
+named!(PARAMETER "RTC_PARAM_???" "" {
+    "RTC_PARAM_FEATURES" = 0, "RTC_PARAM_CORRECTION" = 1, "RTC_PARAM_BACKUP_SWITCH_MODE" = 2,
+});
+named!(FEATURES "1<<RTC_FEATURE_???" "0" {
+    "1<<RTC_FEATURE_ALARM" = 1, "1<<RTC_FEATURE_ALARM_RES_MINUTE" = 2, "1<<RTC_FEATURE_NEED_WEEK_DAY" = 4,
+    "1<<RTC_FEATURE_ALARM_RES_2S" = 8, "1<<RTC_FEATURE_UPDATE_INTERRUPT" = 0x10, "1<<RTC_FEATURE_CORRECTION" = 0x20,
+    "1<<RTC_FEATURE_BACKUP_SWITCH_MODE" = 0x40, "1<<RTC_FEATURE_ALARM_WAKEUP_ONLY" = 0x80,
+});
+named!(BACKUP "RTC_BSM_???" "" {
+    "RTC_BSM_DISABLED" = 0, "RTC_BSM_DIRECT" = 1, "RTC_BSM_LEVEL" = 2, "RTC_BSM_STANDBY" = 3,
+});
+named!(RECEIVER "LIRC_CAN_???" "0" {
+    "LIRC_CAN_SEND_PULSE" = 2, "LIRC_CAN_SEND_LIRCCODE" = 0x10, "LIRC_CAN_SET_SEND_CARRIER" = 0x100,
+    "LIRC_CAN_SET_SEND_DUTY_CYCLE" = 0x200, "LIRC_CAN_SET_TRANSMITTER_MASK" = 0x400, "LIRC_CAN_REC_MODE2" = 0x4_0000,
+    "LIRC_CAN_REC_SCANCODE" = 0x8_0000, "LIRC_CAN_REC_LIRCCODE" = 0x10_0000, "LIRC_CAN_SET_REC_CARRIER" = 0x100_0000,
+    "LIRC_CAN_MEASURE_CARRIER" = 0x200_0000, "LIRC_CAN_USE_WIDEBAND_RECEIVER" = 0x400_0000,
+    "LIRC_CAN_SET_REC_TIMEOUT" = 0x1000_0000, "LIRC_CAN_GET_REC_RESOLUTION" = 0x2000_0000,
+    "LIRC_CAN_SET_REC_CARRIER_RANGE" = 0x8000_0000,
+});
+named!(RECEIVING "LIRC_MODE_???" "" {
+    "LIRC_MODE_RAW" = 1, "LIRC_MODE_PULSE" = 2, "LIRC_MODE_MODE2" = 4, "LIRC_MODE_SCANCODE" = 8, "LIRC_MODE_LIRCCODE" = 0x10,
+});
+named!(NETWORK_BLOCK "NBD_FLAG_???" "0" {
+    "NBD_FLAG_HAS_FLAGS" = 1, "NBD_FLAG_READ_ONLY" = 2, "NBD_FLAG_SEND_FLUSH" = 4, "NBD_FLAG_SEND_FUA" = 8,
+    "NBD_FLAG_ROTATIONAL" = 0x10, "NBD_FLAG_SEND_TRIM" = 0x20, "NBD_FLAG_SEND_WRITE_ZEROES" = 0x40,
+    "NBD_FLAG_SEND_DF" = 0x80, "NBD_FLAG_CAN_MULTI_CONN" = 0x100, "NBD_FLAG_SEND_RESIZE" = 0x200,
+    "NBD_FLAG_SEND_CACHE" = 0x400,
+});
+named!(COUNTER_GROUP "PERF_IOC_FLAG_???" "0" { "PERF_IOC_FLAG_GROUP" = 1 });
+named!(MODEM "TIOCM_???" "0" {
+    "TIOCM_LE" = 1, "TIOCM_DTR" = 2, "TIOCM_RTS" = 4, "TIOCM_ST" = 8, "TIOCM_SR" = 0x10, "TIOCM_CTS" = 0x20,
+    "TIOCM_CAR" = 0x40, "TIOCM_RNG" = 0x80, "TIOCM_DSR" = 0x100, "TIOCM_OUT1" = 0x2000, "TIOCM_OUT2" = 0x4000,
+    "TIOCM_LOOP" = 0x8000,
+});
+
+structure!(TIME 36 {
+    field tm_sec 0 INT, field tm_min 4 INT, field tm_hour 8 INT, field tm_mday 12 INT, field tm_mon 16 INT,
+    field tm_year 20 INT, more tm_wday 24 INT, more tm_yday 28 INT, more tm_isdst 32 INT,
+});
+structure!(ALARM 40 { field enabled 0 U8, field pending 1 U8, field time 4 Structure(&TIME) });
+structure!(PHASE 32 {
+    field pll_ctrl 0 INT, field pll_value 4 INT, field pll_max 8 INT, field pll_min 12 INT, field pll_posmult 16 INT,
+    field pll_negmult 20 INT, field pll_clock 24 LONG,
+});
+/// What a parameter of a clock is set to.
+const UNSIGNED: Kind = Only(
+    Test::Not(0, Eight, &[1]),
+    &ByField(
+        0,
+        Eight,
+        &[(0, Flags(Eight, &FEATURES)), (2, One(Eight, &BACKUP))],
+        &LONG_BITS,
+    ),
+);
+const SIGNED: Kind = Only(Test::Is(0, Eight, &[1]), &LONG);
+structure!(PARAMETER_OF 24 { field param 0 One(Eight, &PARAMETER), field index 16 UINT, set __pad 20 BITS });
+structure!(PARAMETER_OUT 24 { field uvalue 8 UNSIGNED, field svalue 8 SIGNED, set __pad 20 BITS });
+structure!(PARAMETER_SET 24 {
+    field param 0 One(Eight, &PARAMETER), field uvalue 8 UNSIGNED, field svalue 8 SIGNED, field index 16 UINT,
+    set __pad 20 BITS,
+});
+structure!(WATCHDOG 40 {
+    field options 0 BITS, field firmware_version 4 UINT, field identity 8 Characters(32),
+});
+structure!(ENTROPY 8 {
+    field entropy_count 0 INT, field buf_size 4 INT, field buf 8 Tail(&Bytes(In, Length::Field(4, Four, 1))),
+});
+structure!(PROGRAMS 8 {
+    field ids_len 0 UINT, out prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
+});
+
+pub(super) static GIVEN: Family = &[
+    (
+        "RTC_AIE_OFF RTC_AIE_ON RTC_PIE_OFF RTC_PIE_ON RTC_UIE_OFF RTC_UIE_ON RTC_VL_CLR RTC_WIE_OFF RTC_WIE_ON",
+        Hidden,
+    ),
+    ("RTC_EPOCH_SET RTC_IRQP_SET", ULONG),
+    ("RTC_EPOCH_READ RTC_IRQP_READ", hears(&ULONG)),
+    ("RTC_ALM_SET RTC_SET_TIME", says(&Structure(&TIME))),
+    ("RTC_ALM_READ RTC_RD_TIME", hears(&Structure(&TIME))),
+    ("RTC_WKALM_SET", says(&Structure(&ALARM))),
+    ("RTC_WKALM_RD", hears(&Structure(&ALARM))),
+    ("RTC_PLL_SET", says(&Structure(&PHASE))),
+    ("RTC_PLL_GET", hears(&Structure(&PHASE))),
+    ("RTC_VL_READ", hears(&Flags(Four, &VOLTAGE))),
+    (
+        "RTC_PARAM_GET",
+        Answered(&Structure(&PARAMETER_OF), &Structure(&PARAMETER_OUT)),
+    ),
+    ("RTC_PARAM_SET", says(&Structure(&PARAMETER_SET))),
+    (
+        "LIRC_SET_REC_TIMEOUT LIRC_SET_WIDEBAND_RECEIVER LIRC_SET_MEASURE_CARRIER_MODE LIRC_SET_REC_TIMEOUT_REPORTS \
+         LIRC_SET_SEND_DUTY_CYCLE LIRC_SET_SEND_CARRIER LIRC_SET_REC_CARRIER LIRC_SET_REC_CARRIER_RANGE",
+        UINT_IN,
+    ),
+    (
+        "LIRC_GET_REC_RESOLUTION LIRC_GET_REC_TIMEOUT LIRC_GET_MIN_TIMEOUT LIRC_GET_MAX_TIMEOUT LIRC_GET_LENGTH",
+        UINT_OUT,
+    ),
+    (
+        "LIRC_SET_SEND_MODE LIRC_SET_REC_MODE",
+        says(&One(Four, &RECEIVING)),
+    ),
+    (
+        "LIRC_GET_SEND_MODE LIRC_GET_REC_MODE",
+        hears(&One(Four, &RECEIVING)),
+    ),
+    ("LIRC_SET_TRANSMITTER_MASK", says(&BITS)),
+    ("LIRC_GET_FEATURES", hears(&Flags(Four, &RECEIVER))),
+    ("WDIOC_GETSUPPORT", hears(&Structure(&WATCHDOG))),
+    (
+        "WDIOC_GETSTATUS WDIOC_GETBOOTSTATUS WDIOC_GETTEMP WDIOC_GETTIMEOUT WDIOC_GETPRETIMEOUT WDIOC_GETTIMELEFT",
+        INT_OUT,
+    ),
+    ("WDIOC_SETTIMEOUT WDIOC_SETPRETIMEOUT", INT_IN),
+    ("WDIOC_KEEPALIVE", Hidden),
+    (
+        "NBD_DISCONNECT NBD_CLEAR_SOCK NBD_DO_IT NBD_CLEAR_QUE NBD_PRINT_DEBUG",
+        Hidden,
+    ),
+    ("NBD_SET_SOCK", Fd),
+    (
+        "NBD_SET_BLKSIZE NBD_SET_SIZE NBD_SET_SIZE_BLOCKS NBD_SET_TIMEOUT",
+        ULONG,
+    ),
+    ("NBD_SET_FLAGS", Flags(Four, &NETWORK_BLOCK)),
+    ("RNDGETENTCNT", INT_OUT),
+    ("RNDADDTOENTCNT", INT_IN),
+    ("RNDADDENTROPY", says(&Structure(&ENTROPY))),
+    ("RNDZAPENTCNT RNDCLEARPOOL RNDRESEEDCRNG", Hidden),
+    ("INOTIFY_IOC_SETNEXTWD", INT),
+    ("NS_GET_USERNS NS_GET_PARENT NS_GET_NSTYPE", Hidden),
+    ("NS_GET_OWNER_UID", hears(&Id)),
+    ("TIOCMBIS TIOCMBIC TIOCMSET", says(&Flags(Four, &MODEM))),
+    ("TIOCMGET", hears(&Flags(Four, &MODEM))),
+    (
+        "PERF_EVENT_IOC_ENABLE PERF_EVENT_IOC_DISABLE PERF_EVENT_IOC_RESET",
+        Flags(Four, &COUNTER_GROUP),
+    ),
+    ("PERF_EVENT_IOC_REFRESH", INT),
+    ("PERF_EVENT_IOC_PERIOD", says(&ULONG)),
+    ("PERF_EVENT_IOC_SET_OUTPUT PERF_EVENT_IOC_SET_BPF", Fd),
+    ("PERF_EVENT_IOC_SET_FILTER", Text(In)),
+    ("PERF_EVENT_IOC_PAUSE_OUTPUT", ULONG),
+    ("PERF_EVENT_IOC_ID", hears(&ULONG)),
+    ("PERF_EVENT_IOC_QUERY_BPF", InOut(&PROGRAMS)),
+];

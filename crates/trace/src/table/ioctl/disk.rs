@@ -1,0 +1,78 @@
+//! Requests of disks with the IDE interface.
+
+use super::*;
+
+named!(BUS "BUSSTATE_???" "" {
+    "BUSSTATE_OFF" = 0, "BUSSTATE_ON" = 1, "BUSSTATE_TRISTATE" = 2,
+});
+named!(COMMAND "ATA_CMD_???" "" {
+    "ATA_CMD_NOP" = 0, "ATA_CMD_CFA_REQ_EXT_ERR" = 3, "ATA_CMD_DSM" = 6, "ATA_CMD_DEV_RESET" = 8,
+    "ATA_CMD_REQ_SENSE_DATA" = 0xb, "ATA_CMD_RESTORE" = 0x10, "ATA_CMD_PIO_READ" = 0x20, "ATA_CMD_READ_LONG" = 0x22,
+    "ATA_CMD_READ_LONG_ONCE" = 0x23, "ATA_CMD_PIO_READ_EXT" = 0x24, "ATA_CMD_READ_EXT" = 0x25,
+    "ATA_CMD_READ_QUEUED" = 0x26, "ATA_CMD_READ_NATIVE_MAX_EXT" = 0x27, "ATA_CMD_READ_MULTI_EXT" = 0x29,
+    "ATA_CMD_READ_STREAM_DMA_EXT" = 0x2a, "ATA_CMD_READ_STREAM_EXT" = 0x2b, "ATA_CMD_READ_LOG_EXT" = 0x2f,
+    "ATA_CMD_PIO_WRITE" = 0x30, "ATA_CMD_WRITE_LONG" = 0x32, "ATA_CMD_WRITE_LONG_ONCE" = 0x33,
+    "ATA_CMD_PIO_WRITE_EXT" = 0x34, "ATA_CMD_WRITE_EXT" = 0x35, "ATA_CMD_WRITE_QUEUED" = 0x36,
+    "ATA_CMD_SET_MAX_EXT" = 0x37, "ATA_CMD_CFA_WRITE_NE" = 0x38, "ATA_CMD_WRITE_MULTI_EXT" = 0x39,
+    "ATA_CMD_WRITE_STREAM_DMA_EXT" = 0x3a, "ATA_CMD_WRITE_STREAM_EXT" = 0x3b, "ATA_CMD_WRITE_FUA_EXT" = 0x3d,
+    "ATA_CMD_WRITE_QUEUED_FUA_EXT" = 0x3e, "ATA_CMD_WRITE_LOG_EXT" = 0x3f, "ATA_CMD_VERIFY" = 0x40,
+    "ATA_CMD_VERIFY_EXT" = 0x42, "ATA_CMD_WRITE_UNCORR_EXT" = 0x45, "ATA_CMD_READ_LOG_DMA_EXT" = 0x47,
+    "ATA_CMD_ZAC_MGMT_IN" = 0x4a, "ATA_CMD_CONFIG_STREAM" = 0x51, "ATA_CMD_WRITE_LOG_DMA_EXT" = 0x57,
+    "ATA_CMD_TRUSTED_NONDATA" = 0x5b, "ATA_CMD_TRUSTED_RCV" = 0x5c, "ATA_CMD_TRUSTED_RCV_DMA" = 0x5d,
+    "ATA_CMD_TRUSTED_SND" = 0x5e, "ATA_CMD_TRUSTED_SND_DMA" = 0x5f, "ATA_CMD_FPDMA_READ" = 0x60,
+    "ATA_CMD_FPDMA_WRITE" = 0x61, "ATA_CMD_NCQ_NON_DATA" = 0x63, "ATA_CMD_FPDMA_SEND" = 0x64,
+    "ATA_CMD_FPDMA_RECV" = 0x65, "ATA_CMD_CFA_TRANS_SECT" = 0x87, "ATA_CMD_EDD" = 0x90,
+    "ATA_CMD_INIT_DEV_PARAMS" = 0x91, "ATA_CMD_DOWNLOAD_MICRO" = 0x92, "ATA_CMD_DOWNLOAD_MICRO_DMA" = 0x93,
+    "ATA_CMD_ZAC_MGMT_OUT" = 0x9f, "ATA_CMD_PACKET" = 0xa0, "ATA_CMD_ID_ATAPI" = 0xa1, "ATA_CMD_SERVICE" = 0xa2,
+    "ATA_CMD_SMART" = 0xb0, "ATA_CMD_CONF_OVERLAY" = 0xb1, "ATA_CMD_SANITIZE_DEVICE" = 0xb4,
+    "ATA_CMD_CFA_ERASE" = 0xc0, "ATA_CMD_READ_MULTI" = 0xc4, "ATA_CMD_WRITE_MULTI" = 0xc5, "ATA_CMD_SET_MULTI" = 0xc6,
+    "ATA_CMD_READ" = 0xc8, "ATA_CMD_WRITE" = 0xca, "ATA_CMD_CFA_WRITE_MULT_NE" = 0xcd,
+    "ATA_CMD_WRITE_MULTI_FUA_EXT" = 0xce, "ATA_CMD_CHK_MED_CRD_TYP" = 0xd1, "ATA_CMD_MEDIA_LOCK" = 0xde,
+    "ATA_CMD_MEDIA_UNLOCK" = 0xdf, "ATA_CMD_STANDBYNOW1" = 0xe0, "ATA_CMD_IDLEIMMEDIATE" = 0xe1,
+    "ATA_CMD_STANDBY" = 0xe2, "ATA_CMD_IDLE" = 0xe3, "ATA_CMD_PMP_READ" = 0xe4, "ATA_CMD_CHK_POWER" = 0xe5,
+    "ATA_CMD_SLEEP" = 0xe6, "ATA_CMD_FLUSH" = 0xe7, "ATA_CMD_PMP_WRITE" = 0xe8, "ATA_CMD_PMP_READ_DMA" = 0xe9,
+    "ATA_CMD_FLUSH_EXT" = 0xea, "ATA_CMD_PMP_WRITE_DMA" = 0xeb, "ATA_CMD_ID_ATA" = 0xec,
+    "ATA_CMD_SET_FEATURES" = 0xef, "ATA_CMD_SEC_SET_PASS" = 0xf1, "ATA_CMD_SEC_UNLOCK" = 0xf2,
+    "ATA_CMD_SEC_ERASE_PREP" = 0xf3, "ATA_CMD_SEC_ERASE_UNIT" = 0xf4, "ATA_CMD_SEC_FREEZE_LOCK" = 0xf5,
+    "ATA_CMD_SEC_DISABLE_PASS" = 0xf6, "ATA_CMD_READ_NATIVE_MAX" = 0xf8, "ATA_CMD_SET_MAX" = 0xf9,
+});
+named!(NICE "IDE_NICE_???" "0" {
+    "1 << IDE_NICE_DSC_OVERLAP" = 1, "1 << IDE_NICE_ATAPI_OVERLAP" = 2, "1 << IDE_NICE_1" = 8, "1 << IDE_NICE_0" = 4,
+    "1 << IDE_NICE_2" = 0x10,
+});
+
+structure!(GEOMETRY 16 {
+    field heads 0 U8, field sectors 1 U8, field cylinders 2 U16, field start 8 ULONG,
+});
+structure!(ASKED 4 {
+    field command 0 One(Byte, &COMMAND), field sector_number 1 U8, field feature 2 U8, field sector_count 3 U8,
+});
+structure!(DONE 4 {
+    field status 0 Hex(Byte), field error 1 U8, field nsector 2 U8,
+    field buf 4 Only(Test::Not(3, Byte, &[0]), &Tail(&Binary(Out, Length::Field(3, Byte, 512)))),
+});
+
+pub(super) static GIVEN: Family = &[
+    ("HDIO_GETGEO", hears(&Structure(&GEOMETRY))),
+    (
+        "HDIO_DRIVE_CMD",
+        Exchange(&Structure(&ASKED), &Structure(&DONE)),
+    ),
+    ("HDIO_DRIVE_RESET HDIO_SCAN_HWIF", says(&Array(&BITS, 3))),
+    (
+        "HDIO_GET_32BIT HDIO_GET_ACOUSTIC HDIO_GET_ADDRESS HDIO_GET_DMA HDIO_GET_KEEPSETTINGS HDIO_GET_MULTCOUNT HDIO_GET_NOWERR \
+         HDIO_GET_UNMASKINTR HDIO_GET_WCACHE",
+        hears(&ULONG),
+    ),
+    (
+        "HDIO_SET_32BIT HDIO_SET_ACOUSTIC HDIO_SET_ADDRESS HDIO_SET_DMA HDIO_SET_KEEPSETTINGS HDIO_SET_MULTCOUNT HDIO_SET_NOWERR \
+         HDIO_SET_PIO_MODE HDIO_SET_UNMASKINTR HDIO_SET_WCACHE HDIO_UNREGISTER_HWIF",
+        ULONG,
+    ),
+    ("HDIO_OBSOLETE_IDENTITY", Bytes(Out, Length::Fixed(142))),
+    ("HDIO_GET_IDENTITY", Bytes(Out, Length::Fixed(512))),
+    ("HDIO_GET_NICE", hears(&Flags(Eight, &NICE))),
+    ("HDIO_SET_NICE", Flags(Eight, &NICE)),
+    ("HDIO_GET_BUSSTATE", hears(&One(Eight, &BUS))),
+    ("HDIO_SET_BUSSTATE", One(Eight, &BUS)),
+];

@@ -1,0 +1,130 @@
+//! Requests of the lines of general-purpose input and output.
+
+use super::*;
+
+named!(EVENT "GPIOEVENT_REQUEST_???" "0" {
+    "GPIOEVENT_REQUEST_BOTH_EDGES" = 3, "GPIOEVENT_REQUEST_RISING_EDGE" = 1, "GPIOEVENT_REQUEST_FALLING_EDGE" = 2,
+});
+named!(HANDLE "GPIOHANDLE_REQUEST_???" "0" {
+    "GPIOHANDLE_REQUEST_INPUT" = 1, "GPIOHANDLE_REQUEST_OUTPUT" = 2, "GPIOHANDLE_REQUEST_ACTIVE_LOW" = 4,
+    "GPIOHANDLE_REQUEST_OPEN_DRAIN" = 8, "GPIOHANDLE_REQUEST_OPEN_SOURCE" = 0x10,
+    "GPIOHANDLE_REQUEST_BIAS_PULL_UP" = 0x20, "GPIOHANDLE_REQUEST_BIAS_PULL_DOWN" = 0x40,
+    "GPIOHANDLE_REQUEST_BIAS_DISABLE" = 0x80,
+});
+named!(LINE "GPIOLINE_FLAG_???" "0" {
+    "GPIOLINE_FLAG_KERNEL" = 1, "GPIOLINE_FLAG_IS_OUT" = 2, "GPIOLINE_FLAG_ACTIVE_LOW" = 4,
+    "GPIOLINE_FLAG_OPEN_DRAIN" = 8, "GPIOLINE_FLAG_OPEN_SOURCE" = 0x10, "GPIOLINE_FLAG_BIAS_PULL_UP" = 0x20,
+    "GPIOLINE_FLAG_BIAS_PULL_DOWN" = 0x40, "GPIOLINE_FLAG_BIAS_DISABLE" = 0x80,
+});
+named!(LINE_2 "GPIO_V2_LINE_FLAG_???" "0" {
+    "GPIO_V2_LINE_FLAG_USED" = 1, "GPIO_V2_LINE_FLAG_ACTIVE_LOW" = 2, "GPIO_V2_LINE_FLAG_INPUT" = 4,
+    "GPIO_V2_LINE_FLAG_OUTPUT" = 8, "GPIO_V2_LINE_FLAG_EDGE_RISING" = 0x10, "GPIO_V2_LINE_FLAG_EDGE_FALLING" = 0x20,
+    "GPIO_V2_LINE_FLAG_OPEN_DRAIN" = 0x40, "GPIO_V2_LINE_FLAG_OPEN_SOURCE" = 0x80,
+    "GPIO_V2_LINE_FLAG_BIAS_PULL_UP" = 0x100, "GPIO_V2_LINE_FLAG_BIAS_PULL_DOWN" = 0x200,
+    "GPIO_V2_LINE_FLAG_BIAS_DISABLED" = 0x400, "GPIO_V2_LINE_FLAG_EVENT_CLOCK_REALTIME" = 0x800,
+    "GPIO_V2_LINE_FLAG_EVENT_CLOCK_HTE" = 0x1000,
+});
+
+const NAME: Kind = Characters(32);
+const HANDLED: Kind = Flags(Four, &HANDLE);
+const LINES: Kind = Flags(Eight, &LINE_2);
+/// What an attribute is, with the filler behind it that has to be zero.
+const KNOWN: &[u64] = &[1, 2, 3];
+
+structure!(CHIP 68 { field name 0 NAME, field label 32 NAME, field lines 64 UINT });
+structure!(INFO 72 { field line_offset 0 UINT });
+structure!(INFO_OUT 72 { field flags 4 Flags(Four, &LINE), field name 8 NAME, field consumer 40 NAME });
+structure!(UNWATCH 4 { field offset 0 UINT });
+structure!(HANDLE_OF 364 {
+    field lines 356 UINT, field lineoffsets 0 Counted(&UINT, Length::Field(356, Four, 1), 64), field flags 256 HANDLED,
+    field default_values 260 Counted(&U8, Length::Field(356, Four, 1), 64), field consumer_label 324 NAME,
+});
+structure!(HANDLE_OUT 364 { field fd 360 Fd });
+structure!(EVENT_OF 48 {
+    field lineoffset 0 UINT, field handleflags 4 HANDLED, field eventflags 8 Flags(Four, &EVENT), field consumer_label 12 NAME,
+});
+structure!(EVENT_OUT 48 { field fd 44 Fd });
+structure!(VALUES 64 { field values 0 Counted(&U8, Length::Fixed(64), 64) });
+structure!(CONFIGURATION 84 { field flags 0 HANDLED, field default_values 4 Counted(&U8, Length::Fixed(64), 64) });
+structure!(ATTRIBUTE 16 {
+    field flags 8 Only(Test::Is(0, Eight, &[1]), &LINES),
+    field values 8 Only(Test::Is(0, Eight, &[2]), &LONG_BITS),
+    field debounce_period_us 8 Only(Test::Is(0, Eight, &[3]), &UINT),
+    field id 0 Only(Test::Not(0, Eight, KNOWN), &UINT),
+    set padding 4 BITS,
+    field data 8 Only(Test::Not(0, Eight, KNOWN), &LONG_BITS),
+});
+structure!(MASKED_ATTRIBUTE 24 {
+    field flags 8 Only(Test::Is(0, Eight, &[1]), &LINES),
+    field values 8 Only(Test::Is(0, Eight, &[2]), &LONG_BITS),
+    field debounce_period_us 8 Only(Test::Is(0, Eight, &[3]), &UINT),
+    field attr 0 Only(Test::Not(0, Eight, KNOWN), &Structure(&ATTRIBUTE)),
+    field mask 16 LONG_BITS,
+});
+structure!(INFO_2 256 { field offset 64 UINT });
+structure!(INFO_2_OUT 256 {
+    field name 0 NAME, field consumer 32 NAME, field flags 72 LINES, field num_attrs 68 UINT,
+    field attrs 80 Only(Test::Not(68, Four, &[0]), &Counted(&Structure(&ATTRIBUTE), Length::Field(68, Four, 1), 10)),
+    set padding 240 Array(&BITS, 4),
+});
+structure!(CONFIGURATION_2 272 {
+    field flags 0 LINES, field num_attrs 8 UINT, set padding 12 Array(&BITS, 5),
+    field attrs 32 Only(Test::Not(8, Four, &[0]), &Counted(&Structure(&MASKED_ATTRIBUTE), Length::Field(8, Four, 1), 10)),
+});
+structure!(REQUEST 592 {
+    field num_lines 560 UINT, field offsets 0 Counted(&UINT, Length::Field(560, Four, 1), 64), field consumer 256 NAME,
+    field config 288 Structure(&CONFIGURATION_2), set event_buffer_size 564 UINT, set padding 568 Array(&BITS, 5),
+});
+structure!(REQUEST_OUT 592 { field fd 588 Fd });
+structure!(WANTED 16 { field mask 8 LONG_BITS });
+structure!(WANTED_OUT 16 { field bits 0 LONG_BITS });
+structure!(VALUES_2 16 { field bits 0 LONG_BITS, field mask 8 LONG_BITS });
+
+pub(super) static GIVEN: Family = &[
+    ("GPIO_GET_CHIPINFO_IOCTL", hears(&Structure(&CHIP))),
+    (
+        "GPIO_GET_LINEINFO_IOCTL GPIO_GET_LINEINFO_WATCH_IOCTL",
+        Exchange(&Structure(&INFO), &Structure(&INFO_OUT)),
+    ),
+    (
+        "GPIO_GET_LINEINFO_UNWATCH_IOCTL",
+        says(&Structure(&UNWATCH)),
+    ),
+    (
+        "GPIO_GET_LINEHANDLE_IOCTL",
+        Exchange(&Structure(&HANDLE_OF), &Structure(&HANDLE_OUT)),
+    ),
+    (
+        "GPIO_GET_LINEEVENT_IOCTL",
+        Exchange(&Structure(&EVENT_OF), &Structure(&EVENT_OUT)),
+    ),
+    (
+        "GPIOHANDLE_GET_LINE_VALUES_IOCTL",
+        hears(&Structure(&VALUES)),
+    ),
+    (
+        "GPIOHANDLE_SET_LINE_VALUES_IOCTL",
+        says(&Structure(&VALUES)),
+    ),
+    (
+        "GPIOHANDLE_SET_CONFIG_IOCTL",
+        says(&Structure(&CONFIGURATION)),
+    ),
+    (
+        "GPIO_V2_GET_LINEINFO_IOCTL GPIO_V2_GET_LINEINFO_WATCH_IOCTL",
+        Exchange(&Structure(&INFO_2), &Structure(&INFO_2_OUT)),
+    ),
+    (
+        "GPIO_V2_GET_LINE_IOCTL",
+        Exchange(&Structure(&REQUEST), &Structure(&REQUEST_OUT)),
+    ),
+    (
+        "GPIO_V2_LINE_GET_VALUES_IOCTL",
+        Exchange(&Structure(&WANTED), &Structure(&WANTED_OUT)),
+    ),
+    ("GPIO_V2_LINE_SET_VALUES_IOCTL", says(&Structure(&VALUES_2))),
+    (
+        "GPIO_V2_LINE_SET_CONFIG_IOCTL",
+        says(&Structure(&CONFIGURATION_2)),
+    ),
+];

@@ -1,0 +1,81 @@
+//! Requests of clocks of the precision time protocol. The second form of a request is the first with what was filler then.
+
+use super::*;
+
+named!(STAMPS "PTP_???" "0" {
+    "PTP_ENABLE_FEATURE" = 1, "PTP_RISING_EDGE" = 2, "PTP_FALLING_EDGE" = 4, "PTP_STRICT_FLAGS" = 8,
+});
+named!(OUTPUT "PTP_PEROUT_???" "0" {
+    "PTP_PEROUT_ONE_SHOT" = 1, "PTP_PEROUT_DUTY_CYCLE" = 2, "PTP_PEROUT_PHASE" = 4,
+});
+named!(FUNCTION "PTP_PF_???" "" {
+    "PTP_PF_NONE" = 0, "PTP_PF_EXTTS" = 1, "PTP_PF_PEROUT" = 2, "PTP_PF_PHYSYNC" = 3,
+});
+
+structure!(TIME 16 { field sec 0 LONG, field nsec 8 UINT, set reserved 12 BITS });
+/// A time of day, with the moment that it is.
+const INSTANT: Kind = Special(S::Instant(&TIME));
+const SPAN: Kind = Structure(&TIME);
+structure!(CAPABILITIES 80 {
+    field max_adj 0 INT, field n_alarm 4 INT, field n_ext_ts 8 INT, field n_per_out 12 INT, field pps 16 INT,
+    field n_pins 20 INT, field cross_timestamping 24 INT, field adjust_phase 28 INT, set rsv 32 Array(&BITS, 12),
+});
+structure!(STAMP 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS) });
+structure!(STAMP_2 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS), set rsv 8 Array(&BITS, 2) });
+const STARTED: Test = Test::Lacks(36, Four, 4);
+const PHASED: Test = Test::Has(36, Four, 4);
+structure!(PULSE 56 {
+    field start 0 Only(STARTED, &INSTANT), field phase 0 Only(PHASED, &SPAN), field period 16 SPAN, field index 32 UINT,
+    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(Test::Has(36, Four, 2), &SPAN),
+});
+structure!(PULSE_2 56 {
+    field start 0 Only(STARTED, &INSTANT), field phase 0 Only(PHASED, &SPAN), field period 16 SPAN, field index 32 UINT,
+    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(Test::Has(36, Four, 2), &SPAN),
+    set rsv 40 Only(Test::Lacks(36, Four, 2), &Array(&BITS, 4)),
+});
+structure!(OFFSET 832 {
+    field n_samples 0 UINT, set rsv 4 Array(&BITS, 3), out ts 16 Counted(&INSTANT, Length::Pairs(0, 51), 51),
+});
+structure!(OFFSET_EXTENDED 1216 {
+    field n_samples 0 UINT, set rsv 4 Array(&BITS, 3),
+    out ts 16 Counted(&Array(&INSTANT, 3), Length::Most(0, Four, 25), 25),
+});
+structure!(OFFSET_PRECISE 64 {
+    field device 0 INSTANT, field sys_realtime 16 INSTANT, field sys_monoraw 32 SPAN, set rsv 48 Array(&BITS, 4),
+});
+structure!(PIN_ASKED 96 {
+    field index 64 UINT, out name 0 Characters(64), out func 68 One(Four, &FUNCTION), out chan 72 UINT,
+});
+structure!(PIN_ASKED_2 96 {
+    field index 64 UINT, set rsv 76 Array(&BITS, 5), out name 0 Characters(64), out func 68 One(Four, &FUNCTION),
+    out chan 72 UINT,
+});
+structure!(PIN 96 { field index 64 UINT, field func 68 One(Four, &FUNCTION), field chan 72 UINT });
+structure!(PIN_2 96 {
+    field index 64 UINT, field func 68 One(Four, &FUNCTION), field chan 72 UINT, set rsv 76 Array(&BITS, 5),
+});
+
+pub(super) static GIVEN: Family = &[
+    (
+        "PTP_CLOCK_GETCAPS PTP_CLOCK_GETCAPS2",
+        hears(&Structure(&CAPABILITIES)),
+    ),
+    ("PTP_EXTTS_REQUEST", says(&Structure(&STAMP))),
+    ("PTP_EXTTS_REQUEST2", says(&Structure(&STAMP_2))),
+    ("PTP_PEROUT_REQUEST", says(&Structure(&PULSE))),
+    ("PTP_PEROUT_REQUEST2", says(&Structure(&PULSE_2))),
+    ("PTP_ENABLE_PPS PTP_ENABLE_PPS2", LONG_BITS),
+    ("PTP_SYS_OFFSET PTP_SYS_OFFSET2", InOut(&OFFSET)),
+    (
+        "PTP_SYS_OFFSET_EXTENDED PTP_SYS_OFFSET_EXTENDED2",
+        InOut(&OFFSET_EXTENDED),
+    ),
+    (
+        "PTP_SYS_OFFSET_PRECISE PTP_SYS_OFFSET_PRECISE2",
+        hears(&Structure(&OFFSET_PRECISE)),
+    ),
+    ("PTP_PIN_GETFUNC", InOut(&PIN_ASKED)),
+    ("PTP_PIN_GETFUNC2", InOut(&PIN_ASKED_2)),
+    ("PTP_PIN_SETFUNC", says(&Structure(&PIN))),
+    ("PTP_PIN_SETFUNC2", says(&Structure(&PIN_2))),
+];

@@ -1,0 +1,88 @@
+//! Requests of loop devices, flash memory and SCSI devices.
+
+use super::*;
+
+named!(LOOP "LO_FLAGS_???" "0" {
+    "LO_FLAGS_READ_ONLY" = 1, "LO_FLAGS_USE_AOPS" = 2, "LO_FLAGS_AUTOCLEAR" = 4, "LO_FLAGS_PARTSCAN" = 8,
+    "LO_FLAGS_DIRECT_IO" = 0x10,
+});
+named!(CIPHER "LO_CRYPT_???" "" {
+    "LO_CRYPT_NONE" = 0, "LO_CRYPT_XOR" = 1, "LO_CRYPT_DES" = 2, "LO_CRYPT_FISH2" = 3, "LO_CRYPT_BLOW" = 4,
+    "LO_CRYPT_CAST128" = 5, "LO_CRYPT_IDEA" = 6, "LO_CRYPT_DUMMY" = 9, "LO_CRYPT_SKIPJACK" = 0xa,
+    "LO_CRYPT_CRYPTOAPI" = 0x12,
+});
+named!(RESET "SG_SCSI_RESET_???" "" {
+    "SG_SCSI_RESET_NOTHING" = 0, "SG_SCSI_RESET_DEVICE" = 1, "SG_SCSI_RESET_BUS" = 2, "SG_SCSI_RESET_HOST" = 3,
+    "SG_SCSI_RESET_TARGET" = 4,
+});
+named!(ALONE "" "" { "SG_SCSI_RESET_NO_ESCALATE" = 0x100 });
+named!(ONE_TIME "MTD_OTP_???" "" { "MTD_OTP_OFF" = 0, "MTD_OTP_FACTORY" = 1, "MTD_OTP_USER" = 2 });
+
+static RESETTING: [Part; 2] = [
+    Part {
+        mask: 0x100,
+        shown: PartShown::Flags(&ALONE),
+    },
+    Part {
+        mask: !0x100,
+        shown: PartShown::One(&RESET),
+    },
+];
+
+/// What is told of a cipher only where there is one, unless everything is asked for.
+const CIPHERED: Test = Test::Not(36, Four, &[0]);
+const PLAIN: Test = Test::Is(36, Four, &[0]);
+const KEY: Kind = Octets(Length::Field(40, Four, 1), 32);
+structure!(STATUS 168 {
+    field lo_number 0 INT, more lo_device 8 Device, more lo_inode 16 ULONG, more lo_rdevice 24 Device,
+    field lo_offset 32 BITS,
+    field lo_encrypt_type 36 Only(CIPHERED, &One(Four, &CIPHER)), field lo_encrypt_key_size 40 Only(CIPHERED, &UINT),
+    more lo_encrypt_type 36 Only(PLAIN, &One(Four, &CIPHER)), more lo_encrypt_key_size 40 Only(PLAIN, &UINT),
+    field lo_flags 44 Flags(Four, &LOOP), field lo_name 48 Characters(64),
+    field lo_encrypt_key 112 Only(CIPHERED, &KEY), more lo_encrypt_key 112 Only(PLAIN, &KEY),
+    more lo_init 144 Array(&LONG_BITS, 2), more reserved 160 Array(&Hex(Byte), 4),
+});
+const CIPHERED_64: Test = Test::Not(44, Four, &[0]);
+const PLAIN_64: Test = Test::Is(44, Four, &[0]);
+const KEY_64: Kind = Octets(Length::Field(48, Four, 1), 32);
+structure!(STATUS_64 232 {
+    more lo_device 0 Device, more lo_inode 8 ULONG, more lo_rdevice 16 Device, field lo_offset 24 LONG_BITS,
+    more lo_sizelimit 32 ULONG, field lo_number 40 UINT,
+    field lo_encrypt_type 44 Only(CIPHERED_64, &One(Four, &CIPHER)),
+    field lo_encrypt_key_size 48 Only(CIPHERED_64, &UINT),
+    more lo_encrypt_type 44 Only(PLAIN_64, &One(Four, &CIPHER)), more lo_encrypt_key_size 48 Only(PLAIN_64, &UINT),
+    field lo_flags 52 Flags(Four, &LOOP), field lo_file_name 56 Characters(64),
+    field lo_crypt_name 120 Only(CIPHERED_64, &Characters(64)), more lo_crypt_name 120 Only(PLAIN_64, &Characters(64)),
+    field lo_encrypt_key 184 Only(CIPHERED_64, &KEY_64), more lo_encrypt_key 184 Only(PLAIN_64, &KEY_64),
+    more lo_init 216 Array(&LONG_BITS, 2),
+});
+structure!(LOOP_OF 304 {
+    field fd 0 Fd, field block_size 4 UINT, field info 8 Structure(&STATUS_64), set __reserved 240 Array(&LONG_BITS, 8),
+});
+
+pub(super) static GIVEN: Family = &[
+    ("LOOP_SET_FD LOOP_CHANGE_FD", Fd),
+    ("LOOP_CLR_FD LOOP_SET_CAPACITY LOOP_CTL_GET_FREE", Hidden),
+    ("LOOP_SET_DIRECT_IO LOOP_SET_BLOCK_SIZE", ULONG),
+    ("LOOP_CTL_ADD LOOP_CTL_REMOVE", INT),
+    ("LOOP_SET_STATUS", says(&Structure(&STATUS))),
+    ("LOOP_GET_STATUS", hears(&Structure(&STATUS))),
+    ("LOOP_SET_STATUS64", says(&Structure(&STATUS_64))),
+    ("LOOP_GET_STATUS64", hears(&Structure(&STATUS_64))),
+    ("LOOP_CONFIGURE", says(&Structure(&LOOP_OF))),
+    ("OTPSELECT", says(&One(Four, &ONE_TIME))),
+    ("SG_GET_TIMEOUT", Hidden),
+    ("SG_SET_TRANSFORM", LONG_BITS),
+    (
+        "SG_NEXT_CMD_LEN SG_SET_COMMAND_Q SG_SET_DEBUG SG_SET_FORCE_LOW_DMA SG_SET_FORCE_PACK_ID SG_SET_KEEP_ORPHAN \
+         SG_SET_RESERVED_SIZE SG_SET_TIMEOUT",
+        INT_IN,
+    ),
+    (
+        "SG_EMULATED_HOST SG_GET_ACCESS_COUNT SG_GET_COMMAND_Q SG_GET_KEEP_ORPHAN SG_GET_LOW_DMA SG_GET_NUM_WAITING \
+         SG_GET_PACK_ID SG_GET_RESERVED_SIZE SG_GET_SG_TABLESIZE SG_GET_TRANSFORM SG_GET_VERSION_NUM",
+        INT_OUT,
+    ),
+    ("SG_GET_SCSI_ID SG_GET_REQUEST_TABLE SG_IO", Address),
+    ("SG_SCSI_RESET", says(&Several(Four, &RESETTING))),
+];

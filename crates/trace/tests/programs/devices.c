@@ -1,0 +1,97 @@
+/* What devices, keys, quotas and policies are asked: requests of every family, with structures that one side or both fill in. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define call syscall
+
+int main(void) {
+	static unsigned char b[8192];
+	char *end = (char *)mmap(0, 8192, 3, 0x22, -1, 0) + 4096;
+
+	munmap(end, 4096);
+	for (unsigned i = 0; i < sizeof(b); i++)
+		b[i] = i * 7;
+	/* Whatever is given, it is told: nothing, numbers, memory, the end of memory. */
+	static const unsigned requests[] = {
+		/* block devices and disks */
+		0x125d, 0x125e, 0x125f, 0x1262, 0x1263, 0x1277, 0x40081271, 0xc0481273, 0x80081280,
+		0x301, 0x307, 0x30c, 0x31c, 0x31f, 0x323, 0x329, 0x32d,
+		/* file systems */
+		0xc020660b, 0xc0045877, 0xc0185879, 0x801c581f, 0x401c5820, 0x80086601, 0x40086602, 0x80046601,
+		/* lines of input and output, counters */
+		0x8044b401, 0xc048b402, 0xc16cb403, 0xc030b404, 0xc040b408, 0xc040b409, 0xc054b40a, 0xc100b405, 0xc250b407,
+		0xc010b40e, 0xc010b40f, 0xc110b40d, 0x40063e00, 0x3e01,
+		/* input devices */
+		0x80044501, 0x80084502, 0x80084503, 0x40084503, 0x80084504, 0x40284504, 0x40304580, 0x40044581, 0x40044590,
+		0x400445a0, 0x80104506, 0x80084509, 0x8010450a, 0x80104518, 0x80104519, 0x80044521, 0x8004453f, 0x80184540,
+		0x8018454e, 0x401845c1,
+		/* clocks, watchdogs, receivers, randomness */
+		0x7001, 0x80247009, 0x4024700a, 0x80287010, 0x4028700f, 0x80207011, 0x40207012, 0x80047013, 0x40187013,
+		0x40187014, 0x80045705, 0xc0045706, 0x80046900, 0x40046911, 0x80045200, 0x40045201, 0x40085203, 0x5204,
+		/* network block devices, loops, SCSI */
+		0xab00, 0xab03, 0xab0a, 0x4c00, 0x4c01, 0x4c02, 0x4c04, 0x4c0a, 0x4c80, 0x2201, 0x2202, 0x2284,
+		/* who decides about others' calls */
+		0xc0502100, 0xc0182101, 0x40082102, 0x40182103,
+		/* what has no name, or more than one */
+		0x80044d0d, 0x40044d0b, 0x80084812, 0x12345678, 0x4ed, 0x5418, 0x5416,
+	};
+	for (unsigned i = 0; i < sizeof(requests) / sizeof(*requests); i++) {
+		unsigned size = requests[i] >> 16 & 0x3fff;
+		call(SYS_ioctl, -1, requests[i], 0);
+		call(SYS_ioctl, -1, requests[i], 8);
+		call(SYS_ioctl, -1, requests[i], b);
+		if (size && size < 4096) {
+			memcpy(end - size, b + 64, size);
+			call(SYS_ioctl, -1, requests[i], end - size);
+			call(SYS_ioctl, -1, requests[i], end - size + 1);
+			memset(end - size, 0, size);
+			call(SYS_ioctl, -1, requests[i], end - size);
+		}
+	}
+	for (int operation = 33; operation < 65; operation++) {
+		/* Those that change what comes after, and those that are told by another rule. */
+		if (operation == 35 || operation == 38 || operation == 41 || operation == 59 || operation == 62)
+			continue;
+		call(SYS_prctl, operation, 7l << 40 | 0x40001, 8, 8, 8);
+		call(SYS_prctl, operation, 3, 2, 0, 1);
+	}
+	call(SYS_prctl, 62, 0, 0x7fffffff, 1, end - 8);
+	call(SYS_prctl, 62, 9, -1, 77, 8);
+	for (int command = 0; command < 33; command++) {
+		if (command == 1 || command == 14 || command == 18)
+			continue;
+		call(SYS_keyctl, command, 0x7ffffff0, 8, 9, -3);
+		call(SYS_keyctl, command, 8, 0x7ffffff0, 0, 8);
+	}
+	for (unsigned command = 0x800000; command < 0x80000b; command++) {
+		call(SYS_quotactl, command << 8, "nothing", 5, b);
+		call(SYS_quotactl, command << 8 | 1, 8, -1, 8);
+		call(SYS_quotactl_fd, -1, command << 8 | 2, 5, b);
+	}
+	for (unsigned command = 0x5800; command < 0x580b; command++)
+		call(SYS_quotactl, command << 8 | 3, "nothing", 5, b);
+	call(SYS_mbind, 8, 9, 0x8002, b, 65, 0xff);
+	call(SYS_mbind, 8, 9, 0x77, b, 9999999, 0);
+	call(SYS_set_mempolicy, 0x4001, b, 129);
+	call(SYS_set_mempolicy, 0x8009, 8, 64);
+	call(SYS_get_mempolicy, b, b, 64, 8, 0xff);
+	call(SYS_migrate_pages, 0x7fffffff, 64, b, end - 8);
+	call(SYS_move_pages, 0x7fffffff, 2, b, b, b, 6);
+	call(SYS_move_pages, 0x7fffffff, 2, end - 8, 0, 8, 0xff);
+	call(SYS_fanotify_init, 0xc0ffee0c, 0x80001);
+	call(SYS_fanotify_init, 5, 2);
+	call(SYS_fanotify_mark, -1, 0x1ff, 0x4000003bul, -1, "nothing");
+	call(SYS_fanotify_mark, -1, 0, 0, -100, 8);
+	call(SYS_kexec_load, 8, 2, b, 0x3e0001);
+	call(SYS_kexec_load, 8, 17, b, 0xda7a1000);
+	call(SYS_io_uring_setup, 0, b);
+	call(SYS_seccomp, 2, 0, (int[]){ 0x7ffc0000 });
+	call(SYS_seccomp, 3, 0, b);
+	call(SYS_seccomp, 3, 1, 8);
+	call(SYS_seccomp, 1, 0x77, 8);
+	call(SYS_seccomp, 9, 0x77, 8);
+	return 0;
+}

@@ -424,10 +424,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Process(whose) => self.sink.process(raw as i32, whose),
             Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
             Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
-            Kind::Device => {
-                let raw = raw & 0xffff_ffff;
-                self.device(device_major(raw), device_minor(raw));
-            }
+            Kind::Device => self.device(device_major(raw), device_minor(raw)),
             Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
             Kind::Signal => self.signal_number(raw as i32),
             Kind::Flags(width, names) => {
@@ -1142,6 +1139,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Offset => self.offset(raw),
             Special::Priority => self.input_priority(raw),
             Special::SwapFlags => self.swap_flags(raw),
+            Special::ShortDevice => self.value(Kind::Device, raw & 0xffff_ffff, number),
             Special::LogLevel => self.leveled(raw as i32, &crate::table::flags::LOG_LEVEL),
             Special::Ticks => ticks(self.sink, raw),
             Special::MountFlags => self.mount_flags(raw),

@@ -544,6 +544,8 @@ pub enum Special {
     Membarrier,
     /// The priority of input and output.
     Priority,
+    /// A device's number of which the kernel takes half a register.
+    ShortDevice,
     /// The flags of `swapon` with its priority.
     SwapFlags,
     /// How urgent a message of the kernel is.

@@ -198,7 +198,8 @@ fn without_numbers(line: &str) -> String {
     let mut short = String::new();
     for letter in line.chars() {
         if letter.is_ascii_hexdigit()
-            && (letter.is_ascii_digit() || short.ends_with('#') || short.ends_with("\\x"))
+            && (letter.is_ascii_digit()
+                || ["#", "\\x", "#x"].iter().any(|sign| short.ends_with(sign)))
         {
             if !short.ends_with('#') {
                 short.push('#');

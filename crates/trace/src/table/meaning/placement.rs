@@ -127,7 +127,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "migrate_pages",
         &[
-            INT,
+            PID,
             SIZE,
             Special(S::Nodes(In, 1)),
             Special(S::Nodes(In, 1)),
@@ -136,7 +136,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "move_pages",
         &[
-            INT,
+            PID,
             SIZE,
             Many(In, &Address, Length::Argument(1)),
             Many(In, &INT, Length::Argument(1)),

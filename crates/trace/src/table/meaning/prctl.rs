@@ -109,7 +109,7 @@ static SIGNAL: Wording = Wording {
 };
 
 names!(TRACERS "" "" {
-    "PR_SET_PTRACER_ANY" = 0xffff_ffff,
+    "PR_SET_PTRACER_ANY" = u64::MAX,
 });
 
 const TRACER: Kind = By(

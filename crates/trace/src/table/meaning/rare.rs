@@ -221,7 +221,6 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Special(S::Priority),
         ],
     ),
-    m("migrate_pages", &[PID, SIZE, Address, Address]),
     m("iopl pkey_free", &[INT]),
     m(
         "quotactl",
@@ -371,7 +370,10 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Flags(Eight, &KEXEC_FILE),
         ],
     ),
-    m("ustat", &[Device, To(Out, &Structure(&USTAT))]),
+    m(
+        "ustat",
+        &[Special(S::ShortDevice), To(Out, &Structure(&USTAT))],
+    ),
     other("adjtimex", &[TIMEX_OUT], Answer::Clock),
     other("clock_adjtime", &[CLOCK, TIMEX_OUT], Answer::Clock),
     m("mq_notify", &[Fd, Special(S::Event)]),

@@ -157,10 +157,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         };
         self.filtered = self.may_filter();
-        let filter = self.filtered.then(|| {
-            let injected = self.asked.injections.iter();
-            Filter::new(&injected.fold(self.asked.calls.clone(), |all, it| all.or(&it.calls)))
-        });
+        let filter = self.filtered.then(|| Filter::new(&self.asked.calls));
         let mut starting = start::start(
             command,
             filter,

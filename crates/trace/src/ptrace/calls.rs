@@ -312,10 +312,11 @@ impl Engine<'_> {
         kernel::poke(tid, last, u64::from_ne_bytes(word)).is_ok()
     }
 
-    /// What is to be done to a call.
+    /// What is to be done to a call: nothing to those that aren't traced, as strace has it.
     fn tamper(&mut self, tid: Tid, open: &Open) -> Tamper {
         let asked = self.asked;
-        let concerns = asked.paths.is_empty() || open.told;
+        let chosen = asked.calls.has(open.call.abi, open.call.number);
+        let concerns = chosen && (asked.paths.is_empty() || open.told);
         let Some(tracee) = self
             .tracees
             .get_mut(&tid)

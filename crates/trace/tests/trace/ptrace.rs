@@ -654,6 +654,24 @@ fn an_injected_result_is_what_the_program_sees_and_the_call_isnt_made() {
 }
 
 #[test]
+fn nothing_is_done_to_calls_that_are_not_traced() {
+    for filter in [true, false] {
+        let asked = Asked {
+            injections: vec![
+                Injection::parse(&format!("{}:error=EIO", number_of(OPENAT)), &[]).unwrap(),
+            ],
+            calls: native(&[GETUID]),
+            filter,
+            ..command(program("forks"), &["1", "4"])
+        };
+        // Without its libraries it would not even begin.
+        let (events, ended) = traced(&asked);
+        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        assert!(calls(&events).all(|(_, call)| !call.injected));
+    }
+}
+
+#[test]
 fn another_call_is_made_instead_and_memory_is_written() {
     let (getuid, openat, getpid) = (number_of(GETUID), number_of(OPENAT), "getpid");
     let known = [Known {
@@ -696,7 +714,6 @@ fn an_injected_error_makes_a_program_fail() {
     let asked = Asked {
         // No child: `fork` fails.
         injections: vec![Injection::parse("56,57,220:error=EAGAIN", &[]).unwrap()],
-        calls: Calls::none(),
         ..command(program("forks"), &["1", "1"])
     };
     assert_eq!(traced(&asked).1.command, Some(Finish::Exited(2)));

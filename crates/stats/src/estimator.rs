@@ -98,15 +98,22 @@ impl Estimator {
     }
 }
 
-/// The best but `rank` - 1; the worst where there aren't so many, nothing where there is none.
+/// The best but `rank` - 1; the worst where there aren't so many, nothing where there is none. One pass, as windows of all
+/// trials are looked at for each decision.
 fn best(trials: &[f64], rank: usize, better: Better) -> Option<f64> {
-    let mut trials = trials.to_vec();
-    let at = rank.min(trials.len()).checked_sub(1)?;
-    let (_, value, _) = match better {
-        Better::Lower => trials.select_nth_unstable_by(at, f64::total_cmp),
-        Better::Higher => trials.select_nth_unstable_by(at, |a, b| b.total_cmp(a)),
+    let precedes = |a: &f64, b: &f64| match better {
+        Better::Lower => a.total_cmp(b).is_lt(),
+        Better::Higher => a.total_cmp(b).is_gt(),
     };
-    Some(*value)
+    let mut best: Vec<f64> = Vec::with_capacity(rank + 1);
+    for value in trials {
+        if best.len() < rank || best.last().is_some_and(|last| precedes(value, last)) {
+            let at = best.partition_point(|other| !precedes(value, other));
+            best.insert(at, *value);
+            best.truncate(rank);
+        }
+    }
+    best.last().copied()
 }
 
 /// The variance of the best of so many successive trials about its series' mean, pooled; nothing where the series aren't

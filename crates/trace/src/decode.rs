@@ -513,7 +513,6 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Octets(..)
             | Kind::Counted(..)
             | Kind::By(..)
-            | Kind::ByBits(..)
             | Kind::Per(..)
             | Kind::Wire(_) => self.sink.hex(raw),
         }

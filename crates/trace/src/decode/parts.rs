@@ -150,10 +150,6 @@ impl<'a, S: Sink> Walk<'a, S> {
                     None
                 }
             }
-            Kind::ByBits(bits, with, without) => {
-                let has = self.sibling(0, Width::Eight) & bits != 0;
-                self.in_structure(if has { *with } else { *without })
-            }
             kind => Some(kind),
         }
     }

@@ -316,8 +316,6 @@ pub enum Kind {
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
     By(usize, &'static [(u64, Kind)], &'static Kind),
-    /// What depends on bits at the beginning of the structure that it is a field of: with any of these, without.
-    ByBits(u64, &'static Kind, &'static Kind),
     /// An argument that isn't shown, whatever follows it.
     Skipped,
     /// What depends on another argument: its number, how far it is moved to the right, and for what that may be then what

@@ -1,6 +1,7 @@
 //! Calls that few programs make: what their arguments mean, with the names and structures that only they have.
 
 use super::*;
+use crate::table::Test;
 use crate::table::kind::names;
 use crate::table::structure::{field, set, structure};
 
@@ -100,9 +101,13 @@ structure!(FUTEX_WAITER 24 {
     field val 0 Hex(Eight), field uaddr 8 Address, field flags 16 Flags(Four, &FUTEX2), set __reserved 20 Hex(Four),
 });
 structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
+/// `MOUNT_ATTR_IDMAP`: the descriptor is one.
+const ID_MAP: u64 = 0x10_0000;
 structure!(MOUNT_ATTRIBUTES 32 {
     field attr_set 0 Flags(Eight, &MOUNT_ATTR_SET), field attr_clr 8 Flags(Eight, &MOUNT_ATTR_SET),
-    field propagation 16 One(Eight, &PROPAGATION), field userns_fd 24 ByBits(0x10_0000, &Special(S::WideFd), &ULONG),
+    field propagation 16 One(Eight, &PROPAGATION),
+    field userns_fd 24 Only(Test::Has(0, Eight, ID_MAP), &Special(S::WideFd)),
+    field userns_fd 24 Only(Test::Lacks(0, Eight, ID_MAP), &ULONG),
 });
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });

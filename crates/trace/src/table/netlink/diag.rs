@@ -210,7 +210,7 @@ attributes!(PACKET = n::PACKET, "PACKET_DIAG_" {
 attributes!(SMC = n::SMC, "SMC_DIAG_" {
     "CONNINFO": Is(Structure(&SMC_CONNECTION)),
     "LGRINFO": Is(Structure(&SMC_GROUP)),
-    "SHUTDOWN": flags8(&n::SMC_SHUTDOWN),
+    "SHUTDOWN": flags8(&n::SHUTDOWN),
     "DMBINFO": Is(Structure(&SMC_BUFFER)),
     "FALLBACK": Is(Structure(&SMC_FALLBACK)),
 });

@@ -904,20 +904,25 @@ fn how(done: &Done) -> String {
     }
 }
 
-/// The last line that a command printed, errors first.
+/// What compilers, linkers and shells write on the line that says why, which seldom is their last one.
+const CAUSES: [&str; 5] = [
+    "error:",
+    "not found",
+    "No such file",
+    "undefined reference",
+    "No rule to make",
+];
+
+/// The line of what a command printed that says why it failed: the first that names a cause, else the last; errors first.
 fn last_words(done: &Done) -> String {
-    for stream in [&done.stderr, &done.stdout] {
-        let text = String::from_utf8_lossy(&stream.bytes);
-        if let Some(line) = text
-            .lines()
-            .rev()
-            .map(str::trim)
-            .find(|line| !line.is_empty())
-        {
-            return short(line);
-        }
-    }
-    String::new()
+    let texts = [&done.stderr, &done.stdout].map(|stream| String::from_utf8_lossy(&stream.bytes));
+    let said = |text: &str| -> Option<String> {
+        let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+        let last = lines.clone().next_back()?;
+        let cause = lines.find(|line| CAUSES.iter().any(|cause| line.contains(cause)));
+        Some(short(cause.unwrap_or(last)))
+    };
+    texts.iter().find_map(|text| said(text)).unwrap_or_default()
 }
 
 fn short(text: &str) -> String {

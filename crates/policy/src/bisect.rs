@@ -16,7 +16,7 @@
 
 use backsight_model::MetricName;
 use backsight_stats::{
-    Better, Confidence, Estimator, Statistic,
+    Better, Confidence, Estimator,
     culprits::{Aim, Belief, Costs, Course, Joined, Place, Waterfall, waterfall},
 };
 use std::{
@@ -25,6 +25,9 @@ use std::{
 };
 
 use crate::{Decision, Evidence, Policy, Request, settled::Settled};
+use in_work::{InWork, weather};
+
+mod in_work;
 
 /// What a bisection may take to tell changes that are small, unless it has a budget; and how many measurements it takes
 /// about to tell one of a standard deviation.
@@ -34,6 +37,10 @@ const MEASUREMENTS: f64 = 100.0;
 const TOLD: (f64, f64) = (0.05, 1.0);
 /// How probable hidden changes may remain where they are looked for, or looking everywhere is cheap.
 const HIDDEN_STILL: f64 = 0.02;
+/// To look whether a version has changes that cancel costs so many standard deviations squared in measurements, and is worth
+/// it at so many measurements, build and all; and not worth it at so many. Between them it is looked the less the more.
+const TELLS: f64 = 3.0;
+const LOOK: (f64, f64) = (2.0, 3.5);
 /// How probable several changes are taken to be where looking everywhere is cheap.
 const SEVERAL: f64 = 0.5;
 /// It is cheap if a trial of every version takes this share of the allowance.
@@ -54,6 +61,13 @@ const FRUITLESS: usize = 2;
 /// so often.
 const DECIDING: f64 = 0.1;
 const IN_A_ROW: f64 = 16.0;
+/// Trials of each end before all else, and as many where the noise is on one side; but together no more than this share
+/// of the allowance.
+const EACH_FIRST: usize = 32;
+const EACH_DISTURBED: usize = 128;
+const FOR_NOISE: f64 = 0.04;
+/// Degrees of freedom that the spread of trials is worth for what is made of them.
+const KNOWN: f64 = 4.0;
 /// What was measured often is measured this share more before the next decision, which would seldom be another, as long as
 /// that takes no more than so many decisions.
 const MORE: f64 = 0.06;
@@ -158,8 +172,12 @@ pub enum BisectEnd {
 /// What the evidence says.
 struct Seen<'a> {
     estimator: Estimator,
+    /// The variance of a measurement, by the spread of trials.
+    variance: Option<f64>,
     /// What each testbed measured.
     courses: Vec<Course>,
+    /// Trials of each version on each testbed.
+    tried: HashMap<(usize, usize), usize>,
     settled: Settled<'a>,
     /// Versions on which something was begun.
     there: HashSet<usize>,
@@ -180,6 +198,11 @@ impl Seen<'_> {
     fn times(&self, testbed: usize, version: usize) -> usize {
         let point = self.courses[testbed].point(version);
         point.map_or(0, |point| point.n as usize)
+    }
+
+    /// How many trials a testbed has made of a version.
+    fn tried(&self, testbed: usize, version: usize) -> usize {
+        self.tried.get(&(testbed, version)).copied().unwrap_or(0)
     }
 
     fn is_measured(&self, version: usize) -> bool {
@@ -210,31 +233,43 @@ impl BisectPolicy {
         self.revisits && self.layouts <= 1
     }
 
-    /// How a measurement is made of trials, by what was seen until the number of trials had last doubled: so that it
-    /// seldom changes.
-    fn estimator(&self, evidence: &Evidence) -> Estimator {
+    /// Whether the trials of a measurement are made in turn with those of others: where what disturbs lasts.
+    fn is_interleaved(&self, estimator: Estimator) -> bool {
+        self.is_run() && self.trials.is_none() && estimator.trials > 1
+    }
+
+    /// How a measurement is made of trials, and its variance where that is known: by what was seen whenever the number of
+    /// trials had grown by half, so that it seldom changes.
+    fn estimator(&self, evidence: &Evidence) -> (Estimator, Option<f64>) {
         match self.trials {
-            Some(trials) => return Estimator::mean(trials.max(1) as usize),
-            None if !self.is_run() => return Estimator::EACH,
+            Some(trials) => return (Estimator::mean(trials.max(1) as usize), None),
+            None if !self.is_run() => return (Estimator::EACH, None),
             None => {}
         }
         let trials = evidence.observations.iter().filter(|o| o.measured());
         let values = trials.filter_map(|o| match o.request.cell == self.cell {
-            true => Some((o.request.version, o.value(&self.metric)?)),
+            true => Some((
+                o.request.version,
+                o.value(&self.metric)?,
+                o.took.as_secs_f64(),
+            )),
             false => None,
         });
-        let values: Vec<(usize, f64)> = values.collect();
-        let doublings = std::iter::successors(Some(FIRST_LOOK), |n| Some(2 * n));
-        let looks = doublings.take_while(|n| *n <= values.len());
-        let Some(last) = looks.last() else {
-            return Estimator::EACH;
-        };
+        let values: Vec<(usize, f64, f64)> = values.collect();
+        let looks = std::iter::successors(Some(FIRST_LOOK), |n| Some(n + n / 2));
+        let mut learnt = (Estimator::EACH, None);
         let mut series: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-        for (version, value) in &values[..last] {
-            series.entry(*version).or_default().push(*value);
+        let mut from = 0;
+        for look in looks.take_while(|n| *n <= values.len()) {
+            for (version, value, _) in &values[from..look] {
+                series.entry(*version).or_default().push(*value);
+            }
+            from = look;
+            let weather = weather(&values[..look], self.allowance());
+            let series: Vec<Vec<f64>> = series.values().cloned().collect();
+            learnt = Estimator::learnt(&series, self.better, learnt.0, weather);
         }
-        let series: Vec<Vec<f64>> = series.into_values().collect();
-        Estimator::learnt(&series, self.better)
+        learnt
     }
 
     fn unit_of(&self, request: &Request, estimator: Estimator) -> Unit {
@@ -279,9 +314,12 @@ impl BisectPolicy {
     }
 
     fn seen<'a>(&self, evidence: &'a Evidence) -> Seen<'a> {
+        let (estimator, variance) = self.estimator(evidence);
         let mut seen = Seen {
-            estimator: self.estimator(evidence),
+            estimator,
+            variance,
             courses: vec![Course::new(self.versions); self.testbeds()],
+            tried: HashMap::new(),
             settled: Settled::of(evidence),
             there: HashSet::new(),
             units: 0,
@@ -306,6 +344,7 @@ impl BisectPolicy {
             timed += usize::from(!observation.took.is_zero());
             let unit = self.unit_of(&request, seen.estimator);
             *trials_of.entry(unit).or_default() += 1;
+            *seen.tried.entry((unit.0, unit.1)).or_default() += 1;
             let values = units.entry(unit).or_insert_with(|| {
                 order.push(unit);
                 Vec::new()
@@ -321,8 +360,8 @@ impl BisectPolicy {
         if timed > 0 {
             seen.trial = took.as_secs_f64() / timed as f64;
         }
-        if matches!(seen.estimator.statistic, Statistic::Best(_)) {
-            // The best of fewer isn't as good.
+        if self.is_interleaved(seen.estimator) {
+            // What is in work isn't known yet.
             order.retain(|unit| trials_of[unit] >= seen.estimator.trials);
         }
         let mut fruitless: HashMap<usize, usize> = HashMap::new();
@@ -398,7 +437,7 @@ impl BisectPolicy {
         };
         let unit = |request| self.unit_of(request, seen.estimator);
         let within = match self.is_run() {
-            true => unit(&next) == unit(&last),
+            true => !self.is_interleaved(seen.estimator) && unit(&next) == unit(&last),
             false => next.round <= seen.estimator.trials as u32,
         };
         (within && !seen.settled.trials.contains_key(&next)).then_some(next)
@@ -406,7 +445,7 @@ impl BisectPolicy {
 
     /// The version that a testbed measures on without another decision, which would take longer than it is worth.
     fn more_of(&self, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
-        if !self.is_run() {
+        if !self.is_run() || self.is_interleaved(seen.estimator) {
             return None;
         }
         let backwards = evidence.observations.iter().rev().filter(|o| o.is_trial());
@@ -426,10 +465,7 @@ impl BisectPolicy {
 
     fn belief(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<Belief> {
         let (again, first) = self.costs_of_builds(evidence, seen);
-        let allowance = self
-            .budget
-            .map_or(ALLOWANCE, |budget| budget.min(ALLOWANCE));
-        let allowance = allowance.as_secs_f64().max(1e-3);
+        let allowance = self.allowance();
         let trial = again / seen.estimator.trials as f64;
         let open = (0..self.versions).filter(|at| seen.courses[0].is_open(*at));
         let everywhere: f64 = open.map(|at| first[at] + trial).sum();
@@ -447,12 +483,15 @@ impl BisectPolicy {
                 .sqrt()
                 .clamp(TOLD.0, TOLD.1),
             hidden,
+            noise: seen.variance.map(|variance| (variance, KNOWN)),
             ..self.aim
         };
         let seed = u64::from(self.seed) << 32 | seen.units as u64;
         let belief = Belief::of(&seen.courses, &aim, seed)?;
         if !is_cheap || belief.best().0.is_empty() {
-            return Some(belief);
+            let build = first.iter().copied().fold(0.0, f64::max);
+            let left_hidden = self.left_hidden(&belief, build / again, hidden);
+            return Some(belief.with_left_hidden(left_hidden));
         }
         // Where there is one change there may be more, and it costs little to look.
         let aim = Aim {
@@ -462,6 +501,15 @@ impl BisectPolicy {
         Belief::of(&seen.courses, &aim, seed)
     }
 
+    /// How probable changes that cancel may remain in the end, where a build costs so many measurements: a change as large as
+    /// the largest may be so plain that one look at a version tells it.
+    fn left_hidden(&self, belief: &Belief, build: f64, hidden: f64) -> f64 {
+        let told = (TELLS * belief.noise() / belief.largest()).powi(2).max(1.0);
+        let (cheap, dear) = LOOK;
+        let how_dear = ((build + told - cheap) / (dear - cheap)).clamp(0.0, 1.0);
+        HIDDEN_STILL.min(hidden) * (hidden / HIDDEN_STILL.min(hidden)).powf(how_dear)
+    }
+
     /// An end that a testbed must measure before it measures anything else.
     fn open_end(&self, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
         let mut ends = [0, self.versions - 1];
@@ -469,20 +517,57 @@ impl BisectPolicy {
             // Its build is made while the other's is measured.
             ends.reverse();
         }
-        let counted = ends.iter().all(|end| {
-            seen.courses[testbed].point(*end).is_some_and(|point| {
-                point.n >= COUNTED as f64
-                    && (point.squares / point.n).sqrt() <= SAME * point.mean.abs()
-            })
-        });
-        let wanted = match counted {
+        let wanted = match self.is_counted(seen, testbed) {
             true => COUNTED,
+            false if self.is_interleaved(seen.estimator) => ENDS_OF_EACH,
             false => ENDS.div_ceil(self.testbeds()).max(ENDS_OF_EACH),
         };
         // In turn, so that a machine that drifts doesn't make them differ.
         ends.into_iter()
             .filter(|end| seen.times(testbed, *end) < wanted)
             .min_by_key(|end| seen.times(testbed, *end))
+    }
+
+    /// Whether the metric is a number that is the same each time.
+    fn is_counted(&self, seen: &Seen<'_>, testbed: usize) -> bool {
+        let same = |end: usize| {
+            let point = seen.courses[testbed].point(end);
+            point.is_some_and(|point| {
+                point.n >= COUNTED as f64
+                    && (point.squares / point.n).sqrt() <= SAME * point.mean.abs()
+            })
+        };
+        same(0) && same(self.versions - 1)
+    }
+
+    /// Whether the ends are to be tried more often before all else, so that it is known what the noise is like.
+    fn noise_first(&self, seen: &Seen<'_>, testbed: usize) -> bool {
+        if !self.is_run() || self.trials.is_some() || self.is_counted(seen, testbed) {
+            return false;
+        }
+        let most = match seen.estimator.trials {
+            1 => EACH_FIRST,
+            _ => EACH_DISTURBED,
+        };
+        let share = (FOR_NOISE * self.allowance() / 2.0 / seen.trial) as usize;
+        let end = self.less_tried_end(seen, testbed);
+        seen.tried(testbed, end) < (share / self.testbeds()).min(most)
+    }
+
+    fn less_tried_end(&self, seen: &Seen<'_>, testbed: usize) -> usize {
+        let last = self.versions - 1;
+        match seen.tried(testbed, last) < seen.tried(testbed, 0) {
+            true => last,
+            false => 0,
+        }
+    }
+
+    /// What it may take to tell changes that are small, in seconds.
+    fn allowance(&self) -> f64 {
+        let allowance = self
+            .budget
+            .map_or(ALLOWANCE, |budget| budget.min(ALLOWANCE));
+        allowance.as_secs_f64().max(1e-3)
     }
 
     fn costs_of_builds(&self, evidence: &Evidence, seen: &Seen<'_>) -> (f64, Vec<f64>) {
@@ -535,27 +620,44 @@ impl BisectPolicy {
             let request = self.next_of(version, seen, idle);
             request.map(Some).ok_or(BisectEnd::Most)
         };
-        if let Some(end) = self.open_end(seen, idle.testbed) {
+        let in_work = InWork::of(self, evidence, seen, idle.testbed);
+        if let Some(version) = in_work.goes_on() {
+            return ask(version);
+        }
+        // Another one is taken up; one that is in work already has its turn.
+        let take_up = |version| ask(in_work.instead_of(version));
+        if self.noise_first(seen, idle.testbed) {
+            return ask(self.less_tried_end(seen, idle.testbed));
+        }
+        if let Some(end) = self.open_end(seen, idle.testbed)
+            && !in_work.has(end)
+        {
             return ask(end);
         }
         if let Some(version) = self.more_of(evidence, seen, idle.testbed) {
             return ask(version);
         }
         let Some(belief) = self.belief(evidence, seen) else {
-            return ask(0);
+            return take_up(0);
         };
         let (again, first) = self.costs_of_builds(evidence, seen);
         let under_way = idle.under_way.iter().filter(|r| r.cell == self.cell);
-        let under_way: Vec<usize> = under_way.map(|r| r.version).collect();
+        let others = under_way.map(|r| r.version);
+        let under_way: Vec<usize> = others.chain(in_work.versions()).collect();
+        let others_than: Vec<usize> = match in_work.is_empty() {
+            true => seen.last[idle.testbed].into_iter().collect(),
+            false => in_work.versions().collect(),
+        };
         let costs = Costs {
             again,
             first: &first,
-            last: seen.last[idle.testbed],
+            others_than: &others_than,
+            unless: in_work.unless(),
             testbed: idle.testbed,
             under_way: &under_way,
         };
         if let Some(asked) = belief.next(&costs) {
-            return ask(asked.at);
+            return take_up(asked.at);
         }
         match seen.fresh[idle.testbed] {
             [true, true] if seen.fresh.iter().flatten().all(|fresh| *fresh) => {
@@ -563,8 +665,8 @@ impl BisectPolicy {
             }
             // Another testbed has its ends to measure once more.
             [true, true] => Ok(None),
-            [false, _] => ask(0),
-            [true, false] => ask(self.versions - 1),
+            [false, _] => take_up(0),
+            [true, false] => take_up(self.versions - 1),
         }
     }
 

@@ -29,23 +29,28 @@ pub struct Estimator {
     pub statistic: Statistic,
 }
 
-/// What is considered: of so many trials the best, the second best, …
-const BEST: [(usize, usize); 9] = [
-    (4, 1),
-    (8, 1),
-    (16, 1),
-    (32, 1),
-    (64, 1),
-    (64, 2),
-    (64, 4),
-    (128, 4),
-    (128, 8),
-];
-/// So many times as much as the mean must the best tell for its trials, before it is taken.
-const GAIN: f64 = 2.0;
-/// Measurements that a series must be enough for, and degrees of freedom that all of them must have.
-const FEWEST: usize = 2;
-const FREEDOM: f64 = 3.0;
+/// What is known of how trials that follow each other are disturbed alike.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weather {
+    /// Trials of a measurement, at least, so that it lasts while what disturbs comes and goes.
+    pub fewest: usize,
+    /// Whether trials that follow each other are alike: then each for itself is no measurement.
+    pub drifts: bool,
+}
+
+/// Numbers of trials that are considered, and how many the one that is taken is from the best; at most an eighth of them.
+const TRIALS: [usize; 6] = [4, 8, 16, 32, 64, 128];
+const RANKS: [usize; 5] = [1, 2, 4, 8, 16];
+const LOWEST: usize = 8;
+/// So many times as much as the mean must the best tell for its trials, before it is taken; and so many times as much as
+/// another one of the best.
+const GAIN: f64 = 2.5;
+const CHANGE: f64 = 1.3;
+/// Trials of a series that must be better than what is taken, on average; measurements that all series must be enough
+/// for; and trials that are looked at, at most.
+const BETTER: usize = 3;
+const ENOUGH: usize = 2;
+const LOOKED_AT: usize = 1024;
 /// The means differ if they do by so many standard errors.
 const DIFFER: f64 = 4.0;
 
@@ -63,28 +68,62 @@ impl Estimator {
     }
 
     /// The one that tells most for its trials, by series of trials, each of one version in order of time; the first and the
-    /// last series are those of the versions that are furthest apart.
+    /// last series are those of the versions that are furthest apart. And the variance of such a measurement, where that
+    /// can be said. What is measured by now is kept unless another tells far more.
     #[must_use]
-    pub fn learnt(series: &[Vec<f64>], better: Better) -> Self {
-        let Some(single) = variance(series, (1, 1), better) else {
-            return Self::EACH;
+    pub fn learnt(
+        series: &[Vec<f64>],
+        better: Better,
+        now: Self,
+        weather: Weather,
+    ) -> (Self, Option<f64>) {
+        let sorted = sorted(series, better);
+        let Some(single) = variance(&sorted, (1, 1)) else {
+            return (now, None);
         };
-        let mut learnt = Self::EACH;
-        let mut least = single / GAIN;
-        for (trials, rank) in BEST {
-            let Some(variance) = variance(series, (trials, rank), better) else {
+        let of = |estimator: Self| match estimator.statistic {
+            Statistic::Mean => Some(single / estimator.trials as f64),
+            Statistic::Best(rank) => variance(&sorted, (estimator.trials, rank)),
+        };
+        let hidden = |estimator: Self, variance: f64| match estimator.statistic {
+            Statistic::Mean => false,
+            Statistic::Best(rank) => {
+                hides(series, single, (estimator.trials, rank, variance), better)
+            }
+        };
+        let (mut learnt, mut variance) = match weather.drifts {
+            true => {
+                let several = Self::mean(weather.fewest);
+                (several, single / several.trials as f64)
+            }
+            false => (Self::EACH, single),
+        };
+        if now.trials > 1
+            && let Some(same) = of(now)
+            && !hidden(now, same)
+        {
+            (learnt, variance) = (now, same);
+        }
+        let mut least = variance * learnt.trials as f64
+            / match learnt.statistic {
+                Statistic::Mean if weather.drifts => 1.0,
+                Statistic::Mean => GAIN,
+                Statistic::Best(_) => CHANGE,
+            };
+        for (trials, rank) in considered().filter(|(trials, _)| *trials >= weather.fewest) {
+            let best = Self {
+                trials,
+                statistic: Statistic::Best(rank),
+            };
+            let Some(its) = of(best) else {
                 continue;
             };
-            let cost = variance * trials as f64;
-            if cost < least && !hides(series, single, (trials, rank, variance), better) {
-                least = cost;
-                learnt = Self {
-                    trials,
-                    statistic: Statistic::Best(rank),
-                };
+            let cost = its * trials as f64;
+            if cost < least && !hidden(best, its) {
+                (least, learnt, variance) = (cost, best, its);
             }
         }
-        learnt
+        (learnt, Some(variance))
     }
 
     /// The measurement that these trials make; nothing where there are none.
@@ -116,23 +155,73 @@ fn best(trials: &[f64], rank: usize, better: Better) -> Option<f64> {
     best.last().copied()
 }
 
-/// The variance of the best of so many successive trials about its series' mean, pooled; nothing where the series aren't
-/// long enough. Windows overlap, so that little is lost; what the mean takes of it is given back.
-fn variance(series: &[Vec<f64>], (trials, rank): (usize, usize), better: Better) -> Option<f64> {
-    let (mut squares, mut weights, mut freedom) = (0.0, 0.0, 0.0);
-    for values in series.iter().filter(|s| s.len() >= FEWEST * trials) {
-        let windows = values.windows(trials);
-        let taken: Vec<f64> = windows.filter_map(|w| best(w, rank, better)).collect();
-        let n = taken.len() as f64;
-        let mean = taken.iter().sum::<f64>() / n;
-        let about: f64 = taken.iter().map(|x| (x - mean) * (x - mean)).sum();
-        let given = 1.0 - trials as f64 / values.len() as f64;
-        let weight = values.len() as f64;
-        squares += weight * about / n / given;
-        weights += weight;
-        freedom += weight / trials as f64 - 1.0;
+/// Numbers of trials, and ranks of what is taken of them.
+fn considered() -> impl Iterator<Item = (usize, usize)> {
+    let ranks = |trials| RANKS.map(|rank| (trials, rank));
+    let all = TRIALS.into_iter().flat_map(ranks);
+    all.filter(|(trials, rank)| rank * LOWEST <= *trials || *rank == 1)
+}
+
+/// The longest series, the best trials first.
+fn sorted(series: &[Vec<f64>], better: Better) -> Vec<Vec<f64>> {
+    let mut longest: Vec<&Vec<f64>> = series.iter().collect();
+    longest.sort_by_key(|values| std::cmp::Reverse(values.len()));
+    let mut left = LOOKED_AT;
+    let mut sorted = Vec::new();
+    for values in longest.into_iter().take_while(|values| values.len() > 1) {
+        if left == 0 {
+            break;
+        }
+        left = left.saturating_sub(values.len());
+        let mut values = values.clone();
+        values.sort_by(|a, b| match better {
+            Better::Lower => a.total_cmp(b),
+            Better::Higher => b.total_cmp(a),
+        });
+        sorted.push(values);
     }
-    (freedom >= FREEDOM).then(|| squares / weights)
+    sorted
+}
+
+/// The variance of the best but `rank` - 1 of so many trials, drawn from a series, pooled over them; nothing where they
+/// aren't long enough. It is that of the bootstrap, exactly: at most the i-th of n is taken if at least `rank` of the drawn
+/// are among the first i (J. S. Maritz, R. G. Jarrett, "A note on estimating the variance of the sample median", Journal of
+/// the American Statistical Association 73, 1978).
+fn variance(sorted: &[Vec<f64>], (trials, rank): (usize, usize)) -> Option<f64> {
+    let (mut squares, mut weights) = (0.0, 0);
+    for values in sorted {
+        let n = values.len();
+        if trials > 1 && (n * rank < BETTER * trials || 2 * n < trials) {
+            continue;
+        }
+        let (mut mean, mut square, mut before) = (0.0, 0.0, 0.0);
+        for (i, value) in values.iter().enumerate() {
+            let until = at_least(rank, trials, (i + 1) as f64 / n as f64);
+            let probability = until - before;
+            before = until;
+            // From the best, for exactness.
+            let off = value - values[0];
+            mean += probability * off;
+            square += probability * off * off;
+        }
+        squares += n as f64 * (square - mean * mean).max(0.0);
+        weights += n;
+    }
+    (weights >= ENOUGH * trials.max(8)).then(|| squares / weights as f64)
+}
+
+/// How probable at least so many of so many are, each of this probability.
+fn at_least(so_many: usize, of: usize, each: f64) -> f64 {
+    if each >= 1.0 {
+        return 1.0;
+    }
+    let mut exactly = (1.0 - each).powi(of as i32);
+    let mut fewer = 0.0;
+    for k in 0..so_many {
+        fewer += exactly;
+        exactly *= (of - k) as f64 / (k + 1) as f64 * each / (1.0 - each);
+    }
+    (1.0 - fewer).clamp(0.0, 1.0)
 }
 
 /// Whether the first and the last series differ by their means, and by their best far less.
@@ -160,6 +249,15 @@ mod tests {
     use super::*;
     use crate::{Random, simulate::Noise};
 
+    const FAIR: Weather = Weather {
+        fewest: 1,
+        drifts: false,
+    };
+
+    fn learnt(series: &[Vec<f64>], better: Better) -> Estimator {
+        Estimator::learnt(series, better, Estimator::EACH, FAIR).0
+    }
+
     /// Two series of trials that took turns, the second with this shift.
     fn series(noise: Noise, n: usize, shift: f64, seed: u64) -> Vec<Vec<f64>> {
         let drawn = noise.draw(2 * n, &mut Random::seeded(seed));
@@ -181,7 +279,7 @@ mod tests {
             },
         ] {
             let single = (0..100).filter(|seed| {
-                let learnt = Estimator::learnt(&series(noise, 64, 1.0, *seed), Better::Lower);
+                let learnt = learnt(&series(noise, 64, 1.0, *seed), Better::Lower);
                 learnt == Estimator::EACH
             });
             assert!(single.count() >= 99, "{noise:?}");
@@ -194,7 +292,7 @@ mod tests {
             let best = (0..100).filter(|seed| {
                 let mut series = series(Noise::Disturbed { keep: 0.9 }, 256, 0.5, *seed);
                 series.iter_mut().flatten().for_each(|x| *x *= turn);
-                let learnt = Estimator::learnt(&series, better);
+                let learnt = learnt(&series, better);
                 matches!(learnt.statistic, Statistic::Best(_))
             });
             let best = best.count();
@@ -218,9 +316,9 @@ mod tests {
                 .collect()
         };
         let changed = vec![slow(0.3), slow(0.7)];
-        let same = Estimator::learnt(&jitter(same), Better::Lower);
+        let same = learnt(&jitter(same), Better::Lower);
         assert!(matches!(same.statistic, Statistic::Best(_)));
-        let changed = Estimator::learnt(&jitter(changed), Better::Lower);
+        let changed = learnt(&jitter(changed), Better::Lower);
         assert_eq!(changed, Estimator::EACH);
     }
 
@@ -235,7 +333,7 @@ mod tests {
                     *value -= 0.3 * random.uniform();
                 }
             }
-            let learnt = Estimator::learnt(&series, Better::Lower);
+            let learnt = learnt(&series, Better::Lower);
             matches!(learnt.statistic, Statistic::Best(rank) if rank > 1)
         });
         let later = later.count();
@@ -262,6 +360,50 @@ mod tests {
         assert_eq!(second.of(&[6.0, 1.0, 2.0], Better::Higher), Some(2.0));
         assert_eq!(second.of(&[6.0], Better::Lower), Some(6.0));
         assert_eq!(best.of(&[], Better::Lower), None);
-        assert_eq!(Estimator::learnt(&[], Better::Lower), Estimator::EACH);
+        assert_eq!(learnt(&[], Better::Lower), Estimator::EACH);
+    }
+
+    #[test]
+    fn the_variance_of_what_is_taken_is_that_of_what_is_drawn() {
+        let mut random = Random::seeded(11);
+        let values = Noise::Disturbed { keep: 0.0 }.draw(400, &mut random);
+        let all = sorted(std::slice::from_ref(&values), Better::Lower);
+        for (trials, rank) in [(8, 1), (64, 4), (128, 8)] {
+            let said = variance(&all, (trials, rank)).unwrap();
+            let drawn = (0..4000).map(|_| {
+                let some: Vec<f64> = (0..trials).map(|_| values[random.below(400)]).collect();
+                best(&some, rank, Better::Lower).unwrap()
+            });
+            let drawn: Vec<f64> = drawn.collect();
+            let mean = drawn.iter().sum::<f64>() / 4000.0;
+            let seen = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 4000.0;
+            assert!(
+                (seen / said - 1.0).abs() < 0.2,
+                "{trials} {rank}: {seen} {said}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_measured_by_stays_unless_another_tells_far_more() {
+        let series = series(Noise::Disturbed { keep: 0.9 }, 512, 0.5, 5);
+        let (first, variance) = Estimator::learnt(&series, Better::Lower, Estimator::EACH, FAIR);
+        assert!(first.trials > 1 && variance.unwrap() > 0.0);
+        // A neighbour that is nearly as good isn't given up for it.
+        let near = Estimator {
+            trials: first.trials,
+            statistic: match first.statistic {
+                Statistic::Best(rank) if rank > 1 => Statistic::Best(rank / 2),
+                _ => Statistic::Best(2),
+            },
+        };
+        let sorted = sorted(&series, Better::Lower);
+        let cost = |of: Estimator| match of.statistic {
+            Statistic::Best(rank) => super::variance(&sorted, (of.trials, rank)),
+            Statistic::Mean => None,
+        };
+        let is_near = cost(near).unwrap() < CHANGE * cost(first).unwrap();
+        let (kept, _) = Estimator::learnt(&series, Better::Lower, near, FAIR);
+        assert_eq!(kept == near, is_near);
     }
 }

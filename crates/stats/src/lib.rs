@@ -60,7 +60,7 @@ pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use components::{Advice, Component, Components, Cost, advice, components};
 pub use difference::{difference_percent, gmean_of_ratios, gmean_of_ratios_interval, ratio};
 pub use discoveries::benjamini_hochberg;
-pub use estimator::{Estimator, Statistic};
+pub use estimator::{Estimator, Statistic, Weather};
 pub use interval::{Confidence, Interval};
 pub use mean::Mean;
 pub use modes::{TwoModes, two_modes};

@@ -1,5 +1,6 @@
 use super::*;
 use crate::{Observation, Outcome};
+use backsight_stats::Statistic;
 use backsight_stats::{Random, simulate::Noise};
 use proptest::prelude::*;
 
@@ -271,7 +272,7 @@ fn what_is_over_sooner_than_a_decision_is_measured_in_a_row() {
     let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
     assert_eq!(found(&verdict), [40]);
     let asked = evidence.observations.iter().map(|o| o.request.version);
-    let asked: Vec<usize> = asked.skip(2 * ENDS).collect();
+    let asked: Vec<usize> = asked.skip(2 * EACH_FIRST).collect();
     let rows: Vec<&[usize]> = asked.chunk_by(|a, b| a == b).collect();
     // The last decision is the answer, for which the ends may have to be measured once more.
     let short = rows.iter().filter(|row| row.len() < 5).count();
@@ -308,11 +309,18 @@ fn where_the_noise_makes_trials_only_worse_a_measurement_is_the_best_of_several(
         "{}",
         evidence.observations.len()
     );
-    // Whole measurements are asked one after the other, once it is known how many trials they have.
-    let versions = evidence.observations.iter().map(|o| o.request.version);
-    let versions: Vec<usize> = versions.collect();
-    let late = &versions[versions.len() - 2 * verdict.estimator.trials..];
-    assert!(late.chunk_by(|a, b| a == b).any(|run| run.len() >= 4));
+    // A measurement's trials aren't made in a row, once it is known what the noise is like: others have their turns.
+    let trials = verdict.estimator.trials;
+    let versions: Vec<usize> = evidence
+        .observations
+        .iter()
+        .map(|o| o.request.version)
+        .collect();
+    let late = &versions[versions.len() - 4 * trials..];
+    let rows = late.chunk_by(|a, b| a == b).count();
+    assert!(rows > 3 * trials, "{rows} of {trials}: {late:?}");
+    let measured: HashSet<&usize> = late.iter().collect();
+    assert!(measured.len() >= 4, "{measured:?}");
 }
 
 #[test]
@@ -446,5 +454,54 @@ proptest! {
         let (again, same) = pursue(&policy, &world, prefix);
         prop_assert_eq!(again.observations.len(), all.observations.len());
         prop_assert_eq!(same, verdict);
+    }
+}
+
+#[test]
+fn what_disturbs_for_a_while_makes_no_culprit() {
+    let world = World {
+        trial: Duration::from_millis(200),
+        ..world(24, &[(9, 2.0)])
+    };
+    for seed in 0..3 {
+        let policy = BisectPolicy {
+            seed,
+            ..policy(&world)
+        };
+        let mut random = Random::seeded(u64::from(seed));
+        let mut evidence = Evidence::default();
+        // A neighbour comes and goes, for some hundred trials in turn: longer than a measurement in a row takes.
+        let (mut until, mut busy) = (0, 0.0);
+        let verdict = loop {
+            let n = evidence.observations.len();
+            if n >= until {
+                until = n + 20 + random.below(300);
+                busy = match random.below(2) {
+                    0 => 0.0,
+                    _ => 20.0 * random.uniform(),
+                };
+            }
+            match policy.decide(&evidence) {
+                Decision::Done(verdict) => break verdict,
+                Decision::Measure(request) => {
+                    let off = busy * random.uniform() + 4.0 * random.uniform().powi(3);
+                    let value = world.level(request.version) + off;
+                    let figures = BTreeMap::from([(policy.metric.clone(), value)]);
+                    let mut seen = world.answer(request);
+                    seen.figures = figures;
+                    evidence.observations.push(seen);
+                }
+            }
+            assert!(evidence.observations.len() < 12_000, "never decided");
+        };
+        let by = (
+            verdict.estimator,
+            verdict.trials,
+            verdict.noise,
+            verdict.smallest,
+            &verdict.measured,
+        );
+        assert_eq!(found(&verdict), [9], "seed {seed}: {by:?}");
+        assert!(verdict.estimator.trials > 1);
     }
 }

@@ -73,6 +73,10 @@ pub struct Belief {
     pub(super) aim: Aim,
     changed: f64,
     smallest: f64,
+    /// The largest step of a typical cut.
+    largest: f64,
+    /// How probable hidden changes may remain in the end.
+    left_hidden: f64,
 }
 
 impl Belief {
@@ -86,7 +90,7 @@ impl Belief {
         if first.at != 0 || last.at + 1 != joined.course().versions() || points.len() < 2 {
             return None;
         }
-        let (variance, freedom) = joined.pooled()?;
+        let (variance, freedom) = pooled(joined.pooled(), aim.noise)?;
         let (low, high) = points.iter().fold((f64::MAX, f64::MIN), |(low, high), p| {
             (low.min(p.mean), high.max(p.mean))
         });
@@ -111,9 +115,10 @@ impl Belief {
         let sums = Sums::of(&course, centre);
         let typical = grid.typical();
         let cuts = grid.draw(DRAWN, &mut random);
+        let largest = largest(&cuts);
         let smallest = aim
             .smallest
-            .unwrap_or_else(|| smallest(&cuts, typical.noise, aim.tellable));
+            .unwrap_or_else(|| smallest(largest, typical.noise, aim.tellable));
         let mut sets: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
         let mut changed = 0;
         for cut in cuts {
@@ -135,7 +140,19 @@ impl Belief {
             aim: *aim,
             changed: changed as f64 / DRAWN as f64,
             smallest,
+            largest,
+            left_hidden: aim.hidden,
         })
+    }
+
+    /// The same belief of who wants to know more in the end than the aim says about changes that cancel: they may remain
+    /// hidden no more probably than this. What else is unknown is looked into first.
+    #[must_use]
+    pub fn with_left_hidden(self, left_hidden: f64) -> Self {
+        Self {
+            left_hidden,
+            ..self
+        }
     }
 
     /// What was measured, without what each testbed is believed to add.
@@ -182,6 +199,12 @@ impl Belief {
     #[must_use]
     pub fn smallest(&self) -> f64 {
         self.smallest
+    }
+
+    /// How large the largest step is, in the metric's unit; 0 where none is seen.
+    #[must_use]
+    pub fn largest(&self) -> f64 {
+        self.largest
     }
 
     /// The standard deviation of one measurement.
@@ -235,8 +258,18 @@ impl Belief {
     /// Whether cancelling changes may still be hidden that must be looked for, when these versions will have been measured
     /// too. Nobody asked for them where nothing seems to have changed.
     pub(super) fn must_explore(&self, also: &[usize]) -> bool {
+        let may_remain = match self.is_known() {
+            true => self.aim.hidden.min(self.left_hidden),
+            false => self.aim.hidden,
+        };
         let is_asked = self.aim.cancelling || self.changed >= CHANGED;
-        is_asked && self.hidden_beside(also) > self.aim.hidden
+        is_asked && self.hidden_beside(also) > may_remain
+    }
+
+    /// Whether the steps of the most probable set are known as well as was asked.
+    fn is_known(&self) -> bool {
+        let (steps, probability) = &self.sets[0];
+        *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
     }
 
     /// A version that stands alone between two steps and was measured once: what disturbed that one measurement would look
@@ -252,11 +285,7 @@ impl Belief {
     /// Whether the most probable set is the answer.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let (steps, probability) = &self.sets[0];
-        *probability >= self.aim.confidence
-            && steps.iter().all(|gap| self.is_resolved(*gap))
-            && !self.must_explore(&[])
-            && self.alone().is_none()
+        self.is_known() && !self.must_explore(&[]) && self.alone().is_none()
     }
 
     /// Whether a step in this gap needs no closer look, or can't have one.
@@ -290,6 +319,17 @@ impl Belief {
             after: self.course.points()[gap].at,
             until: self.course.points()[gap + 1].at,
         }
+    }
+}
+
+/// What measurements and what is known beforehand say about the noise, together: variance, degrees of freedom.
+fn pooled(seen: Option<(f64, f64)>, known: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    match (seen, known) {
+        (Some((a, of_a)), Some((b, of_b))) => {
+            let freedom = of_a + of_b;
+            Some(((a * of_a + b * of_b) / freedom, freedom))
+        }
+        (one, other) => one.or(other),
     }
 }
 
@@ -570,11 +610,16 @@ impl Cut {
     }
 }
 
-/// Steps smaller than this don't count.
-fn smallest(cuts: &[Cut], noise: f64, tellable: f64) -> f64 {
+/// The largest step of a typical cut.
+fn largest(cuts: &[Cut]) -> f64 {
     let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
     largest.sort_by(f64::total_cmp);
+    largest[largest.len() / 2]
+}
+
+/// Steps smaller than this don't count.
+fn smallest(largest: f64, noise: f64, tellable: f64) -> f64 {
     let noise = noise.sqrt();
-    let largest = largest[largest.len() / 2].max(LARGEST * noise);
+    let largest = largest.max(LARGEST * noise);
     (tellable * noise).clamp(NEVER * largest, (ALWAYS * largest).max(WORTH * noise))
 }

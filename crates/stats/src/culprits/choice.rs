@@ -13,9 +13,11 @@ pub struct Costs<'a> {
     pub again: f64,
     /// What comes before the first measurement of each version, by position: a build, or nothing where it is there.
     pub first: &'a [f64],
-    /// The version that was measured last: what disturbs one measurement disturbs the next, so that another version is
-    /// taken if there is one that tells something.
-    pub last: Option<usize>,
+    /// Versions that aren't taken if there is another one that tells something: the one that was measured last, because
+    /// what disturbs one measurement disturbs the next, or those that are being measured here anyway.
+    pub others_than: &'a [usize],
+    /// Unless one of those tells so many times as much.
+    pub unless: f64,
     /// The testbed that is to measure, by the number of its course.
     pub testbed: usize,
     /// The versions that are being measured on others now.
@@ -71,7 +73,7 @@ impl Belief {
             return Some(Ask { at, times: 1 });
         }
         if let Some(at) = self.alone()
-            && Some(at) != costs.last
+            && !costs.others_than.contains(&at)
             && !costs.under_way.contains(&at)
         {
             return Some(Ask { at, times: 1 });
@@ -106,13 +108,20 @@ impl Belief {
         let mut scored: Vec<(f64, usize, Vec<Vec<Level>>)> = self
             .candidates(costs.under_way)
             .into_iter()
-            .filter(|at| Some(*at) != costs.last)
             .map(|at| {
                 let levels = foreseen.levels(self, at);
                 (told(at, &levels, 1), at, levels)
             })
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let is_other = |at: &usize| !costs.others_than.contains(at);
+        let most_of_others = scored.iter().find(|(_, at, _)| is_other(at)).map(|s| s.0);
+        if let (Some(most), Some((top, at, _))) = (most_of_others, scored.first())
+            && *top > most * costs.unless
+        {
+            return Some((*top, Ask { at: *at, times: 1 }));
+        }
+        scored.retain(|(_, at, _)| is_other(at));
         let mut best: Option<(f64, Ask)> = None;
         for (_, at, levels) in scored.iter().take(CLOSER) {
             for times in TIMES {

@@ -46,6 +46,9 @@ pub struct Aim {
     pub hidden: f64,
     /// Whether changes are looked for that cancel within stretches that look the same at both ends.
     pub cancelling: bool,
+    /// The variance of a measurement, and how many degrees of freedom that is worth, where it is known before versions were
+    /// measured twice.
+    pub noise: Option<(f64, f64)>,
 }
 
 impl Default for Aim {
@@ -58,6 +61,7 @@ impl Default for Aim {
             several: 0.1,
             hidden: 0.08,
             cancelling: false,
+            noise: None,
         }
     }
 }

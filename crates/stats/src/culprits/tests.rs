@@ -19,7 +19,8 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
         let costs = Costs {
             again: 1.0,
             first: &first,
-            last: None,
+            others_than: &[],
+            unless: f64::INFINITY,
             testbed: 0,
             under_way: &[],
         };
@@ -99,7 +100,8 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
         let costs = Costs {
             again: 1.0,
             first: &first,
-            last: None,
+            others_than: &[],
+            unless: f64::INFINITY,
             testbed: 0,
             under_way: &[],
         };
@@ -284,7 +286,8 @@ fn another_testbed_cuts_what_the_first_one_leaves() {
         let costs = Costs {
             again: 1.0,
             first: &first,
-            last: None,
+            others_than: &[],
+            unless: f64::INFINITY,
             testbed: 1,
             under_way,
         };
@@ -350,7 +353,8 @@ proptest! {
         prop_assert!(places.is_sorted());
         prop_assert!((0.0..=1.0).contains(&belief.changed()) && belief.smallest() > 0.0);
         let first = vec![1.0; 30];
-        match belief.next(&Costs { again: 1.0, first: &first, last: None, testbed: 0, under_way: &[] }) {
+        match belief.next(&Costs { again: 1.0, first: &first, others_than: &[],
+            unless: f64::INFINITY, testbed: 0, under_way: &[] }) {
             None => prop_assert!(belief.is_settled()),
             Some(ask) => prop_assert!(ask.at < 30 && course.is_open(ask.at) && ask.times >= 1),
         }

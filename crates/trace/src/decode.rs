@@ -72,6 +72,10 @@ pub(crate) struct Walk<'a, S> {
     /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
     /// where structures are, not what is in them.
     late: bool,
+    /// Whether what the kernel says is read though the call failed.
+    despite: bool,
+    /// Whether something couldn't be read to its end.
+    partly: bool,
     /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
     left: usize,
     /// The structure whose fields are walked over.
@@ -90,6 +94,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: None,
             late: false,
+            despite: false,
+            partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
             base: 0,
@@ -112,6 +118,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: Some((when, missing)),
             late: false,
+            despite: false,
+            partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
             base: 0,
@@ -255,6 +263,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Exchange(..)
             | Kind::Answered(..)
             | Kind::Cleared(..)
+            | Kind::Despite(_)
             | Kind::Many(Way::Out, ..)
             | Kind::Bytes(Way::Out, _)
             | Kind::Binary(Way::Out, _)
@@ -341,7 +350,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             || self.keeps_time()
             || matches!(
                 self.kind(number),
-                Kind::InOut(_) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
+                Kind::InOut(_)
+                    | Kind::Exchange(..)
+                    | Kind::Answered(..)
+                    | Kind::Cleared(..)
+                    | Kind::Despite(_)
             )
         {
             return false;
@@ -471,6 +484,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let value = self.unsigned(raw, width);
                 self.several(value, parts);
             }
+            Kind::Joined(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.joined(value, parts);
+            }
             Kind::Worded(width, wording) => {
                 let value = self.unsigned(raw, width);
                 self.worded(value, wording);
@@ -502,6 +519,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
             Kind::InOut(structure) => self.in_and_out(raw, structure, number),
             Kind::Exchange(before, after) => self.exchange(raw, (before, after), false, number),
+            Kind::Despite(inner) => self.despite(*inner, raw, number),
             Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
             Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
             Kind::Tail(inner) => self.value(*inner, raw, number),
@@ -703,7 +721,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn reads_failures(&self) -> bool {
-        matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
+        self.despite
+            || matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
             || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
     }
 
@@ -785,7 +804,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A buffer of this length, cut where it is longer than what is shown.
     pub fn buffer(&mut self, address: u64, length: usize, way: Way) {
-        if way == Way::Out && self.failed() {
+        if way == Way::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
@@ -908,13 +927,14 @@ impl<'a, S: Sink> Walk<'a, S> {
         length: Length,
         number: usize,
     ) {
-        if way == Way::Out && self.failed() {
+        if way == Way::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
         let count = self.length(length);
         // More than the kernel would look at.
         if count > MOST_BYTES {
+            self.partly = true;
             self.address(address);
             return;
         }
@@ -928,6 +948,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         // Whether there is another is looked at before it is left out.
         let looked_at = count.min(shown + 1);
         if count == 0 {
+            self.partly = true;
             self.sink.begin(Bracket::Array);
             self.sink.end(Bracket::Array);
             return;
@@ -936,6 +957,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             .read(address, looked_at * size, way)
             .filter(|bytes| bytes.len() >= size)
         else {
+            self.partly = true;
             self.address(address);
             return;
         };
@@ -945,6 +967,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.place(inner, element, number);
         }
         if bytes.len() < looked_at * size {
+            self.partly = true;
             self.rest_of(address, bytes.len(), size, looked_at, count);
         } else if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
@@ -1026,6 +1049,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::One(width, _)
             | Kind::Parts(width, _)
             | Kind::Several(width, _)
+            | Kind::Joined(width, _)
             | Kind::Worded(width, _)
             | Kind::OneAndFlags(width, ..) => {
                 if self.narrow() && width == Width::Eight {

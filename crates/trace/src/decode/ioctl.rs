@@ -4,6 +4,7 @@
 
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at};
+use crate::table::ioctl::Answered;
 use crate::table::{Kind, Way, flags, ioctl};
 use crate::text::put;
 
@@ -22,6 +23,33 @@ impl<S: Sink> Walk<'_, S> {
     /// What the third argument means by what is asked.
     pub fn requested_kind(&self) -> Kind {
         ioctl::given(self.call.arguments[1] as u32)
+    }
+
+    /// What stands beside the result.
+    pub fn requested_result(&mut self) {
+        let Some(answered) = ioctl::answered(self.call.arguments[1] as u32) else {
+            return;
+        };
+        match answered {
+            Answered::Named(names) => {
+                if let Some(name) = names.name(self.result() as u64) {
+                    self.sink.beside(true, "");
+                    self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
+                    self.sink.beside_end();
+                }
+            }
+            Answered::Behind(structure) => {
+                let address = self.call.arguments[2];
+                if let Some(bytes) = self
+                    .read(address, structure.size, Way::Out)
+                    .filter(|bytes| bytes.len() == structure.size)
+                {
+                    self.sink.beside(true, "");
+                    self.structure(structure, bytes, 2);
+                    self.sink.beside_end();
+                }
+            }
+        }
     }
 
     /// A terminal's settings.

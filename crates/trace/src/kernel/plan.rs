@@ -221,6 +221,7 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             let kinds = cases.iter().filter_map(|(_, kinds)| kinds.get(index));
             Guessed(either(kinds.copied(), argument))
         }
+        Kind::Despite(inner) => behind(*inner, argument),
         Kind::InOut(inner) => Guessed(both(argument, u32::try_from(inner.size).unwrap_or(0))),
         Kind::Exchange(before, after)
         | Kind::Answered(before, after)
@@ -330,6 +331,7 @@ fn size(kind: Kind) -> Option<u32> {
         | Kind::Named(width, _)
         | Kind::Parts(width, _)
         | Kind::Several(width, _)
+        | Kind::Joined(width, _)
         | Kind::Worded(width, _)
         | Kind::OneAndFlags(width, ..) => width.bytes(),
         Kind::Structure(structure) => structure.size,

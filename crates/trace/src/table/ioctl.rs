@@ -15,6 +15,7 @@ mod names;
 mod ptp;
 mod seccomp;
 mod storage;
+mod video;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,9 +24,11 @@ use super::kind::Kind::{self, *};
 use super::kind::Way::{self, In, Out};
 use super::kind::Width::{Eight, Four, One as Byte, Two};
 use super::kind::{
-    Bare, Length, Names, Part, PartShown, Special as S, Test, Wording, names as named,
+    Bare, Length, Names, Part, PartShown, Special as S, Test, Whose, Wording, names as named,
 };
-use super::structure::{field, more, out, set, structure};
+use super::structure::{
+    both, changed, field, more, more_out, more_set_out, out, set, structure,
+};
 use super::{flags as f, structure as s};
 use crate::text::put;
 
@@ -55,6 +58,20 @@ const fn hears(layout: &'static Kind) -> Kind {
 /// A family of requests: by their names what each is given.
 type Family = &'static [(&'static str, Kind)];
 
+/// What stands beside the result of a request that came back.
+#[derive(Debug, Clone, Copy)]
+pub enum Answered {
+    /// The name of the result.
+    Named(&'static Names),
+    /// A structure that the kernel left where the request was said.
+    Behind(&'static super::Structure),
+}
+
+/// Requests by their names, and what stands beside the results.
+type Answers = &'static [(&'static str, Answered)];
+
+static ANSWERS: &[Answers] = &[devices::ANSWERED, video::ANSWERED];
+
 static FAMILIES: &[Family] = &[
     general::GIVEN,
     block::GIVEN,
@@ -67,20 +84,33 @@ static FAMILIES: &[Family] = &[
     ptp::GIVEN,
     seccomp::GIVEN,
     storage::GIVEN,
+    video::GIVEN,
 ];
 
-static GIVEN: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| {
-    let rows = FAMILIES.iter().flat_map(|family| family.iter());
-    let by_name: HashMap<&str, Kind> = rows
-        .flat_map(|(names, kind)| names.split(' ').map(|name| (name, *kind)))
+static GIVEN: LazyLock<HashMap<u32, Kind>> =
+    LazyLock::new(|| by_number(FAMILIES.iter().flat_map(|family| family.iter())));
+
+static ANSWERED: LazyLock<HashMap<u32, Answered>> =
+    LazyLock::new(|| by_number(ANSWERS.iter().flat_map(|family| family.iter())));
+
+fn by_number<T: Copy + 'static>(
+    rows: impl Iterator<Item = &'static (&'static str, T)>,
+) -> HashMap<u32, T> {
+    let by_name: HashMap<&str, T> = rows
+        .flat_map(|(names, what)| names.split(' ').map(|name| (name, *what)))
         .collect();
     let numbers = names::NAMES.iter();
     let known = numbers.filter_map(|(number, names)| {
-        let kind = names.split(" or ").find_map(|name| by_name.get(name))?;
-        Some((*number, *kind))
+        let what = names.split(" or ").find_map(|name| by_name.get(name))?;
+        Some((*number, *what))
     });
     known.collect()
-});
+}
+
+/// What stands beside the result of a request.
+pub fn answered(request: u32) -> Option<Answered> {
+    ANSWERED.get(&request).copied()
+}
 
 /// What a request is given.
 pub fn given(request: u32) -> Kind {

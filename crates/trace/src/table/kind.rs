@@ -128,6 +128,8 @@ pub enum Said {
     After,
     /// The program, and then the kernel.
     Both,
+    /// The same, where the kernel says something else.
+    Changed,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -141,6 +143,8 @@ pub enum Test {
     Has(usize, Width, u64),
     /// None of these bits.
     Lacks(usize, Width, u64),
+    /// The call failed.
+    Failed,
 }
 
 /// A part of a number: which of its bits, and how they are shown.
@@ -157,6 +161,8 @@ pub struct Part {
 pub enum PartShown {
     /// As a value with a name.
     One(&'static Names),
+    /// In words that no list of names has.
+    Worded(&'static Wording),
     /// As bits with names; not at all where there are none.
     Flags(&'static Names),
     /// The same, with a remark where none has a name.
@@ -172,7 +178,10 @@ pub enum PartShown {
 impl PartShown {
     /// Whether it is shown where none of its bits is set, too.
     pub fn always(self) -> bool {
-        matches!(self, PartShown::One(_) | PartShown::Number)
+        matches!(
+            self,
+            PartShown::One(_) | PartShown::Worded(_) | PartShown::Number
+        )
     }
 }
 
@@ -191,6 +200,8 @@ pub enum Bare {
     Words,
     /// In hexadecimal.
     Hex,
+    /// In hexadecimal where no words are wanted at all.
+    HexAlone,
     /// In decimal, with its sign.
     Decimal,
     /// The same of 32 bits.
@@ -222,6 +233,8 @@ pub enum Shown {
     Verbose,
     /// Only when it isn't zero.
     NotZero,
+    /// Only when everything is asked for and it isn't zero; else dots stand for it.
+    VerboseNotZero,
     /// Only when it isn't zero, or one of these bits is set at the structure's beginning.
     With(u64),
 }
@@ -334,7 +347,9 @@ pub enum Kind {
     InOut(&'static Structure),
     /// What the program says behind a pointer, and what the kernel says there then.
     Exchange(&'static Kind, &'static Kind),
-    /// The same, where its address stands for what the kernel didn't say because the call failed.
+    /// What the kernel says even where the call failed.
+    Despite(&'static Kind),
+    /// What the program says and then the kernel, where its address stands for what the kernel didn't say because the call failed.
     Answered(&'static Kind, &'static Kind),
     /// What the kernel says where the program has to leave nothing but zeros; where it didn't, shown like the former.
     Cleared(&'static Kind, &'static Kind),
@@ -348,6 +363,8 @@ pub enum Kind {
     Parts(Width, &'static [Part]),
     /// The same, where each of the parts is shown as a number of its own.
     Several(Width, &'static [Part]),
+    /// The same, but as one number where no names are wanted.
+    Joined(Width, &'static [Part]),
     /// A number that is put in words.
     Worded(Width, &'static Wording),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.

@@ -421,6 +421,42 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 	return 0;
 }
 
+#define BENEATH_WORDS 32
+#define BENEATH_UNSAID 8
+#define BENEATH_MOST 256
+#define LEAST_POINTER 0x10000ull
+#define MOST_POINTER (1ull << 48)
+
+static long put_one_beneath(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (index >= walk->count || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)))
+		return 1;
+	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER)
+		put(walk->thread, pointer, BENEATH_MOST, 0, walk->when | GUESSED);
+	return 0;
+}
+
+/*
+ * What stands in a structure that may be a pointer, and how what lies there begins: the program may be gone, or that memory
+ * another's, when the engine sees that it is wanted.
+ */
+not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 when)
+{
+	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .when = when };
+
+	if (!thread)
+		return -1;
+	/* Old requests don't say how much they are given. */
+	if (!size)
+		walk.count = BENEATH_UNSAID;
+	if (walk.count > BENEATH_WORDS)
+		walk.count = BENEATH_WORDS;
+	loop(BENEATH_WORDS, put_one_beneath, &walk, 0);
+	return 0;
+}
+
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
 not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
 {
@@ -464,6 +500,8 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		return put_texts(thread, address, most);
 	case POINTERS:
 		return put_pointers(thread, address);
+	case BENEATH:
+		return put_beneath(thread, address, thread->call.arguments[1] >> 16 & 0x3fff, when);
 	}
 	size = step->count;
 	if (size == COUNT_ONE) {

@@ -300,7 +300,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::BitSet(_)
                 | Special::Slots(_)
                 | Special::Resident => true,
-                Special::Terminal(way) => way == Way::Out,
+                Special::Terminal(way, _) => way == Way::Out,
                 Special::Fcntl => self.fcntl_fills_in(),
                 Special::ArchPrctl => self.arch_prctl_fills_in(),
                 Special::ThreadName(way) => way == Way::Out,
@@ -466,7 +466,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
             }
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
-            Kind::Hidden | Kind::Skipped | Kind::Unsaid => self.sink.hex(raw),
+            Kind::Hidden | Kind::Skipped | Kind::Unsaid | Kind::Gap => self.sink.hex(raw),
+            Kind::Dots(length) => {
+                let count = self.length(length);
+                self.sink.begin(Bracket::Array);
+                if count > 0 {
+                    self.sink.more(Bracket::Array, true);
+                }
+                self.sink.end(Bracket::Array);
+            }
             Kind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
@@ -528,6 +536,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Structure(_)
             | Kind::Array(..)
             | Kind::Characters(_)
+            | Kind::Letters(..)
             | Kind::Octets(..)
             | Kind::Counted(..)
             | Kind::By(..)
@@ -849,6 +858,14 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let value = self.sibling(at, Width::Four).saturating_mul(2) + 1;
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)
             }
+            Length::Whole(at, width, size) => {
+                let value = self.signed(self.sibling(at, width), width).max(0);
+                usize::try_from(value).unwrap_or(0) / size
+            }
+            Length::Positive(at, width, more) => {
+                let value = self.signed(self.sibling(at, width), width).max(0);
+                usize::try_from(value).unwrap_or(0).saturating_add(more)
+            }
             Length::Field(at, width, unit) => {
                 let value = self.sibling(at, width);
                 usize::try_from(value)
@@ -1004,6 +1021,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let length = self.length(length).min(bytes.len());
                 self.sink.text(&bytes[..length], false);
             }
+            Kind::Letters(length, _) => {
+                let size = self.length(length).min(bytes.len());
+                self.place(Kind::Characters(size), &bytes[..size], number);
+            }
             Kind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 // Without an end, the last place is kept for one.
@@ -1068,10 +1089,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
-            Kind::Characters(size) | Kind::Octets(_, size) => size,
+            Kind::Characters(size) | Kind::Octets(_, size) | Kind::Letters(_, size) => size,
             Kind::ByField(.., otherwise) => self.size(*otherwise),
             Kind::Only(_, inner) => self.size(*inner),
-            Kind::Tail(_) | Kind::Unsaid => 0,
+            Kind::Tail(_) | Kind::Unsaid | Kind::Gap | Kind::Dots(_) => 0,
             Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
                 *x86_64
             } else {
@@ -1128,7 +1149,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Requested => self.sink.hex(raw),
             Special::Fcntl => self.fcntl(raw, number),
             Special::ThreadName(way) => self.thread_name(raw, way),
-            Special::Terminal(way) => self.terminal(raw, way),
+            Special::Terminal(way, settings) => self.terminal(raw, way, settings),
             Special::BitSet(names) => self.bit_set(raw, names),
             Special::Slots(names) => self.slots(raw, names),
             Special::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),

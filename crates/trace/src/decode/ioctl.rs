@@ -3,7 +3,8 @@
 //! Refuses: to guess what an unknown request is given.
 
 use super::sink::{Bracket, Number, Sink};
-use super::{Walk, int_at};
+use super::{Walk, int_at, short_at};
+use crate::table::kind::{Settings, names};
 use crate::table::ioctl::Answered;
 use crate::table::{Kind, Way, flags, ioctl};
 use crate::text::put;
@@ -31,6 +32,7 @@ impl<S: Sink> Walk<'_, S> {
             return;
         };
         match answered {
+            Answered::Descriptor => {}
             Answered::Named(names) => {
                 if let Some(name) = names.name(self.result() as u64) {
                     self.sink.beside(true, "");
@@ -53,48 +55,48 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     /// A terminal's settings.
-    pub fn terminal(&mut self, raw: u64, way: Way) {
-        const SIZE: usize = 36;
+    pub fn terminal(&mut self, raw: u64, way: Way, settings: Settings) {
+        let size = settings.bytes();
         let Some(bytes) = self
-            .read(raw, SIZE, way)
-            .filter(|bytes| bytes.len() == SIZE)
+            .read(raw, size, way)
+            .filter(|bytes| bytes.len() == size)
         else {
             self.address(raw);
             return;
         };
+        let modes = |place: usize| match settings {
+            Settings::Old => u32::from(short_at(bytes, 2 * place)),
+            Settings::Usual | Settings::Speeds => int_at(bytes, 4 * place),
+        };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "c_iflag");
-        self.flags(u64::from(int_at(bytes, 0)), &flags::TTY_IN);
+        self.flags(u64::from(modes(0)), &flags::TTY_IN);
         self.sink.field(false, "c_oflag");
         self.sink
-            .word(|out| put_output_modes(out, int_at(bytes, 4)));
+            .word(|out| put_output_modes(out, modes(1)));
         self.sink.field(false, "c_cflag");
         self.sink
-            .word(|out| put_control_modes(out, int_at(bytes, 8)));
+            .word(|out| put_control_modes(out, modes(2)));
         self.sink.field(false, "c_lflag");
-        self.flags(u64::from(int_at(bytes, 12)), &flags::TTY_LOCAL);
+        self.flags(u64::from(modes(3)), &flags::TTY_LOCAL);
         if self.style.verbose {
-            self.terminal_characters(bytes);
+            self.terminal_characters(bytes, settings);
         } else {
             self.sink.more(Bracket::Structure, false);
         }
         self.sink.end(Bracket::Structure);
     }
 
-    fn terminal_characters(&mut self, bytes: &[u8]) {
+    fn terminal_characters(&mut self, bytes: &[u8], settings: Settings) {
+        let (line, characters) = match settings {
+            Settings::Old => (bytes[8], &bytes[9..17]),
+            Settings::Usual | Settings::Speeds => (bytes[16], &bytes[17..36]),
+        };
         self.sink.field(false, "c_line");
-        let line = u64::from(bytes[16]);
-        self.sink.word(|out| {
-            if line == 0 {
-                out.extend_from_slice(b"N_TTY");
-            } else {
-                put::hex(out, line);
-                put::remark(out, "N_???");
-            }
-        });
+        self.one(u64::from(line), &LINE);
         self.sink.field(false, "c_cc");
         self.sink.begin(Bracket::Array);
-        for (index, character) in bytes[17..36].iter().enumerate() {
+        for (index, character) in characters.iter().enumerate() {
             self.sink.item(index == 0);
             self.sink.word(|out| {
                 out.push(b'[');
@@ -107,8 +109,22 @@ impl<S: Sink> Walk<'_, S> {
             });
         }
         self.sink.end(Bracket::Array);
+        if settings == Settings::Speeds {
+            for (at, name) in [(36, "c_ispeed"), (40, "c_ospeed")] {
+                self.sink.field(false, name);
+                self.sink.unsigned(u64::from(int_at(bytes, at)));
+            }
+        }
     }
 }
+
+names!(LINE "N_???" "" {
+    "N_TTY" = 0, "N_SLIP" = 1, "N_MOUSE" = 2, "N_PPP" = 3, "N_STRIP" = 4, "N_AX25" = 5, "N_X25" = 6, "N_6PACK" = 7,
+    "N_MASC" = 8, "N_R3964" = 9, "N_PROFIBUS_FDL" = 0xa, "N_IRDA" = 0xb, "N_SMSBLOCK" = 0xc, "N_HDLC" = 0xd,
+    "N_SYNC_PPP" = 0xe, "N_HCI" = 0xf, "N_GIGASET_M101" = 0x10, "N_SLCAN" = 0x11, "N_PPS" = 0x12, "N_V253" = 0x13,
+    "N_CAIF" = 0x14, "N_GSM0710" = 0x15, "N_TI_WL" = 0x16, "N_TRACESINK" = 0x17, "N_TRACEROUTER" = 0x18,
+    "N_NCI" = 0x19, "N_SPEAKUP" = 0x1a, "N_NULL" = 0x1b,
+});
 
 /// A request that has no name, by its parts.
 fn put_request(out: &mut Vec<u8>, raw: u64) {

@@ -61,7 +61,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         {
             let Some(bytes) = (match said {
                 Said::After => after,
-                Said::Before | Said::Both | Said::Changed => Some(before),
+                Said::Before | Said::Both | Said::Changed | Said::Renewed => Some(before),
             }) else {
                 continue;
             };
@@ -71,6 +71,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             };
             if kind == Kind::Unsaid {
                 elided = true;
+                continue;
+            }
+            if kind == Kind::Gap {
+                if !self.style.verbose {
+                    self.sink.more(Bracket::Structure, first);
+                    first = false;
+                }
                 continue;
             }
             let size = self.size(kind);
@@ -118,11 +125,17 @@ impl<'a, S: Sink> Walk<'a, S> {
             let became = after.and_then(|after| after.get(*at..at + size));
             let became = became.filter(|became| match said {
                 Said::Both => true,
-                Said::Changed => *became != field,
+                Said::Changed | Said::Renewed => *became != field,
                 Said::Before | Said::After => false,
             });
             if let Some(became) = became {
                 let middle = self.sink.turns();
+                if *said == Said::Renewed {
+                    self.sink.note(|out| {
+                        out.extend_from_slice(name.as_bytes());
+                        out.push(b'=');
+                    });
+                }
                 self.place(kind, became, number);
                 self.sink.turned(start, middle);
             }
@@ -153,6 +166,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                     Test::Has(at, width, bits) => self.sibling(at, width) & bits != 0,
                     Test::Lacks(at, width, bits) => self.sibling(at, width) & bits == 0,
                     Test::Failed => self.failed(),
+                    Test::Verbose => self.style.verbose,
+                    Test::Brief => !self.style.verbose,
                 };
                 if there {
                     self.in_structure(*inner)

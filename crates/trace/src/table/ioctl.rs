@@ -8,12 +8,16 @@ mod counter;
 mod devices;
 mod disk;
 mod filesystem;
+mod flash;
 mod general;
 mod gpio;
+mod faults;
 mod input;
+mod kvm;
 mod names;
 mod ptp;
 mod seccomp;
+mod sockets;
 mod storage;
 mod video;
 
@@ -24,10 +28,10 @@ use super::kind::Kind::{self, *};
 use super::kind::Way::{self, In, Out};
 use super::kind::Width::{Eight, Four, One as Byte, Two};
 use super::kind::{
-    Bare, Length, Names, Part, PartShown, Special as S, Test, Whose, Wording, names as named,
+    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording, names as named,
 };
 use super::structure::{
-    both, changed, field, more, more_out, more_set_out, out, set, structure,
+    both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
 };
 use super::{flags as f, structure as s};
 use crate::text::put;
@@ -61,6 +65,8 @@ type Family = &'static [(&'static str, Kind)];
 /// What stands beside the result of a request that came back.
 #[derive(Debug, Clone, Copy)]
 pub enum Answered {
+    /// It is a descriptor: what that is stands behind it.
+    Descriptor,
     /// The name of the result.
     Named(&'static Names),
     /// A structure that the kernel left where the request was said.
@@ -70,7 +76,7 @@ pub enum Answered {
 /// Requests by their names, and what stands beside the results.
 type Answers = &'static [(&'static str, Answered)];
 
-static ANSWERS: &[Answers] = &[devices::ANSWERED, video::ANSWERED];
+static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED];
 
 static FAMILIES: &[Family] = &[
     general::GIVEN,
@@ -78,11 +84,15 @@ static FAMILIES: &[Family] = &[
     counter::GIVEN,
     devices::GIVEN,
     disk::GIVEN,
+    faults::GIVEN,
     filesystem::GIVEN,
+    flash::GIVEN,
     gpio::GIVEN,
     input::GIVEN,
+    kvm::GIVEN,
     ptp::GIVEN,
     seccomp::GIVEN,
+    sockets::GIVEN,
     storage::GIVEN,
     video::GIVEN,
 ];

@@ -93,6 +93,11 @@ pub enum Length {
     At(usize, usize, usize),
     /// As many as the number says that lies at this place of the structure that it stands in, times this.
     Field(usize, Width, usize),
+    /// As many of this size as are whole in the bytes whose number lies at this place of the structure.
+    Whole(usize, Width, usize),
+    /// As many as the number with its sign says that lies at this place of the structure, none where it is negative, and so
+    /// many more.
+    Positive(usize, Width, usize),
 }
 
 /// A structure in memory.
@@ -130,6 +135,8 @@ pub enum Said {
     Both,
     /// The same, where the kernel says something else.
     Changed,
+    /// The same, with the name before it once more.
+    Renewed,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -145,6 +152,10 @@ pub enum Test {
     Lacks(usize, Width, u64),
     /// The call failed.
     Failed,
+    /// Everything is asked for.
+    Verbose,
+    /// Not everything is.
+    Brief,
 }
 
 /// A part of a number: which of its bits, and how they are shown.
@@ -324,6 +335,8 @@ pub enum Kind {
     Array(&'static Kind, usize),
     /// Text in a field of this size.
     Characters(usize),
+    /// The same, where no more than so many bytes of it are looked at.
+    Letters(Length, usize),
     /// A value with a name; what has none is a number with its sign.
     Named(Width, &'static Names),
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
@@ -357,6 +370,10 @@ pub enum Kind {
     Tail(&'static Kind),
     /// More that isn't shown.
     Unsaid,
+    /// The same, where it is, unless everything is asked for.
+    Gap,
+    /// Several, of which is shown only whether there are any.
+    Dots(Length),
     /// Shown where everything is asked for; else as an address.
     Verbose(&'static Kind),
     /// A number that consists of parts.
@@ -412,6 +429,28 @@ pub enum Wire {
     Device,
     /// Hundredths of a second in four bytes or eight.
     Ticks(Width),
+}
+
+/// In which structure a terminal's settings are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settings {
+    /// `termio`, with two bytes for each set of modes.
+    Old,
+    /// `termios`.
+    Usual,
+    /// `termios2`, with the speeds.
+    Speeds,
+}
+
+impl Settings {
+    /// Its size in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Settings::Old => 18,
+            Settings::Usual => 36,
+            Settings::Speeds => 44,
+        }
+    }
 }
 
 /// What needs code of its own.
@@ -506,7 +545,7 @@ pub enum Special {
     /// What `statx` says.
     Statx,
     /// Terminal settings.
-    Terminal(Way),
+    Terminal(Way, Settings),
     /// The bits that are set of as many bytes as the result says.
     BitSet(&'static Names),
     /// Seconds and nanoseconds, with the moment that they are where they are one.

@@ -37,11 +37,6 @@ pub(super) const fn more_out(name: &'static str, at: usize, kind: Kind) -> Field
     of(name, at, kind, Verbose, Said::After)
 }
 
-/// The same where it isn't zero.
-pub(super) const fn set_out(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, NotZero, Said::After)
-}
-
 /// The same where everything is asked for and it isn't zero.
 pub(super) const fn more_set_out(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, VerboseNotZero, Said::After)
@@ -55,6 +50,11 @@ pub(super) const fn both(name: &'static str, at: usize, kind: Kind) -> Field {
 /// The same where the kernel says something else.
 pub(super) const fn changed(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::Changed)
+}
+
+/// The same with the name before it once more.
+pub(super) const fn renewed(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Renewed)
 }
 
 /// A field that says something where a file may be made.

@@ -84,7 +84,10 @@ structure!(PROGRAMS 8 {
     field ids_len 0 UINT, out prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
 });
 
-pub(super) static ANSWERED: Answers = &[("NS_GET_NSTYPE", Answered::Named(&SPACE))];
+pub(super) static ANSWERED: Answers = &[
+    ("NS_GET_NSTYPE", Answered::Named(&SPACE)),
+    ("NS_GET_USERNS NS_GET_PARENT", Answered::Descriptor),
+];
 
 pub(super) static GIVEN: Family = &[
     (

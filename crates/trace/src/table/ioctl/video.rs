@@ -5,10 +5,6 @@ mod names;
 use self::names::*;
 use super::*;
 
-static FOUR_LETTERS: Wording = Wording {
-    put: put_letters,
-    number: Bare::HexAlone,
-};
 static PIXELS: Wording = Wording {
     put: |out, value| put_format(out, value, &PIXEL),
     number: Bare::HexAlone,

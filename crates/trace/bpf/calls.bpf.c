@@ -427,14 +427,30 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 #define LEAST_POINTER 0x10000ull
 #define MOST_POINTER (1ull << 48)
 
-static long put_one_beneath(u32 index, struct walk *walk)
+#define WITHIN_WORDS 24
+#define WITHIN_MOST 64
+
+/* Structures in arrays may be packed: what stands there may begin at every fourth byte. */
+static long put_one_within(u32 index, struct walk *walk)
 {
 	u64 pointer;
 
-	if (index >= walk->count || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 8)))
+	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
 		return 1;
 	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER)
-		put(walk->thread, pointer, BENEATH_MOST, 0, walk->when | GUESSED);
+		put(walk->thread, pointer, WITHIN_MOST, 0, walk->when);
+	return 0;
+}
+
+static long put_one_beneath(u32 index, struct walk *walk)
+{
+	struct walk within = { .thread = walk->thread, .when = walk->when | GUESSED };
+
+	if (index >= walk->count || read_user(&within.array, sizeof(within.array), (void *)(walk->array + index * 8)))
+		return 1;
+	if (within.array >= LEAST_POINTER && within.array < MOST_POINTER &&
+	    !put(walk->thread, within.array, BENEATH_MOST, 0, within.when))
+		loop(WITHIN_WORDS, put_one_within, &within, 0);
 	return 0;
 }
 

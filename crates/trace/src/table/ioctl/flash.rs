@@ -65,7 +65,7 @@ structure!(NAMED 136 {
 structure!(RENAMED 4368 {
     field count 0 INT, field ents 16 Counted(&Structure(&NAMED), Length::Positive(0, Four, 0), 32),
 });
-structure!(CHANGED 24 { field lnum 0 INT, field bytes 4 INT, field dtype 8 One(Byte, &DATA) });
+structure!(CHANGED 16 { field lnum 0 INT, field bytes 4 INT, field dtype 8 One(Byte, &DATA) });
 structure!(MAPPED 8 { field lnum 0 INT, field dtype 4 One(Byte, &DATA) });
 structure!(ATTACHED 24 {
     field ubi_num 0 INT, field mtd_num 4 INT, field vid_hdr_offset 8 INT, field max_beb_per1024 12 Signed(Two),

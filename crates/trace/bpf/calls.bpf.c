@@ -427,6 +427,9 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 #define LEAST_POINTER 0x10000ull
 #define MOST_POINTER (1ull << 48)
 
+/* What only looks like pointers mustn't fill the ring: so many of a structure, and of what each of them leads to. */
+#define BENEATH_PIECES 8
+#define WITHIN_PIECES 4
 #define WITHIN_WORDS 24
 #define WITHIN_MOST 64
 
@@ -435,22 +438,26 @@ static long put_one_within(u32 index, struct walk *walk)
 {
 	u64 pointer;
 
-	if (read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
+	if (!walk->rest || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
 		return 1;
-	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER)
-		put(walk->thread, pointer, WITHIN_MOST, 0, walk->when);
+	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER && !put(walk->thread, pointer, WITHIN_MOST, 0, walk->when))
+		walk->rest--;
 	return 0;
 }
 
 static long put_one_beneath(u32 index, struct walk *walk)
 {
-	struct walk within = { .thread = walk->thread, .when = walk->when | GUESSED };
+	struct walk within = { .thread = walk->thread, .rest = WITHIN_PIECES, .when = walk->when | GUESSED };
 
-	if (index >= walk->count || read_user(&within.array, sizeof(within.array), (void *)(walk->array + index * 8)))
+	if (index >= walk->count || !walk->rest)
+		return 1;
+	if (read_user(&within.array, sizeof(within.array), (void *)(walk->array + index * 8)))
 		return 1;
 	if (within.array >= LEAST_POINTER && within.array < MOST_POINTER &&
-	    !put(walk->thread, within.array, BENEATH_MOST, 0, within.when))
+	    !put(walk->thread, within.array, BENEATH_MOST, 0, within.when)) {
+		walk->rest--;
 		loop(WITHIN_WORDS, put_one_within, &within, 0);
+	}
 	return 0;
 }
 
@@ -460,7 +467,7 @@ static long put_one_beneath(u32 index, struct walk *walk)
  */
 not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 when)
 {
-	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .when = when };
+	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .rest = BENEATH_PIECES, .when = when };
 
 	if (!thread)
 		return -1;

@@ -4,10 +4,10 @@
 
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, short_at};
-use crate::table::kind::{Settings, names};
 use crate::table::ioctl::Answered;
-use crate::table::{Kind, Way, flags, ioctl};
-use crate::text::put;
+use crate::table::kind::{Settings, names};
+use crate::table::{Kind, Names, Way, flags, ioctl};
+use crate::text::{Constants, put};
 
 impl<S: Sink> Walk<'_, S> {
     pub fn request(&mut self, raw: u64) {
@@ -70,21 +70,26 @@ impl<S: Sink> Walk<'_, S> {
         };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "c_iflag");
-        self.flags(u64::from(modes(0)), &flags::TTY_IN);
+        self.modes(modes(0), &flags::TTY_IN);
         self.sink.field(false, "c_oflag");
         self.sink
-            .word(|out| put_output_modes(out, modes(1)));
+            .words(|out, constants, _| put_output_modes(out, modes(1), constants));
         self.sink.field(false, "c_cflag");
         self.sink
-            .word(|out| put_control_modes(out, modes(2)));
+            .words(|out, constants, _| put_control_modes(out, modes(2), constants));
         self.sink.field(false, "c_lflag");
-        self.flags(u64::from(modes(3)), &flags::TTY_LOCAL);
+        self.modes(modes(3), &flags::TTY_LOCAL);
         if self.style.verbose {
             self.terminal_characters(bytes, settings);
         } else {
             self.sink.more(Bracket::Structure, false);
         }
         self.sink.end(Bracket::Structure);
+    }
+
+    fn modes(&mut self, modes: u32, names: &'static Names) {
+        self.sink
+            .words(|out, constants, _| put_more_modes(out, modes, names, constants));
     }
 
     fn terminal_characters(&mut self, bytes: &[u8], settings: Settings) {
@@ -167,7 +172,7 @@ fn speed(modes: u32) -> &'static str {
     table[(modes & 15) as usize]
 }
 
-fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
+fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     const DELAYS: [(u32, &[&str]); 6] = [
         (8, &["NL0", "NL1"]),
         (9, &["CR0", "CR1", "CR2", "CR3"]),
@@ -176,35 +181,46 @@ fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
         (14, &["VT0", "VT1"]),
         (15, &["FF0", "FF1"]),
     ];
-    for (index, (shift, names)) in DELAYS.iter().enumerate() {
-        if index > 0 {
-            out.push(b'|');
-        }
-        out.extend_from_slice(names[(modes >> shift) as usize & (names.len() - 1)].as_bytes());
+    for (shift, names) in DELAYS {
+        let place = modes >> shift & (names.len() as u32 - 1);
+        put_mode(out, constants, place << shift, names[place as usize]);
+        out.push(b'|');
     }
-    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT);
+    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT, constants);
 }
 
-fn put_control_modes(out: &mut Vec<u8>, modes: u32) {
+fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     const INPUT_SPEED: u32 = 16;
-    out.extend_from_slice(speed(modes).as_bytes());
-    let input = modes >> INPUT_SPEED & 0o10_017;
+    const SPEED: u32 = 0o10_017;
+    const SIZES: [&str; 4] = ["CS5", "CS6", "CS7", "CS8"];
+    put_mode(out, constants, modes & SPEED, speed(modes));
+    out.push(b'|');
+    let input = modes >> INPUT_SPEED & SPEED;
     if input != 0 {
+        put_mode(out, constants, input, speed(input));
+        out.extend_from_slice(b"<<");
+        put_mode(out, constants, INPUT_SPEED, "IBSHIFT");
         out.push(b'|');
-        out.extend_from_slice(speed(input).as_bytes());
-        out.extend_from_slice(b"<<IBSHIFT");
     }
-    out.extend_from_slice([b"|CS5", b"|CS6", b"|CS7", b"|CS8"][(modes >> 4) as usize & 3]);
-    put_more_modes(
-        out,
-        modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30),
-        &flags::TTY_CONTROL,
-    );
+    let size = modes >> 4 & 3;
+    put_mode(out, constants, size << 4, SIZES[size as usize]);
+    out.push(b'|');
+    let rest = modes & !(SPEED | SPEED << INPUT_SPEED | 0x30);
+    put_more_modes(out, rest, &flags::TTY_CONTROL, constants);
 }
 
-fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static crate::table::Names) {
+fn put_mode(out: &mut Vec<u8>, constants: Constants, value: u32, name: &str) {
+    put::constant(out, constants, Number::Hex(u64::from(value)), |out| {
+        out.extend_from_slice(name.as_bytes())
+    });
+}
+
+/// What else is set, if anything: strace says nothing where nothing is.
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static Names, constants: Constants) {
+    let modes = u64::from(modes);
     if modes != 0 {
-        out.push(b'|');
-        put::some_flags(out, u64::from(modes), names);
+        put::constant(out, constants, Number::Hex(modes), |out| {
+            put::some_flags(out, modes, names)
+        });
     }
 }

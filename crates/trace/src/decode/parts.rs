@@ -93,7 +93,9 @@ impl<'a, S: Sink> Walk<'a, S> {
                     elided = true;
                     continue;
                 }
-                Shown::NotZero | Shown::VerboseNotZero if field.iter().all(|byte| *byte == 0) => continue,
+                Shown::NotZero | Shown::VerboseNotZero if field.iter().all(|byte| *byte == 0) => {
+                    continue;
+                }
                 Shown::With(bits)
                     if field.iter().all(|byte| *byte == 0) && long_at(bytes, 0) & bits == 0 =>
                 {

@@ -450,11 +450,12 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             step(What::Mask, argument, Entry),
         ]),
         // Where these are no addresses, nothing is there.
-        Special::Requested => Guessed(vec![Step {
-            count: Count::Request,
-            most: Most::Bytes(REQUESTED),
-            ..step(What::Bytes, argument, BothAlways)
-        },
+        Special::Requested => Guessed(vec![
+            Step {
+                count: Count::Request,
+                most: Most::Bytes(REQUESTED),
+                ..step(What::Bytes, argument, BothAlways)
+            },
             step(What::Beneath, argument, BothAlways),
         ]),
         Special::Nodes(way, count) => Guessed(vec![Step {

@@ -4,14 +4,15 @@
 //! Refuses: to say what a request does.
 
 mod block;
+mod console;
 mod counter;
 mod devices;
 mod disk;
+mod faults;
 mod filesystem;
 mod flash;
 mod general;
 mod gpio;
-mod faults;
 mod input;
 mod kvm;
 mod names;
@@ -28,7 +29,8 @@ use super::kind::Kind::{self, *};
 use super::kind::Way::{self, In, Out};
 use super::kind::Width::{Eight, Four, One as Byte, Two};
 use super::kind::{
-    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording, names as named,
+    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording,
+    names as named,
 };
 use super::structure::{
     both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
@@ -81,6 +83,7 @@ static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED
 static FAMILIES: &[Family] = &[
     general::GIVEN,
     block::GIVEN,
+    console::GIVEN,
     counter::GIVEN,
     devices::GIVEN,
     disk::GIVEN,

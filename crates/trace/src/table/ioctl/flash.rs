@@ -73,7 +73,10 @@ structure!(ATTACHED 24 {
 structure!(SET 16 { field property 0 One(Byte, &PROPERTY), field value 8 LONG_BITS });
 
 pub(super) static GIVEN: Family = &[
-    ("MEMERASE MEMLOCK MEMUNLOCK MEMISLOCKED", says(&Structure(&STRETCH))),
+    (
+        "MEMERASE MEMLOCK MEMUNLOCK MEMISLOCKED",
+        says(&Structure(&STRETCH)),
+    ),
     ("MEMERASE64", says(&Structure(&LONG_STRETCH))),
     ("MEMWRITEOOB MEMREADOOB", says(&Structure(&BESIDE))),
     ("MEMWRITEOOB64 MEMREADOOB64", says(&Structure(&LONG_BESIDE))),

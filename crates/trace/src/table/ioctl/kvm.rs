@@ -126,7 +126,10 @@ pub(super) static GIVEN: Family = &[
     ("KVM_SET_SREGS", says(&Structure(&SPECIAL_REGISTERS))),
     ("KVM_GET_SREGS", hears(&Structure(&SPECIAL_REGISTERS))),
     ("KVM_SET_CPUID2", says(&Structure(&ENTRIES_SAID))),
-    ("KVM_GET_SUPPORTED_CPUID KVM_GET_EMULATED_CPUID", hears(&Structure(&ENTRIES_HEARD))),
+    (
+        "KVM_GET_SUPPORTED_CPUID KVM_GET_EMULATED_CPUID",
+        hears(&Structure(&ENTRIES_HEARD)),
+    ),
     ("KVM_CHECK_EXTENSION", One(Eight, &ABILITY)),
 ];
 

@@ -256,8 +256,14 @@ macro_rules! controls {
 controls!(LONG_VALUE In);
 controls!(LONG_VALUE_OUT Out);
 const SOME: Test = Test::Not(4, Four, &[0]);
-const LONG_VALUES: Kind = Only(SOME, &Many(In, &Structure(&LONG_VALUE), Length::Field(4, Four, 1)));
-const LONG_VALUES_OUT: Kind = Only(SOME, &Many(Out, &Structure(&LONG_VALUE_OUT), Length::Field(4, Four, 1)));
+const LONG_VALUES: Kind = Only(
+    SOME,
+    &Many(In, &Structure(&LONG_VALUE), Length::Field(4, Four, 1)),
+);
+const LONG_VALUES_OUT: Kind = Only(
+    SOME,
+    &Many(Out, &Structure(&LONG_VALUE_OUT), Length::Field(4, Four, 1)),
+);
 const WRONG: Kind = Only(SOME, &Only(Test::Failed, &UINT));
 structure!(VALUES 32 { field ctrl_class 0 One(Four, &CLASS), field count 4 UINT, field controls 24 LONG_VALUES });
 structure!(VALUES_OUT 32 { field controls 24 LONG_VALUES_OUT, field error_idx 8 WRONG });
@@ -289,7 +295,10 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_QUERYCAP", hears(&Structure(&CAPABILITY))),
     ("VIDIOC_ENUM_FMT", InOut(&FORMAT_OF)),
     ("VIDIOC_G_FMT", InOut(&FORMAT_ASKED)),
-    ("VIDIOC_S_FMT VIDIOC_TRY_FMT", Exchange(&Structure(&FORMAT), &Structure(&FORMAT_OUT))),
+    (
+        "VIDIOC_S_FMT VIDIOC_TRY_FMT",
+        Exchange(&Structure(&FORMAT), &Structure(&FORMAT_OUT)),
+    ),
     ("VIDIOC_REQBUFS", InOut(&BUFFERS)),
     ("VIDIOC_QUERYBUF VIDIOC_QBUF", InOut(&BUFFER_OF)),
     ("VIDIOC_DQBUF", InOut(&BUFFER_TAKEN)),
@@ -297,7 +306,10 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_S_FBUF", says(&Structure(&FRAMES))),
     ("VIDIOC_STREAMON VIDIOC_STREAMOFF", says(&TYPE)),
     ("VIDIOC_G_PARM", InOut(&STREAM_ASKED)),
-    ("VIDIOC_S_PARM", Exchange(&Structure(&STREAM), &Structure(&STREAM_OUT))),
+    (
+        "VIDIOC_S_PARM",
+        Exchange(&Structure(&STREAM), &Structure(&STREAM_OUT)),
+    ),
     ("VIDIOC_G_STD", hears(&LONG_BITS)),
     ("VIDIOC_S_STD", says(&LONG_BITS)),
     ("VIDIOC_ENUMSTD", InOut(&STANDARD)),
@@ -305,7 +317,10 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_G_CTRL", InOut(&VALUE_ASKED)),
     ("VIDIOC_S_CTRL", InOut(&VALUE)),
     ("VIDIOC_G_TUNER", InOut(&TUNER_ASKED)),
-    ("VIDIOC_S_TUNER", Exchange(&Structure(&TUNER_OF), &Structure(&TUNER_OUT))),
+    (
+        "VIDIOC_S_TUNER",
+        Exchange(&Structure(&TUNER_OF), &Structure(&TUNER_OUT)),
+    ),
     ("VIDIOC_QUERYCTRL", InOut(&CONTROL_ASKED)),
     ("VIDIOC_QUERY_EXT_CTRL", InOut(&LONG_CONTROL_ASKED)),
     ("VIDIOC_G_INPUT", UINT_OUT),

@@ -23,7 +23,7 @@ impl<S: Sink> Walk<'_, S> {
 
     /// What the third argument means by what is asked.
     pub fn requested_kind(&self) -> Kind {
-        ioctl::given(self.call.arguments[1] as u32)
+        ioctl::given(self.call.arguments[1] as u32, self.style.opaque)
     }
 
     /// What stands beside the result.

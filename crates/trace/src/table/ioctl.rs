@@ -120,13 +120,19 @@ fn by_number<T: Copy + 'static>(
     known.collect()
 }
 
+/// Families of which strace tells nothing where it shows no structures.
+static UNTOLD: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
+
 /// What stands beside the result of a request.
 pub fn answered(request: u32) -> Option<Answered> {
     ANSWERED.get(&request).copied()
 }
 
-/// What a request is given.
-pub fn given(request: u32) -> Kind {
+/// What a request is given, where structures are shown or where they aren't.
+pub fn given(request: u32, opaque: bool) -> Kind {
+    if opaque && UNTOLD.contains_key(&request) {
+        return LONG_BITS;
+    }
     let known = GIVEN.get(&request).copied();
     known
         .or_else(|| input::given(request))

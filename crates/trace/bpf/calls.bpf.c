@@ -421,6 +421,65 @@ not_inline int put_pointed(struct thread *thread, u64 address, u32 kind)
 	return 0;
 }
 
+#define BENEATH_WORDS 32
+#define BENEATH_UNSAID 8
+#define BENEATH_MOST 256
+#define LEAST_POINTER 0x10000ull
+#define MOST_POINTER (1ull << 48)
+
+/* What only looks like pointers mustn't fill the ring: so many of a structure, and of what each of them leads to. */
+#define BENEATH_PIECES 8
+#define WITHIN_PIECES 4
+#define WITHIN_WORDS 24
+#define WITHIN_MOST 64
+
+/* Structures in arrays may be packed: what stands there may begin at every fourth byte. */
+static long put_one_within(u32 index, struct walk *walk)
+{
+	u64 pointer;
+
+	if (!walk->rest || read_user(&pointer, sizeof(pointer), (void *)(walk->array + index * 4)))
+		return 1;
+	if (pointer >= LEAST_POINTER && pointer < MOST_POINTER && !put(walk->thread, pointer, WITHIN_MOST, 0, walk->when))
+		walk->rest--;
+	return 0;
+}
+
+static long put_one_beneath(u32 index, struct walk *walk)
+{
+	struct walk within = { .thread = walk->thread, .rest = WITHIN_PIECES, .when = walk->when | GUESSED };
+
+	if (index >= walk->count || !walk->rest)
+		return 1;
+	if (read_user(&within.array, sizeof(within.array), (void *)(walk->array + index * 8)))
+		return 1;
+	if (within.array >= LEAST_POINTER && within.array < MOST_POINTER &&
+	    !put(walk->thread, within.array, BENEATH_MOST, 0, within.when)) {
+		walk->rest--;
+		loop(WITHIN_WORDS, put_one_within, &within, 0);
+	}
+	return 0;
+}
+
+/*
+ * What stands in a structure that may be a pointer, and how what lies there begins: the program may be gone, or that memory
+ * another's, when the engine sees that it is wanted.
+ */
+not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 when)
+{
+	struct walk walk = { .thread = thread, .array = address, .count = size / 8, .rest = BENEATH_PIECES, .when = when };
+
+	if (!thread)
+		return -1;
+	/* Old requests don't say how much they are given. */
+	if (!size)
+		walk.count = BENEATH_UNSAID;
+	if (walk.count > BENEATH_WORDS)
+		walk.count = BENEATH_WORDS;
+	loop(BENEATH_WORDS, put_one_beneath, &walk, 0);
+	return 0;
+}
+
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
 not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
 {
@@ -464,6 +523,8 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		return put_texts(thread, address, most);
 	case POINTERS:
 		return put_pointers(thread, address);
+	case BENEATH:
+		return put_beneath(thread, address, thread->call.arguments[1] >> 16 & 0x3fff, when);
 	}
 	size = step->count;
 	if (size == COUNT_ONE) {

@@ -40,6 +40,9 @@ struct call {
 /* When; at exit only of calls that didn't fail, except with FAILED. */
 enum { ENTERED = 1, LEFT = 2, FAILED = 4 };
 
+/* Of a piece: nobody asked for it, it may go on, and it may be nothing that is pointed to. */
+#define GUESSED 8
+
 /* A stretch of memory; its bytes follow, filled up to eight. */
 struct piece {
 	u64 address;
@@ -70,7 +73,7 @@ struct signalled {
 };
 
 /* What of a call's memory is wanted. */
-enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18, TIDS = 19 };
+enum { END = 0, TEXT = 1, BYTES = 2, VECTORS = 3, MESSAGE = 4, TEXTS = 5, POINTERS = 6, MESSAGES = 16, FILTER = 17, MASK = 18, TIDS = 19, BENEATH = 20 };
 
 /* Where a step's count comes from: 0..5 an argument, else */
 enum {

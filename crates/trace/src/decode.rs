@@ -72,6 +72,10 @@ pub(crate) struct Walk<'a, S> {
     /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
     /// where structures are, not what is in them.
     late: bool,
+    /// Whether what the kernel says is read though the call failed.
+    despite: bool,
+    /// Whether something couldn't be read to its end.
+    partly: bool,
     /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
     left: usize,
     /// The structure whose fields are walked over.
@@ -90,6 +94,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: None,
             late: false,
+            despite: false,
+            partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
             base: 0,
@@ -112,6 +118,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             style,
             missing: Some((when, missing)),
             late: false,
+            despite: false,
+            partly: false,
             left: MOST_ALTOGETHER,
             within: &[],
             base: 0,
@@ -255,6 +263,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Exchange(..)
             | Kind::Answered(..)
             | Kind::Cleared(..)
+            | Kind::Despite(_)
             | Kind::Many(Way::Out, ..)
             | Kind::Bytes(Way::Out, _)
             | Kind::Binary(Way::Out, _)
@@ -291,7 +300,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::BitSet(_)
                 | Special::Slots(_)
                 | Special::Resident => true,
-                Special::Terminal(way) => way == Way::Out,
+                Special::Terminal(way, _) => way == Way::Out,
                 Special::Fcntl => self.fcntl_fills_in(),
                 Special::ArchPrctl => self.arch_prctl_fills_in(),
                 Special::ThreadName(way) => way == Way::Out,
@@ -341,7 +350,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             || self.keeps_time()
             || matches!(
                 self.kind(number),
-                Kind::InOut(_) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
+                Kind::InOut(_)
+                    | Kind::Exchange(..)
+                    | Kind::Answered(..)
+                    | Kind::Cleared(..)
+                    | Kind::Despite(_)
             )
         {
             return false;
@@ -453,7 +466,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
             }
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
-            Kind::Hidden | Kind::Skipped | Kind::Unsaid => self.sink.hex(raw),
+            Kind::Hidden | Kind::Skipped | Kind::Unsaid | Kind::Gap => self.sink.hex(raw),
+            Kind::Dots(length) => {
+                let count = self.length(length);
+                self.sink.begin(Bracket::Array);
+                if count > 0 {
+                    self.sink.more(Bracket::Array, true);
+                }
+                self.sink.end(Bracket::Array);
+            }
             Kind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
@@ -470,6 +491,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Several(width, parts) => {
                 let value = self.unsigned(raw, width);
                 self.several(value, parts);
+            }
+            Kind::Joined(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.joined(value, parts);
             }
             Kind::Worded(width, wording) => {
                 let value = self.unsigned(raw, width);
@@ -502,6 +527,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
             Kind::InOut(structure) => self.in_and_out(raw, structure, number),
             Kind::Exchange(before, after) => self.exchange(raw, (before, after), false, number),
+            Kind::Despite(inner) => self.despite(*inner, raw, number),
             Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
             Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
             Kind::Tail(inner) => self.value(*inner, raw, number),
@@ -510,6 +536,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Structure(_)
             | Kind::Array(..)
             | Kind::Characters(_)
+            | Kind::Letters(..)
             | Kind::Octets(..)
             | Kind::Counted(..)
             | Kind::By(..)
@@ -703,7 +730,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn reads_failures(&self) -> bool {
-        matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
+        self.despite
+            || matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
             || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
     }
 
@@ -785,7 +813,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A buffer of this length, cut where it is longer than what is shown.
     pub fn buffer(&mut self, address: u64, length: usize, way: Way) {
-        if way == Way::Out && self.failed() {
+        if way == Way::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
@@ -829,6 +857,14 @@ impl<'a, S: Sink> Walk<'a, S> {
             Length::Pairs(at, most) => {
                 let value = self.sibling(at, Width::Four).saturating_mul(2) + 1;
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)
+            }
+            Length::Whole(at, width, size) => {
+                let value = self.signed(self.sibling(at, width), width).max(0);
+                usize::try_from(value).unwrap_or(0) / size
+            }
+            Length::Positive(at, width, more) => {
+                let value = self.signed(self.sibling(at, width), width).max(0);
+                usize::try_from(value).unwrap_or(0).saturating_add(more)
             }
             Length::Field(at, width, unit) => {
                 let value = self.sibling(at, width);
@@ -908,13 +944,14 @@ impl<'a, S: Sink> Walk<'a, S> {
         length: Length,
         number: usize,
     ) {
-        if way == Way::Out && self.failed() {
+        if way == Way::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
         let count = self.length(length);
         // More than the kernel would look at.
         if count > MOST_BYTES {
+            self.partly = true;
             self.address(address);
             return;
         }
@@ -928,6 +965,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         // Whether there is another is looked at before it is left out.
         let looked_at = count.min(shown + 1);
         if count == 0 {
+            self.partly = true;
             self.sink.begin(Bracket::Array);
             self.sink.end(Bracket::Array);
             return;
@@ -936,6 +974,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             .read(address, looked_at * size, way)
             .filter(|bytes| bytes.len() >= size)
         else {
+            self.partly = true;
             self.address(address);
             return;
         };
@@ -945,6 +984,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.place(inner, element, number);
         }
         if bytes.len() < looked_at * size {
+            self.partly = true;
             self.rest_of(address, bytes.len(), size, looked_at, count);
         } else if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
@@ -980,6 +1020,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Octets(length, _) => {
                 let length = self.length(length).min(bytes.len());
                 self.sink.text(&bytes[..length], false);
+            }
+            Kind::Letters(length, _) => {
+                let size = self.length(length).min(bytes.len());
+                self.place(Kind::Characters(size), &bytes[..size], number);
             }
             Kind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
@@ -1026,6 +1070,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::One(width, _)
             | Kind::Parts(width, _)
             | Kind::Several(width, _)
+            | Kind::Joined(width, _)
             | Kind::Worded(width, _)
             | Kind::OneAndFlags(width, ..) => {
                 if self.narrow() && width == Width::Eight {
@@ -1044,10 +1089,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Permissions => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
-            Kind::Characters(size) | Kind::Octets(_, size) => size,
+            Kind::Characters(size) | Kind::Octets(_, size) | Kind::Letters(_, size) => size,
             Kind::ByField(.., otherwise) => self.size(*otherwise),
             Kind::Only(_, inner) => self.size(*inner),
-            Kind::Tail(_) | Kind::Unsaid => 0,
+            Kind::Tail(_) | Kind::Unsaid | Kind::Gap | Kind::Dots(_) => 0,
             Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
                 *x86_64
             } else {
@@ -1104,7 +1149,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Requested => self.sink.hex(raw),
             Special::Fcntl => self.fcntl(raw, number),
             Special::ThreadName(way) => self.thread_name(raw, way),
-            Special::Terminal(way) => self.terminal(raw, way),
+            Special::Terminal(way, settings) => self.terminal(raw, way, settings),
             Special::BitSet(names) => self.bit_set(raw, names),
             Special::Slots(names) => self.slots(raw, names),
             Special::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),

@@ -3,9 +3,11 @@
 //! Refuses: to guess what an unknown request is given.
 
 use super::sink::{Bracket, Number, Sink};
-use super::{Walk, int_at};
-use crate::table::{Kind, Way, flags, ioctl};
-use crate::text::put;
+use super::{Walk, int_at, short_at};
+use crate::table::ioctl::Answered;
+use crate::table::kind::{Settings, names};
+use crate::table::{Kind, Names, Way, flags, ioctl};
+use crate::text::{Constants, put};
 
 impl<S: Sink> Walk<'_, S> {
     pub fn request(&mut self, raw: u64) {
@@ -21,52 +23,85 @@ impl<S: Sink> Walk<'_, S> {
 
     /// What the third argument means by what is asked.
     pub fn requested_kind(&self) -> Kind {
-        ioctl::given(self.call.arguments[1] as u32)
+        ioctl::given(self.call.arguments[1] as u32, self.style.opaque)
+    }
+
+    /// What stands beside the result.
+    pub fn requested_result(&mut self) {
+        let Some(answered) = ioctl::answered(self.call.arguments[1] as u32) else {
+            return;
+        };
+        match answered {
+            Answered::Descriptor => {}
+            Answered::Named(names) => {
+                if let Some(name) = names.name(self.result() as u64) {
+                    self.sink.beside(true, "");
+                    self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
+                    self.sink.beside_end();
+                }
+            }
+            Answered::Behind(structure) => {
+                let address = self.call.arguments[2];
+                if let Some(bytes) = self
+                    .read(address, structure.size, Way::Out)
+                    .filter(|bytes| bytes.len() == structure.size)
+                {
+                    self.sink.beside(true, "");
+                    self.structure(structure, bytes, 2);
+                    self.sink.beside_end();
+                }
+            }
+        }
     }
 
     /// A terminal's settings.
-    pub fn terminal(&mut self, raw: u64, way: Way) {
-        const SIZE: usize = 36;
+    pub fn terminal(&mut self, raw: u64, way: Way, settings: Settings) {
+        let size = settings.bytes();
         let Some(bytes) = self
-            .read(raw, SIZE, way)
-            .filter(|bytes| bytes.len() == SIZE)
+            .read(raw, size, way)
+            .filter(|bytes| bytes.len() == size)
         else {
             self.address(raw);
             return;
         };
+        let modes = |place: usize| match settings {
+            Settings::Old => u32::from(short_at(bytes, 2 * place)),
+            Settings::Usual | Settings::Speeds => int_at(bytes, 4 * place),
+        };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "c_iflag");
-        self.flags(u64::from(int_at(bytes, 0)), &flags::TTY_IN);
+        self.modes(modes(0), &flags::TTY_IN);
         self.sink.field(false, "c_oflag");
         self.sink
-            .word(|out| put_output_modes(out, int_at(bytes, 4)));
+            .words(|out, constants, _| put_output_modes(out, modes(1), constants));
         self.sink.field(false, "c_cflag");
         self.sink
-            .word(|out| put_control_modes(out, int_at(bytes, 8)));
+            .words(|out, constants, _| put_control_modes(out, modes(2), constants));
         self.sink.field(false, "c_lflag");
-        self.flags(u64::from(int_at(bytes, 12)), &flags::TTY_LOCAL);
+        self.modes(modes(3), &flags::TTY_LOCAL);
         if self.style.verbose {
-            self.terminal_characters(bytes);
+            self.terminal_characters(bytes, settings);
         } else {
             self.sink.more(Bracket::Structure, false);
         }
         self.sink.end(Bracket::Structure);
     }
 
-    fn terminal_characters(&mut self, bytes: &[u8]) {
+    fn modes(&mut self, modes: u32, names: &'static Names) {
+        self.sink
+            .words(|out, constants, _| put_more_modes(out, modes, names, constants));
+    }
+
+    fn terminal_characters(&mut self, bytes: &[u8], settings: Settings) {
+        let (line, characters) = match settings {
+            Settings::Old => (bytes[8], &bytes[9..17]),
+            Settings::Usual | Settings::Speeds => (bytes[16], &bytes[17..36]),
+        };
         self.sink.field(false, "c_line");
-        let line = u64::from(bytes[16]);
-        self.sink.word(|out| {
-            if line == 0 {
-                out.extend_from_slice(b"N_TTY");
-            } else {
-                put::hex(out, line);
-                put::remark(out, "N_???");
-            }
-        });
+        self.one(u64::from(line), &LINE);
         self.sink.field(false, "c_cc");
         self.sink.begin(Bracket::Array);
-        for (index, character) in bytes[17..36].iter().enumerate() {
+        for (index, character) in characters.iter().enumerate() {
             self.sink.item(index == 0);
             self.sink.word(|out| {
                 out.push(b'[');
@@ -79,8 +114,22 @@ impl<S: Sink> Walk<'_, S> {
             });
         }
         self.sink.end(Bracket::Array);
+        if settings == Settings::Speeds {
+            for (at, name) in [(36, "c_ispeed"), (40, "c_ospeed")] {
+                self.sink.field(false, name);
+                self.sink.unsigned(u64::from(int_at(bytes, at)));
+            }
+        }
     }
 }
+
+names!(LINE "N_???" "" {
+    "N_TTY" = 0, "N_SLIP" = 1, "N_MOUSE" = 2, "N_PPP" = 3, "N_STRIP" = 4, "N_AX25" = 5, "N_X25" = 6, "N_6PACK" = 7,
+    "N_MASC" = 8, "N_R3964" = 9, "N_PROFIBUS_FDL" = 0xa, "N_IRDA" = 0xb, "N_SMSBLOCK" = 0xc, "N_HDLC" = 0xd,
+    "N_SYNC_PPP" = 0xe, "N_HCI" = 0xf, "N_GIGASET_M101" = 0x10, "N_SLCAN" = 0x11, "N_PPS" = 0x12, "N_V253" = 0x13,
+    "N_CAIF" = 0x14, "N_GSM0710" = 0x15, "N_TI_WL" = 0x16, "N_TRACESINK" = 0x17, "N_TRACEROUTER" = 0x18,
+    "N_NCI" = 0x19, "N_SPEAKUP" = 0x1a, "N_NULL" = 0x1b,
+});
 
 /// A request that has no name, by its parts.
 fn put_request(out: &mut Vec<u8>, raw: u64) {
@@ -123,7 +172,7 @@ fn speed(modes: u32) -> &'static str {
     table[(modes & 15) as usize]
 }
 
-fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
+fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     const DELAYS: [(u32, &[&str]); 6] = [
         (8, &["NL0", "NL1"]),
         (9, &["CR0", "CR1", "CR2", "CR3"]),
@@ -132,35 +181,46 @@ fn put_output_modes(out: &mut Vec<u8>, modes: u32) {
         (14, &["VT0", "VT1"]),
         (15, &["FF0", "FF1"]),
     ];
-    for (index, (shift, names)) in DELAYS.iter().enumerate() {
-        if index > 0 {
-            out.push(b'|');
-        }
-        out.extend_from_slice(names[(modes >> shift) as usize & (names.len() - 1)].as_bytes());
+    for (shift, names) in DELAYS {
+        let place = modes >> shift & (names.len() as u32 - 1);
+        put_mode(out, constants, place << shift, names[place as usize]);
+        out.push(b'|');
     }
-    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT);
+    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT, constants);
 }
 
-fn put_control_modes(out: &mut Vec<u8>, modes: u32) {
+fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     const INPUT_SPEED: u32 = 16;
-    out.extend_from_slice(speed(modes).as_bytes());
-    let input = modes >> INPUT_SPEED & 0o10_017;
+    const SPEED: u32 = 0o10_017;
+    const SIZES: [&str; 4] = ["CS5", "CS6", "CS7", "CS8"];
+    put_mode(out, constants, modes & SPEED, speed(modes));
+    out.push(b'|');
+    let input = modes >> INPUT_SPEED & SPEED;
     if input != 0 {
+        put_mode(out, constants, input, speed(input));
+        out.extend_from_slice(b"<<");
+        put_mode(out, constants, INPUT_SPEED, "IBSHIFT");
         out.push(b'|');
-        out.extend_from_slice(speed(input).as_bytes());
-        out.extend_from_slice(b"<<IBSHIFT");
     }
-    out.extend_from_slice([b"|CS5", b"|CS6", b"|CS7", b"|CS8"][(modes >> 4) as usize & 3]);
-    put_more_modes(
-        out,
-        modes & !(0o10_017 | 0o10_017 << INPUT_SPEED | 0x30),
-        &flags::TTY_CONTROL,
-    );
+    let size = modes >> 4 & 3;
+    put_mode(out, constants, size << 4, SIZES[size as usize]);
+    out.push(b'|');
+    let rest = modes & !(SPEED | SPEED << INPUT_SPEED | 0x30);
+    put_more_modes(out, rest, &flags::TTY_CONTROL, constants);
 }
 
-fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static crate::table::Names) {
+fn put_mode(out: &mut Vec<u8>, constants: Constants, value: u32, name: &str) {
+    put::constant(out, constants, Number::Hex(u64::from(value)), |out| {
+        out.extend_from_slice(name.as_bytes())
+    });
+}
+
+/// What else is set, if anything: strace says nothing where nothing is.
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static Names, constants: Constants) {
+    let modes = u64::from(modes);
     if modes != 0 {
-        out.push(b'|');
-        put::some_flags(out, u64::from(modes), names);
+        put::constant(out, constants, Number::Hex(modes), |out| {
+            put::some_flags(out, modes, names)
+        });
     }
 }

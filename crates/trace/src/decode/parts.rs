@@ -61,7 +61,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         {
             let Some(bytes) = (match said {
                 Said::After => after,
-                Said::Before | Said::Both => Some(before),
+                Said::Before | Said::Both | Said::Changed | Said::Renewed => Some(before),
             }) else {
                 continue;
             };
@@ -73,6 +73,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 elided = true;
                 continue;
             }
+            if kind == Kind::Gap {
+                if !self.style.verbose {
+                    self.sink.more(Bracket::Structure, first);
+                    first = false;
+                }
+                continue;
+            }
             let size = self.size(kind);
             let Some(field) = bytes.get(*at..at + size) else {
                 break;
@@ -82,7 +89,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                     elided = true;
                     continue;
                 }
-                Shown::NotZero if field.iter().all(|byte| *byte == 0) => continue,
+                Shown::VerboseNotZero if !self.style.verbose => {
+                    elided = true;
+                    continue;
+                }
+                Shown::NotZero | Shown::VerboseNotZero if field.iter().all(|byte| *byte == 0) => {
+                    continue;
+                }
                 Shown::With(bits)
                     if field.iter().all(|byte| *byte == 0) && long_at(bytes, 0) & bits == 0 =>
                 {
@@ -112,8 +125,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.base = base;
             let became = after.and_then(|after| after.get(*at..at + size));
-            if let (Said::Both, Some(became)) = (said, became) {
+            let became = became.filter(|became| match said {
+                Said::Both => true,
+                Said::Changed | Said::Renewed => *became != field,
+                Said::Before | Said::After => false,
+            });
+            if let Some(became) = became {
                 let middle = self.sink.turns();
+                if *said == Said::Renewed {
+                    self.sink.note(|out| {
+                        out.extend_from_slice(name.as_bytes());
+                        out.push(b'=');
+                    });
+                }
                 self.place(kind, became, number);
                 self.sink.turned(start, middle);
             }
@@ -143,6 +167,9 @@ impl<'a, S: Sink> Walk<'a, S> {
                     Test::Not(at, width, values) => !values.contains(&self.sibling(at, width)),
                     Test::Has(at, width, bits) => self.sibling(at, width) & bits != 0,
                     Test::Lacks(at, width, bits) => self.sibling(at, width) & bits == 0,
+                    Test::Failed => self.failed(),
+                    Test::Verbose => self.style.verbose,
+                    Test::Brief => !self.style.verbose,
                 };
                 if there {
                     self.in_structure(*inner)
@@ -198,13 +225,38 @@ impl<'a, S: Sink> Walk<'a, S> {
         let size = self.size(*before);
         let said = self.read(address, size, Way::In);
         let start = self.sink.begins();
+        let outer = std::mem::take(&mut self.partly);
         self.value(Kind::To(Way::In, before), address, number);
-        let there = said.is_some_and(|bytes| bytes.len() >= size);
-        if there && (always || !self.failed()) {
+        // What was said in part, or is nothing that the kernel would answer to, is all there is.
+        let partly = std::mem::replace(&mut self.partly, outer);
+        let there = said.is_some_and(|bytes| bytes.len() >= size) && !partly;
+        let answers = always || self.despite || !self.failed();
+        if there && answers && self.says_something(after, said.unwrap_or_default()) {
             let middle = self.sink.turns();
             self.value(Kind::To(Way::Out, after), address, number);
             self.sink.turned(start, middle);
         }
+    }
+
+    /// Whether any field of this is there.
+    fn says_something(&mut self, kind: &'static Kind, bytes: &'a [u8]) -> bool {
+        let Kind::Structure(structure) = kind else {
+            return true;
+        };
+        let outer = std::mem::replace(&mut self.within, bytes);
+        let something = structure
+            .fields
+            .iter()
+            .any(|field| self.in_structure(field.kind).is_some());
+        self.within = outer;
+        something
+    }
+
+    /// What the kernel says even where the call failed.
+    pub fn despite(&mut self, inner: Kind, raw: u64, number: usize) {
+        let outer = std::mem::replace(&mut self.despite, true);
+        self.value(inner, raw, number);
+        self.despite = outer;
     }
 
     /// What the kernel says, behind what the program left there if that wasn't zeros.
@@ -241,6 +293,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             .constant(Number::Hex(value), |out| put_parts(out, value, parts));
     }
 
+    /// A number that consists of numbers, as long as there are names for them.
+    pub fn joined(&mut self, value: u64, parts: &'static [Part]) {
+        if self.sink.names_and_numbers().0 {
+            self.several(value, parts);
+        } else {
+            self.parts(value, parts);
+        }
+    }
+
     /// A number that consists of numbers.
     pub fn several(&mut self, value: u64, parts: &'static [Part]) {
         if !self.sink.names_and_numbers().1 {
@@ -255,8 +316,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             if !std::mem::take(&mut first) {
                 self.sink.word(|out| out.push(b'|'));
             }
-            self.sink
-                .constant(Number::Hex(value), |out| put_part(out, value, part.shown));
+            match part.shown {
+                PartShown::Worded(wording) => self.worded(value, wording),
+                shown => self
+                    .sink
+                    .constant(Number::Hex(value), |out| put_part(out, value, shown)),
+            }
         }
     }
 
@@ -264,7 +329,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn worded(&mut self, value: u64, wording: &'static Wording) {
         let number = match wording.number {
             Bare::Words => return self.sink.word(|out| (wording.put)(out, value)),
-            Bare::Hex => Number::Hex(value),
+            Bare::HexAlone if self.sink.names_and_numbers().0 => {
+                return self.sink.word(|out| (wording.put)(out, value));
+            }
+            Bare::Hex | Bare::HexAlone => Number::Hex(value),
             Bare::Decimal => Number::Signed(value.cast_signed()),
             Bare::Int => Number::Signed(i64::from(value as u32 as i32)),
             Bare::Unsigned => Number::Unsigned(value),
@@ -310,6 +378,7 @@ pub(crate) fn put_parts(out: &mut Vec<u8>, value: u64, parts: &[Part]) {
 fn put_part(out: &mut Vec<u8>, value: u64, shown: PartShown) {
     match shown {
         PartShown::One(names) => put::one(out, value, names),
+        PartShown::Worded(wording) => (wording.put)(out, value),
         PartShown::Flags(names) => put::some_flags(out, value, names),
         PartShown::Bits(names) => put::flags(out, value, names),
         PartShown::Number | PartShown::Rest => put::hex(out, value),

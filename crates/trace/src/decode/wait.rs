@@ -3,7 +3,7 @@
 use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
 use crate::table::kind::names;
-use crate::table::{Answer, Kind, Way, flags, structure};
+use crate::table::{Answer, Kind, Special, Way, flags, structure};
 use crate::text::put;
 
 const POLLFD: usize = 8;
@@ -142,6 +142,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Answer::Ready => self.polled_result(),
             Answer::Selected => self.selected_result(),
             Answer::Received => self.received_result(),
+            _ if self.row.kinds[2] == Kind::Special(Special::Requested) => self.requested_result(),
             _ => {}
         }
     }

@@ -23,7 +23,7 @@ const STAT: usize = if cfg!(target_arch = "x86_64") {
 const PATH: u32 = 4097;
 
 /// Most bytes of what an `ioctl` is given.
-const REQUESTED: u32 = 4096;
+const REQUESTED: u32 = 1 << 14;
 
 /// What is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +39,7 @@ enum What {
     Filter = 17,
     Mask = 18,
     Tids = 19,
+    Beneath = 20,
 }
 
 /// How many there are of it.
@@ -221,6 +222,7 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             let kinds = cases.iter().filter_map(|(_, kinds)| kinds.get(index));
             Guessed(either(kinds.copied(), argument))
         }
+        Kind::Despite(inner) => behind(*inner, argument),
         Kind::InOut(inner) => Guessed(both(argument, u32::try_from(inner.size).unwrap_or(0))),
         Kind::Exchange(before, after)
         | Kind::Answered(before, after)
@@ -312,6 +314,8 @@ fn count(length: Length) -> Option<Count> {
         Length::Behind(argument) => small(argument).map(Count::Behind),
         Length::Fixed(_)
         | Length::Field(..)
+        | Length::Positive(..)
+        | Length::Whole(..)
         | Length::Most(..)
         | Length::Pairs(..)
         | Length::At(..) => None,
@@ -330,6 +334,7 @@ fn size(kind: Kind) -> Option<u32> {
         | Kind::Named(width, _)
         | Kind::Parts(width, _)
         | Kind::Several(width, _)
+        | Kind::Joined(width, _)
         | Kind::Worded(width, _)
         | Kind::OneAndFlags(width, ..) => width.bytes(),
         Kind::Structure(structure) => structure.size,
@@ -445,18 +450,23 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             step(What::Mask, argument, Entry),
         ]),
         // Where these are no addresses, nothing is there.
-        Special::Requested => Guessed(vec![Step {
-            count: Count::Request,
-            most: Most::Bytes(REQUESTED),
-            ..step(What::Bytes, argument, BothAlways)
-        }]),
+        Special::Requested => Guessed(vec![
+            Step {
+                count: Count::Request,
+                most: Most::Bytes(REQUESTED),
+                ..step(What::Bytes, argument, BothAlways)
+            },
+            step(What::Beneath, argument, BothAlways),
+        ]),
         Special::Nodes(way, count) => Guessed(vec![Step {
             size: 8,
             count: Count::Argument(other(count)),
             most: Most::Elements,
             ..step(What::Bytes, argument, at(way))
         }]),
-        Special::Terminal(way) => Guessed(vec![structure(argument, 36, at(way))]),
+        Special::Terminal(way, settings) => {
+            Guessed(vec![structure(argument, settings.bytes() as u32, at(way))])
+        }
         Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
         Special::ThreadName(way) => Guessed(vec![structure(argument, 16, at(way))]),
         Special::AddressLength | Special::OptionLength | Special::Offset => {
@@ -574,6 +584,7 @@ impl Step {
             | What::Filter
             | What::Mask
             | What::Tids
+            | What::Beneath
             | What::Texts
             | What::Pointers => false,
         }

@@ -52,7 +52,15 @@ struct Thread {
     /// When the call was entered that was told as pending.
     pending: u64,
     /// Pieces of the call that it is in.
-    pieces: Vec<Piece>,
+    pieces: Vec<Got>,
+}
+
+/// A piece as it came.
+#[derive(Debug, Clone)]
+struct Got {
+    piece: Piece,
+    /// Nobody asked for it, and it may go on.
+    guessed: bool,
 }
 
 /// The state of the telling.
@@ -109,7 +117,7 @@ impl Story {
                 .entry(head.tid)
                 .or_default()
                 .pieces
-                .push(kept(piece));
+                .push(got(piece));
             return;
         }
         let executed = match record {
@@ -186,14 +194,14 @@ impl Story {
                 took: head.at.saturating_sub(record.entered),
             }
         };
-        let mut call = made(head, record, pieces, outcome);
+        let (mut call, guesses) = made(head, record, pieces, outcome);
         let planned = self.planned[usize::from(head.abi & 1)]
             .get(record.number as usize)
             .is_some_and(|planned| *planned);
         if let Some(limits) = self.limits
             && (!planned || head.flags & (flag::CUT | flag::JOINED) != 0)
         {
-            complete(head.tid, &mut call, !open, limits);
+            complete(head.tid, &mut call, &guesses, !open, limits);
         }
         tell(event(head, What::Call(call)));
     }
@@ -313,7 +321,7 @@ impl Story {
             };
             tell(event(
                 head,
-                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open)),
+                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open).0),
             ));
         }
     }
@@ -343,25 +351,39 @@ fn event(head: Head, what: What) -> Event {
     }
 }
 
-fn kept(piece: PieceRecord<'_>) -> Piece {
-    Piece {
-        address: piece.address,
-        when: if piece.entered {
-            When::Entered
-        } else {
-            When::Left
+fn got(piece: PieceRecord<'_>) -> Got {
+    Got {
+        piece: Piece {
+            address: piece.address,
+            when: if piece.entered {
+                When::Entered
+            } else {
+                When::Left
+            },
+            bytes: piece.bytes.to_vec(),
         },
-        bytes: piece.bytes.to_vec(),
+        guessed: piece.guessed,
     }
 }
 
-fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outcome) -> Call {
+/// The call, and what was captured that nobody asked for.
+fn made(
+    head: Head,
+    record: CallRecord<'_>,
+    fragments: Vec<Got>,
+    outcome: Outcome,
+) -> (Call, Vec<Piece>) {
     let mut memory = Memory::default();
-    for piece in fragments.into_iter().chain(record.pieces.map(kept)) {
-        memory.add(piece);
+    let mut guesses = Vec::new();
+    for got in fragments.into_iter().chain(record.pieces.map(got)) {
+        if got.guessed {
+            guesses.push(got.piece);
+        } else {
+            memory.add(got.piece);
+        }
     }
     memory.set_netlink(flag::netlink(head.flags));
-    Call {
+    let call = Call {
         abi: ABIS[usize::from(head.abi & 1)],
         number: u64::from(record.number),
         arguments: record.arguments,
@@ -371,11 +393,12 @@ fn made(head: Head, record: CallRecord<'_>, fragments: Vec<Piece>, outcome: Outc
         injected: false,
         rewritten: false,
         delayed: false,
-    }
+    };
+    (call, guesses)
 }
 
-/// Reads what the programs couldn't, where the program is still there.
-fn complete(tid: i32, call: &mut Call, left: bool, limits: Limits) {
+/// Takes what is wanted from what was guessed, and reads the rest where the program is still there.
+fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Limits) {
     for when in [Some(When::Entered), left.then_some(When::Left)]
         .into_iter()
         .flatten()
@@ -387,7 +410,18 @@ fn complete(tid: i32, call: &mut Call, left: bool, limits: Limits) {
                 break;
             }
             for want in wants {
-                let bytes = read(tid, want);
+                let of = |piece: &&Piece| piece.address == want.address && piece.when == when;
+                let guess = guesses.iter().find(of).map(|piece| &piece.bytes[..]);
+                let bytes = match guess {
+                    Some(guess) if holds(guess, want.extent) => guess.to_vec(),
+                    guess => {
+                        let bytes = read(tid, want);
+                        match guess {
+                            Some(guess) if guess.len() > bytes.len() => guess.to_vec(),
+                            _ => bytes,
+                        }
+                    }
+                };
                 call.memory.add(Piece {
                     address: want.address,
                     when,
@@ -395,6 +429,14 @@ fn complete(tid: i32, call: &mut Call, left: bool, limits: Limits) {
                 });
             }
         }
+    }
+}
+
+/// Whether this is all that is wanted.
+fn holds(bytes: &[u8], extent: Extent) -> bool {
+    match extent {
+        Extent::Bytes(most) => bytes.len() >= most,
+        Extent::Text(most) => bytes.len() >= most || bytes.contains(&0),
     }
 }
 

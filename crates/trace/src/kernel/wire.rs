@@ -90,6 +90,8 @@ pub(super) struct PieceRecord<'a> {
     pub address: u64,
     /// As the call was entered, rather than as it came back.
     pub entered: bool,
+    /// Nobody asked for it, and it may go on.
+    pub guessed: bool,
     pub bytes: &'a [u8],
 }
 
@@ -124,11 +126,17 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     array(bytes, at).map(u64::from_ne_bytes)
 }
 
+/// Of a piece's `when`.
+const ENTERED: u32 = 1;
+const GUESSED: u32 = 8;
+
 fn piece(bytes: &[u8]) -> Option<PieceRecord<'_>> {
     let length = usize::try_from(u32_at(bytes, 8)?).ok()?;
+    let when = u32_at(bytes, 12)?;
     Some(PieceRecord {
         address: u64_at(bytes, 0)?,
-        entered: u32_at(bytes, 12)? == 1,
+        entered: when & ENTERED != 0,
+        guessed: when & GUESSED != 0,
         bytes: bytes.get(PIECE..PIECE + length)?,
     })
 }

@@ -4,17 +4,23 @@
 //! Refuses: to say what a request does.
 
 mod block;
+mod console;
 mod counter;
 mod devices;
 mod disk;
+mod faults;
 mod filesystem;
+mod flash;
 mod general;
 mod gpio;
 mod input;
+mod kvm;
 mod names;
 mod ptp;
 mod seccomp;
+mod sockets;
 mod storage;
+mod video;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,9 +29,12 @@ use super::kind::Kind::{self, *};
 use super::kind::Way::{self, In, Out};
 use super::kind::Width::{Eight, Four, One as Byte, Two};
 use super::kind::{
-    Bare, Length, Names, Part, PartShown, Special as S, Test, Wording, names as named,
+    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording,
+    names as named,
 };
-use super::structure::{field, more, out, set, structure};
+use super::structure::{
+    both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
+};
 use super::{flags as f, structure as s};
 use crate::text::put;
 
@@ -55,35 +64,75 @@ const fn hears(layout: &'static Kind) -> Kind {
 /// A family of requests: by their names what each is given.
 type Family = &'static [(&'static str, Kind)];
 
+/// What stands beside the result of a request that came back.
+#[derive(Debug, Clone, Copy)]
+pub enum Answered {
+    /// It is a descriptor: what that is stands behind it.
+    Descriptor,
+    /// The name of the result.
+    Named(&'static Names),
+    /// A structure that the kernel left where the request was said.
+    Behind(&'static super::Structure),
+}
+
+/// Requests by their names, and what stands beside the results.
+type Answers = &'static [(&'static str, Answered)];
+
+static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED];
+
 static FAMILIES: &[Family] = &[
     general::GIVEN,
     block::GIVEN,
+    console::GIVEN,
     counter::GIVEN,
     devices::GIVEN,
     disk::GIVEN,
+    faults::GIVEN,
     filesystem::GIVEN,
+    flash::GIVEN,
     gpio::GIVEN,
     input::GIVEN,
+    kvm::GIVEN,
     ptp::GIVEN,
     seccomp::GIVEN,
+    sockets::GIVEN,
     storage::GIVEN,
+    video::GIVEN,
 ];
 
-static GIVEN: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| {
-    let rows = FAMILIES.iter().flat_map(|family| family.iter());
-    let by_name: HashMap<&str, Kind> = rows
-        .flat_map(|(names, kind)| names.split(' ').map(|name| (name, *kind)))
+static GIVEN: LazyLock<HashMap<u32, Kind>> =
+    LazyLock::new(|| by_number(FAMILIES.iter().flat_map(|family| family.iter())));
+
+static ANSWERED: LazyLock<HashMap<u32, Answered>> =
+    LazyLock::new(|| by_number(ANSWERS.iter().flat_map(|family| family.iter())));
+
+fn by_number<T: Copy + 'static>(
+    rows: impl Iterator<Item = &'static (&'static str, T)>,
+) -> HashMap<u32, T> {
+    let by_name: HashMap<&str, T> = rows
+        .flat_map(|(names, what)| names.split(' ').map(|name| (name, *what)))
         .collect();
     let numbers = names::NAMES.iter();
     let known = numbers.filter_map(|(number, names)| {
-        let kind = names.split(" or ").find_map(|name| by_name.get(name))?;
-        Some((*number, *kind))
+        let what = names.split(" or ").find_map(|name| by_name.get(name))?;
+        Some((*number, *what))
     });
     known.collect()
-});
+}
 
-/// What a request is given.
-pub fn given(request: u32) -> Kind {
+/// Families of which strace tells nothing where it shows no structures.
+static UNTOLD: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
+
+/// What stands beside the result of a request.
+pub fn answered(request: u32) -> Option<Answered> {
+    ANSWERED.get(&request).copied()
+}
+
+/// What a request is given, where structures are shown or where they aren't.
+pub fn given(request: u32, opaque: bool) -> Kind {
+    if opaque && UNTOLD.contains_key(&request) {
+        return LONG_BITS;
+    }
     let known = GIVEN.get(&request).copied();
     known
         .or_else(|| input::given(request))

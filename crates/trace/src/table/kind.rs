@@ -93,6 +93,11 @@ pub enum Length {
     At(usize, usize, usize),
     /// As many as the number says that lies at this place of the structure that it stands in, times this.
     Field(usize, Width, usize),
+    /// As many of this size as are whole in the bytes whose number lies at this place of the structure.
+    Whole(usize, Width, usize),
+    /// As many as the number with its sign says that lies at this place of the structure, none where it is negative, and so
+    /// many more.
+    Positive(usize, Width, usize),
 }
 
 /// A structure in memory.
@@ -128,6 +133,10 @@ pub enum Said {
     After,
     /// The program, and then the kernel.
     Both,
+    /// The same, where the kernel says something else.
+    Changed,
+    /// The same, with the name before it once more.
+    Renewed,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -141,6 +150,12 @@ pub enum Test {
     Has(usize, Width, u64),
     /// None of these bits.
     Lacks(usize, Width, u64),
+    /// The call failed.
+    Failed,
+    /// Everything is asked for.
+    Verbose,
+    /// Not everything is.
+    Brief,
 }
 
 /// A part of a number: which of its bits, and how they are shown.
@@ -157,6 +172,8 @@ pub struct Part {
 pub enum PartShown {
     /// As a value with a name.
     One(&'static Names),
+    /// In words that no list of names has.
+    Worded(&'static Wording),
     /// As bits with names; not at all where there are none.
     Flags(&'static Names),
     /// The same, with a remark where none has a name.
@@ -172,7 +189,10 @@ pub enum PartShown {
 impl PartShown {
     /// Whether it is shown where none of its bits is set, too.
     pub fn always(self) -> bool {
-        matches!(self, PartShown::One(_) | PartShown::Number)
+        matches!(
+            self,
+            PartShown::One(_) | PartShown::Worded(_) | PartShown::Number
+        )
     }
 }
 
@@ -191,6 +211,8 @@ pub enum Bare {
     Words,
     /// In hexadecimal.
     Hex,
+    /// In hexadecimal where no words are wanted at all.
+    HexAlone,
     /// In decimal, with its sign.
     Decimal,
     /// The same of 32 bits.
@@ -222,6 +244,8 @@ pub enum Shown {
     Verbose,
     /// Only when it isn't zero.
     NotZero,
+    /// Only when everything is asked for and it isn't zero; else dots stand for it.
+    VerboseNotZero,
     /// Only when it isn't zero, or one of these bits is set at the structure's beginning.
     With(u64),
 }
@@ -311,6 +335,8 @@ pub enum Kind {
     Array(&'static Kind, usize),
     /// Text in a field of this size.
     Characters(usize),
+    /// The same, where no more than so many bytes of it are looked at.
+    Letters(Length, usize),
     /// A value with a name; what has none is a number with its sign.
     Named(Width, &'static Names),
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
@@ -334,7 +360,9 @@ pub enum Kind {
     InOut(&'static Structure),
     /// What the program says behind a pointer, and what the kernel says there then.
     Exchange(&'static Kind, &'static Kind),
-    /// The same, where its address stands for what the kernel didn't say because the call failed.
+    /// What the kernel says even where the call failed.
+    Despite(&'static Kind),
+    /// What the program says and then the kernel, where its address stands for what the kernel didn't say because the call failed.
     Answered(&'static Kind, &'static Kind),
     /// What the kernel says where the program has to leave nothing but zeros; where it didn't, shown like the former.
     Cleared(&'static Kind, &'static Kind),
@@ -342,12 +370,18 @@ pub enum Kind {
     Tail(&'static Kind),
     /// More that isn't shown.
     Unsaid,
+    /// The same, where it is, unless everything is asked for.
+    Gap,
+    /// Several, of which is shown only whether there are any.
+    Dots(Length),
     /// Shown where everything is asked for; else as an address.
     Verbose(&'static Kind),
     /// A number that consists of parts.
     Parts(Width, &'static [Part]),
     /// The same, where each of the parts is shown as a number of its own.
     Several(Width, &'static [Part]),
+    /// The same, but as one number where no names are wanted.
+    Joined(Width, &'static [Part]),
     /// A number that is put in words.
     Worded(Width, &'static Wording),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
@@ -395,6 +429,28 @@ pub enum Wire {
     Device,
     /// Hundredths of a second in four bytes or eight.
     Ticks(Width),
+}
+
+/// In which structure a terminal's settings are handed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settings {
+    /// `termio`, with two bytes for each set of modes.
+    Old,
+    /// `termios`.
+    Usual,
+    /// `termios2`, with the speeds.
+    Speeds,
+}
+
+impl Settings {
+    /// Its size in bytes.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Settings::Old => 18,
+            Settings::Usual => 36,
+            Settings::Speeds => 44,
+        }
+    }
 }
 
 /// What needs code of its own.
@@ -489,7 +545,7 @@ pub enum Special {
     /// What `statx` says.
     Statx,
     /// Terminal settings.
-    Terminal(Way),
+    Terminal(Way, Settings),
     /// The bits that are set of as many bytes as the result says.
     BitSet(&'static Names),
     /// Seconds and nanoseconds, with the moment that they are where they are one.

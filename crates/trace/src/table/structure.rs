@@ -1,7 +1,7 @@
 //! The structures that lie behind arguments.
 
 use super::flags as f;
-use super::kind::Shown::{Always, NotZero, Verbose, With};
+use super::kind::Shown::{Always, NotZero, Verbose, VerboseNotZero, With};
 use super::kind::Width::{Eight, Four, One as One8, Two};
 use super::kind::{Field, Kind, Kind::*, Said, Shown, Special, Whose, Wire as W};
 
@@ -32,6 +32,31 @@ pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::After)
 }
 
+/// The same where everything is asked for.
+pub(super) const fn more_out(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Verbose, Said::After)
+}
+
+/// The same where everything is asked for and it isn't zero.
+pub(super) const fn more_set_out(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, VerboseNotZero, Said::After)
+}
+
+/// What the program says and then the kernel.
+pub(super) const fn both(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Both)
+}
+
+/// The same where the kernel says something else.
+pub(super) const fn changed(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Changed)
+}
+
+/// The same with the name before it once more.
+pub(super) const fn renewed(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Renewed)
+}
+
 /// A field that says something where a file may be made.
 const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
     const CREAT_OR_TMPFILE: u64 = 0o20_000_100;
@@ -40,11 +65,11 @@ const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
 
 /// A structure whose fields are all shown.
 macro_rules! structure {
-    ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* $(,)? }) => {
+    ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $(. $more:ident)* $at:literal $kind:expr),* $(,)? }) => {
         $(#[$about])*
         pub static $name: $crate::table::Structure = $crate::table::Structure {
             size: $size,
-            fields: &[$($how(stringify!($field), $at, $kind)),*],
+            fields: &[$($how(concat!(stringify!($field) $(, ".", stringify!($more))*), $at, $kind)),*],
         };
     };
 }

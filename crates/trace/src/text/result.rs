@@ -6,7 +6,7 @@ use super::{errors, put};
 use crate::decode::{
     Sink as _, Style, Walk, moment, put_parts, put_persona, put_priority, signal_name,
 };
-use crate::table::{Answer, Kind, Row, Whose, flags, prctl_answer};
+use crate::table::{Answer, Kind, Row, Special, Whose, flags, ioctl, prctl_answer};
 use crate::{Call, Outcome};
 
 pub(super) fn put_result(
@@ -139,10 +139,21 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 put::flags(out, value as u64, &flags::MEMBARRIER)
             });
         }
+        _ if is_descriptor(call, row) => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
         // What isn't an error has no sign.
         _ if call.abi != crate::Abi::I386 => put::unsigned(sink.out, value.cast_unsigned()),
         _ => put::signed(sink.out, value),
     }
+}
+
+/// Whether what came of an `ioctl` is a descriptor.
+fn is_descriptor(call: &Call, row: &Row) -> bool {
+    let answered = || ioctl::answered(call.arguments[1] as u32);
+    row.kinds[2] == Kind::Special(Special::Requested)
+        && matches!(answered(), Some(ioctl::Answered::Descriptor))
 }
 
 /// What the kernel says of its clock.

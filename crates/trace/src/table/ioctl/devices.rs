@@ -42,6 +42,12 @@ named!(MODEM "TIOCM_???" "0" {
     "TIOCM_LOOP" = 0x8000,
 });
 
+named!(SPACE "CLONE_???" "" {
+    "CLONE_NEWTIME" = 0x80, "CLONE_NEWNS" = 0x2_0000, "CLONE_NEWCGROUP" = 0x200_0000, "CLONE_NEWUTS" = 0x400_0000,
+    "CLONE_NEWIPC" = 0x800_0000, "CLONE_NEWUSER" = 0x1000_0000, "CLONE_NEWPID" = 0x2000_0000,
+    "CLONE_NEWNET" = 0x4000_0000,
+});
+
 structure!(TIME 36 {
     field tm_sec 0 INT, field tm_min 4 INT, field tm_hour 8 INT, field tm_mday 12 INT, field tm_mon 16 INT,
     field tm_year 20 INT, more tm_wday 24 INT, more tm_yday 28 INT, more tm_isdst 32 INT,
@@ -77,6 +83,11 @@ structure!(ENTROPY 8 {
 structure!(PROGRAMS 8 {
     field ids_len 0 UINT, out prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
 });
+
+pub(super) static ANSWERED: Answers = &[
+    ("NS_GET_NSTYPE", Answered::Named(&SPACE)),
+    ("NS_GET_USERNS NS_GET_PARENT", Answered::Descriptor),
+];
 
 pub(super) static GIVEN: Family = &[
     (

@@ -3,8 +3,24 @@
 use super::*;
 
 pub(super) static GIVEN: Family = &[
-    ("TCGETS", Special(S::Terminal(Out))),
-    ("TCSETS TCSETSW TCSETSF", Special(S::Terminal(In))),
+    (
+        "TCGETS TIOCGLCKTRMIOS",
+        Special(S::Terminal(Out, Settings::Usual)),
+    ),
+    (
+        "TCSETS TCSETSW TCSETSF TIOCSLCKTRMIOS",
+        Special(S::Terminal(In, Settings::Usual)),
+    ),
+    ("TCGETS2", Special(S::Terminal(Out, Settings::Speeds))),
+    (
+        "TCSETS2 TCSETSW2 TCSETSF2",
+        Special(S::Terminal(In, Settings::Speeds)),
+    ),
+    ("TCGETA", Special(S::Terminal(Out, Settings::Old))),
+    (
+        "TCSETA TCSETAW TCSETAF",
+        Special(S::Terminal(In, Settings::Old)),
+    ),
     (
         "TCSBRK TCXONC TCFLSH TIOCSCTTY TCSBRKP TIOCNOTTY",
         LONG_BITS,

@@ -65,7 +65,7 @@ structure!(CALLED 64 {
     field nr 0 CALL, field arch 4 One(Four, &MACHINE), field instruction_pointer 8 Address, field args 16 Array(&LONG_BITS, 6),
 });
 structure!(NOTIFICATION 80 {
-    field id 0 LONG_BITS, field pid 8 INT, field flags 12 BITS, field data 16 Structure(&CALLED),
+    field id 0 LONG_BITS, field pid 8 Process(Whose::Thread), field flags 12 BITS, field data 16 Structure(&CALLED),
 });
 structure!(REPLY 24 {
     field id 0 LONG_BITS, field val 8 LONG, field error 16 Worded(Four, &crate::table::ERROR_OR_NUMBER), field flags 20 Flags(Four, &ANSWER),

@@ -1,4 +1,4 @@
-//! Requests of loop devices, flash memory and SCSI devices.
+//! Requests of loop devices and SCSI devices.
 
 use super::*;
 
@@ -16,7 +16,6 @@ named!(RESET "SG_SCSI_RESET_???" "" {
     "SG_SCSI_RESET_TARGET" = 4,
 });
 named!(ALONE "" "" { "SG_SCSI_RESET_NO_ESCALATE" = 0x100 });
-named!(ONE_TIME "MTD_OTP_???" "" { "MTD_OTP_OFF" = 0, "MTD_OTP_FACTORY" = 1, "MTD_OTP_USER" = 2 });
 
 static RESETTING: [Part; 2] = [
     Part {
@@ -70,7 +69,6 @@ pub(super) static GIVEN: Family = &[
     ("LOOP_SET_STATUS64", says(&Structure(&STATUS_64))),
     ("LOOP_GET_STATUS64", hears(&Structure(&STATUS_64))),
     ("LOOP_CONFIGURE", says(&Structure(&LOOP_OF))),
-    ("OTPSELECT", says(&One(Four, &ONE_TIME))),
     ("SG_GET_TIMEOUT", Hidden),
     ("SG_SET_TRANSFORM", LONG_BITS),
     (

@@ -1,0 +1,109 @@
+//! Requests of flash memory, bare or with volumes on it.
+
+use super::*;
+
+named!(SELECTED "MTD_OTP_???" "" { "MTD_OTP_OFF" = 0, "MTD_OTP_FACTORY" = 1, "MTD_OTP_USER" = 2 });
+named!(MODE "MTD_OPS_???" "" { "MTD_OPS_PLACE_OOB" = 0, "MTD_OPS_AUTO_OOB" = 1, "MTD_OPS_RAW" = 2 });
+named!(FILE_MODE "MTD_FILE_MODE_???" "" {
+    "MTD_FILE_MODE_NORMAL" = 0, "MTD_FILE_MODE_OTP_FACTORY" = 1, "MTD_FILE_MODE_OTP_USER" = 2,
+    "MTD_FILE_MODE_RAW" = 3,
+});
+named!(MEMORY "MTD_???" "" {
+    "MTD_ABSENT" = 0, "MTD_RAM" = 1, "MTD_ROM" = 2, "MTD_NORFLASH" = 3, "MTD_NANDFLASH" = 4, "MTD_DATAFLASH" = 6,
+    "MTD_UBIVOLUME" = 7, "MTD_MLCNANDFLASH" = 8,
+});
+named!(ABLE "MTD_???" "0" {
+    "MTD_WRITEABLE" = 0x400, "MTD_BIT_WRITEABLE" = 0x800, "MTD_NO_ERASE" = 0x1000, "MTD_POWERUP_LOCK" = 0x2000,
+    "MTD_SLC_ON_MLC_EMULATION" = 0x4000,
+});
+named!(CORRECTION "MTD_NANDECC_???" "" {
+    "MTD_NANDECC_OFF" = 0, "MTD_NANDECC_PLACE" = 1, "MTD_NANDECC_AUTOPLACE" = 2, "MTD_NANDECC_PLACEONLY" = 3,
+    "MTD_NANDECC_AUTOPL_USR" = 4,
+});
+named!(VOLUME "UBI_???_VOLUME" "" { "UBI_DYNAMIC_VOLUME" = 3, "UBI_STATIC_VOLUME" = 4 });
+named!(VOLUME_FLAGS "UBI_VOL_???" "0" { "UBI_VOL_SKIP_CRC_CHECK_FLG" = 1 });
+named!(DATA "UBI_???" "" { "UBI_LONGTERM" = 1, "UBI_SHORTTERM" = 2, "UBI_UNKNOWN" = 3 });
+named!(PROPERTY "UBI_VOL_PROP_???" "" { "UBI_VOL_PROP_DIRECT_WRITE" = 1 });
+
+structure!(STRETCH 8 { field start 0 BITS, field length 4 BITS });
+structure!(LONG_STRETCH 16 { field start 0 LONG_BITS, field length 8 LONG_BITS });
+structure!(BESIDE 16 { field start 0 BITS, field length 4 BITS, field ptr 8 Address });
+structure!(LONG_BESIDE 24 { field start 0 LONG_BITS, field length 12 BITS, field usr_ptr 16 Address });
+structure!(ONE_TIME 12 { field start 0 BITS, field length 4 BITS, field locked 8 UINT });
+structure!(WRITTEN 48 {
+    field start 0 LONG_BITS, field len 8 LONG_BITS, field ooblen 16 LONG_BITS, field usr_data 24 Address,
+    field usr_oob 32 Address, field mode 40 One(Byte, &MODE),
+});
+structure!(INFO 32 {
+    field r#type 0 One(Byte, &MEMORY), field flags 4 Flags(Four, &ABLE), field size 8 BITS, field erasesize 12 BITS,
+    field writesize 16 BITS, field oobsize 20 BITS, field padding 24 LONG_BITS,
+});
+structure!(PLACES 200 {
+    field useecc 0 One(Four, &CORRECTION), field eccbytes 4 BITS, field oobfree 8 Array(&Array(&BITS, 2), 8),
+    field eccpos 72 Array(&BITS, 32),
+});
+structure!(FREE 8 { field offset 0 BITS, field length 4 BITS });
+structure!(LAYOUT 328 {
+    field eccbytes 0 BITS, field eccpos 4 Counted(&BITS, Length::Fixed(64), 64), field oobavail 260 BITS,
+    field oobfree 264 Array(&Structure(&FREE), 8),
+});
+structure!(CORRECTED 16 { field corrected 0 BITS, field failed 4 BITS, field badblocks 8 BITS, field bbtblocks 12 BITS });
+structure!(REGION 16 {
+    field regionindex 12 BITS, out offset 0 BITS, out erasesize 4 BITS, out numblocks 8 BITS,
+});
+
+const NAME: usize = 128;
+structure!(MADE 152 {
+    field vol_id 0 INT, field alignment 4 INT, field bytes 8 LONG, field vol_type 16 One(Byte, &VOLUME),
+    field flags 17 Flags(Byte, &VOLUME_FLAGS), field name_len 18 Signed(Two),
+    field name 24 Letters(Length::Positive(18, Two, 1), NAME),
+});
+structure!(RESIZED 12 { field bytes 0 LONG, field vol_id 8 INT });
+structure!(NAMED 136 {
+    field vol_id 0 INT, field name_len 4 Signed(Two), field name 8 Letters(Length::Positive(4, Two, 1), NAME),
+});
+structure!(RENAMED 4368 {
+    field count 0 INT, field ents 16 Counted(&Structure(&NAMED), Length::Positive(0, Four, 0), 32),
+});
+structure!(CHANGED 16 { field lnum 0 INT, field bytes 4 INT, field dtype 8 One(Byte, &DATA) });
+structure!(MAPPED 8 { field lnum 0 INT, field dtype 4 One(Byte, &DATA) });
+structure!(ATTACHED 24 {
+    field ubi_num 0 INT, field mtd_num 4 INT, field vid_hdr_offset 8 INT, field max_beb_per1024 12 Signed(Two),
+});
+structure!(SET 16 { field property 0 One(Byte, &PROPERTY), field value 8 LONG_BITS });
+
+pub(super) static GIVEN: Family = &[
+    (
+        "MEMERASE MEMLOCK MEMUNLOCK MEMISLOCKED",
+        says(&Structure(&STRETCH)),
+    ),
+    ("MEMERASE64", says(&Structure(&LONG_STRETCH))),
+    ("MEMWRITEOOB MEMREADOOB", says(&Structure(&BESIDE))),
+    ("MEMWRITEOOB64 MEMREADOOB64", says(&Structure(&LONG_BESIDE))),
+    ("MEMWRITE", says(&Structure(&WRITTEN))),
+    ("OTPGETREGIONINFO", hears(&Structure(&ONE_TIME))),
+    ("OTPLOCK", says(&Structure(&ONE_TIME))),
+    ("OTPSELECT", says(&One(Four, &SELECTED))),
+    ("MTDFILEMODE", One(Eight, &FILE_MODE)),
+    ("MEMGETBADBLOCK MEMSETBADBLOCK", says(&ULONG)),
+    ("MEMGETINFO", hears(&Structure(&INFO))),
+    ("MEMGETOOBSEL", hears(&Structure(&PLACES))),
+    ("ECCGETLAYOUT", hears(&Structure(&LAYOUT))),
+    ("ECCGETSTATS", hears(&Structure(&CORRECTED))),
+    ("OTPGETREGIONCOUNT", UINT_OUT),
+    ("MEMGETREGIONCOUNT", INT_OUT),
+    ("MEMGETREGIONINFO", InOut(&REGION)),
+    ("UBI_IOCMKVOL", Exchange(&Structure(&MADE), &INT)),
+    ("UBI_IOCRSVOL", says(&Structure(&RESIZED))),
+    ("UBI_IOCRNVOL", says(&Structure(&RENAMED))),
+    ("UBI_IOCEBCH", says(&Structure(&CHANGED))),
+    ("UBI_IOCATT", Exchange(&Structure(&ATTACHED), &INT)),
+    ("UBI_IOCEBMAP", says(&Structure(&MAPPED))),
+    ("UBI_IOCSETVOLPROP", says(&Structure(&SET))),
+    ("UBI_IOCVOLUP", says(&LONG)),
+    (
+        "UBI_IOCDET UBI_IOCEBER UBI_IOCEBISMAP UBI_IOCEBUNMAP UBI_IOCRMVOL UBI_IOCRPEB UBI_IOCSPEB",
+        INT_IN,
+    ),
+    ("UBI_IOCVOLCRBLK UBI_IOCVOLRMBLK", Hidden),
+];

@@ -132,6 +132,8 @@ pub struct BisectVerdict {
     pub added: Vec<f64>,
     /// How a measurement is made of trials.
     pub estimator: Estimator,
+    /// Whether its trials took turns with those of other versions.
+    pub turns: bool,
     /// What was measured, by version: position, how often, mean.
     pub measured: Vec<(usize, usize, f64)>,
     /// Versions that can't be measured.
@@ -712,6 +714,7 @@ impl BisectPolicy {
             smallest: belief.as_ref().map(Belief::smallest),
             noise: belief.as_ref().map(Belief::noise),
             estimator: seen.estimator,
+            turns: self.is_interleaved(seen.estimator),
             places,
             added: joined.added().to_vec(),
             measured: joined

@@ -398,16 +398,22 @@ impl<'a> BisectWords<'a> {
                 self.figure(verdict.noise.unwrap_or(0.0))
             ));
         }
-        if let Statistic::Best(rank) = verdict.estimator.statistic {
-            let best = match rank {
-                1 => "best".to_owned(),
-                2 => "second best".to_owned(),
-                _ => format!("{rank}th best"),
-            };
-            doubts.push(format!(
-                "a measurement is the {best} of {} trials in a row: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean",
-                verdict.estimator.trials
-            ));
+        let trials = verdict.estimator.trials;
+        match verdict.estimator.statistic {
+            Statistic::Best(rank) => {
+                let best = match rank {
+                    1 => "best".to_owned(),
+                    2 => "second best".to_owned(),
+                    _ => format!("{rank}th best"),
+                };
+                doubts.push(format!(
+                    "a measurement is the {best} of {trials} trials, in turn with those of other versions: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean"
+                ));
+            }
+            Statistic::Mean if self.verdict.turns => doubts.push(format!(
+                "a measurement is the mean of {trials} trials, in turn with those of other versions: trials that follow each other are disturbed alike here"
+            )),
+            Statistic::Mean => {}
         }
         doubts
     }

@@ -30,6 +30,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 /// Signals that end tracing.
@@ -41,7 +42,7 @@ const ENDS: [Signal; 4] = [
 ];
 
 /// Most bytes of one buffer that are captured to be dumped.
-const MOST_DUMPED: usize = 1 << 16;
+const MOST_DUMPED: usize = 1 << 24;
 
 /// Arguments of `trace`.
 #[derive(Debug, clap::Args)]
@@ -102,6 +103,10 @@ pub struct Trace {
     /// How calls are collected
     #[arg(long, value_name = "NAME", default_value = "auto")]
     engine: Engine,
+    /// When signals that end a program, as ^C, end tracing: anywhere or waiting (1, 2), as they come; never (3), as it is
+    /// where a command is traced into a file; never-tstp (4), nor does ^Z stop it
+    #[arg(short = 'I', long, value_name = "WHEN")]
+    interruptible: Option<Interruptible>,
     /// Set a variable of the command's environment, or remove it
     #[arg(short = 'E', long = "env", value_name = "NAME[=VALUE]")]
     environment: Vec<OsString>,
@@ -143,6 +148,19 @@ pub struct Trace {
     command: Vec<OsString>,
 }
 
+/// When signals end tracing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Interruptible {
+    #[value(alias = "1", alias = "always")]
+    Anywhere,
+    #[value(alias = "2")]
+    Waiting,
+    #[value(alias = "3")]
+    Never,
+    #[value(alias = "4", alias = "never_tstp")]
+    NeverTstp,
+}
+
 /// How calls are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
@@ -176,15 +194,9 @@ impl Trace {
         let (asked, manner) = self.asked()?;
         // Who doesn't want to hear how a program calls the kernel doesn't want to hear how that is watched.
         let quiet = manner.quiet.attach || manner.quiet.personality;
-        // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
-        let interrupt = if into.is_some() && self.pids.is_empty() {
-            Interrupt::never(&ENDS)
-        } else {
-            Interrupt::on(&ENDS)
-        }
-        .into_diagnostic()?;
+        let interrupt = self.interrupted(into.is_some()).into_diagnostic()?;
         let place = self.place(into);
         let mut output = Output::open(place, false, self.shown(wall(), manner)?)?;
         let mut broken = None;
@@ -218,7 +230,25 @@ impl Trace {
                 .into_diagnostic()
                 .wrap_err("what was traced can't be written")?,
         }
-        Ok(status(ended))
+        Ok(status(ended, interrupt.signal()))
+    }
+
+    /// What ends tracing from outside.
+    fn interrupted(&self, into_file: bool) -> io::Result<Arc<Interrupt>> {
+        // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
+        let usual = if into_file && self.pids.is_empty() {
+            Interruptible::Never
+        } else {
+            Interruptible::Waiting
+        };
+        match self.interruptible.unwrap_or(usual) {
+            Interruptible::Anywhere | Interruptible::Waiting => Interrupt::on(&ENDS),
+            Interruptible::Never => Interrupt::never(&ENDS),
+            Interruptible::NeverTstp => {
+                let all: Vec<Signal> = ENDS.into_iter().chain([Signal::SIGTSTP]).collect();
+                Interrupt::never(&all)
+            }
+        }
     }
 
     /// The paths that are asked for, as they are given and as what they lead to is called.
@@ -230,6 +260,11 @@ impl Trace {
         let mut all = self.paths.clone();
         all.extend(resolved);
         all
+    }
+
+    /// How many processes are traced from the beginning.
+    fn begun_with(&self) -> usize {
+        self.pids.len() + usize::from(!self.command.is_empty())
     }
 
     /// Whether each thread has a file of its own.
@@ -359,6 +394,8 @@ impl Trace {
                 limits.string = limits.string.max(MOST_DUMPED);
             }
         }
+        asked.instructions = self.look.instruction_pointer;
+        asked.work = self.record.is_none() && self.look.counts_work();
         asked.descriptors = !(manner.aspects.is_empty() && manner.processes.is_empty());
         let lines = !(self.look.json || self.look.perfetto || self.look.only_counts());
         asked.early = asked.descriptors && lines && self.record.is_none();
@@ -421,7 +458,10 @@ impl Trace {
             table: match (look.by_process, look.percentiles) {
                 (true, _) => Table::ByProcess,
                 (false, true) => Table::Wide,
-                (false, false) => Table::Narrow(look.columns_of_summary()?),
+                (false, false) => Table::Narrow {
+                    columns: look.columns_of_summary()?,
+                    overhead: look.overhead(),
+                },
             },
             sort: look.sort_of_summary()?,
         })
@@ -439,7 +479,7 @@ impl Trace {
             escapes: look.escapes(),
             constants: look.constants(),
             column: look.columns,
-            who: match (self.each(), self.follow, self.pids.len(), &self.output) {
+            who: match (self.each(), self.follow, self.begun_with(), &self.output) {
                 (true, ..) | (_, 0, 0..=1, _) => Who::Nobody,
                 (.., Some(_)) => Who::Plain,
                 (.., None) => Who::Bracketed,
@@ -448,6 +488,7 @@ impl Trace {
             since: look.since(),
             took: look.took(),
             numbered: look.syscall_number,
+            instructions: look.instruction_pointer,
             wall,
             zone: jiff::Zoned::now().offset().seconds().into(),
             // Into a file, threads come and go without a word.
@@ -463,6 +504,11 @@ impl Trace {
             return Ok(None);
         };
         let mut command = Command::new(program, arguments);
+        // The ends of pipes that only the command is to have are its alone; a command that reads what is written has ours.
+        let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
+        if !self.output.as_ref().is_some_and(piped) {
+            command.started = Some(leave_standard_streams);
+        }
         command.environment = self.environment.iter().map(variable).collect();
         if let Some(name) = &self.user {
             let user = User::named(name).into_diagnostic()?;
@@ -488,6 +534,15 @@ fn by_what_fits<T>(
             trace(engine::Engine::Ptrace)
         }
         ended => ended,
+    }
+}
+
+/// Has nothing to do any longer with who reads the standard output or writes to the standard input.
+fn leave_standard_streams() {
+    use rustix::stdio::{dup2_stdin, dup2_stdout};
+    if let Ok(nothing) = File::options().read(true).write(true).open("/dev/null") {
+        let _as_it_was = dup2_stdin(&nothing);
+        let _as_it_was = dup2_stdout(&nothing);
     }
 }
 
@@ -520,11 +575,10 @@ fn variable(text: &OsString) -> (OsString, Option<OsString>) {
     }
 }
 
-/// How this process is to end when its command ended so.
-fn status(ended: Ended) -> ExitCode {
-    ended.command.map_or(ExitCode::SUCCESS, |finish: Finish| {
-        ExitCode::from(finish.follow())
-    })
+/// How this process is to end when its command ended so; without one, as the signal would have it that ended tracing.
+fn status(ended: Ended, signal: Option<i32>) -> ExitCode {
+    let finish = ended.command.or(signal.map(Finish::Killed));
+    finish.map_or(ExitCode::SUCCESS, |finish| ExitCode::from(finish.follow()))
 }
 
 /// An error with what it comes from.

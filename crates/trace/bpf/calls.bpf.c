@@ -18,6 +18,7 @@ const volatile u64 hold_at = 0;   /* bytes in the ring at which threads are stop
 const volatile u32 elements = 32; /* most elements of an array */
 const volatile u32 follow = 0;    /* children and threads are traced too */
 const volatile u32 outcomes = 0;  /* 1: only calls that failed, 2: only those that didn't, 0: all */
+const volatile u32 works = 0;     /* calls say how long processors worked on them, and are counted by that */
 const volatile u32 counting = 0;  /* calls are counted, and told only where there is no room to count them */
 
 struct {
@@ -737,6 +738,8 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	thread->missed = 0;
 	if (!counting)
 		arguments(call, regs);
+	if (!counting && flags & PLAN_STACK)
+		call->arguments[0] = regs->sp;
 	if (!counting && flags & PLAN_SOCKET)
 		call->head.flags = netlink_of(task, call->arguments[0]);
 	if (!counting && flags & PLAN_ENTERS) {
@@ -748,6 +751,7 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 		}
 	}
 	thread->state = INSIDE;
+	call->worked = 0;
 	call->entered = time_now();
 	if (flags & PLAN_ENDS) {
 		struct control *shared = control();
@@ -820,6 +824,7 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 		call->number = number_of(regs);
 		call->length = 0;
 		thread->missed = 0;
+		call->worked = ~0ull;
 		arguments(call, regs);
 		flags = plans[call->head.abi & 1][call->number & 511].flags;
 		if (!(flags & PLAN_CHOSEN))
@@ -840,6 +845,10 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 		return 0;
 	/* The clock by which a call was joined isn't quite the same. */
 	took = now > call->entered ? now - call->entered : 0;
+	/* Of one that was joined nobody knows it. */
+	call->worked = took > call->worked ? took - call->worked : 0;
+	if (works && counting)
+		took = call->worked;
 	if (counting && !count(call, took, failed))
 		return 0;
 	call->value = value;
@@ -942,6 +951,25 @@ section("tp_btf/sched_process_exit") int end(u64 *context)
 	}
 	thread->state = OUTSIDE;
 	tell_change(task, thread, EXITED, 0, task->exit_code);
+	return 0;
+}
+
+/* Attached only where the time is wanted that processors worked. */
+section("tp_btf/sched_switch") int yields(u64 *context)
+{
+	struct task_struct *before = (void *)context[1];
+	struct task_struct *after = (void *)context[2];
+	struct thread *thread = thread_of(before);
+	u64 now;
+
+	if (thread)
+		thread->away = time_now();
+	thread = thread_of(after);
+	if (thread && thread->state == INSIDE) {
+		now = time_now();
+		if (thread->away > thread->call.entered && now > thread->away)
+			thread->call.worked += now - thread->away;
+	}
 	return 0;
 }
 

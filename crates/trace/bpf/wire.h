@@ -35,6 +35,7 @@ struct call {
 	u64 entered;
 	s64 value;
 	u64 arguments[6];
+	u64 worked; /* how long a processor worked on it; before it comes back, how long none did */
 };
 
 /* When; at exit only of calls that didn't fail, except with FAILED. */
@@ -101,6 +102,7 @@ enum {
 	PLAN_ENDS = 8,     /* doesn't come back: told at entry */
 	PLAN_REPLACES = 16, /* the program's memory is another's when it comes back */
 	PLAN_SOCKET = 32,  /* its first argument is a socket, its second what goes through it: all of that where it is netlink's */
+	PLAN_STACK = 64,   /* what it is given lies where the stack ends, whose address stands for its first argument */
 };
 
 struct plan {
@@ -127,7 +129,7 @@ enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, BEFOR
 
 #define ROOM 1024
 #define SHORT 512
-#define LARGE 32768
+#define LARGE 33024 /* an element more than the most that a filter has, so that it is seen whether there is one */
 
 /* Where only counts are wanted: what calls of one number took together. How many there were is said by their cells. */
 struct figures {
@@ -163,6 +165,7 @@ struct thread {
 	u32 turn;
 	u32 sequence;
 	u32 missed; /* steps whose memory couldn't be read at entry */
+	u64 away;   /* since when no processor works for it */
 	struct call call;
 	u8 bytes[ROOM];
 };

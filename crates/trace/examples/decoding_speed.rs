@@ -105,6 +105,8 @@ fn event(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8
         injected: false,
         rewritten: false,
         delayed: false,
+        instruction: None,
+        worked: None,
     };
     Event {
         pid: 1234,

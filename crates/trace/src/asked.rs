@@ -9,7 +9,7 @@ mod signals;
 mod statuses;
 
 pub use calls::{Calls, Known};
-pub use injection::{Injection, Occasions, Poke, Tamper};
+pub use injection::{Injection, Occasions, Poke, Tamper, duration};
 pub use interrupt::Interrupt;
 pub use signals::Signals;
 pub use statuses::{Status, Statuses};
@@ -58,6 +58,10 @@ pub struct Asked {
     pub descriptors: bool,
     /// Whether calls that change what a descriptor is are told as they are entered, as going on: for those who look that up.
     pub early: bool,
+    /// Whether calls are told with where in the program they were made, and signals with where they came: the instruction.
+    pub instructions: bool,
+    /// Whether calls are told with how long processors worked on them, and counted by that.
+    pub work: bool,
     /// Whether tracer and program may share a processor while the program is one thread: several times faster.
     pub share_processor: bool,
     /// Bytes of the ring through which the kernel engine tells: a power of two, at least 65536.
@@ -84,6 +88,8 @@ impl Default for Asked {
             pending: false,
             descriptors: false,
             early: false,
+            instructions: false,
+            work: false,
             share_processor: true,
             ring: 4 << 20,
         }
@@ -119,6 +125,8 @@ pub struct Command {
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// Whose rights it gets.
     pub user: Option<User>,
+    /// What is done once it has all that it inherits, before it is executed.
+    pub started: Option<fn()>,
 }
 
 /// Somebody whose rights a command gets.

@@ -35,8 +35,10 @@ use crate::{Abi, Call, Memory, Outcome, When};
 
 /// The longest path there is.
 const PATH_MAX: usize = 4096;
-/// Most bytes that are captured of one buffer, whatever is asked for.
+/// Most bytes that are captured of one structure or array, whatever is asked for.
 const MOST_BYTES: usize = 1 << 16;
+/// Most bytes that are captured of one buffer.
+const MOST_OF_BUFFER: usize = 1 << 24;
 /// Most elements of an array that are looked at, whatever is asked for.
 const MOST_ELEMENTS: usize = 4096;
 /// What stood in the upper half of `mount`'s flags once, and still may.
@@ -385,7 +387,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Whether the call failed, or what came of it isn't known.
     pub fn failed(&self) -> bool {
         match self.call.outcome {
-            Outcome::Returned { value, .. } => (-4095..0).contains(&value),
+            Outcome::Returned { .. } => self.call.error().is_some(),
             Outcome::Open => true,
         }
     }
@@ -664,17 +666,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.style.opaque {
             return None;
         }
-        self.read_text(address, length, way)
+        self.read_text(address, length.min(MOST_BYTES), way)
     }
 
     /// The same of what is shown wherever structures aren't, as text.
     pub fn read_text(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        self.fetch(
-            address,
-            Extent::Bytes(length.min(MOST_BYTES)),
-            length.min(MOST_BYTES),
-            way,
-        )
+        let length = length.min(MOST_OF_BUFFER);
+        self.fetch(address, Extent::Bytes(length), length, way)
     }
 
     fn fetch(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
@@ -826,9 +824,14 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             return;
         }
-        match self.read_text(address, shown, way) {
-            Some(bytes) if bytes.len() >= shown.min(MOST_BYTES) => {
-                self.sink.text(bytes, length > bytes.len())
+        // Whether there is another byte is looked at before it is left out.
+        let looked_at = length
+            .min(self.style.string.saturating_add(1))
+            .min(MOST_OF_BUFFER);
+        match self.read_text(address, looked_at, way) {
+            Some(bytes) if bytes.len() >= looked_at => {
+                let shown = shown.min(bytes.len());
+                self.sink.text(&bytes[..shown], length > shown)
             }
             Some(bytes) if self.style.partial && !bytes.is_empty() => self.sink.text(bytes, true),
             _ => self.address(address),
@@ -944,7 +947,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         length: Length,
         number: usize,
     ) {
-        if way == Way::Out && self.failed() && !self.despite {
+        // Of nothing it is known how it looks.
+        let nothing =
+            matches!(length, Length::Argument(number) if self.size_of_argument(number) == 0);
+        if way == Way::Out && self.failed() && !self.despite && !nothing {
             self.address(address);
             return;
         }
@@ -1125,6 +1131,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Usage => self.wait_usage(raw, number),
             Special::Signals(way) => self.signal_set(raw, way, number),
             Special::SignalsAndSize => self.signals_and_size(raw),
+            Special::SignalFrame => self.signal_frame(raw),
             Special::Action(way) => self.signal_action(raw, way),
             Special::Information(way) => self.signal_information(raw, way),
             Special::Event => self.signal_event(raw),

@@ -105,6 +105,8 @@ pub struct Files {
     escapes: Escapes,
     /// What asks for Unix sockets; nothing until one is to be asked for, or where it can't be had.
     diagnostics: Option<Option<OwnedFd>>,
+    /// Unix sockets that had a peer, by their inodes.
+    pairs: HashMap<u32, String>,
 }
 
 impl Files {
@@ -116,6 +118,7 @@ impl Files {
             processes: None,
             escapes: Escapes::default(),
             diagnostics: None,
+            pairs: HashMap::new(),
         }
     }
 
@@ -188,7 +191,19 @@ impl Files {
     fn unix(&mut self, protocol: &str, inode: u32) -> Option<String> {
         let mut answer = [0_u8; 4096];
         let length = self.ask(&unix_question(inode), &mut answer)?;
-        unix_answer(protocol, inode, answer.get(..length)?)
+        let told = unix_answer(protocol, inode, answer.get(..length)?)?;
+        // Who has lost its peer is told as it was.
+        let alone = told.contains("->0,") || told.ends_with("->0]");
+        if alone && let Some(before) = self.pairs.get(&inode) {
+            return Some(before.clone());
+        }
+        if told.contains("->") {
+            if self.pairs.len() >= MOST_PAIRS {
+                self.pairs.clear();
+            }
+            self.pairs.insert(inode, told.clone());
+        }
+        Some(told)
     }
 
     /// The address of a TCP socket that is bound and neither listens nor is connected: no table has it, and only kernels
@@ -242,6 +257,8 @@ impl Files {
     }
 }
 
+/// Most Unix sockets that are remembered.
+const MOST_PAIRS: usize = 1 << 16;
 /// Most pieces of an answer that are looked through.
 const MOST_ANSWERS: usize = 64;
 /// How long the kernel's answer is waited for.
@@ -369,7 +386,8 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
 /// is of something else.
 pub fn netlink_protocol(pid: i32, fd: i32) -> Option<u8> {
     const NAME: &[u8] = b"NETLINK";
-    let place = format!("/proc/{pid}/fd/{fd}");
+    let shown = shown_as(pid);
+    let place = format!("/proc/{shown}/fd/{fd}");
     let mut name = [0_u8; 64];
     let length = rustix::fs::getxattr(&place, "system.sockprotoname", &mut name[..]).ok()?;
     let name = name.get(..length)?;
@@ -379,7 +397,7 @@ pub fn netlink_protocol(pid: i32, fd: i32) -> Option<u8> {
     // No table has those that aren't bound: the socket itself is asked.
     let protocol = protocol_of(pid, fd).or_else(|| {
         let link = fs::read_link(&place).ok()?.into_os_string().into_vec();
-        Some(netlink_numbers(pid, socket_inode(&link)?)?.0)
+        Some(netlink_numbers(shown, socket_inode(&link)?)?.0)
     });
     let protocol = protocol.and_then(|protocol| u8::try_from(protocol).ok());
     Some(protocol.unwrap_or(u8::MAX))

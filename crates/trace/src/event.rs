@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::table;
+
 /// Something that happened to a traced task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -28,6 +30,8 @@ pub enum What {
         number: i32,
         /// The kernel's `siginfo`, as it lies in memory; empty where it wasn't to be had.
         info: Vec<u8>,
+        /// Where in the program the thread was: the instruction's address, where that was asked for.
+        instruction: Option<u64>,
     },
     /// The thread's process was stopped by a signal, as by ^Z.
     Stopped {
@@ -97,6 +101,23 @@ pub struct Call {
     pub rewritten: bool,
     /// Whether who traces held the thread before it or after it.
     pub delayed: bool,
+    /// Where in the program it was made: the instruction's address, where that was asked for.
+    pub instruction: Option<u64>,
+    /// How many nanoseconds of it a processor worked on it, where that was asked for.
+    pub worked: Option<u64>,
+}
+
+impl Call {
+    /// The number of the error that it came back with; nothing if it succeeded, or hasn't come back.
+    pub fn error(&self) -> Option<i64> {
+        const LAST: i64 = 4095;
+        let Outcome::Returned { value, .. } = self.outcome else {
+            return None;
+        };
+        let error = (-LAST..0).contains(&value).then(|| -value)?;
+        let succeeds = table::row(self.abi, self.number).is_some_and(|row| row.succeeds);
+        (!succeeds).then_some(error)
+    }
 }
 
 /// What came of a call.

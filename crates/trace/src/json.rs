@@ -81,9 +81,11 @@ impl<'a> Json<'a> {
             What::Signal {
                 number: signal,
                 info,
+                instruction,
             } => {
                 named_signal(out, *signal);
                 number(out, "number", i64::from(*signal));
+                place(out, *instruction);
                 if !info.is_empty() {
                     key(out, "information");
                     signal_information(&mut JsonSink::new(out, None, event.pid), info, Abi::X86_64);
@@ -127,6 +129,7 @@ impl<'a> Json<'a> {
         put::unsigned(out, call.number);
         key(out, "entered");
         put::unsigned(out, call.entered);
+        place(out, call.instruction);
         key(out, "arguments");
         let pending = matches!(event.what, What::Pending(_));
         self.arguments(event.pid, call, row, pending, out);
@@ -220,11 +223,11 @@ fn outcome(call: &Call, out: &mut Vec<u8>) {
         out.extend_from_slice(b"null");
         return;
     };
-    if (-4095..0).contains(&value) {
+    if let Some(error) = call.error() {
         put::signed(out, -1);
         key(out, "errno");
         let start = out.len();
-        put::error_name(out, -value);
+        put::error_name(out, error);
         requote(out, start);
     } else {
         put::signed(out, value);
@@ -247,6 +250,14 @@ fn number(out: &mut Vec<u8>, name: &str, value: i64) {
 fn truth(out: &mut Vec<u8>, name: &str, value: bool) {
     key(out, name);
     out.extend_from_slice(if value { b"true" } else { b"false" });
+}
+
+/// Where in the program something happened, if that is known.
+fn place(out: &mut Vec<u8>, instruction: Option<u64>) {
+    if let Some(instruction) = instruction {
+        key(out, "instruction");
+        put::unsigned(out, instruction);
+    }
 }
 
 fn named_signal(out: &mut Vec<u8>, signal: i32) {
@@ -539,6 +550,8 @@ mod tests {
             injected: false,
             rewritten: false,
             delayed: false,
+            instruction: None,
+            worked: None,
         };
         Event {
             pid: 1,
@@ -620,6 +633,7 @@ mod tests {
                 What::Signal {
                     number: 17,
                     info: vec![0; 128],
+                    instruction: None,
                 },
                 "signal",
             ),

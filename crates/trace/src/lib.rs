@@ -28,7 +28,7 @@ pub mod text;
 
 pub use asked::{
     Asked, Calls, Command, Ended, Finish, Injection, Interrupt, Known, Occasions, Offspring, Poke,
-    Signals, Status, Statuses, Tamper, User,
+    Signals, Status, Statuses, Tamper, User, duration,
 };
 pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};
 pub use error::{ExpressionError, TraceError};

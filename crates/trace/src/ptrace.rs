@@ -233,7 +233,7 @@ impl<'a> Engine<'a> {
     /// Fills the queue with all that happened; waits if nothing has.
     fn collect(&mut self) -> Result<(), TraceError> {
         let block = self.held.is_empty();
-        match kernel::wait(Who::Any, block) {
+        match self.wait(Who::Any, block) {
             Ok(Some(happened)) => self.queue.push(happened),
             Ok(None) => {
                 std::thread::sleep(LOOK_AGAIN);
@@ -259,18 +259,33 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
+    fn wait(&mut self, who: Who, block: bool) -> Result<Option<(Tid, i32)>, Errno> {
+        if !self.asked.work {
+            return kernel::wait(who, block);
+        }
+        let happened = kernel::wait_with_work(who, block)?;
+        Ok(happened.map(|(tid, status, worked)| {
+            if let Some(tracee) = self.tracees.get_mut(&tid) {
+                tracee.worked = worked;
+            }
+            (tid, status)
+        }))
+    }
+
     /// Adds everything else that happened to the queue. To ask for anybody, the kernel looks through all that don't run or
     /// do; where most of many have stopped it is quicker to ask for one after the other.
     fn drain(&mut self) {
         if self.tracees.len() >= MANY && self.stopped_before * 4 >= self.tracees.len() {
             let first = self.queue.first().map(|(tid, _)| *tid);
-            for tid in self.tracees.keys().filter(|tid| Some(**tid) != first) {
-                if let Ok(Some(happened)) = kernel::wait(Who::One(*tid), false) {
+            let others = self.tracees.keys().filter(|tid| Some(**tid) != first);
+            let others: Vec<Tid> = others.copied().collect();
+            for tid in others {
+                if let Ok(Some(happened)) = self.wait(Who::One(tid), false) {
                     self.queue.push(happened);
                 }
             }
         }
-        while let Ok(Some(happened)) = kernel::wait(Who::Any, false) {
+        while let Ok(Some(happened)) = self.wait(Who::Any, false) {
             self.queue.push(happened);
         }
         self.stopped_before = self.queue.len();
@@ -338,12 +353,15 @@ impl<'a> Engine<'a> {
         let told = self.asked.signals.has(signal);
         if told && let Some(pid) = self.speaks(tid) {
             let info = kernel::signal_info(tid).unwrap_or_default();
+            let asks = self.asked.instructions;
+            let instruction = asks.then(|| kernel::instruction(tid).ok()).flatten();
             self.say(
                 pid,
                 tid,
                 What::Signal {
                     number: signal,
                     info,
+                    instruction,
                 },
             );
         }
@@ -413,7 +431,10 @@ impl<'a> Engine<'a> {
     /// Tells a call as going on.
     fn tell_pending(&mut self, tid: Tid, call: Call) {
         self.finish_line(tid);
-        if let Some(tracee) = self.tracees.get(&tid) {
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            if let Some(open) = &mut tracee.call {
+                open.pending = true;
+            }
             (self.tell)(Event {
                 pid: tracee.pid,
                 tid,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::Event;
 
 /// What a recording begins with; the last byte is the version.
-const MAGIC: [u8; 8] = *b"BSTRACE\x02";
+const MAGIC: [u8; 8] = *b"BSTRACE\x03";
 /// No event is longer.
 const LONGEST: usize = 64 << 20;
 /// How hard it is compressed: little, since that goes on beside what is traced.
@@ -233,6 +233,8 @@ mod tests {
                 injected: false,
                 rewritten: false,
                 delayed: false,
+                instruction: None,
+                worked: None,
             }),
         }
     }

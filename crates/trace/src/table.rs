@@ -39,6 +39,10 @@ pub struct Row {
     pub kinds: [Kind; 6],
     /// What its result means.
     pub answer: Answer,
+    /// Whether what it is given lies where the program's stack ends, whose address stands for its first argument.
+    pub stacked: bool,
+    /// Whether every number that it comes back with is a result, and none an error.
+    pub succeeds: bool,
     /// The classes that it belongs to.
     pub classes: Classes,
 }

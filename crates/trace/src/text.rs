@@ -8,6 +8,7 @@
 mod clock;
 mod dump;
 mod errors;
+mod line;
 pub(crate) mod put;
 mod result;
 mod sink;
@@ -19,8 +20,12 @@ pub use dump::Numbers;
 pub use put::Escapes;
 
 use crate::decode::{CURRENT_DIRECTORY, Descriptors, Style, Walk, signal_information, signal_name};
-use crate::table::{self, Answer, Kind, Row};
+use crate::table::{self, Answer, Row};
 use crate::{Call, Calls, Event, Outcome, What};
+use line::{
+    TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
+    takes_up,
+};
 use result::put_result;
 use sink::TextSink;
 
@@ -55,6 +60,8 @@ pub struct Options {
     pub took: Option<Precision>,
     /// The number of each call before its name (`-n`).
     pub numbered: bool,
+    /// Where in the program calls were made and signals came (`-i`).
+    pub instructions: bool,
     /// What is added to an event's clock to have nanoseconds since 1970.
     pub wall: i64,
     /// How far local time is ahead of UTC, in seconds.
@@ -86,6 +93,7 @@ impl Default for Options {
             since: None,
             took: None,
             numbered: false,
+            instructions: false,
             wall: 0,
             zone: 0,
             attached: false,
@@ -135,6 +143,8 @@ pub struct Text<'a> {
     open: Option<Open>,
     /// Calls that were begun and interrupted by others' lines, with how many arguments were shown.
     begun: HashMap<i32, usize>,
+    /// The calls that threads are to take up again.
+    interrupted: HashMap<i32, &'static str>,
     /// When the line before began.
     last: Option<u64>,
 }
@@ -162,6 +172,7 @@ impl<'a> Text<'a> {
             threads: HashSet::new(),
             open: None,
             begun: HashMap::new(),
+            interrupted: HashMap::new(),
             last: None,
         }
     }
@@ -183,7 +194,7 @@ impl<'a> Text<'a> {
                 self.threads.insert(event.tid);
                 self.begin(event, call, out);
             }
-            What::Signal { number, info } if self.options.signals => {
+            What::Signal { number, info, .. } if self.options.signals => {
                 self.signal(event, *number, info, out)
             }
             What::Stopped { signal } if self.options.signals => {
@@ -198,6 +209,10 @@ impl<'a> Text<'a> {
             }
             What::Attached { parent } => {
                 self.threads.insert(event.tid);
+                if let Some(descriptors) = &mut self.descriptors {
+                    // How it is called is asked while it is there to be asked.
+                    let _remembered = descriptors.thread(event.tid);
+                }
                 // Of a process with threads that ran already it is told once.
                 if parent.is_some() || event.tid == event.pid {
                     // Amid a line that is open, as strace does it.
@@ -205,6 +220,9 @@ impl<'a> Text<'a> {
                 }
             }
             What::Detached => {
+                if self.open.take_if(|open| open.tid == event.tid).is_some() {
+                    out.extend_from_slice(b" <detached ...>\n");
+                }
                 self.close(out);
                 self.threads.remove(&event.tid);
                 if event.tid == event.pid {
@@ -235,6 +253,17 @@ impl<'a> Text<'a> {
             out.extend_from_slice(b" <unfinished ...>\n");
             self.begun.insert(open.tid, open.shown);
         }
+    }
+
+    /// Ends a line that was left open; if it is a thread's that has another number now, that is said there.
+    fn renumber(&mut self, before: i32, now: i32, out: &mut Vec<u8>) {
+        if let Some(open) = self.open.take_if(|open| open.tid == before) {
+            out.extend_from_slice(b" <pid changed to ");
+            put::signed(out, i64::from(now));
+            out.extend_from_slice(b" ...>\n");
+            self.begun.insert(open.tid, open.shown);
+        }
+        self.close(out);
     }
 
     /// Ends what was open and begins a line.
@@ -274,6 +303,17 @@ impl<'a> Text<'a> {
         if self.options.numbered {
             number_of(&event.what, out);
         }
+        if self.options.instructions {
+            place_of(&event.what, out);
+        }
+    }
+
+    /// Which call is taken up again.
+    fn put_taken_up(&self, tid: i32, out: &mut Vec<u8>) {
+        let name = self.interrupted.get(&tid).copied();
+        out.extend_from_slice(b"<... resuming interrupted ");
+        out.extend_from_slice(name.unwrap_or("system call").as_bytes());
+        out.extend_from_slice(b" ...>");
     }
 
     fn style(&self, call: &Call) -> Style {
@@ -298,6 +338,10 @@ impl<'a> Text<'a> {
         put_name(out, call, row);
         out.push(b'(');
         let shown = match row {
+            Some(row) if takes_up(row) => {
+                self.put_taken_up(event.tid, out);
+                6
+            }
             Some(row) if self.is_raw(call) => {
                 put_numbers(out, &call.arguments[..raw_arguments(row)]);
                 6
@@ -364,6 +408,8 @@ impl<'a> Text<'a> {
         let style = self.style(call);
         let raw = self.is_raw(call);
         match row {
+            Some(row) if takes_up(row) && shown.is_none() => self.put_taken_up(event.tid, out),
+            Some(row) if takes_up(row) => {}
             Some(row) if raw && shown.is_none() => {
                 put_numbers(out, &call.arguments[..raw_arguments(row)]);
             }
@@ -390,6 +436,9 @@ impl<'a> Text<'a> {
             None if shown.is_none() => put_unknown(out, call),
             None => {}
         }
+        if let (Some(row), Outcome::Returned { value: TAKE_UP, .. }) = (row, call.outcome) {
+            self.interrupted.insert(event.tid, row.name);
+        }
         out.extend_from_slice(b") ");
         let columns = before + out.len() - start;
         if columns < self.options.column {
@@ -397,10 +446,10 @@ impl<'a> Text<'a> {
         }
         out.extend_from_slice(b"= ");
         if let (true, Outcome::Returned { value, .. }) = (raw, call.outcome)
-            && !(-4095..0).contains(&value)
+            && call.error().is_none()
         {
             put::hex(out, value.cast_unsigned());
-            self.end_call(call, row, out);
+            self.end_call((call, event.tid), row, out);
             return;
         }
         let mut sink = TextSink::new(
@@ -410,11 +459,11 @@ impl<'a> Text<'a> {
             event.pid,
         );
         put_result(&mut sink, call, row, style);
-        self.end_call(call, row, out);
+        self.end_call((call, event.tid), row, out);
     }
 
     /// What stands behind a result, and below its line.
-    fn end_call(&self, call: &Call, row: Option<&Row>, out: &mut Vec<u8>) {
+    fn end_call(&self, (call, tid): (&Call, i32), row: Option<&Row>, out: &mut Vec<u8>) {
         match (call.rewritten, call.injected) {
             (true, true) => out.extend_from_slice(b" (INJECTED: args, retval)"),
             (true, false) => out.extend_from_slice(b" (INJECTED: args)"),
@@ -431,7 +480,7 @@ impl<'a> Text<'a> {
         out.push(b'\n');
         if let Some(row) = row {
             dump::dump(
-                call,
+                (call, tid),
                 row.name,
                 &self.options.reads,
                 &self.options.writes,
@@ -458,7 +507,10 @@ impl<'a> Text<'a> {
     }
 
     fn end(&mut self, event: &Event, out: &mut Vec<u8>) {
-        self.close(out);
+        match event.what {
+            What::Superseded { by } => self.renumber(by, event.tid, out),
+            _ => self.close(out),
+        }
         let superseded = match event.what {
             What::Superseded { by } => {
                 self.threads.remove(&by);
@@ -508,31 +560,6 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Writes the number of the call that a line is about.
-fn number_of(what: &What, out: &mut Vec<u8>) {
-    let (What::Call(call) | What::Pending(call)) = what else {
-        out.extend_from_slice(b"[????] ");
-        return;
-    };
-    let mut buffer = itoa::Buffer::new();
-    let digits = buffer.format(call.number).as_bytes();
-    out.push(b'[');
-    out.extend(std::iter::repeat_n(
-        b' ',
-        4_usize.saturating_sub(digits.len()),
-    ));
-    out.extend_from_slice(digits);
-    out.extend_from_slice(b"] ");
-}
-
-/// Where the last line begins, at or behind a place.
-fn line_start(out: &[u8], from: usize) -> usize {
-    out[from..]
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(from, |at| from + at + 1)
-}
-
 fn native() -> crate::Abi {
     if cfg!(target_arch = "aarch64") {
         crate::Abi::Aarch64
@@ -544,37 +571,6 @@ fn native() -> crate::Abi {
 /// Whether the thread vanished within the call; `exit` is meant not to come back.
 fn walk_is_gone(call: &Call, row: &Row) -> bool {
     call.outcome == Outcome::Open && row.answer != Answer::Never
-}
-
-fn put_name(out: &mut Vec<u8>, call: &Call, row: Option<&Row>) {
-    match row {
-        Some(row) => out.extend_from_slice(row.name.as_bytes()),
-        None => {
-            out.extend_from_slice(b"syscall_");
-            put::hex(out, call.number);
-        }
-    }
-}
-
-fn put_unknown(out: &mut Vec<u8>, call: &Call) {
-    put_numbers(out, &call.arguments);
-}
-
-/// How many arguments a call has where they are shown as numbers: one that is never used isn't counted.
-fn raw_arguments(row: &Row) -> usize {
-    match row.kinds {
-        [_, _, _, _, Kind::Hidden, _] if row.arguments.len() == 5 => 4,
-        _ => row.arguments.len().min(6),
-    }
-}
-
-fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
-    for (index, argument) in numbers.iter().enumerate() {
-        if index > 0 {
-            out.extend_from_slice(b", ");
-        }
-        put::hex(out, *argument);
-    }
 }
 
 fn put_arguments(

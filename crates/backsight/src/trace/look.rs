@@ -6,6 +6,7 @@ use backsight_trace::{
     summary::{Column, Sort},
     text::{Constants, Escapes, Precision, Time},
 };
+use std::time::Duration;
 
 /// How what is traced is shown.
 #[derive(Debug, clap::Args)]
@@ -104,15 +105,21 @@ pub(super) struct Look {
     /// The number of each call before its name
     #[arg(short = 'n', long)]
     pub syscall_number: bool,
+    /// Where in the program each call was made and each signal came: the instruction's address
+    #[arg(short = 'i', long)]
+    pub instruction_pointer: bool,
     /// Only a summary: calls, errors, times
     #[arg(short = 'c', long)]
     pub summary_only: bool,
     /// A summary too
     #[arg(short = 'C', long, conflicts_with = "summary_only")]
     pub summary: bool,
-    /// Summarise the time from a call's beginning to its end, as is always done here
+    /// Summarise the time from a call's beginning to its end, not that for which a processor worked on it
     #[arg(short = 'w', long)]
     pub summary_wall_clock: bool,
+    /// What is taken off each call's time in a summary, as what tracing costs: a number with s, ms, us or ns
+    #[arg(short = 'O', long, value_name = "TIME", value_parser = overhead)]
+    pub summary_syscall_overhead: Option<Duration>,
     /// By what a summary is sorted
     #[arg(short = 'S', long, value_name = "COLUMN")]
     pub summary_sort_by: Option<String>,
@@ -191,6 +198,17 @@ impl Look {
         self.summary_only || (wide && !self.summary)
     }
 
+    /// Whether what is summarised is how long processors worked.
+    pub fn counts_work(&self) -> bool {
+        let wide = self.percentiles || self.by_process;
+        (self.summary_only || self.summary) && !wide && !self.summary_wall_clock
+    }
+
+    /// What is taken off each call's time.
+    pub fn overhead(&self) -> Duration {
+        self.summary_syscall_overhead.unwrap_or_default()
+    }
+
     pub fn sort_of_summary(&self) -> miette::Result<Sort> {
         let Some(name) = &self.summary_sort_by else {
             return Ok(Sort::Time);
@@ -260,6 +278,11 @@ fn named_time(text: &str) -> Result<Named, String> {
         });
     }
     Ok(named)
+}
+
+/// Reads a time.
+fn overhead(text: &str) -> Result<Duration, String> {
+    backsight_trace::duration(text).map_err(|error| error.to_string())
 }
 
 /// Reads the name of a unit.

@@ -276,8 +276,13 @@ pub struct Shown {
 
 /// How a summary is shown.
 pub enum Table {
-    /// As strace does, with these columns.
-    Narrow(Vec<Column>),
+    /// As strace does.
+    Narrow {
+        /// With these columns.
+        columns: Vec<Column>,
+        /// So much less for each call.
+        overhead: Duration,
+    },
     /// With percentiles.
     Wide,
     /// That for each process.
@@ -326,7 +331,9 @@ impl Shown {
         }
         if let Some(summary) = &self.summary {
             let text = match &self.table {
-                Table::Narrow(columns) => summary.strace(columns, self.sort),
+                Table::Narrow { columns, overhead } => {
+                    summary.strace(columns, self.sort, *overhead)
+                }
                 Table::Wide => summary.wide(self.sort),
                 Table::ByProcess => summary.wide_by_process(self.sort),
             };

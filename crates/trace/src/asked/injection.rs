@@ -50,25 +50,6 @@ pub struct Poke {
     pub bytes: Vec<u8>,
 }
 
-impl Tamper {
-    /// This, and of another what this doesn't say.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            result: self.result.or(other.result),
-            instead: self.instead.or(other.instead),
-            poked_before: either(self.poked_before, other.poked_before),
-            poked_after: either(self.poked_after, other.poked_after),
-            signal: self.signal.or(other.signal),
-            before: self.before.or(other.before),
-            after: self.after.or(other.after),
-        }
-    }
-}
-
-fn either(first: Vec<Poke>, second: Vec<Poke>) -> Vec<Poke> {
-    if first.is_empty() { second } else { first }
-}
-
 /// The how manieth calls something is done to: a thread's calls of the set are counted from 1, each call for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occasions {
@@ -204,8 +185,8 @@ impl Injection {
             "poke_enter" if tamper.poked_before.is_empty() => tamper.poked_before = pokes(value)?,
             "poke_exit" if tamper.poked_after.is_empty() => tamper.poked_after = pokes(value)?,
             "signal" => tamper.signal = Some(signals::number_of(value)?),
-            "delay_enter" => tamper.before = Some(delay(value)?),
-            "delay_exit" => tamper.after = Some(delay(value)?),
+            "delay_enter" => tamper.before = Some(duration(value)?),
+            "delay_exit" => tamper.after = Some(duration(value)?),
             "when" => self.occasions = Occasions::parse(value)?,
             _ => return Err(unknown()),
         }
@@ -265,13 +246,13 @@ fn errno(text: &str) -> Result<i32, ExpressionError> {
             .filter(|number| (1..=LAST_ERRNO).contains(number))
             .ok_or_else(unknown);
     }
-    match text {
+    let text = text.to_ascii_uppercase();
+    match text.as_str() {
         "EWOULDBLOCK" => return Ok(Errno::EAGAIN as i32),
         "ENOTSUP" => return Ok(Errno::EOPNOTSUPP as i32),
-        "UnknownErrno" => return Err(unknown()),
         _ => {}
     }
-    // The names that the library's own type is shown with are the kernel's.
+    // The names that the library's own type is shown with are the kernel's, but for one in another writing.
     (1..200)
         .find(|number| format!("{:?}", Errno::from_raw(*number)) == text)
         .ok_or_else(unknown)
@@ -290,7 +271,11 @@ fn result(text: &str) -> Result<i64, ExpressionError> {
 }
 
 /// A time with its unit, of `s`, `ms`, `us` and `ns`; microseconds if there is none.
-fn delay(text: &str) -> Result<Duration, ExpressionError> {
+///
+/// # Errors
+///
+/// If it isn't one, or is longer than an hour.
+pub fn duration(text: &str) -> Result<Duration, ExpressionError> {
     let wanted = || number(text, "a time of at most an hour, as in 100us, 20ms or 1s");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let value: f64 = digits.parse().map_err(|_| wanted())?;
@@ -365,6 +350,7 @@ mod tests {
         assert_eq!(result("chdir:retval=42"), Ok(Some(42)));
         assert_eq!(result("chdir:error=4095"), Ok(Some(-4095)));
         assert_eq!(result("chdir:error=EWOULDBLOCK"), Ok(Some(-11)));
+        assert_eq!(result("chdir:error=enoent"), Ok(Some(-2)));
         let fault = Injection::parse_fault("chdir", &known()).unwrap();
         assert_eq!(fault.tamper.result, Some(-38));
     }

@@ -48,14 +48,18 @@ impl Interrupt {
         Self::default()
     }
 
-    /// One that these signals trigger. They are blocked in this thread from now on and in threads that it starts, so this
-    /// belongs before any other thread. A command that is started gets the signals as they were.
+    /// One that these signals trigger, but for those that are blocked already: who blocked them doesn't want them. They are
+    /// blocked in this thread from now on and in threads that it starts, so this belongs before any other thread. A command
+    /// that is started gets the signals as they were.
     ///
     /// # Errors
     ///
     /// If the signals can't be blocked or the thread that waits for them can't be started.
     pub fn on(signals: &[Signal]) -> io::Result<Arc<Self>> {
-        let (interrupt, blocked) = Self::blocking(signals)?;
+        let (interrupt, mut blocked) = Self::blocking(signals)?;
+        for signal in interrupt.before.iter().flat_map(SigSet::iter) {
+            blocked.remove(signal);
+        }
         let interrupt = Arc::new(interrupt);
         let asker = Arc::clone(&interrupt);
         thread::Builder::new()
@@ -107,6 +111,11 @@ impl Interrupt {
         }
     }
 
+    /// The signal that tracing was asked to end by, if it was.
+    pub fn signal(&self) -> Option<i32> {
+        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
     /// Does this too when it is asked; at once if it was asked already.
     pub(crate) fn then(&self, what: impl Fn() + Send + 'static) {
         let mut then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,10 +127,7 @@ impl Interrupt {
 
     /// The signal that tracing is to end by.
     pub(crate) fn asked(&self) -> Option<i32> {
-        let signal = self.signal.load(Ordering::Relaxed);
-        if signal == 0 {
-            return None;
-        }
+        let signal = self.signal()?;
         self.seen.store(true, Ordering::SeqCst);
         Some(signal)
     }

@@ -1,6 +1,6 @@
 //! How calls may end, as `-e status=` names it.
 
-use crate::{Outcome, error::ExpressionError};
+use crate::{Call, Outcome, error::ExpressionError};
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,10 +26,10 @@ const NAMES: [(&str, Status); 5] = [
 ];
 
 impl Status {
-    /// How a call with this outcome ended.
-    pub fn of(outcome: Outcome) -> Self {
-        match outcome {
-            Outcome::Returned { value, .. } if (-4095..0).contains(&value) => Self::Failed,
+    /// How a call ended.
+    pub fn of(call: &Call) -> Self {
+        match call.outcome {
+            Outcome::Returned { .. } if call.error().is_some() => Self::Failed,
             Outcome::Returned { .. } => Self::Successful,
             Outcome::Open => Self::Unfinished,
         }
@@ -87,16 +87,36 @@ impl Statuses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Abi, Memory, table};
 
     #[test]
     fn statuses_are_told_apart_by_the_result() {
-        let of = |value| Status::of(Outcome::Returned { value, took: 0 });
+        let ended = |name, outcome| {
+            let abi = Abi::X86_64;
+            Status::of(&Call {
+                abi,
+                number: table::number(abi, name).unwrap(),
+                arguments: [0; 6],
+                entered: 0,
+                outcome,
+                memory: Memory::default(),
+                injected: false,
+                rewritten: false,
+                delayed: false,
+                instruction: None,
+                worked: None,
+            })
+        };
+        let of = |value| ended("mmap", Outcome::Returned { value, took: 0 });
         assert_eq!(of(0), Status::Successful);
         assert_eq!(of(-2), Status::Failed);
         assert_eq!(of(-4095), Status::Failed);
         // An address of the upper half is no error.
         assert_eq!(of(-4096), Status::Successful);
-        assert_eq!(Status::of(Outcome::Open), Status::Unfinished);
+        assert_eq!(ended("mmap", Outcome::Open), Status::Unfinished);
+        // Nor is anything that a call says which has none.
+        let highest = Outcome::Returned { value: -1, took: 0 };
+        assert_eq!(ended("getuid", highest), Status::Successful);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::table::netlink::{
     ALGORITHM, ALGORITHM_ATTRIBUTES, Behind, ERROR, Message, NETFILTER, ROUTING, SELINUX, Sockets,
     UDEV,
 };
-use crate::table::{Names, Structure, Way, flags};
+use crate::table::{Names, Structure, Way, Whose, flags};
 use crate::text::put;
 
 const HEAD: usize = 16;
@@ -160,7 +160,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(false, "nlmsg_seq");
         self.sink.unsigned(u64::from(int_at(head, 8)));
         self.sink.field(false, "nlmsg_pid");
-        self.sink.signed(i64::from(int_at(head, 12) as i32));
+        let sender = int_at(head, 12) as i32;
+        self.sink.process(sender, Whose::Process);
         self.sink.end(Bracket::Structure);
         if holds {
             self.sink.item(false);

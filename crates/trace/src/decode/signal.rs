@@ -231,6 +231,19 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
+    /// What the kernel put on the stack for a signal's handler.
+    pub fn signal_frame(&mut self, raw: u64) {
+        // Behind the kernel's `ucontext` and, on ARM, the signal's circumstances.
+        let mask = match self.call.abi {
+            Abi::Aarch64 => 168,
+            Abi::X86_64 | Abi::I386 => 296,
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "mask");
+        self.set_behind(raw.wrapping_add(mask), 8, Way::In);
+        self.sink.end(Bracket::Structure);
+    }
+
     /// A set of signals and its size behind one pointer.
     pub fn signals_and_size(&mut self, raw: u64) {
         if raw == 0 {

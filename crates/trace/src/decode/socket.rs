@@ -2,7 +2,7 @@
 
 use super::sink::{Bracket, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
-use crate::table::{Way, flags};
+use crate::table::{Way, Whose, flags};
 use crate::text::put;
 
 const UNIX: u16 = 1;
@@ -97,7 +97,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             INET6 if bytes.len() >= 24 => self.inet6_address(bytes),
             NETLINK if bytes.len() >= 12 => {
                 self.sink.field(false, "nl_pid");
-                self.sink.signed(i64::from(int_at(bytes, 4) as i32));
+                self.sink.process(int_at(bytes, 4) as i32, Whose::Process);
                 self.sink.field(false, "nl_groups");
                 let groups = int_at(bytes, 8);
                 self.sink.word(|out| {

@@ -397,7 +397,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         let shown = length.min(self.style.string);
         let bytes = self
-            .read_in_time(raw, TYPE + shown, way)
+            .read_in_time(raw, TYPE.saturating_add(shown), way)
             .filter(|bytes| bytes.len() >= TYPE && !self.narrow());
         let Some(bytes) = bytes else {
             return self.address(raw);
@@ -406,7 +406,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "mtype");
         self.sink.signed(long_at(bytes, 0) as i64);
         self.sink.field(false, "mtext");
-        match bytes.get(TYPE..TYPE + shown) {
+        match bytes.get(TYPE..TYPE.saturating_add(shown)) {
             Some(text) => self.sink.text(text, length > shown),
             None => self.address(raw.wrapping_add(TYPE as u64)),
         }

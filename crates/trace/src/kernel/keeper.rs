@@ -43,8 +43,18 @@ pub(super) struct Begin {
 pub(super) enum Told {
     /// A thread was attached to.
     Attached { pid: i32, tid: i32 },
-    /// A thread's process was stopped by this signal.
-    Stopped { tid: i32, signal: i32 },
+    /// A thread's process was stopped by this signal, at this time.
+    Stopped { tid: i32, signal: i32, at: u64 },
+}
+
+impl Told {
+    /// Whether it happened before this.
+    pub fn is_before(&self, at: u64) -> bool {
+        match self {
+            Self::Attached { .. } => true,
+            Self::Stopped { at: stopped, .. } => *stopped < at,
+        }
+    }
 }
 
 /// The side of it that the reader of the ring sees.
@@ -68,6 +78,8 @@ struct Between {
     /// Everything is to be let go, and the command is to have this signal, if not 0.
     release: AtomicBool,
     signal: AtomicI32,
+    /// The keeper saw something.
+    said: AtomicBool,
     done: AtomicBool,
     /// How the command ended, or why it wasn't started.
     finish: Mutex<Option<Result<Finish, TraceError>>>,
@@ -100,6 +112,7 @@ impl Keeper {
             room: (Mutex::new(()), Condvar::new()),
             release: AtomicBool::new(false),
             signal: AtomicI32::new(0),
+            said: AtomicBool::new(false),
             done: AtomicBool::new(false),
             finish: Mutex::new(None),
             reader,
@@ -158,8 +171,14 @@ impl Keeper {
     }
 
     /// What was seen since the last time.
-    pub fn told(&self) -> Vec<Told> {
-        self.told.try_iter().collect()
+    pub fn told(&self) -> impl Iterator<Item = Told> {
+        self.shared.said.store(false, Ordering::SeqCst);
+        self.told.try_iter()
+    }
+
+    /// Whether something was seen since the last time.
+    pub fn has_told(&self) -> bool {
+        self.shared.said.load(Ordering::Relaxed)
     }
 
     /// Says that the ring has more room.
@@ -272,7 +291,7 @@ impl Hold {
         let attach = |why| TraceError::NotAttached { pid, why };
         if !self.follow {
             self.seize(pid, state::JOINED).map_err(attach)?;
-            let _ = self.told.send(Told::Attached { pid, tid: pid });
+            self.say(Told::Attached { pid, tid: pid });
             return Ok(());
         }
         // Threads may be made while others are attached to, until a look finds none that is new.
@@ -295,7 +314,7 @@ impl Hold {
                     Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
                     Err(error) => return Err(attach(error)),
                     Ok(()) => {
-                        let _ = self.told.send(Told::Attached { pid, tid });
+                        self.say(Told::Attached { pid, tid });
                     }
                 }
             }
@@ -325,10 +344,16 @@ impl Hold {
                 }
             }
             if self.known.len() == before {
-                let _ = self.told.send(Told::Attached { pid, tid: pid });
+                self.say(Told::Attached { pid, tid: pid });
                 return Ok(());
             }
         }
+    }
+
+    fn say(&self, told: Told) {
+        // If nobody listens any longer, nobody wants to know.
+        let _ = self.told.send(told);
+        self.shared.said.store(true, Ordering::SeqCst);
     }
 
     fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
@@ -408,7 +433,7 @@ impl Hold {
         }
         // The call that it is in was made before it was itself.
         if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
-            let _ = self.told.send(Told::Attached { pid: tid, tid });
+            self.say(Told::Attached { pid: tid, tid });
         }
         go_on(tid, 0);
     }
@@ -465,7 +490,8 @@ impl Hold {
     fn stopped(&mut self, tid: Tid, signal: i32) {
         self.moving.remove(&tid);
         let _killed = kernel::listen(tid);
-        let _ = self.told.send(Told::Stopped { tid, signal });
+        let at = now();
+        self.say(Told::Stopped { tid, signal, at });
         self.shared.reader.ring();
     }
 

@@ -19,6 +19,7 @@ mod types;
 mod watch;
 mod wire;
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -107,6 +108,16 @@ pub(crate) fn unfit(asked: &Asked) -> Option<&'static str> {
         (
             asked.limit.is_some(),
             "a limit of calls takes a stop at each",
+        ),
+        (
+            asked
+                .limits
+                .is_some_and(|limits| limits.string > wire::PIECE_MOST / 2),
+            "so much of a buffer is read at a stop",
+        ),
+        (
+            asked.instructions,
+            "where calls are made is looked up at a stop",
         ),
         (
             asked.command.is_some() && !asked.pids.is_empty(),
@@ -232,14 +243,29 @@ fn run(
         }
     };
     let mut attached = Some(programs);
+    // What the keeper saw, until what happened before is told.
+    let mut kept: VecDeque<keeper::Told> = VecDeque::new();
     loop {
-        ring.drain(|record| story.record(record, tell), || keeper.freed());
-        for told in keeper.told() {
+        ring.drain(
+            |record| {
+                if keeper.has_told() {
+                    kept.extend(keeper.told());
+                }
+                while let Some(told) = kept.pop_front_if(|it| it.is_before(story::at(record))) {
+                    story.kept(told, tell);
+                }
+                story.record(record, tell);
+            },
+            || keeper.freed(),
+        );
+        kept.extend(keeper.told());
+        for told in kept.drain(..) {
             story.kept(told, tell);
         }
         if let Some(signal) = interrupt.asked()
             && attached.take().is_some()
         {
+            story.leave();
             // The links are gone: no thread asks for a stop from here on, and those that did are let go.
             keeper.release(signal);
         }

@@ -5,7 +5,7 @@
 //! Refuses: calls whose numbers don't fit the kernel's table of plans.
 
 use super::wire::PIECE_MOST;
-use crate::table::{Answer, Kind, Length, Limits, Row, Special, Way, row};
+use crate::table::{Answer, Kind, Length, Limits, Row, Special, Way, Width, row};
 use crate::{Abi, Asked};
 
 /// Calls that a table holds.
@@ -21,6 +21,9 @@ const STAT: usize = if cfg!(target_arch = "x86_64") {
 };
 /// Most bytes of a path, its end included, and one for the zero that the kernel puts behind what it has cut.
 const PATH: u32 = 4097;
+
+/// As much of what a signal's handler goes back to as holds the signals that were blocked.
+const FRAME: u32 = 304;
 
 /// Most bytes of what an `ioctl` is given.
 const REQUESTED: u32 = 1 << 14;
@@ -96,6 +99,8 @@ pub(super) struct Plan {
     pub whole: bool,
     /// Whether it goes through a socket.
     speaks: bool,
+    /// Whether what it is given lies where the stack ends.
+    stacked: bool,
 }
 
 const fn step(what: What, argument: u8, at: At) -> Step {
@@ -146,6 +151,7 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
         steps: Vec::new(),
         whole: true,
         speaks: row.speaks(),
+        stacked: row.stacked,
     };
     for (number, kind) in row.kinds.iter().enumerate() {
         let argument = u8::try_from(number).unwrap_or(0);
@@ -199,6 +205,7 @@ fn at(way: Way) -> At {
 }
 
 fn behind(kind: Kind, argument: u8) -> Behind {
+    use At::Entry;
     use Behind::{Guessed, Known, Nothing};
     match kind {
         Kind::Path(way) => Known(vec![Step {
@@ -230,6 +237,10 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             Guessed(both(argument, size(*before).max(size(*after)).unwrap_or(0)))
         }
         Kind::To(way, kind) => match size(*kind) {
+            Some(size) if holds_filter(*kind) => Known(vec![
+                structure(argument, size, at(way)),
+                step(What::Filter, argument, Entry),
+            ]),
             Some(size) => Known(vec![structure(argument, size, at(way))]),
             None => Guessed(Vec::new()),
         },
@@ -261,6 +272,24 @@ fn behind(kind: Kind, argument: u8) -> Behind {
         Kind::Special(special) => special_behind(special, argument),
         _ => Nothing,
     }
+}
+
+/// Whether this says how many operations a filter has, and where they are, as the programs expect it.
+fn holds_filter(kind: Kind) -> bool {
+    let Kind::Structure(structure) = kind else {
+        return false;
+    };
+    structure.fields.iter().any(|field| {
+        let operations = match field.kind {
+            Kind::Verbose(inner) => *inner,
+            kind => kind,
+        };
+        field.at == 8
+            && matches!(
+                operations,
+                Kind::Many(Way::In, _, Length::Field(0, Width::Two, 1))
+            )
+    })
 }
 
 /// A structure as it was and as it became.
@@ -388,6 +417,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
         Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
         Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
         Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
+        Special::SignalFrame => Known(vec![structure(argument, FRAME, Entry)]),
         Special::Action(way) => Known(vec![structure(argument, 32, at(way))]),
         Special::Watched => Known(vec![structure(
             argument,
@@ -537,6 +567,12 @@ fn special_behind(special: Special, argument: u8) -> Behind {
     }
 }
 
+/// Most elements of an array: where everything is shown, all of them.
+pub(super) fn elements(limits: Limits) -> usize {
+    const ALL: usize = 4096;
+    if limits.verbose { ALL } else { limits.elements }
+}
+
 /// Calls that don't come back where they succeed.
 fn ends(name: &str) -> bool {
     matches!(name, "exit" | "exit_group")
@@ -593,14 +629,13 @@ impl Step {
     fn most(&self, limits: Limits) -> u32 {
         let most = match self.most {
             Most::Bytes(bytes) => return bytes,
-            // Of text, one more, for whether it goes on is shown; and one for the zero that the kernel puts behind what it
-            // has cut.
+            // One more, for whether it goes on is shown; and of text, one for the zero that the kernel puts behind what
+            // it has cut.
             Most::String => limits
                 .string
-                .saturating_add(2 * usize::from(matches!(self.what, What::Text | What::Texts))),
+                .saturating_add(1 + usize::from(matches!(self.what, What::Text | What::Texts))),
             // One more, for whether it is there is shown.
-            Most::Elements => limits
-                .elements
+            Most::Elements => elements(limits)
                 .saturating_add(1)
                 .saturating_mul(self.size as usize),
         };
@@ -635,6 +670,7 @@ impl Plan {
             (ends(name), 8),
             (replaces(name), 16),
             (self.speaks, 32),
+            (self.stacked, 64),
         ];
         let flags: u32 = flags.iter().map(|(set, bit)| u32::from(*set) * bit).sum();
         let end = bytes.len() + PLAN_BYTES;
@@ -682,7 +718,7 @@ mod tests {
     fn a_path_is_captured_in_full_and_other_text_as_far_as_is_asked() {
         assert_eq!(of("openat").steps[0].most(LIMITS), PATH);
         assert_eq!(of("memfd_create").steps[0].most(LIMITS), 34);
-        assert_eq!(of("write").steps[0].most(LIMITS), 32);
+        assert_eq!(of("write").steps[0].most(LIMITS), 33);
     }
 
     #[test]

@@ -35,6 +35,9 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("enter", "sys_enter"),
 ];
 
+/// The one that sees how long processors work, attached where that is asked for.
+const SWITCH: (&str, &str) = ("yields", "sched_switch");
+
 /// The number of the first pid namespace.
 const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
 
@@ -46,7 +49,8 @@ const CAP_BPF: u32 = 39;
 
 /// The programs, loaded.
 pub(super) struct Programs {
-    programs: Vec<OwnedFd>,
+    /// With where each is attached.
+    programs: Vec<(&'static str, OwnedFd)>,
     /// As long as these live, the programs are attached.
     links: Vec<OwnedFd>,
     threads: Threads,
@@ -192,12 +196,17 @@ pub(super) struct Loaded {
 /// Loads the programs; nothing is traced yet.
 pub(super) fn load(asked: &Asked, counting: bool) -> Result<Loaded, TraceError> {
     allowed()?;
-    let kernel = types::of_kernel(&PROGRAMS.map(|(_, point)| point))?;
+    let wanted: Vec<_> = PROGRAMS
+        .into_iter()
+        .chain(asked.work.then_some(SWITCH))
+        .collect();
+    let points: Vec<&str> = wanted.iter().map(|(_, point)| *point).collect();
+    let kernel = types::of_kernel(&points)?;
     let processors = processors();
     let mut object = object(asked, counting, &kernel)?;
     let types = bpf::load_types(&object.types).map_err(failed("types"))?;
     let mut maps = maps(&mut object, asked, counting, processors, &types)?;
-    let programs = verified(&object.object, &kernel, &types)?;
+    let programs = verified(&wanted, &object.object, &kernel, &types)?;
     let mut map = |name: &'static str| {
         let map = maps.remove(name).map(|(fd, _)| fd);
         map.ok_or(KernelError::Object { what: name })
@@ -245,14 +254,17 @@ fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, Kerne
     let wake = (u64::from(asked.ring) / 8).min(256 << 10).to_ne_bytes();
     let hold = hold_at(asked.ring).to_ne_bytes();
     // The verifier trips over a loop that it knows to be empty.
-    let elements = asked.limits.map_or(1, |limits| limits.elements.max(1));
+    let elements = asked
+        .limits
+        .map_or(1, |limits| plan::elements(limits).max(1));
     let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
     let follow = u32::from(asked.follows()).to_ne_bytes();
     let outcomes = Outcomes::of(asked.statuses).unwrap_or(Outcomes::All) as u32;
     let outcomes = outcomes.to_ne_bytes();
     let counting = u32::from(counting).to_ne_bytes();
+    let works = u32::from(asked.work).to_ne_bytes();
     let mut object = Object::parse(&OBJECT.0).map_err(failed("object"))?;
-    let settings: [(&str, &[u8]); 7] = [
+    let settings: [(&str, &[u8]); 8] = [
         ("plans", &plans),
         ("wake_at", &wake),
         ("hold_at", &hold),
@@ -260,6 +272,7 @@ fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, Kerne
         ("follow", &follow),
         ("outcomes", &outcomes),
         ("counting", &counting),
+        ("works", &works),
     ];
     let settings = settings
         .into_iter()
@@ -324,7 +337,12 @@ fn made(name: &str, map: &Map, types: &OwnedFd) -> io::Result<OwnedFd> {
 }
 
 /// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
-fn verified(object: &Object, kernel: &Btf, types: &OwnedFd) -> Result<Vec<OwnedFd>, KernelError> {
+fn verified(
+    wanted: &[(&'static str, &'static str)],
+    object: &Object,
+    kernel: &Btf,
+    types: &OwnedFd,
+) -> Result<Vec<(&'static str, OwnedFd)>, KernelError> {
     let load = |(name, point): (&'static str, &'static str)| {
         let program = object.programs.get(name);
         let missing = KernelError::Object { what: name };
@@ -336,17 +354,19 @@ fn verified(object: &Object, kernel: &Btf, types: &OwnedFd) -> Result<Vec<OwnedF
         let tracepoint = kernel
             .id_by_type_name_kind(&format!("btf_trace_{point}"), BtfKind::Typedef)
             .map_err(failed(point))?;
-        bpf::load_program(name, &program.license, code, types.as_fd(), tracepoint)
-            .map_err(failed(point))
+        let loaded = bpf::load_program(name, &program.license, code, types.as_fd(), tracepoint);
+        Ok((point, loaded.map_err(failed(point))?))
     };
     std::thread::scope(|scope| {
-        let loads = PROGRAMS.map(|program| scope.spawn(move || load(program)));
-        let results = loads.map(|load| load.join());
-        let mut all = results.into_iter();
-        all.try_fold(Vec::new(), |mut programs, result| {
-            programs.push(result.unwrap_or(Err(KernelError::Object { what: "loader" }))?);
-            Ok(programs)
-        })
+        let loads = wanted
+            .iter()
+            .map(|program| scope.spawn(move || load(*program)));
+        let loads: Vec<_> = loads.collect();
+        let results = loads.into_iter().map(|load| load.join());
+        let lost = || Err(KernelError::Object { what: "loader" });
+        results
+            .map(|result| result.unwrap_or_else(|_| lost()))
+            .collect()
     })
 }
 
@@ -363,7 +383,7 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 impl Programs {
     /// Attaches them: from now on the calls of threads that are followed are told.
     pub fn attach(&mut self) -> Result<(), KernelError> {
-        for (program, (_, point)) in self.programs.iter().zip(PROGRAMS) {
+        for (point, program) in &self.programs {
             let link = bpf::attach(program.as_fd()).map_err(failed(point))?;
             self.links.push(link);
         }

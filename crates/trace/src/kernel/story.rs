@@ -63,6 +63,11 @@ struct Got {
     guessed: bool,
 }
 
+/// When what a record tells happened.
+pub(super) fn at(record: &[u8]) -> u64 {
+    wire::record(record).map_or(0, |(head, _)| head.at)
+}
+
 /// The state of the telling.
 pub(super) struct Story {
     threads: ByNumber<Thread>,
@@ -70,9 +75,19 @@ pub(super) struct Story {
     sizes: ByNumber<usize>,
     /// The ends of first threads, told after the others'.
     ends: ByNumber<Event>,
+    /// First threads that are gone by another's `execve`, until that comes back and is told as it was begun.
+    superseded: ByNumber<Event>,
+    /// Whether that is to be waited for.
+    waits: bool,
+    /// Calls that threads were in as they were let go.
+    left: ByNumber<Event>,
+    /// Whether such calls are told.
+    tells_left: bool,
     storages: Threads,
     /// Nothing where only calls are counted.
     limits: Option<Limits>,
+    /// Whether records say how long processors worked.
+    works: bool,
     /// Whether calls are told that go on for long.
     pending: bool,
     looked: Instant,
@@ -99,8 +114,13 @@ impl Story {
             threads: ByNumber::default(),
             sizes: ByNumber::default(),
             ends: ByNumber::default(),
+            superseded: ByNumber::default(),
+            waits: asked.pending && asked.statuses.is_all() && executions_are_told(asked),
+            left: ByNumber::default(),
+            tells_left: asked.statuses.is_all() && asked.limits.is_some(),
             storages,
             limits: asked.limits,
+            works: asked.work,
             pending: asked.pending,
             looked: Instant::now(),
             planned,
@@ -119,6 +139,9 @@ impl Story {
                 .pieces
                 .push(got(piece));
             return;
+        }
+        if !self.superseded.is_empty() {
+            self.tell_superseded(head, record, tell);
         }
         let executed = match record {
             Record::Executed { before } => Some(before),
@@ -139,6 +162,7 @@ impl Story {
                     What::Signal {
                         number,
                         info: info.to_vec(),
+                        instruction: None,
                     },
                 ));
             }
@@ -169,14 +193,34 @@ impl Story {
 
     fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
         if let Some(end) = self.ends.remove(&head.pid) {
-            tell(Event {
+            let superseded = Event {
                 what: What::Superseded { by: before },
                 ..end
-            });
+            };
+            if self.waits {
+                self.superseded.insert(head.tid, superseded);
+            } else {
+                tell(superseded);
+            }
         }
         if let Some(thread) = self.threads.remove(&before) {
             self.threads.insert(head.tid, thread);
         }
+    }
+
+    /// Tells that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
+    fn tell_superseded(&mut self, head: Head, record: Record<'_>, tell: &mut dyn FnMut(Event)) {
+        let Some(superseded) = self.superseded.remove(&head.tid) else {
+            return;
+        };
+        if let (What::Superseded { by }, Record::Call(call)) = (&superseded.what, record) {
+            let begun = Head { tid: *by, ..head };
+            let pieces = self.threads.get(&head.tid);
+            let pieces = pieces.map_or_else(Vec::new, |thread| thread.pieces.clone());
+            let (call, _) = made(begun, call, pieces, Outcome::Open);
+            tell(event(begun, What::Pending(call)));
+        }
+        tell(superseded);
     }
 
     fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
@@ -185,6 +229,9 @@ impl Story {
             .get_mut(&head.tid)
             .map(|thread| std::mem::take(&mut thread.pieces))
             .unwrap_or_default();
+        if !self.left.is_empty() {
+            self.left.remove(&head.tid);
+        }
         let open = head.flags & flag::OPEN != 0;
         let outcome = if open {
             Outcome::Open
@@ -195,6 +242,7 @@ impl Story {
             }
         };
         let (mut call, guesses) = made(head, record, pieces, outcome);
+        call.worked = (self.works && !open).then_some(record.worked);
         let planned = self.planned[usize::from(head.abi & 1)]
             .get(record.number as usize)
             .is_some_and(|planned| *planned);
@@ -277,12 +325,12 @@ impl Story {
                     what: What::Attached { parent: None },
                 });
             }
-            Told::Stopped { tid, signal } => {
+            Told::Stopped { tid, signal, at } => {
                 let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
                 tell(Event {
                     pid,
                     tid,
-                    at: now(),
+                    at,
                     what: What::Stopped { signal },
                 });
             }
@@ -326,12 +374,43 @@ impl Story {
         }
     }
 
+    /// Threads are about to be let go: notes the calls that they are in.
+    pub fn leave(&mut self) {
+        if !self.tells_left {
+            return;
+        }
+        for (tid, thread) in self.threads.iter() {
+            let Ok(storage) = self.storages.look(*tid) else {
+                continue;
+            };
+            let Some((head, record)) = wire::under_way(&storage) else {
+                continue;
+            };
+            // One that was told as going on, or that has come back since.
+            if record.entered <= thread.at.max(thread.pending) {
+                continue;
+            }
+            let head = Head {
+                pid: thread.pid,
+                tid: *tid,
+                at: now(),
+                ..head
+            };
+            let (call, _) = made(head, record, thread.pieces.clone(), Outcome::Open);
+            self.left.insert(*tid, event(head, What::Pending(call)));
+        }
+    }
+
     /// Tells what was held back.
     pub fn finish(&mut self, tell: &mut dyn FnMut(Event)) {
-        for (_, end) in self.ends.drain() {
+        let superseded = self.superseded.drain();
+        for (_, end) in superseded.chain(self.ends.drain()) {
             tell(end);
         }
         for (tid, thread) in self.threads.drain() {
+            if let Some(left) = self.left.remove(&tid) {
+                tell(left);
+            }
             tell(Event {
                 pid: thread.pid,
                 tid,
@@ -340,6 +419,15 @@ impl Story {
             });
         }
     }
+}
+
+/// Whether a call is told that puts another program in a process.
+fn executions_are_told(asked: &Asked) -> bool {
+    let abi = ABIS[0];
+    (0..512).any(|number| {
+        let replaces = table::row(abi, number).is_some_and(|row| plan::replaces(row.name));
+        replaces && asked.calls.has(abi, number)
+    })
 }
 
 fn event(head: Head, what: What) -> Event {
@@ -393,6 +481,8 @@ fn made(
         injected: false,
         rewritten: false,
         delayed: false,
+        instruction: None,
+        worked: None,
     };
     (call, guesses)
 }

@@ -18,7 +18,7 @@ pub(super) mod flag {
 }
 
 /// Most bytes of one piece.
-pub(super) const PIECE_MOST: usize = 32768;
+pub(super) const PIECE_MOST: usize = 33024;
 
 /// States of a thread's storage.
 pub(super) mod state {
@@ -33,10 +33,10 @@ pub(super) mod state {
 }
 
 const HEAD: usize = 24;
-const CALL: usize = HEAD + 24 + 48;
+const CALL: usize = HEAD + 24 + 48 + 8;
 const PIECE: usize = 16;
 /// What stands before a call in a thread's storage.
-const THREAD: usize = 16;
+const THREAD: usize = 24;
 /// The size of a thread's storage.
 pub(super) const STORAGE: usize = THREAD + CALL + 1024;
 
@@ -81,6 +81,8 @@ pub(super) struct CallRecord<'a> {
     pub entered: u64,
     pub value: i64,
     pub arguments: [u64; 6],
+    /// How long a processor worked on it, where that was asked for.
+    pub worked: u64,
     pub pieces: Pieces<'a>,
 }
 
@@ -163,6 +165,7 @@ fn call(bytes: &[u8]) -> Option<CallRecord<'_>> {
         entered: u64_at(bytes, 32)?,
         value: i64::from_ne_bytes(array(bytes, 40)?),
         arguments,
+        worked: u64_at(bytes, 96)?,
         pieces: Pieces(bytes.get(CALL..CALL + length)?),
     })
 }

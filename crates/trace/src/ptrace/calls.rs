@@ -4,7 +4,7 @@ use std::{os::unix::ffi::OsStrExt as _, path::Path};
 
 use super::{
     Engine, MANY, Next, OFTEN_ALONE,
-    kernel::{self, At, Tid},
+    kernel::{self, At, Entry, Tid},
     now,
     pages::Pages,
     placement,
@@ -40,7 +40,7 @@ impl Engine<'_> {
             return self.go_after(tid, hold, 0);
         }
         match kernel::call_info(tid) {
-            Ok(At::Entry(abi, number, arguments)) => self.entered(tid, abi, number, arguments),
+            Ok(At::Entry(entry)) => self.entered(tid, entry),
             Ok(At::Exit(value)) => self.left(tid, value),
             // Killed meanwhile.
             Ok(At::Nowhere) | Err(_) => Next::Go(0),
@@ -50,7 +50,7 @@ impl Engine<'_> {
     /// The filter stopped a thread at the entry of a call.
     pub(super) fn filtered_call(&mut self, tid: Tid) -> Next {
         match kernel::call_info(tid) {
-            Ok(At::Entry(abi, number, arguments)) => self.entered(tid, abi, number, arguments),
+            Ok(At::Entry(entry)) => self.entered(tid, entry),
             _ => Next::Go(0),
         }
     }
@@ -77,16 +77,20 @@ impl Engine<'_> {
         }
     }
 
-    fn entered(&mut self, tid: Tid, abi: Option<Abi>, number: u64, arguments: [u64; 6]) -> Next {
+    fn entered(&mut self, tid: Tid, entry: Entry) -> Next {
         let Some(tracee) = self.tracees.get_mut(&tid) else {
             return Next::Stay;
         };
         let pid = tracee.pid;
-        let Some(abi) = abi else {
+        let Some(abi) = entry.abi else {
             self.ended.lost += 1;
             self.say(pid, tid, What::Lost { number: 1 });
             return Next::Go(0);
         };
+        let (number, mut arguments) = (entry.number, entry.arguments);
+        if table::row(abi, number).is_some_and(|row| row.stacked) {
+            arguments[0] = entry.stack;
+        }
         let chosen = self.asked.calls.has(abi, number);
         let told = chosen && (!tracee.quiet || is_exec(abi, number));
         let mut open = Open {
@@ -100,8 +104,12 @@ impl Engine<'_> {
                 injected: false,
                 rewritten: false,
                 delayed: false,
+                instruction: self.asked.instructions.then_some(entry.instruction),
+                worked: None,
             },
+            worked: tracee.worked,
             told,
+            pending: false,
             result: None,
             hold: None,
             pokes: Vec::new(),
@@ -188,6 +196,11 @@ impl Engine<'_> {
             return Next::Go(0);
         };
         let at = now();
+        if self.asked.work
+            && let Some(tracee) = self.tracees.get(&tid)
+        {
+            open.call.worked = Some(tracee.worked.saturating_sub(open.worked));
+        }
         let mut value = value;
         if let Some(result) = open.result
             && kernel::set_result(tid, result).is_ok()
@@ -203,7 +216,7 @@ impl Engine<'_> {
             open.call.rewritten |= self.poke(tid, &open.call, &pokes);
         }
         if open.told {
-            if self.asked.statuses.has(Status::of(open.call.outcome)) {
+            if self.asked.statuses.has(Status::of(&open.call)) {
                 self.capture(tid, &mut open.call, When::Left);
             }
             self.tell_call(tid, open.call);
@@ -213,7 +226,7 @@ impl Engine<'_> {
 
     /// Tells a call, if calls that ended so are told.
     pub(super) fn tell_call(&mut self, tid: Tid, call: Call) {
-        if !self.asked.statuses.has(Status::of(call.outcome)) || self.is_at_limit() {
+        if !self.asked.statuses.has(Status::of(&call)) || self.is_at_limit() {
             return;
         }
         let Some(tracee) = self.tracees.get(&tid) else {
@@ -325,15 +338,14 @@ impl Engine<'_> {
             return Tamper::default();
         };
         let (abi, number) = (open.call.abi, open.call.number);
-        let mut tamper = Tamper::default();
-        for (index, injection) in asked.injections.iter().enumerate() {
-            if injection.calls.has(abi, number)
-                && injection.occasions.has(tracee.count(index, number))
-            {
-                tamper = tamper.or(injection.tamper.clone());
+        // What is said last of a call holds.
+        let mut said = asked.injections.iter().enumerate().rev();
+        match said.find(|(_, injection)| injection.calls.has(abi, number)) {
+            Some((index, injection)) if injection.occasions.has(tracee.count(index, number)) => {
+                injection.tamper.clone()
             }
+            _ => Tamper::default(),
         }
-        tamper
     }
 
     /// Whether a call concerns one of the paths that are asked for, by name or by descriptor.
@@ -405,7 +417,10 @@ fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Lim
 /// Whether this may make a descriptor what it wasn't before.
 fn changes_descriptors(abi: Abi, number: u64) -> bool {
     let name = table::row(abi, number).map_or("", |row| row.name);
-    matches!(name, "close" | "dup2" | "dup3")
+    matches!(
+        name,
+        "close" | "dup2" | "dup3" | "bind" | "connect" | "listen"
+    )
 }
 
 /// Whether this is `execve` or `execveat`.

@@ -16,7 +16,7 @@ use super::{
     kernel::{self, Tid},
     tracee::{Open, Tracee},
 };
-use crate::{Finish, What, error::TraceError};
+use crate::{Finish, Status, What, error::TraceError};
 
 /// How often the threads of a process are looked through for new ones while they are attached to.
 const SCANS: usize = 1000;
@@ -296,10 +296,22 @@ impl Engine<'_> {
         self.placement.part();
         if let Some(pid) = self.speaks(tid) {
             self.break_line();
+            self.tell_left(tid);
             self.say(pid, tid, What::Detached);
         }
         self.tracees.remove(&tid);
         let _gone = kernel::detach(tid, signal);
+    }
+
+    /// Tells the call that a thread is left in.
+    fn tell_left(&mut self, tid: Tid) {
+        let tracee = self.tracees.get_mut(&tid);
+        let open = tracee.and_then(|tracee| tracee.call.take());
+        if let Some(open) = open.filter(|open| open.told && !open.pending)
+            && self.asked.statuses.has(Status::Detached)
+        {
+            self.tell_pending(tid, open.call);
+        }
     }
 
     /// Detaches from a thread that enters a call.

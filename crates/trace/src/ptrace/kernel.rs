@@ -99,12 +99,27 @@ pub fn signal_info(tid: Tid) -> Answer<Vec<u8>> {
 /// Where a thread stands in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// At the entry: how it is made, its number, its arguments.
-    Entry(Option<Abi>, u64, [u64; 6]),
+    /// At the entry.
+    Entry(Entry),
     /// At the end: the result's register.
     Exit(i64),
     /// In none.
     Nowhere,
+}
+
+/// A call that is about to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// How it is made; nothing if that isn't known here.
+    pub abi: Option<Abi>,
+    /// Its number.
+    pub number: u64,
+    /// Its arguments.
+    pub arguments: [u64; 6],
+    /// Where in the program it is made.
+    pub instruction: u64,
+    /// Where the program's stack ends.
+    pub stack: u64,
 }
 
 #[repr(C)]
@@ -118,23 +133,34 @@ struct CallInfo {
     words: [u64; 9],
 }
 
+/// Where a stopped thread stands in its program: the next instruction.
+pub fn instruction(tid: Tid) -> Answer<u64> {
+    ask_info(tid).map(|info| info.instruction)
+}
+
+fn ask_info(tid: Tid) -> Answer<CallInfo> {
+    let mut info = CallInfo::default();
+    let size = size_of::<CallInfo>();
+    // SAFETY: the kernel writes no more than `size` bytes there, and any bytes are such a structure.
+    let done = unsafe { libc::ptrace(GET_SYSCALL_INFO as _, tid, size, &raw mut info) };
+    Errno::result(done).map(|_| info)
+}
+
 /// Where a stopped thread stands in a call.
 pub fn call_info(tid: Tid) -> Answer<At> {
     const ENTRY: u8 = 1;
     const EXIT: u8 = 2;
     const FILTERED: u8 = 3;
-    let mut info = CallInfo::default();
-    let size = size_of::<CallInfo>();
-    // SAFETY: the kernel writes no more than `size` bytes there, and any bytes are such a structure.
-    let done = unsafe { libc::ptrace(GET_SYSCALL_INFO as _, tid, size, &raw mut info) };
-    Errno::result(done)?;
+    let info = ask_info(tid)?;
     let words = &info.words;
     Ok(match info.op {
-        ENTRY | FILTERED => At::Entry(
-            abi(info.arch),
-            words[0],
-            [words[1], words[2], words[3], words[4], words[5], words[6]],
-        ),
+        ENTRY | FILTERED => At::Entry(Entry {
+            abi: abi(info.arch),
+            number: words[0],
+            arguments: [words[1], words[2], words[3], words[4], words[5], words[6]],
+            instruction: info.instruction,
+            stack: info.stack,
+        }),
         EXIT => At::Exit(words[0].cast_signed()),
         _ => At::Nowhere,
     })
@@ -163,17 +189,38 @@ pub enum Who {
     One(Tid),
 }
 
+impl Who {
+    fn number(self) -> Tid {
+        match self {
+            Self::Any => -1,
+            Self::One(tid) => tid,
+        }
+    }
+}
+
 /// Waits for something to happen; nothing if it shouldn't block and nothing has.
 pub fn wait(who: Who, block: bool) -> Answer<Option<(Tid, i32)>> {
     let mut status = 0;
-    let who = match who {
-        Who::Any => -1,
-        Who::One(tid) => tid,
-    };
-    let how = libc::__WALL | libc::__WNOTHREAD | if block { 0 } else { libc::WNOHANG };
     // SAFETY: the kernel writes one status there.
-    let tid = unsafe { libc::waitpid(who, &raw mut status, how) };
+    let tid = unsafe { libc::waitpid(who.number(), &raw mut status, how(block)) };
     Ok(Some((Errno::result(tid)?, status)).filter(|(tid, _)| *tid != 0))
+}
+
+/// Like [`wait`], and says how many nanoseconds the kernel worked for its process so far.
+pub fn wait_with_work(who: Who, block: bool) -> Answer<Option<(Tid, i32, u64)>> {
+    let mut status = 0;
+    // SAFETY: numbers alone, for which any bits are right.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one status and one usage there.
+    let tid = unsafe { libc::wait4(who.number(), &raw mut status, how(block), &raw mut usage) };
+    let system = usage.ru_stime;
+    let worked =
+        system.tv_sec.cast_unsigned() * 1_000_000_000 + system.tv_usec.cast_unsigned() * 1000;
+    Ok(Some((Errno::result(tid)?, status, worked)).filter(|(tid, ..)| *tid != 0))
+}
+
+fn how(block: bool) -> i32 {
+    libc::__WALL | libc::__WNOTHREAD | if block { 0 } else { libc::WNOHANG }
 }
 
 /// Waits for something to happen to one tracee.
@@ -217,6 +264,31 @@ pub fn read_pages(tid: Tid, pages: &mut [(u64, &mut [u8])]) -> Answer<usize> {
         )
     };
     Errno::result(read).map(isize::cast_unsigned)
+}
+
+/// Reads a stopped thread's memory word by word, as only who traces it may: also where a process keeps others from it. Says
+/// whether it could be read.
+pub fn peek(tid: Tid, address: u64, into: &mut [u8]) -> bool {
+    const PEEKDATA: u32 = 2;
+    const WORD: usize = size_of::<u64>();
+    (address..)
+        .step_by(WORD)
+        .zip(into.chunks_exact_mut(WORD))
+        .all(|(at, part)| {
+            let mut word: u64 = 0;
+            // SAFETY: asked directly, the kernel writes one word there.
+            let done = unsafe {
+                libc::syscall(
+                    libc::SYS_ptrace,
+                    PEEKDATA as usize,
+                    tid as usize,
+                    at,
+                    &raw mut word,
+                )
+            };
+            part.copy_from_slice(&word.to_ne_bytes());
+            done == 0
+        })
 }
 
 /// Makes the call that a thread is about to enter one that the kernel hasn't: it isn't made.

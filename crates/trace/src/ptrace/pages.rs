@@ -4,7 +4,7 @@
 
 use nix::errno::Errno;
 
-use super::kernel::{Tid, read_pages};
+use super::kernel::{Tid, peek, read_pages};
 use crate::table::{Extent, Want};
 
 /// As small as pages are anywhere that this runs: a piece of a larger page is still in one page.
@@ -117,7 +117,13 @@ impl Pages {
         let read = read_pages(tid, &mut places);
         let whole = match read {
             Ok(bytes) => bytes / PAGE,
-            Err(Errno::EFAULT | _) => 0,
+            // Of a process that isn't to be dumped.
+            Err(Errno::EPERM) => {
+                let mut places = places.iter_mut();
+                let unreadable = places.position(|(address, page)| !peek(tid, *address, page));
+                unreadable.unwrap_or(count)
+            }
+            Err(_) => 0,
         };
         for (index, page) in fresh.iter_mut().enumerate() {
             page.readable = index < whole;

@@ -84,6 +84,9 @@ pub fn start(
         Err(errno) => return Err(failed(errno.into())),
     };
     drop(fault);
+    if let Some(started) = command.started {
+        started();
+    }
     if let Err(errno) = hold(tid, options) {
         let _gone = kill(Pid::from_raw(tid), Signal::SIGKILL);
         let _reaped = kernel::wait_for(tid);

@@ -17,6 +17,8 @@ pub struct Tracee {
     /// Whether it is followed for its children's sake only, or is such a child that isn't its own program yet: it passes
     /// its calls without stops.
     pub passing: bool,
+    /// How many nanoseconds the kernel has worked for its process, where that is asked for.
+    pub worked: u64,
     /// How often calls with injections were made: a count for each injection and call.
     pub times: Vec<(usize, u64, u32)>,
 }
@@ -28,6 +30,10 @@ pub struct Open {
     pub call: Call,
     /// Whether it is to be told when it comes back.
     pub told: bool,
+    /// Whether it was told as going on.
+    pub pending: bool,
+    /// How many nanoseconds the kernel had worked before it.
+    pub worked: u64,
     /// The result that it is to have.
     pub result: Option<i64>,
     /// How long the thread is held when it came back.
@@ -44,6 +50,7 @@ impl Tracee {
             call: None,
             quiet: false,
             passing: false,
+            worked: 0,
             times: Vec::new(),
         }
     }

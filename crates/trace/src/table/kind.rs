@@ -468,6 +468,8 @@ pub enum Special {
     Status,
     /// A set of signals.
     Signals(Way),
+    /// What a signal's handler goes back to: of that, the signals that were blocked.
+    SignalFrame,
     /// A socket's address, its length in this argument.
     Address(usize),
     /// A socket's address that the kernel says, its length behind this argument.

@@ -312,6 +312,7 @@ static MEANINGS: &[Meaning] = &[
     ),
     m("statfs", &[PATH, To(Out, &Structure(&s::STATFS))]),
     m("fstatfs", &[Fd, To(Out, &Structure(&s::STATFS))]),
+    m("rt_sigreturn", &[Special(S::SignalFrame)]),
     other("umask", &[Permissions], Answer::Octal),
     m(
         "mount",
@@ -983,8 +984,20 @@ static MEANINGS: &[Meaning] = &[
 pub use placement::ERROR_OR_NUMBER;
 pub use prctl::answer as prctl_answer;
 
+/// What `rt_sigreturn` finds on the stack.
+const FRAME: &[Argument] = &[Argument {
+    name: "frame",
+    c_type: "struct rt_sigframe *",
+}];
+
+/// The calls that the kernel has no error for.
+const SUCCEED: &str = "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32 \
+                       personality setfsgid setfsgid32 setfsuid setfsuid32 umask";
+
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
+    let stacked = name == "rt_sigreturn" && !narrow;
+    let arguments = if stacked { FRAME } else { arguments };
     let known = MEANINGS
         .iter()
         .chain(rare::MEANINGS)
@@ -1011,6 +1024,8 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         arguments,
         kinds,
         answer: known.map_or(Answer::Number, |meaning| meaning.answer),
+        stacked,
+        succeeds: SUCCEED.split(' ').any(|call| call == name),
         classes: classes::of(name),
     }
 }

@@ -1,12 +1,12 @@
 //! What was read and written, byte by byte, below the call that did it (`-e read=`, `-e write=`).
 //!
-//! Refuses: to show a part of what couldn't be read in full, but for what is longer than what is captured.
+//! Refuses: to show anything of what couldn't be read at its beginning; what can't be read further on is said to be missing.
 
 use super::put;
 use crate::{Call, ExpressionError, Outcome, When};
 
-/// Most bytes of one buffer that are captured.
-const MOST: usize = 1 << 16;
+/// Most bytes that are shown or missing together.
+const TOGETHER: usize = 1 << 16;
 /// Bytes of a line.
 const LINE: usize = 16;
 
@@ -60,7 +60,9 @@ impl Numbers {
     }
 
     fn has(&self, number: u64) -> bool {
-        u32::try_from(number).is_ok_and(|number| self.listed.contains(&number) != self.negated)
+        // The kernel doesn't look at the upper half.
+        let number = u32::try_from(number as i32);
+        number.is_ok_and(|number| self.listed.contains(&number) != self.negated)
     }
 }
 
@@ -76,7 +78,13 @@ enum Buffers {
 }
 
 /// Appends what a call has read or written, if its descriptor is one of these.
-pub(super) fn dump(call: &Call, name: &str, reads: &Numbers, writes: &Numbers, out: &mut Vec<u8>) {
+pub(super) fn dump(
+    (call, tid): (&Call, i32),
+    name: &str,
+    reads: &Numbers,
+    writes: &Numbers,
+    out: &mut Vec<u8>,
+) {
     let Outcome::Returned { value, .. } = call.outcome else {
         return;
     };
@@ -99,12 +107,15 @@ pub(super) fn dump(call: &Call, name: &str, reads: &Numbers, writes: &Numbers, o
         _ => return,
     };
     match buffers {
-        Buffers::One(length) => lines(call, call.arguments[1], length, when, out),
-        Buffers::Vectors => vectors(call, call.arguments[1], call.arguments[2], most, when, out),
+        Buffers::One(length) => lines((call, tid), call.arguments[1], length, when, out),
+        Buffers::Vectors => {
+            let (array, count) = (call.arguments[1], call.arguments[2]);
+            vectors((call, tid), array, count, most, when, out)
+        }
         Buffers::Message => {
             let word = |at| word(call, call.arguments[1].wrapping_add(at), when);
             if let (Some(array), Some(count)) = (word(16), word(24)) {
-                vectors(call, array, count, most, when, out);
+                vectors((call, tid), array, count, most, when, out);
             }
         }
     }
@@ -131,7 +142,14 @@ fn word(call: &Call, address: u64, when: When) -> Option<u64> {
 }
 
 /// Buffers by vectors, of which `most` bytes in all are meant.
-fn vectors(call: &Call, array: u64, count: u64, most: u64, when: When, out: &mut Vec<u8>) {
+fn vectors(
+    (call, tid): (&Call, i32),
+    array: u64,
+    count: u64,
+    most: u64,
+    when: When,
+    out: &mut Vec<u8>,
+) {
     let mut left = most;
     let count = count.min(1024);
     let place_of = |number: u64| array.wrapping_add(number * 16);
@@ -157,15 +175,18 @@ fn vectors(call: &Call, array: u64, count: u64, most: u64, when: When, out: &mut
         out.extend_from_slice(b" bytes in buffer ");
         put::unsigned(out, number);
         out.push(b'\n');
-        lines(call, address, length, when, out);
+        lines((call, tid), address, length, when, out);
     }
 }
 
-fn lines(call: &Call, address: u64, length: u64, when: When, out: &mut Vec<u8>) {
+fn lines((call, tid): (&Call, i32), address: u64, length: u64, when: When, out: &mut Vec<u8>) {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let bytes = held(call, address, length, when);
-    if bytes.len() < length.min(MOST) {
-        return;
+    let mut bytes = held(call, address, length, when);
+    if bytes.len() < length {
+        bytes = &bytes[..bytes.len() / TOGETHER * TOGETHER];
+        if bytes.is_empty() {
+            return;
+        }
     }
     let digits = format!("{:x}", length.saturating_sub(1)).len().max(5);
     for (number, line) in bytes.chunks(LINE).enumerate() {
@@ -188,6 +209,13 @@ fn lines(call: &Call, address: u64, length: u64, when: When, out: &mut Vec<u8>) 
             });
         }
         text.push_str(" |\n");
+        out.extend_from_slice(text.as_bytes());
+    }
+    let missing = (length - bytes.len()).min(TOGETHER);
+    if missing > 0 {
+        let unit = if missing == 1 { "byte" } else { "bytes" };
+        let from = address.wrapping_add(bytes.len() as u64);
+        let text = format!(" | <Cannot fetch {missing} {unit} from pid {tid} @{from:#x}>\n");
         out.extend_from_slice(text.as_bytes());
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn put_result(
         sink.out.push(b'?');
         return;
     };
-    if (-4095..0).contains(&value) {
-        put_error(sink.out, -value);
+    if let Some(error) = call.error() {
+        put_error(sink.out, error);
         if let Some(row) = row {
             Walk::showing(call, row, sink, style).beside_result();
         }

@@ -66,6 +66,8 @@ int main(void) {
 	call(SYS_chdir, end - 4096);
 	call(SYS_chdir, end - 4095);
 	call(SYS_connect, -1, end - 8, 8);
+	for (int length = 31; length < 35; length++)
+		call(SYS_write, -1, end - 32, length);
 	call(SYS_ioperm, 0xfffffff, 1, 1);
 	call(SYS_delete_module, "nothing", 0xfffffa00u);
 	call(SYS_init_module, 8, 5, "nothing");

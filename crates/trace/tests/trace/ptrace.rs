@@ -262,7 +262,7 @@ fn signals_are_told_and_delivered_as_they_were_sent() {
     let signals: Vec<(i32, &Vec<u8>)> = events
         .iter()
         .filter_map(|event| match &event.what {
-            What::Signal { number, info } => Some((*number, info)),
+            What::Signal { number, info, .. } => Some((*number, info)),
             _ => None,
         })
         .collect();

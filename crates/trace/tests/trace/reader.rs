@@ -87,6 +87,7 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
                 tell(event(What::Signal {
                     number: signal as i32,
                     info: information(pid),
+                    instruction: None,
                 }));
                 let _ = ptrace::syscall(pid, signal);
             }
@@ -146,7 +147,12 @@ fn entered(pid: Pid, limits: Limits) -> Call {
         injected: false,
         rewritten: false,
         delayed: false,
+        instruction: None,
+        worked: None,
     };
+    if row(call.abi, call.number).is_some_and(|row| row.stacked) {
+        call.arguments[0] = registers.rsp;
+    }
     if row(call.abi, call.number).is_some_and(Row::speaks) {
         let socket = call.arguments[0] as i32;
         call.memory

@@ -150,6 +150,8 @@ fn told(
         injected: false,
         rewritten: false,
         delayed: false,
+        instruction: None,
+        worked: None,
     };
     let limits = Limits {
         string: 32,

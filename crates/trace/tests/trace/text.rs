@@ -224,7 +224,6 @@ fn same(theirs: &Line, ours: &Line) -> bool {
         || ((*first || *second) && without_columns(theirs) == without_columns(ours))
         || (volatile
             && without_columns(&without_numbers(theirs)) == without_columns(&without_numbers(ours)))
-        || theirs.starts_with("rt_sigreturn(")
 }
 
 fn compare(name: &str, flags: &[&str], options: Options, descriptors: Aspects) {
@@ -452,6 +451,8 @@ fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When,
         injected: false,
         rewritten: false,
         delayed: false,
+        instruction: None,
+        worked: None,
     }
 }
 
@@ -775,7 +776,9 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
         injected: true,
         rewritten: false,
         delayed: false,
-        ..call("getpid", [0; 6], returned(-38), &[])
+        instruction: None,
+        worked: None,
+        ..call("vhangup", [0; 6], returned(-38), &[])
     };
     assert_eq!(
         told(
@@ -785,7 +788,7 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
             },
             &[event(1, What::Call(injected))]
         ),
-        "getpid() = -1 ENOSYS (Function not implemented) (INJECTED)\n"
+        "vhangup() = -1 ENOSYS (Function not implemented) (INJECTED)\n"
     );
 }
 
@@ -798,7 +801,14 @@ fn the_circumstances_of_signals_are_told() {
         }
         told(
             Options::default(),
-            &[event(1, What::Signal { number, info })],
+            &[event(
+                1,
+                What::Signal {
+                    number,
+                    info,
+                    instruction: None,
+                },
+            )],
         )
     };
     assert_eq!(
@@ -838,12 +848,114 @@ fn the_circumstances_of_signals_are_told() {
                 1,
                 What::Signal {
                     number: 34,
-                    info: Vec::new()
+                    info: Vec::new(),
+                    instruction: None,
                 }
             )]
         ),
         "--- SIGRT_2 ---\n"
     );
+}
+
+#[test]
+fn who_executes_in_another_s_place_goes_on_under_its_number() {
+    let executes = |outcome| {
+        let path: (u64, When, &[u8]) = (0x100, When::Entered, b"/bin/true\0");
+        call("execve", [0x100, 0, 0, 0, 0, 0], outcome, &[path])
+    };
+    let options = Options {
+        who: Who::Plain,
+        column: 0,
+        ..Options::default()
+    };
+    let events = [
+        event(8, What::Pending(executes(Outcome::Open))),
+        event(7, What::Superseded { by: 8 }),
+        event(7, What::Call(executes(returned(0)))),
+    ];
+    assert_eq!(
+        told(options, &events),
+        "8     execve(\"/bin/true\", NULL, NULL <pid changed to 7 ...>\n\
+         7     +++ superseded by execve in pid 8 +++\n\
+         7     <... execve resumed>) = 0\n"
+    );
+}
+
+#[test]
+fn a_call_that_is_taken_up_again_is_named() {
+    let options = Options {
+        column: 0,
+        ..Options::default()
+    };
+    let sleeps = call("nanosleep", [0; 6], returned(-516), &[]);
+    let goes_on = call("restart_syscall", [0; 6], returned(0), &[]);
+    let unseen = event(2, What::Call(goes_on.clone()));
+    let events = [
+        event(1, What::Call(sleeps)),
+        event(1, What::Call(goes_on)),
+        unseen,
+    ];
+    assert_eq!(
+        told(options, &events),
+        "nanosleep(NULL, NULL) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)\n\
+         restart_syscall(<... resuming interrupted nanosleep ...>) = 0\n\
+         restart_syscall(<... resuming interrupted system call ...>) = 0\n"
+    );
+}
+
+#[test]
+fn where_in_the_program_things_happen_is_told() {
+    let options = Options {
+        column: 0,
+        instructions: true,
+        ..Options::default()
+    };
+    let made = Call {
+        instruction: Some(0x7f00_1234),
+        ..call("getuid", [0; 6], returned(-1), &[])
+    };
+    let signal = What::Signal {
+        number: 34,
+        info: Vec::new(),
+        instruction: Some(0x401000),
+    };
+    let events = [
+        event(1, What::Call(made)),
+        event(1, signal),
+        event(1, What::Exited { status: 0 }),
+    ];
+    // A call that the kernel has no error for has none.
+    assert_eq!(
+        told(options, &events),
+        "[000000007f001234] getuid() = 18446744073709551615\n\
+         [0000000000401000] --- SIGRT_2 ---\n\
+         [????????????????] +++ exited with 0 +++\n"
+    );
+}
+
+#[test]
+fn what_of_a_buffer_cannot_be_dumped_is_said() {
+    let options = Options {
+        column: 0,
+        string: 4,
+        writes: Numbers::parse("1").unwrap(),
+        ..Options::default()
+    };
+    let bytes = vec![b'x'; (1 << 16) + 3];
+    let buffer: (u64, When, &[u8]) = (0x1000, When::Entered, &bytes);
+    let lines = |length: u64| {
+        // The kernel looks at the lower half of a descriptor alone.
+        let arguments = [0xface_feed_0000_0001, 0x1000, length, 0, 0, 0];
+        let written = call("write", arguments, returned(3), &[buffer]);
+        let text = told(options.clone(), &[event(5, What::Call(written))]);
+        let lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
+        (lines.len(), lines.last().cloned().unwrap_or_default())
+    };
+    let (whole, _) = lines(bytes.len() as u64);
+    assert_eq!(whole, (1 << 12) + 1);
+    let (part, last) = lines(bytes.len() as u64 + 1);
+    assert_eq!(part, (1 << 12) + 1);
+    assert_eq!(last, " | <Cannot fetch 4 bytes from pid 5 @0x11000>");
 }
 
 #[test]

@@ -92,6 +92,18 @@ static TAGGED_ADDRESSES: [Part; 4] = [
     },
 ];
 
+/// Whom a core is shared with: what that number means stands behind it.
+const SHARING: Kind = By(
+    3,
+    &[
+        (0, TID),
+        (1, PID),
+        (2, super::GROUP),
+        (3, Process(Whose::Session)),
+    ],
+    &INT,
+);
+
 static GROUP: Wording = Wording {
     put: |out, value| {
         put::hex(out, value);
@@ -206,7 +218,12 @@ const ASKED: &[(u64, &[Kind])] = &[
     (61, &[ANY, ANY, ANY, ANY]),
     (
         62,
-        &[One(Four, &SCHEDULING), INT, Worded(Four, &GROUP), COOKIE],
+        &[
+            One(Four, &SCHEDULING),
+            SHARING,
+            Worded(Four, &GROUP),
+            COOKIE,
+        ],
     ),
     (63, &[Parts(Eight, &STREAMING_LENGTH)]),
     (64, &[]),

@@ -8,6 +8,7 @@ mod arguments;
 mod control;
 mod filter;
 mod futex;
+mod growing;
 mod ioctl;
 mod layout;
 mod memory;
@@ -256,6 +257,12 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let shown = self.style.string.min(most);
                 self.zero_terminated(raw, way, shown, (shown + 1).min(most));
             }
+            Kind::Limited(way, length) => {
+                let most = self.length(length);
+                let shown = self.style.string.min(most);
+                self.zero_terminated(raw, way, shown, (shown + 1).min(most));
+            }
+            Kind::Growing(growing, length) => self.growing(raw, growing, length, number),
             Kind::Path(way) => self.path(raw, way),
             Kind::Text(way) => self.text(raw, way),
             Kind::Bytes(way, length) => self.bytes(raw, way, length),
@@ -455,6 +462,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
             Special::InPlaceAddress
+            | Special::Instruction
             | Special::TimevalMoment
             | Special::Stat
             | Special::Statx

@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
 pub use kind::{
-    Bare, Field, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure, Test, Way,
+    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure, Test, Way,
     Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;

@@ -142,6 +142,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Path(Way::Out)
             | Kind::Name(Way::Out, _)
             | Kind::Text(Way::Out) => true,
+            Kind::Growing(growing, _) => growing.changes(),
             Kind::Within(
                 ..,
                 Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::To(Way::Out, _),
@@ -183,7 +184,8 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Whether an argument is shown as it was and as it became.
     pub fn becomes(&self, number: usize) -> bool {
-        match self.row.kinds[number] {
+        match self.kind(number) {
+            Kind::Growing(growing, _) => growing.anew.is_some(),
             Kind::Special(Special::Clone) => self.clone3_becomes(),
             Kind::Special(Special::Offset | Special::Schedule(Way::In)) => true,
             _ => false,
@@ -192,7 +194,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Shows what became of an argument.
     pub fn became(&mut self, number: usize) {
-        match self.row.kinds[number] {
+        match self.kind(number) {
+            Kind::Growing(growing, length) => {
+                self.grew(self.call.arguments[number], growing, length)
+            }
             Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
             Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
             Kind::Special(Special::Schedule(Way::In)) => {
@@ -221,7 +226,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             || self.keeps_time()
             || matches!(
                 self.kind(number),
-                Kind::InOut(_) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
+                Kind::InOut(_) | Kind::Growing(..) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
             )
         {
             return false;

@@ -141,7 +141,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 // Without an end, the last place is kept for one.
-                let shown = length.unwrap_or(bytes.len().min(size.saturating_sub(1)));
+                let shown = length.unwrap_or(bytes.len().min(size).saturating_sub(1));
                 self.sink.text(&bytes[..shown], length.is_none());
             }
             Kind::ByField(..) | Kind::Only(..) => {
@@ -158,6 +158,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.place(kind, bytes, number);
             }
             Kind::Wire(wire) => self.wire(wire, bytes),
+            Kind::Special(Special::Instruction) => self.instruction(bytes),
             Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
             Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
             Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),

@@ -61,7 +61,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         {
             let Some(bytes) = (match said {
                 Said::After => after,
-                Said::Before | Said::Both => Some(before),
+                Said::Before | Said::Both | Said::Changed => Some(before),
             }) else {
                 continue;
             };
@@ -112,7 +112,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.base = base;
             let became = after.and_then(|after| after.get(*at..at + size));
-            if let (Said::Both, Some(became)) = (said, became) {
+            let turns = match said {
+                Said::Both => became,
+                Said::Changed => became.filter(|became| *became != field),
+                Said::Before | Said::After => None,
+            };
+            if let Some(became) = turns {
                 let middle = self.sink.turns();
                 self.place(kind, became, number);
                 self.sink.turned(start, middle);

@@ -239,6 +239,22 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             }]),
             None => Guessed(Vec::new()),
         },
+        Kind::Growing(_, length) => {
+            let whole = Step {
+                count: Count::Argument(u8::try_from(length).unwrap_or(0).min(5)),
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, At::Entry)
+            };
+            let after = Step {
+                at: At::ExitAlways,
+                ..whole
+            };
+            Guessed(vec![whole, after])
+        }
+        Kind::Limited(way, _) => Guessed(vec![Step {
+            at: at(way),
+            ..text(argument)
+        }]),
         Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
             (Some(size), Some(count)) => Known(vec![Step {
                 size,

@@ -1704,50 +1704,6 @@ pub static SHMAT: Names = Names {
     ],
 };
 
-/// `BPF_???`
-pub static BPF: Names = Names {
-    unknown: "BPF_???",
-    zero: "",
-    list: &[
-        ("BPF_MAP_CREATE", 0),
-        ("BPF_MAP_LOOKUP_ELEM", 1),
-        ("BPF_MAP_UPDATE_ELEM", 2),
-        ("BPF_MAP_DELETE_ELEM", 3),
-        ("BPF_MAP_GET_NEXT_KEY", 4),
-        ("BPF_PROG_LOAD", 5),
-        ("BPF_OBJ_PIN", 6),
-        ("BPF_OBJ_GET", 7),
-        ("BPF_PROG_ATTACH", 8),
-        ("BPF_PROG_DETACH", 9),
-        ("BPF_PROG_TEST_RUN", 0xa),
-        ("BPF_PROG_GET_NEXT_ID", 0xb),
-        ("BPF_MAP_GET_NEXT_ID", 0xc),
-        ("BPF_PROG_GET_FD_BY_ID", 0xd),
-        ("BPF_MAP_GET_FD_BY_ID", 0xe),
-        ("BPF_OBJ_GET_INFO_BY_FD", 0xf),
-        ("BPF_PROG_QUERY", 0x10),
-        ("BPF_RAW_TRACEPOINT_OPEN", 0x11),
-        ("BPF_BTF_LOAD", 0x12),
-        ("BPF_BTF_GET_FD_BY_ID", 0x13),
-        ("BPF_TASK_FD_QUERY", 0x14),
-        ("BPF_MAP_LOOKUP_AND_DELETE_ELEM", 0x15),
-        ("BPF_MAP_FREEZE", 0x16),
-        ("BPF_BTF_GET_NEXT_ID", 0x17),
-        ("BPF_MAP_LOOKUP_BATCH", 0x18),
-        ("BPF_MAP_LOOKUP_AND_DELETE_BATCH", 0x19),
-        ("BPF_MAP_UPDATE_BATCH", 0x1a),
-        ("BPF_MAP_DELETE_BATCH", 0x1b),
-        ("BPF_LINK_CREATE", 0x1c),
-        ("BPF_LINK_UPDATE", 0x1d),
-        ("BPF_LINK_GET_FD_BY_ID", 0x1e),
-        ("BPF_LINK_GET_NEXT_ID", 0x1f),
-        ("BPF_ENABLE_STATS", 0x20),
-        ("BPF_ITER_CREATE", 0x21),
-        ("BPF_LINK_DETACH", 0x22),
-        ("BPF_PROG_BIND_MAP", 0x23),
-    ],
-};
-
 /// `SYSLOG_ACTION_???`
 pub static SYSLOG: Names = Names {
     unknown: "SYSLOG_ACTION_???",

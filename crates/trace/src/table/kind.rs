@@ -128,6 +128,25 @@ pub enum Said {
     After,
     /// The program, and then the kernel.
     Both,
+    /// The program, and then the kernel where it says something else.
+    Changed,
+}
+
+/// A structure that a call is asked with, and that has grown since there is that call: the caller says how long it is, and
+/// what isn't there of it is zero.
+#[derive(Debug, PartialEq)]
+pub struct Growing {
+    /// The member of a union that it stands in; nothing where it stands alone.
+    pub member: &'static str,
+    /// What is known of it.
+    pub structure: &'static Structure,
+    /// Where those of its fields begin that were added at some time: from one of them on to the next they are there where
+    /// the length goes beyond the first.
+    pub since: &'static [usize],
+    /// What stands instead of it where the length goes beyond what it has itself, by the number that lies at this place.
+    pub instead: Option<(usize, &'static [(u64, &'static Growing)])>,
+    /// The number that the kernel changes, told again behind the whole.
+    pub anew: Option<&'static Field>,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -297,10 +316,14 @@ pub enum Kind {
     /// A structure that grew, as long as this says: no less than so many bytes, and what is behind those that are known is
     /// shown where it isn't zero.
     Sized(Way, &'static Structure, usize, Length),
+    /// Such a structure, which this argument says the length of.
+    Growing(&'static Growing, usize),
     /// Several of the same.
     Many(Way, &'static Kind, Length),
     /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
     Name(Way, usize),
+    /// Text up to a zero byte, and no more than so many bytes.
+    Limited(Way, Length),
     /// This where another argument is in a range, else an address: the argument, its least and its most.
     Within(usize, u64, u64, &'static Kind),
     /// A descriptor of the process that this argument names.
@@ -550,4 +573,6 @@ pub enum Special {
     LogLevel,
     /// A time in hundredths of a second.
     Ticks,
+    /// An instruction of a program that the kernel runs.
+    Instruction,
 }

@@ -1,5 +1,6 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
+mod bpf;
 mod filter;
 mod keyctl;
 mod placement;
@@ -25,6 +26,8 @@ pub enum Answer {
     Hex,
     /// A file descriptor.
     Fd,
+    /// A file descriptor where the first argument is one of these, else a number.
+    FdFor(&'static [u64]),
     /// Permissions.
     Octal,
     /// The number of a process.
@@ -665,7 +668,6 @@ static MEANINGS: &[Meaning] = &[
         &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
     m("ptrace", &[One(Eight, &f::PTRACE), TID, Address, Address]),
-    m("bpf", &[One(Four, &f::BPF), Address, UINT]),
     fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
     hex(
@@ -990,6 +992,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         .chain(rare::MEANINGS)
         .chain(placement::MEANINGS)
         .chain(rings::MEANINGS)
+        .chain(bpf::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {

@@ -32,6 +32,11 @@ pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::After)
 }
 
+/// What the kernel may change.
+pub(super) const fn changed(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Changed)
+}
+
 /// A field that says something where a file may be made.
 const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
     const CREAT_OR_TMPFILE: u64 = 0o20_000_100;

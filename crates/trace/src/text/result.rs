@@ -62,6 +62,10 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
             put::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
+        Answer::FdFor(asked) if asked.contains(&(call.arguments[0] & 0xffff_ffff)) => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
         Answer::Process(whose) => {
             put::signed(sink.out, value);
             sink.explain(value as i32, whose);

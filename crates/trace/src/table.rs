@@ -44,6 +44,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether what is shown of it lies behind pointers that themselves lie in memory.
+    pub fn reaches_far(&self) -> bool {
+        self.kinds.iter().any(|kind| is_far(*kind, false))
+    }
+
     /// Whether something goes through the socket that is its first argument.
     pub fn speaks(&self) -> bool {
         self.kinds.iter().any(|kind| {
@@ -52,6 +57,50 @@ impl Row {
                 Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
             )
         })
+    }
+}
+
+/// Whether something lies behind a pointer that itself lies in memory: what a thing means, and whether that is in memory.
+fn is_far(kind: Kind, inside: bool) -> bool {
+    let any = |structure: &Structure, inside| {
+        let mut fields = structure.fields.iter();
+        fields.any(|field| is_far(field.kind, inside))
+    };
+    match kind {
+        Kind::Path(_)
+        | Kind::Text(_)
+        | Kind::Name(..)
+        | Kind::Limited(..)
+        | Kind::Bytes(..)
+        | Kind::Binary(..)
+        | Kind::Value(..) => inside,
+        Kind::To(_, behind) | Kind::Many(_, behind, _) => inside || is_far(*behind, true),
+        Kind::Exchange(one, other) | Kind::Answered(one, other) | Kind::Cleared(one, other) => {
+            inside || is_far(*one, true) || is_far(*other, true)
+        }
+        Kind::Sized(_, structure, ..) | Kind::InOut(structure) => inside || any(structure, true),
+        Kind::Growing(growing, _) => {
+            let others = growing.instead.map_or(&[][..], |(_, others)| others);
+            let mut others = others.iter();
+            any(growing.structure, true) || others.any(|(_, other)| any(other.structure, true))
+        }
+        Kind::Structure(structure) => any(structure, inside),
+        Kind::Array(inner, _)
+        | Kind::Counted(inner, ..)
+        | Kind::Verbose(inner)
+        | Kind::Within(.., inner)
+        | Kind::Only(_, inner)
+        | Kind::Tail(inner) => is_far(*inner, inside),
+        Kind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
+        Kind::By(_, cases, otherwise) | Kind::ByField(.., cases, otherwise) => {
+            let mut cases = cases.iter();
+            cases.any(|(_, kind)| is_far(*kind, inside)) || is_far(*otherwise, inside)
+        }
+        Kind::Per(.., cases) => {
+            let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
+            kinds.any(|kind| is_far(*kind, inside))
+        }
+        _ => false,
     }
 }
 

@@ -65,11 +65,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         length: Length,
         number: usize,
     ) {
-        if way == Way::Out && self.failed() {
+        let count = self.length(length);
+        // Where the program said itself that there are none, none are shown.
+        let none = count == 0 && matches!(length, Length::Field(..));
+        if way == Way::Out && self.failed() && !none {
             self.address(address);
             return;
         }
-        let count = self.length(length);
         // More than the kernel would look at.
         if count > MOST_BYTES {
             self.address(address);

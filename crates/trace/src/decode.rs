@@ -47,7 +47,7 @@ const MOST_ELEMENTS: usize = 4096;
 /// Most elements of all arrays of one call together.
 const MOST_ALTOGETHER: usize = 4096;
 /// Most stretches of memory that are wanted for one call.
-const MOST_WANTS: usize = 256;
+const MOST_WANTS: usize = 1024;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -156,7 +156,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn size_of_argument(&self, number: usize) -> usize {
         let raw = self.call.arguments[number];
         // Of a narrow one, the kernel doesn't look at the rest of the register.
-        let size = match self.row.kinds[number] {
+        let kind = match self.row.kinds[number] {
+            Kind::By(_, _, otherwise) => *otherwise,
+            kind => kind,
+        };
+        let size = match kind {
             Kind::Signed(width) | Kind::Unsigned(width) => self.unsigned(raw, width),
             _ => raw,
         };

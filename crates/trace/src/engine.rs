@@ -55,16 +55,19 @@ fn reaches_far(asked: &Asked) -> bool {
     } else {
         Abi::X86_64
     };
+    let Some(limits) = asked.limits else {
+        return false;
+    };
     let mut count = 0;
     let mut far = false;
     for (_, row) in table::rows(native).filter(|(number, _)| asked.calls.has(native, *number)) {
         count += 1;
-        far |= row.reaches_far();
+        far |= row.reaches_far(limits.verbose);
         if count > FEW {
             return false;
         }
     }
-    far && asked.limits.is_some()
+    far
 }
 
 /// Traces what is asked by this engine, and tells what happens, until everything ended or `interrupt` asks.

@@ -44,9 +44,23 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether what is shown of it lies behind pointers that themselves lie in memory.
-    pub fn reaches_far(&self) -> bool {
-        self.kinds.iter().any(|kind| is_far(*kind, false))
+    /// Whether what is shown of it lies behind pointers that themselves lie in memory, more of them than are captured as
+    /// it is made: where everything is shown, all that there are.
+    pub fn reaches_far(&self, everything: bool) -> bool {
+        let lists = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Special(
+                    Special::Arguments
+                        | Special::Environment
+                        | Special::Vectors(..)
+                        | Special::Message(_)
+                        | Special::Messages(_)
+                )
+            )
+        };
+        let mut kinds = self.kinds.iter();
+        kinds.any(|kind| is_far(*kind, false) || everything && lists(kind))
     }
 
     /// Whether something goes through the socket that is its first argument.
@@ -220,9 +234,12 @@ pub fn waited_for(call: &Call) -> Vec<i32> {
                 );
             }
             Kind::Special(Special::Descriptors) => {
-                let set = said(MOST / 8).unwrap_or_default();
-                let is_set = |fd: &usize| set[fd / 8] & (1 << (fd % 8)) != 0;
                 let most = (call.arguments[0] as i32).max(0) as usize;
+                let whole = most.min(MOST).div_ceil(64) * 8;
+                // A set of which a part can't be read is none.
+                let set = said(whole).unwrap_or_default();
+                let set = if set.len() < whole { &[] } else { set };
+                let is_set = |fd: &usize| set[fd / 8] & (1 << (fd % 8)) != 0;
                 let all = (0..(8 * set.len()).min(most)).filter(is_set);
                 found.extend(all.filter_map(|fd| i32::try_from(fd).ok()));
             }

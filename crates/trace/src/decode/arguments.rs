@@ -237,7 +237,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Whether a call's time is shown as it was, whatever came of it.
     fn keeps_time(&self) -> bool {
-        matches!(self.row.name, "recvmmsg" | "mq_timedreceive")
+        matches!(
+            self.row.name,
+            "recvmmsg" | "mq_timedreceive" | "io_getevents" | "io_pgetevents" | "keyctl"
+        )
     }
 
     /// What the program says in a structure; nothing where strace wouldn't look at it any longer.

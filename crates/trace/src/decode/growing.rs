@@ -89,7 +89,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let mut first = true;
         for field in growing.structure.fields {
             let bytes = match field.said {
-                Said::After => after.unwrap_or(before),
+                Said::After | Said::Awaited => after.unwrap_or(before),
                 Said::Before | Said::Both | Said::Changed => before,
             };
             self.within = bytes;

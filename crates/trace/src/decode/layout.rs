@@ -77,7 +77,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(address);
             return;
         }
+        let style = self.style;
+        if let Length::First(_, most) = length {
+            self.style.elements = self.shown_elements().min(most);
+            self.style.verbose &= count <= most;
+        }
         self.elements(address, way, *inner, count, number);
+        self.style = style;
     }
 
     /// So many elements from an address on.

@@ -186,7 +186,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn length(&mut self, length: Length) -> usize {
         match length {
             Length::Fixed(bytes) => bytes,
-            Length::Argument(number) => self.size_of_argument(number),
+            Length::Argument(number) | Length::First(number, _) => self.size_of_argument(number),
             Length::UpTo(number, most) => match self.size_of_argument(number) {
                 size if size > most => usize::MAX,
                 size => size,

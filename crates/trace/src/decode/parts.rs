@@ -60,9 +60,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         } in structure.fields
         {
             let Some(bytes) = (match said {
-                Said::After => after,
+                Said::After | Said::Awaited => after,
                 Said::Before | Said::Both | Said::Changed => Some(before),
             }) else {
+                elided |= *said == Said::Awaited;
                 continue;
             };
             self.within = bytes;
@@ -115,7 +116,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             let turns = match said {
                 Said::Both => became,
                 Said::Changed => became.filter(|became| *became != field),
-                Said::Before | Said::After => None,
+                Said::Before | Said::After | Said::Awaited => None,
             };
             if let Some(became) = turns {
                 let middle = self.sink.turns();
@@ -181,8 +182,13 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A structure behind a pointer, of which the program says one part and the kernel the other.
     pub fn in_and_out(&mut self, address: u64, structure: &'static Structure, number: usize) {
+        let said = |field: &&Field| !matches!(field.said, Said::After | Said::Awaited);
+        let ends = structure.fields.iter().filter(said);
+        let ends = ends.map(|field| field.at + self.size(field.kind));
+        let least = ends.max().unwrap_or(0).min(structure.size);
+        let before = self.read(address, structure.size, Way::In);
+        let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;
-        let before = self.read(address, structure.size, Way::In).filter(whole);
         let after = self.read(address, structure.size, Way::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {

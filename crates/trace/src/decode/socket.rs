@@ -226,8 +226,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         // The kernel takes no more than 1024.
         let count = count.min(MOST_ELEMENTS);
         let shown = self.allow(count);
+        // Whether there is another is looked at before it is left out.
+        let looked_at = count.min(shown + 1);
         let Some(bytes) = self
-            .read(raw, shown * VECTOR, Way::In)
+            .read(raw, looked_at * VECTOR, Way::In)
             .filter(|bytes| bytes.len() >= VECTOR)
         else {
             self.address(raw);
@@ -239,7 +241,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let mut left = came.unwrap_or(0);
         self.sink.begin(Bracket::Array);
-        for (index, vector) in bytes.chunks_exact(VECTOR).enumerate() {
+        for (index, vector) in bytes.chunks_exact(VECTOR).take(shown).enumerate() {
             let (base, length) = (long_at(vector, 0), long_at(vector, 8));
             self.sink.item(index == 0);
             self.sink.begin(Bracket::Structure);
@@ -258,7 +260,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(length);
             self.sink.end(Bracket::Structure);
         }
-        self.rest_of(raw, bytes.len(), VECTOR, shown, count);
+        if bytes.len() < looked_at * VECTOR {
+            self.rest_of(raw, bytes.len(), VECTOR, looked_at, count);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
         self.sink.end(Bracket::Array);
     }
 

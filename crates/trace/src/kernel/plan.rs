@@ -321,7 +321,7 @@ fn bytes(argument: u8, way: Way, length: Length) -> Behind {
 fn count(length: Length) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
-        Length::Argument(argument) | Length::UpTo(argument, _) => {
+        Length::Argument(argument) | Length::UpTo(argument, _) | Length::First(argument, _) => {
             small(argument).map(Count::Argument)
         }
         Length::Result | Length::ResultWithin(_) => Some(Count::Result),

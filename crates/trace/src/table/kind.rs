@@ -79,6 +79,8 @@ pub enum Length {
     Argument(usize),
     /// The same, where the kernel takes no more than this.
     UpTo(usize, usize),
+    /// As many as this argument says, of which no more than so many are shown, whatever is asked for.
+    First(usize, usize),
     /// As many as the result says.
     Result,
     /// The same, but no more than this argument says.
@@ -130,6 +132,8 @@ pub enum Said {
     Both,
     /// The program, and then the kernel where it says something else.
     Changed,
+    /// The kernel: where it said nothing, dots stand for it.
+    Awaited,
 }
 
 /// A structure that a call is asked with, and that has grown since there is that call: the caller says how long it is, and

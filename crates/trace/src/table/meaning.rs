@@ -1,5 +1,6 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
+mod aio;
 mod bpf;
 mod filter;
 mod keyctl;
@@ -8,6 +9,7 @@ mod prctl;
 mod quota;
 mod rare;
 mod rings;
+mod segments;
 
 use super::classes;
 use super::flags as f;
@@ -28,6 +30,8 @@ pub enum Answer {
     Fd,
     /// A file descriptor where the first argument is one of these, else a number.
     FdFor(&'static [u64]),
+    /// A file descriptor where this argument has none of these bits, else a number.
+    FdUnless(usize, u64),
     /// Permissions.
     Octal,
     /// The number of a process.
@@ -54,6 +58,8 @@ pub enum Answer {
     Membarrier,
     /// The state of the clock.
     Clock,
+    /// A number whose upper half is lost, an error's too.
+    Short,
     /// By what `fcntl` was asked.
     Fcntl,
     /// How many were ready, and which.
@@ -985,14 +991,28 @@ static MEANINGS: &[Meaning] = &[
 pub use placement::ERROR_OR_NUMBER;
 pub use prctl::answer as prctl_answer;
 
+/// The arguments of a call that the kernel has no longer.
+fn arguments_of(name: &str, arguments: &'static [Argument]) -> &'static [Argument] {
+    match name {
+        "_sysctl" => &[Argument {
+            name: "args",
+            c_type: "struct __sysctl_args *",
+        }],
+        _ => arguments,
+    }
+}
+
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
+    let arguments = arguments_of(name, arguments);
     let known = MEANINGS
         .iter()
         .chain(rare::MEANINGS)
         .chain(placement::MEANINGS)
         .chain(rings::MEANINGS)
         .chain(bpf::MEANINGS)
+        .chain(aio::MEANINGS)
+        .chain(segments::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {

@@ -32,6 +32,11 @@ pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::After)
 }
 
+/// The same, in whose place dots stand where the kernel said nothing.
+pub(super) const fn awaited(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Awaited)
+}
+
 /// What the kernel may change.
 pub(super) const fn changed(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::Changed)

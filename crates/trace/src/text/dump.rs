@@ -19,21 +19,20 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others.
+    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others, and
+    /// another for none of these.
     ///
     /// # Errors
     ///
     /// If something isn't a number.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (text, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
+        let set = text.trim_start_matches('!');
+        let negated = (text.len() - set.len()) % 2 == 1;
         let mut numbers = Self {
             listed: Vec::new(),
             negated,
         };
-        for item in text.split(',') {
+        for item in set.split(',') {
             match item {
                 "all" => {
                     return Ok(Self {
@@ -202,7 +201,7 @@ mod tests {
         assert!(has("3,5", 5) && !has("3,5", 4));
         assert!(has("all", 7) && !has("none", 7));
         assert!(has("!0,1", 2) && !has("!0,1", 1));
-        assert!(!has("!all", 3));
+        assert!(!has("!all", 3) && has("!!3", 3) && !has("!!!3", 3));
         assert!(Numbers::parse("x").is_err());
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Refuses: to allocate, and to trust a length that a program says.
 
+mod address;
 mod ancillary;
 mod arguments;
 mod control;

@@ -5,6 +5,7 @@
 //!
 //! Refuses: to say what a call does.
 
+pub(crate) mod address;
 mod classes;
 pub(crate) mod flags;
 mod generated;

@@ -216,7 +216,7 @@ static FSCONFIG_KEY: &[(u64, Kind)] = &[
 ];
 static FSCONFIG_VALUE: &[(u64, Kind)] = &[
     (1, PARAMETER),
-    (2, Binary(In, Length::Argument(4))),
+    (2, Within(4, 0, 1 << 20, &Binary(In, Length::Argument(4)))),
     (3, PATH),
     (4, PATH),
 ];

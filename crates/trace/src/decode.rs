@@ -18,6 +18,7 @@ mod netlink;
 mod option;
 mod parts;
 mod process;
+mod ring;
 mod sets;
 mod signal;
 mod sink;
@@ -187,6 +188,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Address => self.address(raw),
             Kind::Fd => self.sink.fd(raw as i32, self.call),
+            Kind::FdOr(names) => {
+                let value = i64::from(raw as i32);
+                match names.name(value as u64) {
+                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.fd(raw as i32, self.call),
+                }
+            }
             Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
             Kind::FdOf(process) => {
                 let process = self.call.arguments[process] as i32;
@@ -468,12 +478,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Times => self.times(raw),
             Special::InPlaceAddress
             | Special::Instruction
+            | Special::Restriction
             | Special::TimevalMoment
             | Special::Stat
             | Special::Statx
             | Special::Instant(_) => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
+            Special::ProcessorsOf(length) => {
+                let length = self.size_of_argument(length);
+                self.processor_bits(raw, Way::In, length);
+            }
+            Special::Probe => self.probe(raw),
+            Special::Workers => self.workers(raw),
             Special::Limit => self.limit(raw),
             Special::NodeDevice(mode) => self.node_device(raw, mode),
             Special::MountData => self.mount_text(raw, true),

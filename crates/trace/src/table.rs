@@ -24,7 +24,7 @@ pub use kind::{
     Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;
-pub(crate) use meaning::{ERROR_OR_NUMBER, prctl_answer};
+pub(crate) use meaning::{ERROR_OR_NUMBER, prctl_answer, rings};
 
 use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};

@@ -167,6 +167,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Wire(wire) => self.wire(wire, bytes),
             Kind::Special(Special::Instruction) => self.instruction(bytes),
+            Kind::Special(Special::Restriction) => self.restriction(bytes),
             Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
             Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
             Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
@@ -202,12 +203,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Fd
             | Kind::FdOf(_)
+            | Kind::FdOr(_)
             | Kind::DirFd
             | Kind::Id
             | Kind::Process(_)
             | Kind::Signal
             | Kind::FileMode => 4,
-            Kind::Permissions => 2,
+            Kind::Permissions | Kind::Special(Special::Restriction) => 2,
             Kind::Structure(structure) => structure.size,
             Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
             Kind::Characters(size) | Kind::Octets(_, size) => size,

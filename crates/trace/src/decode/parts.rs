@@ -185,7 +185,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         let said = |field: &&Field| !matches!(field.said, Said::After | Said::Awaited);
         let ends = structure.fields.iter().filter(said);
         let ends = ends.map(|field| field.at + self.size(field.kind));
-        let least = ends.max().unwrap_or(0).min(structure.size);
+        let awaits = structure.fields.iter().any(|it| it.said == Said::Awaited);
+        let least = match ends.max() {
+            Some(end) if awaits => end,
+            _ => structure.size,
+        };
         let before = self.read(address, structure.size, Way::In);
         let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;

@@ -279,6 +279,8 @@ pub enum Kind {
     Address,
     /// A file descriptor.
     Fd,
+    /// A file descriptor, or one of these values.
+    FdOr(&'static Names),
     /// A file descriptor of a directory, or the current one.
     DirFd,
     /// A number of a user or a group.
@@ -579,4 +581,12 @@ pub enum Special {
     Ticks,
     /// An instruction of a program that the kernel runs.
     Instruction,
+    /// What a ring can do, as many operations as its last argument says.
+    Probe,
+    /// How many workers a ring has of each kind.
+    Workers,
+    /// What a ring is restricted to.
+    Restriction,
+    /// Bits of processors, so many bytes as this argument says.
+    ProcessorsOf(usize),
 }

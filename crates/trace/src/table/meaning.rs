@@ -8,7 +8,7 @@ mod placement;
 mod prctl;
 mod quota;
 mod rare;
-mod rings;
+pub(crate) mod rings;
 mod segments;
 
 use super::classes;

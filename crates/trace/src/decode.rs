@@ -25,6 +25,7 @@ mod sink;
 mod sized;
 mod socket;
 mod stat;
+mod stops;
 mod time;
 mod wait;
 mod wire;
@@ -479,6 +480,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::InPlaceAddress
             | Special::Instruction
             | Special::Restriction
+            | Special::InformationInPlace
             | Special::TimevalMoment
             | Special::Stat
             | Special::Statx
@@ -489,6 +491,14 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let length = self.size_of_argument(length);
                 self.processor_bits(raw, Way::In, length);
             }
+            Special::SizedSignals(way, size) => match self.size_of_argument(size) {
+                8 => self.set_behind(raw, 8, way),
+                _ => self.address(raw),
+            },
+            Special::UserOffset => self.user_offset(raw),
+            Special::Registers(way, floating) => self.registers(raw, way, floating),
+            Special::RegisterSet(way) => self.register_set(raw, way),
+            Special::StopInformation => self.stop_information(raw),
             Special::Probe => self.probe(raw),
             Special::Workers => self.workers(raw),
             Special::Limit => self.limit(raw),

@@ -86,7 +86,7 @@ impl<'a> Json<'a> {
                 number(out, "number", i64::from(*signal));
                 if !info.is_empty() {
                     key(out, "information");
-                    signal_information(&mut JsonSink::new(out, None, event.pid), info, Abi::X86_64);
+                    signal_information(&mut JsonSink::new(out, None, event.pid), info, None);
                 }
             }
             What::Stopped { signal } => named_signal(out, *signal),

@@ -452,7 +452,7 @@ impl<'a> Text<'a> {
                 self.descriptors.as_deref_mut(),
                 event.pid,
             );
-            signal_information(&mut sink, info, native());
+            signal_information(&mut sink, info, None);
         }
         out.extend_from_slice(b" ---\n");
     }
@@ -531,14 +531,6 @@ fn line_start(out: &[u8], from: usize) -> usize {
         .iter()
         .rposition(|byte| *byte == b'\n')
         .map_or(from, |at| from + at + 1)
-}
-
-fn native() -> crate::Abi {
-    if cfg!(target_arch = "aarch64") {
-        crate::Abi::Aarch64
-    } else {
-        crate::Abi::X86_64
-    }
 }
 
 /// Whether the thread vanished within the call; `exit` is meant not to come back.

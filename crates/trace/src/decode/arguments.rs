@@ -159,6 +159,9 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Capabilities(way)
                 | Special::Processors(way)
                 | Special::Nodes(way, _)
+                | Special::SizedSignals(way, _)
+                | Special::Registers(way, _)
+                | Special::RegisterSet(way)
                 | Special::Vectors(way, _) => way == Way::Out,
                 Special::Status
                 | Special::Messages(_)
@@ -170,6 +173,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Usage
                 | Special::Random
                 | Special::BitSet(_)
+                | Special::StopInformation
                 | Special::Slots(_)
                 | Special::Resident => true,
                 Special::Terminal(way) => way == Way::Out,

@@ -168,6 +168,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Wire(wire) => self.wire(wire, bytes),
             Kind::Special(Special::Instruction) => self.instruction(bytes),
             Kind::Special(Special::Restriction) => self.restriction(bytes),
+            Kind::Special(Special::InformationInPlace) => {
+                super::signal_information(self.sink, bytes, Some(self.call));
+            }
             Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
             Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
             Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
@@ -226,6 +229,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Special(Special::Instant(structure)) => structure.size,
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
+            Kind::Special(Special::InformationInPlace) => 128,
             Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
             _ => 8,
         }

@@ -193,7 +193,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         let before = self.read(address, structure.size, Way::In);
         let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;
-        let after = self.read(address, structure.size, Way::Out).filter(whole);
+        let all = structure.fields.iter();
+        let end = all.map(|field| field.at + self.size(field.kind)).max();
+        let most = end.unwrap_or(0).max(structure.size);
+        let after = self.read(address, most, Way::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {
             Some(before) => self.said(structure, before, after, number),

@@ -581,6 +581,18 @@ pub enum Special {
     Ticks,
     /// An instruction of a program that the kernel runs.
     Instruction,
+    /// A set of signals, its size in this argument.
+    SizedSignals(Way, usize),
+    /// A signal's circumstances in place.
+    InformationInPlace,
+    /// Where a part begins of what a debugger sees of a thread.
+    UserOffset,
+    /// A thread's registers: those of floating numbers, or the general ones.
+    Registers(Way, bool),
+    /// A set of registers by a vector, its kind in the argument before.
+    RegisterSet(Way),
+    /// At what a thread has stopped, its size in the argument before.
+    StopInformation,
     /// What a ring can do, as many operations as its last argument says.
     Probe,
     /// How many workers a ring has of each kind.

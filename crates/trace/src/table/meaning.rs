@@ -10,6 +10,7 @@ mod quota;
 mod rare;
 pub(crate) mod rings;
 mod segments;
+pub(crate) mod tracing;
 
 use super::classes;
 use super::flags as f;
@@ -673,7 +674,6 @@ static MEANINGS: &[Meaning] = &[
         "sethostname setdomainname",
         &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
-    m("ptrace", &[One(Eight, &f::PTRACE), TID, Address, Address]),
     fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
     hex(
@@ -1013,6 +1013,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         .chain(bpf::MEANINGS)
         .chain(aio::MEANINGS)
         .chain(segments::MEANINGS)
+        .chain(tracing::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {

@@ -7,6 +7,7 @@ mod address;
 mod ancillary;
 mod arguments;
 mod control;
+mod counter;
 mod filter;
 mod futex;
 mod growing;
@@ -499,6 +500,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Registers(way, floating) => self.registers(raw, way, floating),
             Special::RegisterSet(way) => self.register_set(raw, way),
             Special::StopInformation => self.stop_information(raw),
+            Special::Counter => self.counter(raw),
             Special::Probe => self.probe(raw),
             Special::Workers => self.workers(raw),
             Special::Limit => self.limit(raw),

@@ -24,7 +24,7 @@ pub use kind::{
     Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;
-pub(crate) use meaning::{ERROR_OR_NUMBER, prctl_answer, rings, tracing};
+pub(crate) use meaning::{ERROR_OR_NUMBER, counters, prctl_answer, rings, tracing};
 
 use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};
@@ -115,7 +115,7 @@ fn is_far(kind: Kind, inside: bool) -> bool {
             let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
             kinds.any(|kind| is_far(*kind, inside))
         }
-        Kind::Special(Special::RegisterSet(_)) => true,
+        Kind::Special(Special::RegisterSet(_) | Special::Counter) => true,
         _ => false,
     }
 }

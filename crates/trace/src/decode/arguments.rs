@@ -174,6 +174,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Random
                 | Special::BitSet(_)
                 | Special::StopInformation
+                | Special::Counter
                 | Special::Slots(_)
                 | Special::Resident => true,
                 Special::Terminal(way) => way == Way::Out,

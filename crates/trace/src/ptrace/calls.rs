@@ -405,7 +405,7 @@ fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Lim
 /// Whether this may make a descriptor what it wasn't before.
 fn changes_descriptors(abi: Abi, number: u64) -> bool {
     let name = table::row(abi, number).map_or("", |row| row.name);
-    matches!(name, "close" | "dup2" | "dup3")
+    matches!(name, "close" | "dup2" | "dup3" | "bind" | "connect")
 }
 
 /// Whether this is `execve` or `execveat`.

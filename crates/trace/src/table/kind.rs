@@ -593,6 +593,8 @@ pub enum Special {
     RegisterSet(Way),
     /// At what a thread has stopped, its size in the argument before.
     StopInformation,
+    /// What is counted.
+    Counter,
     /// What a ring can do, as many operations as its last argument says.
     Probe,
     /// How many workers a ring has of each kind.

@@ -2,6 +2,7 @@
 
 mod aio;
 mod bpf;
+pub(crate) mod counters;
 mod filter;
 mod keyctl;
 mod placement;
@@ -674,7 +675,6 @@ static MEANINGS: &[Meaning] = &[
         "sethostname setdomainname",
         &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
-    fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
     hex(
         "mmap mmap2",
@@ -1014,6 +1014,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
         .chain(aio::MEANINGS)
         .chain(segments::MEANINGS)
         .chain(tracing::MEANINGS)
+        .chain(counters::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {

@@ -276,6 +276,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Limited(way, length) => {
                 let most = self.length(length);
+                if most == 0 {
+                    return self.sink.text(&[], false);
+                }
                 let shown = self.style.string.min(most);
                 self.zero_terminated(raw, way, shown, (shown + 1).min(most));
             }

@@ -32,10 +32,13 @@ pub fn can_be_replaced(error: &TraceError) -> bool {
 
 /// The kernel engine if it can do what is asked; else the other one, with the reason.
 pub fn fitting(asked: &Asked) -> (Engine, Option<String>) {
-    let why = kernel::unfit(asked).or(asked
-        .descriptors
-        .then_some("descriptors and processes are looked up at a stop"))
-        .or(reaches_far(asked).then_some("memory behind pointers in memory is looked up at a stop"));
+    let why =
+        kernel::unfit(asked)
+            .or(asked
+                .descriptors
+                .then_some("descriptors and processes are looked up at a stop"))
+            .or(reaches_far(asked)
+                .then_some("memory behind pointers in memory is looked up at a stop"));
     let why = why.map(str::to_owned);
     let why = why.or_else(|| kernel::available().err().map(|error| error.to_string()));
     match why {

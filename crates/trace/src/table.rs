@@ -20,8 +20,8 @@ use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
 pub use kind::{
-    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure, Test, Way,
-    Whose, Width, Wire, Wording,
+    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure,
+    Test, Way, Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;
 pub(crate) use meaning::{ERROR_OR_NUMBER, counters, prctl_answer, rings, tracing};

@@ -5,7 +5,8 @@
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at, short_at};
 use crate::table::address::{
-    ALGORITHM, BLUETOOTH, CHANNEL, CONNECTION, FAMILIES, MULTIPLEXED, NEAR_FIELD, NEAR_SERVICE, PACKET, REMOTE,
+    ALGORITHM, BLUETOOTH, CHANNEL, CONNECTION, FAMILIES, MULTIPLEXED, NEAR_FIELD, NEAR_SERVICE,
+    PACKET, REMOTE,
 };
 use crate::table::netlink::names::diag::ETHERNET;
 use crate::table::{Names, Width, Wire, flags};
@@ -67,8 +68,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Some((0, name)) => self.sink.abstract_text(name),
             _ => {
                 let length = path.iter().position(|byte| *byte == 0);
-                self.sink
-                    .text(&path[..length.unwrap_or(path.len())], false);
+                self.sink.text(&path[..length.unwrap_or(path.len())], false);
             }
         }
     }
@@ -173,7 +173,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             LINK | LINK_OF_KIND => {
                 self.sink.field(false, "l2_psm");
-                self.little_endian(short_at(bytes, 2), &MULTIPLEXED, &[(0x80, 0xff), (0x1001, 0xffff)]);
+                self.little_endian(
+                    short_at(bytes, 2),
+                    &MULTIPLEXED,
+                    &[(0x80, 0xff), (0x1001, 0xffff)],
+                );
                 self.sink.field(false, "l2_bdaddr");
                 self.hardware(&bytes[4..10], 6);
                 self.sink.field(false, "l2_cid");

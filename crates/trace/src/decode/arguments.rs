@@ -231,7 +231,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             || self.keeps_time()
             || matches!(
                 self.kind(number),
-                Kind::InOut(_) | Kind::Growing(..) | Kind::Exchange(..) | Kind::Answered(..) | Kind::Cleared(..)
+                Kind::InOut(_)
+                    | Kind::Growing(..)
+                    | Kind::Exchange(..)
+                    | Kind::Answered(..)
+                    | Kind::Cleared(..)
             )
         {
             return false;

@@ -129,7 +129,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn event_parts(&mut self, event: u64, parts: &[(u64, &'static Names, u32)], above: &[u32]) {
         self.sink.words(|out, constants, _| {
             for (index, shift) in above.iter().enumerate() {
-                let upper = if index == 0 { event } else { event & 0xffff_ffff };
+                let upper = if index == 0 {
+                    event
+                } else {
+                    event & 0xffff_ffff
+                };
                 if upper >> shift != 0 {
                     put::hex(out, upper >> shift);
                     out.extend_from_slice(b"<<");
@@ -160,7 +164,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             if place == PRECISION {
                 let precision = (bits >> place & 3) as usize;
                 self.plain_number("precise_ip", precision as u64);
-                self.sink.aside(|out| out.extend_from_slice(SKID[precision]));
+                self.sink
+                    .aside(|out| out.extend_from_slice(SKID[precision]));
             } else if !name.is_empty() && (set != 0 || self.style.verbose) {
                 self.plain_number(name, set);
             }
@@ -168,8 +173,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let rest = bits >> c::BITS.len();
         if rest != 0 {
             self.hex_number("__reserved_1", rest);
-            self.sink
-                .aside(|out| out.extend_from_slice(b"Bits 63..38"));
+            self.sink.aside(|out| out.extend_from_slice(b"Bits 63..38"));
         }
     }
 
@@ -189,7 +193,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         if breaks {
             let on = u64::from(int_at(bytes, 52));
             let known = on <= VALID || c::BREAKPOINT.name(on).is_some();
-            let names = if known { &c::BREAKPOINT } else { &c::BREAKPOINT_UNKNOWN };
+            let names = if known {
+                &c::BREAKPOINT
+            } else {
+                &c::BREAKPOINT_UNKNOWN
+            };
             self.named_number("bp_type", on, names, false);
         }
         let place = if breaks { "bp_addr" } else { "config1" };
@@ -214,7 +222,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.hex_number("sample_stack_user", u64::from(int_at(bytes, 88)));
         }
         if there(92) && bits & CLOCK != 0 {
-            self.named_number("clockid", u64::from(int_at(bytes, 92)), &flags::CLOCK, false);
+            self.named_number(
+                "clockid",
+                u64::from(int_at(bytes, 92)),
+                &flags::CLOCK,
+                false,
+            );
         }
         if there(96) {
             self.hex_number("sample_regs_intr", long_at(bytes, 96));

@@ -367,7 +367,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         // `waitid` that found nothing leaves nothing.
         match self.read(raw, 128, way) {
             Some(bytes) if bytes.len() == 128 => {
-                if bytes[..12].iter().all(|byte| *byte == 0) {
+                if int_at(bytes, 0) == 0 {
                     self.sink.begin(Bracket::Structure);
                     self.sink.end(Bracket::Structure);
                 } else {

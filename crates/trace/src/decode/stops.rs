@@ -18,7 +18,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         let before = USER.list.iter().filter(|(_, at)| *at <= raw);
         let part = before.max_by_key(|(_, at)| *at);
         let last = USER.list.last().map_or(0, |(_, at)| *at);
-        let part = part.filter(|(_, at)| self.call.abi == Abi::X86_64 && (*at == raw || *at != last));
+        let part =
+            part.filter(|(_, at)| self.call.abi == Abi::X86_64 && (*at == raw || *at != last));
         let Some((name, at)) = part else {
             return self.address(raw);
         };
@@ -64,7 +65,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         for (index, field) in layout.fields.iter().enumerate() {
-            let Some(rest) = bytes[..known].get(field.at..).filter(|rest| !rest.is_empty()) else {
+            let Some(rest) = bytes[..known]
+                .get(field.at..)
+                .filter(|rest| !rest.is_empty())
+            else {
                 break;
             };
             self.sink.field(index == 0, field.name);

@@ -2,7 +2,9 @@
 //!
 //! Refuses: what hangs on an address's length, which code of its own says.
 
-use super::kind::Kind::{Array, Characters, Fd, Flags, Hex, Only, One, Process, Structure as In, Unsigned, Wire};
+use super::kind::Kind::{
+    Array, Characters, Fd, Flags, Hex, One, Only, Process, Structure as In, Unsigned, Wire,
+};
 use super::kind::Width::{Four, One as Byte, Two};
 use super::kind::{Kind, Structure, Test, Whose, Wire as W, names};
 use super::structure::{UINT, field, set, structure};

@@ -72,6 +72,8 @@ enum Buffers {
     Vectors,
     /// The message at the second argument.
     Message,
+    /// So many messages at the second argument.
+    Messages(u64),
 }
 
 /// Appends what a call has read or written, if its descriptor is one of these.
@@ -94,12 +96,15 @@ pub(super) fn dump(call: &Call, name: &str, reads: &Numbers, writes: &Numbers, o
         "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.has(fd) => {
             (When::Entered, u64::MAX, Buffers::Vectors)
         }
+        "recvmmsg" if reads.has(fd) => (When::Left, value, Buffers::Messages(value)),
+        "sendmmsg" if writes.has(fd) => (When::Entered, value, Buffers::Messages(value)),
         "sendmsg" if writes.has(fd) => (When::Entered, u64::MAX, Buffers::Message),
         _ => return,
     };
     match buffers {
         Buffers::One(length) => lines(call, call.arguments[1], length, when, out),
         Buffers::Vectors => vectors(call, call.arguments[1], call.arguments[2], most, when, out),
+        Buffers::Messages(count) => messages(call, count, when, out),
         Buffers::Message => {
             let word = |at| word(call, call.arguments[1].wrapping_add(at), when);
             if let (Some(array), Some(count)) = (word(16), word(24)) {
@@ -127,6 +132,30 @@ fn word(call: &Call, address: u64, when: When) -> Option<u64> {
     let mut found = both.into_iter().map(|when| held(call, address, 8, when));
     let bytes = found.find(|bytes| bytes.len() == 8)?;
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// The buffers of messages, each as far as it was filled or sent.
+fn messages(call: &Call, count: u64, when: When, out: &mut Vec<u8>) {
+    const SIZE: u64 = 64;
+    const LENGTH: u64 = 56;
+    for number in 0..count.min(1024) {
+        let message = call.arguments[1].wrapping_add(number * SIZE);
+        let word = |at| word(call, message.wrapping_add(at), when);
+        let (Some(array), Some(vectors_in_it)) = (word(16), word(24)) else {
+            return;
+        };
+        let came = held(call, message.wrapping_add(LENGTH), 4, When::Left);
+        let Ok(came) = <[u8; 4]>::try_from(came) else {
+            return;
+        };
+        out.extend_from_slice(b" = ");
+        put::unsigned(out, vectors_in_it);
+        out.extend_from_slice(b" buffers in vector ");
+        put::unsigned(out, number);
+        out.push(b'\n');
+        let came = u64::from(u32::from_ne_bytes(came));
+        vectors(call, array, vectors_in_it, came, when, out);
+    }
 }
 
 /// Buffers by vectors, of which `most` bytes in all are meant.

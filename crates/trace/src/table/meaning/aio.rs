@@ -77,8 +77,14 @@ const BUFFER_OF: Kind = ByField(16, Two, BUFFERS, &Hex(Eight));
 static BUFFERS: &[(u64, Kind)] = &[
     (WRITE, Bytes(In, Length::Field(32, Eight, 1))),
     (POLL, POLLED),
-    (READ_VECTORS, Many(In, &Structure(&PLACE), Length::Field(32, Eight, 1))),
-    (WRITE_VECTORS, Many(In, &Structure(&BUFFER), Length::Field(32, Eight, 1))),
+    (
+        READ_VECTORS,
+        Many(In, &Structure(&PLACE), Length::Field(32, Eight, 1)),
+    ),
+    (
+        WRITE_VECTORS,
+        Many(In, &Structure(&BUFFER), Length::Field(32, Eight, 1)),
+    ),
 ];
 /// The same where there can't be so much of it.
 const NO_BUFFER: Kind = ByField(16, Two, &[(POLL, POLLED)], &Hex(Eight));
@@ -91,15 +97,30 @@ const EVENTS: Kind = Many(Out, &Structure(&EVENT), Length::Result);
 pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "io_submit",
-        &[Address, LONG, Many(In, &To(In, &Structure(&REQUEST)), Length::Argument(1))],
+        &[
+            Address,
+            LONG,
+            Many(In, &To(In, &Structure(&REQUEST)), Length::Argument(1)),
+        ],
     ),
     m(
         "io_cancel",
-        &[Address, To(In, &Structure(&GIVEN_UP)), To(Out, &Structure(&EVENT))],
+        &[
+            Address,
+            To(In, &Structure(&GIVEN_UP)),
+            To(Out, &Structure(&EVENT)),
+        ],
     ),
     m("io_getevents", &[Address, LONG, LONG, EVENTS, TIME_IN]),
     m(
         "io_pgetevents",
-        &[Address, LONG, LONG, EVENTS, TIME_IN, Special(S::SignalsAndSize)],
+        &[
+            Address,
+            LONG,
+            LONG,
+            EVENTS,
+            TIME_IN,
+            Special(S::SignalsAndSize),
+        ],
     ),
 ];

@@ -41,7 +41,11 @@ structure!(PARAMETERS 80 {
 pub(super) static MEANINGS: &[Meaning] = &[
     other(
         "modify_ldt",
-        &[INT, By(2, &[(16, To(In, &Structure(&SEGMENT)))], &Address), SIZE],
+        &[
+            INT,
+            By(2, &[(16, To(In, &Structure(&SEGMENT)))], &Address),
+            SIZE,
+        ],
         Answer::Short,
     ),
     m("set_thread_area", &[To(In, &Structure(&SEGMENT))]),

@@ -118,22 +118,39 @@ static ASKED: &[(u64, &[Kind])] = &[
     (0x4201, &[PID, Address, To(Out, &ULONG)]),
     (0x4202, &[PID, Address, Special(S::Information(Out))]),
     (0x4203, &[PID, Address, Special(S::Information(In))]),
-    (0x4204, &[PID, One(Eight, &SETS), Special(S::RegisterSet(Out))]),
-    (0x4205, &[PID, One(Eight, &SETS), Special(S::RegisterSet(In))]),
+    (
+        0x4204,
+        &[PID, One(Eight, &SETS), Special(S::RegisterSet(Out))],
+    ),
+    (
+        0x4205,
+        &[PID, One(Eight, &SETS), Special(S::RegisterSet(In))],
+    ),
     (0x4206, SET_UP),
     (0x4207, &[PID]),
     (0x4208, &[PID]),
     (
         0x4209,
-        &[PID, To(In, &Structure(&PEEKED)), Many(Out, &Special(S::InformationInPlace), Length::Result)],
+        &[
+            PID,
+            To(In, &Structure(&PEEKED)),
+            Many(Out, &Special(S::InformationInPlace), Length::Result),
+        ],
     ),
     (0x420a, &[PID, SIZE, Special(S::SizedSignals(Out, 2))]),
     (0x420b, &[PID, SIZE, Special(S::SizedSignals(In, 2))]),
     (
         0x420c,
-        &[PID, SIZE, Verbose(&Many(Out, &filter::OPERATION_OF, Length::Result))],
+        &[
+            PID,
+            SIZE,
+            Verbose(&Many(Out, &filter::OPERATION_OF, Length::Result)),
+        ],
     ),
-    (0x420d, &[PID, SIZE, Within(2, 8, u64::MAX, &InOut(&METADATA))]),
+    (
+        0x420d,
+        &[PID, SIZE, Within(2, 8, u64::MAX, &InOut(&METADATA))],
+    ),
     (0x420e, &[PID, SIZE, Special(S::StopInformation)]),
     (u64::MAX, &[PID, Address, Address]),
 ];

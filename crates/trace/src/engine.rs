@@ -134,7 +134,7 @@ mod tests {
         };
         let far = Asked {
             calls: Calls::parse("seccomp", &[]).unwrap(),
-            limits: Some(crate::table::Limits::default()),
+            limits: Some(table::Limits::default()),
             ..Asked::default()
         };
         for asked in [limited, looked_up, far] {

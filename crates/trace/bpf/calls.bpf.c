@@ -272,7 +272,8 @@ not_inline int put_vectors(struct thread *thread, u64 array, u64 count, u64 rest
 		return -1;
 	if (!walk.count || !array)
 		return 0;
-	if (put(thread, array, walk.count * 16, 0, walk.when))
+	/* One more than is shown, for whether there is another is. */
+	if (put(thread, array, (count > elements ? walk.count + 1 : walk.count) * 16, 0, walk.when))
 		return -1;
 	loop(walk.count, put_vector, &walk, 0);
 	return walk.failed;

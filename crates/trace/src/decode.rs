@@ -3,21 +3,30 @@
 //!
 //! Refuses: to allocate, and to trust a length that a program says.
 
+mod address;
 mod ancillary;
+mod arguments;
 mod control;
+mod counter;
 mod filter;
 mod futex;
+mod growing;
 mod ioctl;
+mod layout;
+mod memory;
+mod mounting;
 mod netlink;
 mod option;
 mod parts;
 mod process;
+mod ring;
 mod sets;
 mod signal;
 mod sink;
 mod sized;
 mod socket;
 mod stat;
+mod stops;
 mod time;
 mod wait;
 mod wire;
@@ -29,7 +38,7 @@ pub(crate) use sink::{Bracket, Nothing, Number, Sink};
 pub use sink::{CURRENT_DIRECTORY, Described, Descriptors};
 pub(crate) use time::moment;
 
-use crate::table::{Answer, Extent, Kind, Length, Names, Row, Special, Want, Way, Width};
+use crate::table::{Kind, Names, Row, Special, Want, Way, Width};
 use crate::text::put;
 use crate::{Abi, Call, Memory, Outcome, When};
 
@@ -41,12 +50,10 @@ const MOST_BYTES: usize = 1 << 16;
 const MOST_OF_BUFFER: usize = 1 << 24;
 /// Most elements of an array that are looked at, whatever is asked for.
 const MOST_ELEMENTS: usize = 4096;
-/// What stood in the upper half of `mount`'s flags once, and still may.
-const MOUNT_MAGIC: u64 = 0xc0ed_0000;
 /// Most elements of all arrays of one call together.
 const MOST_ALTOGETHER: usize = 4096;
 /// Most stretches of memory that are wanted for one call.
-const MOST_WANTS: usize = 256;
+const MOST_WANTS: usize = 1024;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
@@ -138,247 +145,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.beside_result();
     }
 
-    /// Which arguments are shown, in this order: some calls have fewer, by what they are asked to do.
-    pub fn shown(&self) -> ([usize; 6], usize) {
-        const ALL: [usize; 6] = [0, 1, 2, 3, 4, 5];
-        let most = self.row.arguments.len().min(6);
-        match self.row.kinds {
-            [_, Kind::Special(Special::FutexOperation), ..] => {
-                let mut shown = ALL;
-                let places = self.futex_arguments();
-                shown[..places.len()].copy_from_slice(places);
-                (shown, places.len())
-            }
-            [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
-            [_, _, Kind::Special(Special::NodeDevice(mode)), ..]
-            | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => (
-                ALL,
-                if self.makes_device(mode) {
-                    mode + 2
-                } else {
-                    mode + 1
-                },
-            ),
-            _ if let Some(count) = self.asked_count() => (ALL, count),
-            [_, _, _, _, Kind::Hidden, Kind::Flags(..)] if most == 6 => ([0, 1, 2, 3, 5, 4], 5),
-            [_, _, _, _, Kind::Hidden, _] if most == 5 => (ALL, 4),
-            [_, _, Kind::Special(Special::OpenMode(_)), ..]
-            | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => (ALL, self.open_count(most)),
-            [_, _, _, _, Kind::Special(Special::NewAddress), _]
-                if self.call.arguments[3] & 6 == 0 =>
-            {
-                (ALL, 4)
-            }
-            _ if self.is_clone() => {
-                let (places, count) = self.clone_arguments();
-                let mut shown = ALL;
-                shown[..5].copy_from_slice(&places);
-                (shown, count)
-            }
-            _ => {
-                let there = |number: &usize| {
-                    let depends = matches!(
-                        self.row.kinds[*number],
-                        Kind::By(..) | Kind::Per(..) | Kind::Special(Special::Requested)
-                    );
-                    !(depends && self.kind(*number) == Kind::Hidden)
-                };
-                let mut shown = ALL;
-                let mut count = 0;
-                for number in (0..most).take_while(there) {
-                    if self.kind(number) != Kind::Skipped {
-                        shown[count] = number;
-                        count += 1;
-                    }
-                }
-                (shown, count)
-            }
-        }
-    }
-
-    /// How many arguments are shown where that depends on the first.
-    fn asked_count(&self) -> Option<usize> {
-        let first = self.call.arguments[0] & 0xffff_ffff;
-        match self.row.name {
-            "syslog" if matches!(first, 0 | 1 | 5..=7 | 9 | 10) => Some(1),
-            "membarrier" => Some(2),
-            "arch_prctl" if first == 0x1011 => Some(1),
-            _ => None,
-        }
-    }
-
-    /// Whether this is `clone`, whose arguments are said with their names.
-    pub fn is_clone(&self) -> bool {
-        self.row.answer == Answer::Child
-    }
-
-    /// How many arguments are known as the call is entered, before the first that it fills in.
-    pub fn known_at_entry(&self) -> usize {
-        let (shown, count) = self.shown();
-        if self.is_clone() {
-            return 2;
-        }
-        let filled = shown[..count]
-            .iter()
-            .position(|number| self.filled_in(*number))
-            .unwrap_or(count);
-        let becomes = shown[..count]
-            .iter()
-            .position(|number| self.becomes(*number))
-            .map_or(count, |at| at + 1);
-        filled.min(becomes)
-    }
-
-    /// What an argument means, given the others.
-    fn kind(&self, number: usize) -> Kind {
-        self.meant(self.row.kinds[number], number)
-    }
-
-    fn meant(&self, kind: Kind, number: usize) -> Kind {
-        match kind {
-            Kind::By(place, cases, otherwise) => {
-                let asked = self.call.arguments[place] & 0xffff_ffff;
-                let case = cases.iter().find(|(value, _)| *value == asked);
-                self.meant(case.map_or(*otherwise, |(_, kind)| *kind), number)
-            }
-            Kind::Per(place, shift, cases) => {
-                let asked = (self.call.arguments[place] & 0xffff_ffff) >> shift;
-                let case = |asked| cases.iter().find(|(value, _)| *value == asked);
-                match case(asked).or_else(|| case(u64::MAX)) {
-                    Some((_, kinds)) => {
-                        let kind = kinds.get(number.wrapping_sub(place + 1));
-                        self.meant(kind.copied().unwrap_or(Kind::Hidden), number)
-                    }
-                    None => Kind::Hex(Width::Eight),
-                }
-            }
-            Kind::Special(Special::Requested) => self.requested_kind(),
-            kind => kind,
-        }
-    }
-
-    fn filled_in(&self, number: usize) -> bool {
-        match self.kind(number) {
-            Kind::To(Way::Out, _)
-            | Kind::Sized(Way::Out, ..)
-            | Kind::InOut(_)
-            | Kind::Exchange(..)
-            | Kind::Answered(..)
-            | Kind::Cleared(..)
-            | Kind::Despite(_)
-            | Kind::Many(Way::Out, ..)
-            | Kind::Bytes(Way::Out, _)
-            | Kind::Binary(Way::Out, _)
-            | Kind::Value(Way::Out, _)
-            | Kind::Path(Way::Out)
-            | Kind::Name(Way::Out, _)
-            | Kind::Text(Way::Out) => true,
-            Kind::Within(
-                ..,
-                Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::To(Way::Out, _),
-            ) => true,
-            Kind::Special(special) => match special {
-                Special::Signals(way)
-                | Special::Schedule(way)
-                | Special::Spoken(way, _)
-                | Special::Queued(way)
-                | Special::Message(way)
-                | Special::Information(way)
-                | Special::Option(way)
-                | Special::Action(way)
-                | Special::Capabilities(way)
-                | Special::Processors(way)
-                | Special::Nodes(way, _)
-                | Special::Vectors(way, _) => way == Way::Out,
-                Special::Status
-                | Special::Messages(_)
-                | Special::AddressOut(_)
-                | Special::AddressLength
-                | Special::OptionLength
-                | Special::Remainder
-                | Special::Entries
-                | Special::Usage
-                | Special::Random
-                | Special::BitSet(_)
-                | Special::Slots(_)
-                | Special::Resident => true,
-                Special::Terminal(way, _) => way == Way::Out,
-                Special::Fcntl => self.fcntl_fills_in(),
-                Special::ArchPrctl => self.arch_prctl_fills_in(),
-                Special::ThreadName(way) => way == Way::Out,
-                _ => false,
-            },
-            _ => false,
-        }
-    }
-
-    /// Whether an argument is shown as it was and as it became.
-    pub fn becomes(&self, number: usize) -> bool {
-        match self.row.kinds[number] {
-            Kind::Special(Special::Clone) => self.clone3_becomes(),
-            Kind::Special(Special::Offset | Special::Schedule(Way::In)) => true,
-            _ => false,
-        }
-    }
-
-    /// Shows what became of an argument.
-    pub fn became(&mut self, number: usize) {
-        match self.row.kinds[number] {
-            Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
-            Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
-            Kind::Special(Special::Schedule(Way::In)) => {
-                self.schedule_became(self.call.arguments[number])
-            }
-            _ => {}
-        }
-    }
-
-    /// Walks over one argument.
-    pub fn argument(&mut self, number: usize) {
-        if self.is_clone() {
-            self.clone_argument(number);
-            return;
-        }
-        self.late = !self.is_asking()
-            && matches!(self.call.outcome, Outcome::Returned { .. })
-            && self.failed()
-            && self.is_late(number);
-        self.value(self.kind(number), self.call.arguments[number], number);
-    }
-
-    fn is_late(&self, number: usize) -> bool {
-        // Of these strace remembers the time from before.
-        if self.row.answer == Answer::Signal
-            || self.keeps_time()
-            || matches!(
-                self.kind(number),
-                Kind::InOut(_)
-                    | Kind::Exchange(..)
-                    | Kind::Answered(..)
-                    | Kind::Cleared(..)
-                    | Kind::Despite(_)
-            )
-        {
-            return false;
-        }
-        let (shown, count) = self.shown();
-        shown[..count].iter().position(|place| *place == number) >= Some(self.known_at_entry())
-    }
-
-    /// Whether a call's time is shown as it was, whatever came of it.
-    fn keeps_time(&self) -> bool {
-        matches!(self.row.name, "recvmmsg" | "mq_timedreceive")
-    }
-
-    /// What the program says in a structure; nothing where strace wouldn't look at it any longer.
-    pub fn read_in_time(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        if self.late && way == Way::In {
-            None
-        } else {
-            self.read(address, length, way)
-        }
-    }
-
     /// Whether this walk is to find out what memory is needed.
     pub fn is_asking(&self) -> bool {
         self.missing.is_some()
@@ -404,7 +170,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn size_of_argument(&self, number: usize) -> usize {
         let raw = self.call.arguments[number];
         // Of a narrow one, the kernel doesn't look at the rest of the register.
-        let size = match self.row.kinds[number] {
+        let kind = match self.row.kinds[number] {
+            Kind::By(_, _, otherwise) => *otherwise,
+            kind => kind,
+        };
+        let size = match kind {
             Kind::Signed(width) | Kind::Unsigned(width) => self.unsigned(raw, width),
             _ => raw,
         };
@@ -430,6 +200,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Address => self.address(raw),
             Kind::Fd => self.sink.fd(raw as i32, self.call),
+            Kind::FdOr(names) => {
+                let value = i64::from(raw as i32);
+                match names.name(value as u64) {
+                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.fd(raw as i32, self.call),
+                }
+            }
             Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
             Kind::FdOf(process) => {
                 let process = self.call.arguments[process] as i32;
@@ -517,6 +296,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let shown = self.style.string.min(most);
                 self.zero_terminated(raw, way, shown, (shown + 1).min(most));
             }
+            Kind::Limited(way, length) => {
+                let most = self.length(length);
+                if most == 0 {
+                    return self.sink.text(&[], false);
+                }
+                let shown = self.style.string.min(most);
+                self.zero_terminated(raw, way, shown, (shown + 1).min(most));
+            }
+            Kind::Growing(growing, length) => self.growing(raw, growing, length, number),
             Kind::Path(way) => self.path(raw, way),
             Kind::Text(way) => self.text(raw, way),
             Kind::Bytes(way, length) => self.bytes(raw, way, length),
@@ -661,459 +449,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         });
     }
 
-    /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
-    pub fn read(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        if self.style.opaque {
-            return None;
-        }
-        self.read_text(address, length.min(MOST_BYTES), way)
-    }
-
-    /// The same of what is shown wherever structures aren't, as text.
-    pub fn read_text(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        let length = length.min(MOST_OF_BUFFER);
-        self.fetch(address, Extent::Bytes(length), length, way)
-    }
-
-    fn fetch(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
-        if address == 0 || (way == Way::Out && self.failed() && !self.reads_failures()) {
-            return None;
-        }
-        self.fetch_always(address, extent, length, way)
-    }
-
-    /// Like [`Self::read`], also where the call failed.
-    pub fn read_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        if self.style.opaque {
-            return None;
-        }
-        self.fetch_always(
-            address,
-            Extent::Bytes(length.min(MOST_BYTES)),
-            length.min(MOST_BYTES),
-            way,
-        )
-    }
-
-    fn fetch_always(
-        &mut self,
-        address: u64,
-        extent: Extent,
-        length: usize,
-        way: Way,
-    ) -> Option<&'a [u8]> {
-        let when = match way {
-            Way::In => When::Entered,
-            Way::Out => When::Left,
-        };
-        let call = self.call;
-        if let Some(bytes) = call.memory.at(address, length, when) {
-            return Some(bytes);
-        }
-        if let Some((asked, missing)) = &mut self.missing {
-            if *asked == when && missing.len() < MOST_WANTS && length > 0 {
-                let want = Want { address, extent };
-                if !missing.contains(&want) {
-                    missing.push(want);
-                }
-            }
-            return None;
-        }
-        // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
-        if way == Way::In {
-            call.memory.at(address, length, When::Left)
-        } else {
-            None
-        }
-    }
-
-    fn reads_failures(&self) -> bool {
-        self.despite
-            || matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
-            || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
-    }
-
-    /// Text up to a zero byte, in full.
-    fn path(&mut self, address: u64, way: Way) {
-        self.zero_terminated(address, way, PATH_MAX - 1, PATH_MAX);
-    }
-
-    /// Text up to a zero byte, cut.
-    pub fn text(&mut self, address: u64, way: Way) {
-        let most = self.style.string.min(MOST_BYTES);
-        self.zero_terminated(address, way, most, most + 1);
-    }
-
-    fn zero_terminated(&mut self, address: u64, way: Way, shown: usize, read: usize) {
-        match self.fetch(address, Extent::Text(read), read, way) {
-            Some(bytes) if !bytes.is_empty() => {
-                let length = bytes.iter().position(|byte| *byte == 0);
-                let all = &bytes[..length.unwrap_or(bytes.len())];
-                let cut = all.len() > shown || (length.is_none() && read == shown);
-                // Neither its end nor as much as is wanted: it runs into memory that isn't there.
-                if length.is_none() && bytes.len() < read {
-                    if self.style.partial {
-                        self.sink.text(all, true)
-                    } else {
-                        self.sink.address(address)
-                    }
-                } else {
-                    self.sink.text(&all[..all.len().min(shown)], cut);
-                }
-            }
-            _ => self.sink.address(address),
-        }
-    }
-
-    /// A length that lies behind an argument; nothing where it can't be read.
-    fn length_at(&mut self, number: usize, at: usize, size: usize) -> Option<usize> {
-        let bytes = self.read(self.call.arguments[number], size, Way::In)?;
-        (bytes.len() >= size).then(|| int_at(bytes, at) as usize)
-    }
-
-    fn bytes(&mut self, address: u64, way: Way, length: Length) {
-        if let Length::At(number, at, size) = length
-            && self.length_at(number, at, size).is_none()
-        {
-            self.address(address);
-            return;
-        }
-        let length = self.length(length);
-        self.buffer(address, length, way);
-    }
-
-    fn binary(&mut self, address: u64, way: Way, length: Length) {
-        let length = self.length(length);
-        let shown = length.min(self.style.string);
-        let whole = self.read_text(address, shown, way);
-        match whole.filter(|bytes| bytes.len() == shown) {
-            Some(bytes) => self.sink.binary(bytes, length > shown),
-            None if length == 0 => self.sink.text(&[], false),
-            None => self.address(address),
-        }
-    }
-
-    /// A buffer that is text more often than not: the zero byte at its end isn't shown.
-    fn text_value(&mut self, address: u64, way: Way, length: Length) {
-        let length = self.length(length);
-        if length == 0 || length > self.style.string || (way == Way::Out && self.failed()) {
-            self.buffer(address, length, way);
-            return;
-        }
-        match self
-            .read_text(address, length, way)
-            .filter(|bytes| bytes.len() == length)
-        {
-            Some(bytes) => self.sink.zero_ended(bytes),
-            None => self.address(address),
-        }
-    }
-
-    /// A buffer of this length, cut where it is longer than what is shown.
-    pub fn buffer(&mut self, address: u64, length: usize, way: Way) {
-        if way == Way::Out && self.failed() && !self.despite {
-            self.address(address);
-            return;
-        }
-        let shown = length.min(self.style.string);
-        if length == 0 {
-            if address == 0 {
-                self.sink.null()
-            } else {
-                self.sink.text(&[], false)
-            }
-            return;
-        }
-        // Whether there is another byte is looked at before it is left out.
-        let looked_at = length
-            .min(self.style.string.saturating_add(1))
-            .min(MOST_OF_BUFFER);
-        match self.read_text(address, looked_at, way) {
-            Some(bytes) if bytes.len() >= looked_at => {
-                let shown = shown.min(bytes.len());
-                self.sink.text(&bytes[..shown], length > shown)
-            }
-            Some(bytes) if self.style.partial && !bytes.is_empty() => self.sink.text(bytes, true),
-            _ => self.address(address),
-        }
-    }
-
-    pub fn length(&mut self, length: Length) -> usize {
-        match length {
-            Length::Fixed(bytes) => bytes,
-            Length::Argument(number) => self.size_of_argument(number),
-            Length::UpTo(number, most) => match self.size_of_argument(number) {
-                size if size > most => usize::MAX,
-                size => size,
-            },
-            Length::Result => usize::try_from(self.result()).unwrap_or(0),
-            Length::ResultWithin(number) => {
-                let result = usize::try_from(self.result()).unwrap_or(0);
-                result.min(self.size_of_argument(number))
-            }
-            Length::Behind(number) => self.behind(number),
-            Length::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
-            Length::Most(at, width, most) => {
-                let value = self.sibling(at, width);
-                usize::try_from(value).unwrap_or(usize::MAX).min(most)
-            }
-            Length::Pairs(at, most) => {
-                let value = self.sibling(at, Width::Four).saturating_mul(2) + 1;
-                usize::try_from(value).unwrap_or(usize::MAX).min(most)
-            }
-            Length::Whole(at, width, size) => {
-                let value = self.signed(self.sibling(at, width), width).max(0);
-                usize::try_from(value).unwrap_or(0) / size
-            }
-            Length::Positive(at, width, more) => {
-                let value = self.signed(self.sibling(at, width), width).max(0);
-                usize::try_from(value).unwrap_or(0).saturating_add(more)
-            }
-            Length::Field(at, width, unit) => {
-                let value = self.sibling(at, width);
-                usize::try_from(value)
-                    .unwrap_or(usize::MAX)
-                    .saturating_mul(unit)
-            }
-        }
-    }
-
-    /// The 32-bit number that an argument points to.
-    pub fn behind(&mut self, number: usize) -> usize {
-        let address = self.call.arguments[number];
-        let before = self.read(address, 4, Way::In).and_then(word32);
-        let after = self.read(address, 4, Way::Out).and_then(word32);
-        match (before, after) {
-            (Some(before), Some(after)) => before.min(after) as usize,
-            (Some(one), None) | (None, Some(one)) => one as usize,
-            (None, None) => 0,
-        }
-    }
-
-    fn to(&mut self, address: u64, way: Way, inner: &'static Kind, number: usize) {
-        let size = self.size(*inner);
-        let outer = std::mem::replace(&mut self.base, address);
-        self.behind_pointer(address, size, way, inner, number);
-        self.base = outer;
-    }
-
-    fn behind_pointer(
-        &mut self,
-        address: u64,
-        size: usize,
-        way: Way,
-        inner: &'static Kind,
-        number: usize,
-    ) {
-        match self.read_in_time(address, size, way) {
-            Some(bytes) if bytes.len() >= size => {
-                if self.bracketed(*inner) {
-                    self.sink.begin(Bracket::Array);
-                    self.sink.item(true);
-                    self.place(*inner, bytes, number);
-                    self.sink.end(Bracket::Array);
-                } else {
-                    self.place(*inner, bytes, number);
-                }
-            }
-            _ => self.sink.address(address),
-        }
-    }
-
-    fn bracketed(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Structure(_)
-            | Kind::Array(..)
-            | Kind::Counted(..)
-            | Kind::Characters(_)
-            | Kind::ByAbi(..) => false,
-            Kind::Special(special) => !matches!(
-                special,
-                Special::Stat
-                    | Special::Statx
-                    | Special::TimevalMoment
-                    | Special::Instant(_)
-                    | Special::Pair(..)
-            ),
-            _ => true,
-        }
-    }
-
-    fn many(
-        &mut self,
-        address: u64,
-        way: Way,
-        inner: &'static Kind,
-        length: Length,
-        number: usize,
-    ) {
-        // Of nothing it is known how it looks.
-        let nothing =
-            matches!(length, Length::Argument(number) if self.size_of_argument(number) == 0);
-        if way == Way::Out && self.failed() && !self.despite && !nothing {
-            self.address(address);
-            return;
-        }
-        let count = self.length(length);
-        // More than the kernel would look at.
-        if count > MOST_BYTES {
-            self.partly = true;
-            self.address(address);
-            return;
-        }
-        self.elements(address, way, *inner, count, number);
-    }
-
-    /// So many elements from an address on.
-    pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
-        let size = self.size(inner);
-        let shown = self.allow(count.min(MOST_BYTES / size.max(1)));
-        // Whether there is another is looked at before it is left out.
-        let looked_at = count.min(shown + 1);
-        if count == 0 {
-            self.partly = true;
-            self.sink.begin(Bracket::Array);
-            self.sink.end(Bracket::Array);
-            return;
-        }
-        let Some(bytes) = self
-            .read(address, looked_at * size, way)
-            .filter(|bytes| bytes.len() >= size)
-        else {
-            self.partly = true;
-            self.address(address);
-            return;
-        };
-        self.sink.begin(Bracket::Array);
-        for (index, element) in bytes.chunks_exact(size).take(shown).enumerate() {
-            self.sink.item(index == 0);
-            self.place(inner, element, number);
-        }
-        if bytes.len() < looked_at * size {
-            self.partly = true;
-            self.rest_of(address, bytes.len(), size, looked_at, count);
-        } else if count > shown {
-            self.sink.more(Bracket::Array, shown == 0);
-        }
-        self.sink.end(Bracket::Array);
-    }
-
-    /// How many of so many elements are shown, as long as there is room.
-    pub fn allow(&mut self, count: usize) -> usize {
-        let shown = count.min(self.shown_elements()).min(self.left);
-        self.left -= shown;
-        shown
-    }
-
-    pub fn shown_elements(&self) -> usize {
-        if self.style.verbose {
-            MOST_ELEMENTS
-        } else {
-            self.style.elements.min(MOST_ELEMENTS)
-        }
-    }
-
-    /// Shows what lies in memory.
-    pub fn place(&mut self, kind: Kind, bytes: &'a [u8], number: usize) {
-        match kind {
-            Kind::Structure(structure) => self.structure(structure, bytes, number),
-            Kind::Array(inner, count) => self.in_place(*inner, bytes, (count, count), number),
-            Kind::Counted(inner, length, most) => {
-                let count = self.length(length).min(most);
-                let shown = self.allow(count);
-                self.in_place(*inner, bytes, (count, shown), number);
-            }
-            Kind::Octets(length, _) => {
-                let length = self.length(length).min(bytes.len());
-                self.sink.text(&bytes[..length], false);
-            }
-            Kind::Letters(length, _) => {
-                let size = self.length(length).min(bytes.len());
-                self.place(Kind::Characters(size), &bytes[..size], number);
-            }
-            Kind::Characters(size) => {
-                let length = bytes.iter().position(|byte| *byte == 0);
-                // Without an end, the last place is kept for one.
-                let shown = length.unwrap_or(bytes.len().min(size.saturating_sub(1)));
-                self.sink.text(&bytes[..shown], length.is_none());
-            }
-            Kind::ByField(..) | Kind::Only(..) => {
-                if let Some(kind) = self.in_structure(kind) {
-                    self.place(kind, bytes, number);
-                }
-            }
-            Kind::ByAbi(x86_64, elsewhere) => {
-                let kind = if self.call.abi == Abi::X86_64 {
-                    *x86_64
-                } else {
-                    *elsewhere
-                };
-                self.place(kind, bytes, number);
-            }
-            Kind::Wire(wire) => self.wire(wire, bytes),
-            Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
-            Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
-            Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
-            Kind::Special(Special::Stat) => self.stat(bytes),
-            Kind::Special(Special::Statx) => self.statx(bytes),
-            Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
-            _ => {
-                let raw = load(bytes, self.size(kind));
-                self.value(kind, raw, number);
-            }
-        }
-    }
-
-    /// How many bytes something takes in memory.
-    pub fn size(&self, kind: Kind) -> usize {
-        match kind {
-            Kind::Signed(width)
-            | Kind::Unsigned(width)
-            | Kind::Hex(width)
-            | Kind::Octal(width)
-            | Kind::Flags(width, _)
-            | Kind::Named(width, _)
-            | Kind::One(width, _)
-            | Kind::Parts(width, _)
-            | Kind::Several(width, _)
-            | Kind::Joined(width, _)
-            | Kind::Worded(width, _)
-            | Kind::OneAndFlags(width, ..) => {
-                if self.narrow() && width == Width::Eight {
-                    4
-                } else {
-                    width.bytes()
-                }
-            }
-            Kind::Fd
-            | Kind::FdOf(_)
-            | Kind::DirFd
-            | Kind::Id
-            | Kind::Process(_)
-            | Kind::Signal
-            | Kind::FileMode => 4,
-            Kind::Permissions => 2,
-            Kind::Structure(structure) => structure.size,
-            Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
-            Kind::Characters(size) | Kind::Octets(_, size) | Kind::Letters(_, size) => size,
-            Kind::ByField(.., otherwise) => self.size(*otherwise),
-            Kind::Only(_, inner) => self.size(*inner),
-            Kind::Tail(_) | Kind::Unsaid | Kind::Gap | Kind::Dots(_) => 0,
-            Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
-                *x86_64
-            } else {
-                *elsewhere
-            }),
-            Kind::Wire(wire) => wire.size(self.narrow()),
-            Kind::Special(Special::Pair(one, other)) => self.size(*one) + self.size(*other),
-            Kind::Special(Special::Instant(structure)) => structure.size,
-            Kind::Special(Special::Stat) => self.stat_size(),
-            Kind::Special(Special::Statx) => 256,
-            Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
-            _ => 8,
-        }
-    }
-
     fn special(&mut self, special: Special, raw: u64, number: usize) {
         match special {
             Special::OpenFlags => self.open_flags(raw & 0xffff_ffff),
@@ -1172,12 +507,30 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
             Special::InPlaceAddress
+            | Special::Instruction
+            | Special::Restriction
+            | Special::InformationInPlace
             | Special::TimevalMoment
             | Special::Stat
             | Special::Statx
             | Special::Instant(_) => self.address(raw),
             Special::Remainder => self.remainder(raw, number),
             Special::Processors(way) => self.processors(raw, way),
+            Special::ProcessorsOf(length) => {
+                let length = self.size_of_argument(length);
+                self.processor_bits(raw, Way::In, length);
+            }
+            Special::SizedSignals(way, size) => match self.size_of_argument(size) {
+                8 => self.set_behind(raw, 8, way),
+                _ => self.address(raw),
+            },
+            Special::UserOffset => self.user_offset(raw),
+            Special::Registers(way, floating) => self.registers(raw, way, floating),
+            Special::RegisterSet(way) => self.register_set(raw, way),
+            Special::StopInformation => self.stop_information(raw),
+            Special::Counter => self.counter(raw),
+            Special::Probe => self.probe(raw),
+            Special::Workers => self.workers(raw),
             Special::Limit => self.limit(raw),
             Special::NodeDevice(mode) => self.node_device(raw, mode),
             Special::MountData => self.mount_text(raw, true),
@@ -1226,68 +579,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn mount_flags(&mut self, raw: u64) {
-        let names = &crate::table::flags::MOUNT;
-        self.sink.words(|out, constants, _| {
-            let mut rest = raw;
-            if raw & 0xffff_0000 == MOUNT_MAGIC {
-                put::constant(out, constants, Number::Hex(MOUNT_MAGIC), |out| {
-                    out.extend_from_slice(b"MS_MGC_VAL")
-                });
-                rest = raw & !MOUNT_MAGIC;
-                if rest == 0 {
-                    return;
-                }
-                out.push(b'|');
-            }
-            put::constant(out, constants, Number::Hex(rest), |out| {
-                put::flags(out, rest, names)
-            });
-        });
-    }
-
-    /// A text of `mount` that is looked at only where something new is mounted.
-    fn mount_text(&mut self, raw: u64, data: bool) {
-        const REMOUNT: u64 = 32;
-        const MOVED_OR_SHARED: u64 = 8192 | 0x2_0000 | 0x4_0000 | 0x8_0000 | 0x10_0000;
-        const BIND: u64 = 4096;
-        let given = self.call.arguments[3];
-        let bits = if given & 0xffff_0000 == MOUNT_MAGIC {
-            given & 0xffff
-        } else {
-            given
-        };
-        let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
-        let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
-        if raw != 0 && (!ignored || remounted) {
-            self.text(raw, Way::In);
-        } else {
-            self.address(raw);
-        }
-    }
-
     /// A number with its name as a remark, whether or not names are asked for.
     fn leveled(&mut self, value: i32, names: &'static Names) {
         let name = names.name(u64::from(value as u32)).unwrap_or(names.unknown);
         self.sink.word(|out| {
             put::signed(out, i64::from(value));
             put::remark(out, name);
-        });
-    }
-
-    /// The flags of `swapon`, with the priority in their last bits.
-    fn swap_flags(&mut self, raw: u64) {
-        const PRIORITY: u64 = 0x7fff;
-        let (bits, priority) = (raw & 0xffff_ffff & !PRIORITY, raw & PRIORITY);
-        let constants = self.sink.constants();
-        self.sink.word(|out| {
-            if bits != 0 {
-                put::constant(out, constants, Number::Hex(bits), |out| {
-                    put::flags(out, bits, &crate::table::flags::SWAP);
-                });
-                out.push(b'|');
-            }
-            put::unsigned(out, priority);
         });
     }
 }

@@ -3,7 +3,7 @@
 //! Refuses: to trace otherwise than asked without saying so.
 
 use crate::summary::Summary;
-use crate::{Asked, Ended, Event, Interrupt, TraceError, kernel, ptrace};
+use crate::{Abi, Asked, Ended, Event, Interrupt, TraceError, kernel, ptrace, table};
 
 /// What collects calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,15 +32,45 @@ pub fn can_be_replaced(error: &TraceError) -> bool {
 
 /// The kernel engine if it can do what is asked; else the other one, with the reason.
 pub fn fitting(asked: &Asked) -> (Engine, Option<String>) {
-    let why = kernel::unfit(asked).or(asked
-        .descriptors
-        .then_some("descriptors and processes are looked up at a stop"));
+    let why =
+        kernel::unfit(asked)
+            .or(asked
+                .descriptors
+                .then_some("descriptors and processes are looked up at a stop"))
+            .or(reaches_far(asked)
+                .then_some("memory behind pointers in memory is looked up at a stop"));
     let why = why.map(str::to_owned);
     let why = why.or_else(|| kernel::available().err().map(|error| error.to_string()));
     match why {
         None => (Engine::Kernel, None),
         why => (Engine::Ptrace, why),
     }
+}
+
+/// So few calls that a stop at each costs little, but for those that all programs make.
+const FEW: usize = 8;
+
+/// Whether nothing but a few calls is asked for, and some of them point to memory that points to memory: the kernel engine
+/// would look there when the program may have gone on.
+fn reaches_far(asked: &Asked) -> bool {
+    let native = if cfg!(target_arch = "aarch64") {
+        Abi::Aarch64
+    } else {
+        Abi::X86_64
+    };
+    let Some(limits) = asked.limits else {
+        return false;
+    };
+    let mut count = 0;
+    let mut far = false;
+    for (_, row) in table::rows(native).filter(|(number, _)| asked.calls.has(native, *number)) {
+        count += 1;
+        far |= row.reaches_far(limits.verbose);
+        if count > FEW {
+            return false;
+        }
+    }
+    far
 }
 
 /// Traces what is asked by this engine, and tells what happens, until everything ended or `interrupt` asks.
@@ -90,6 +120,7 @@ pub fn count(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Calls;
 
     #[test]
     fn what_takes_a_stop_is_for_the_engine_that_stops() {
@@ -101,7 +132,16 @@ mod tests {
             descriptors: true,
             ..Asked::default()
         };
-        for asked in [limited, looked_up] {
+        let mut calls = Calls::none();
+        for abi in [Abi::X86_64, Abi::Aarch64] {
+            calls.add(abi, table::number(abi, "seccomp").unwrap());
+        }
+        let far = Asked {
+            calls,
+            limits: Some(table::Limits::default()),
+            ..Asked::default()
+        };
+        for asked in [limited, looked_up, far] {
             let (engine, why) = fitting(&asked);
             assert_eq!(engine, Engine::Ptrace);
             assert!(why.is_some());

@@ -88,7 +88,7 @@ impl<'a> Json<'a> {
                 place(out, *instruction);
                 if !info.is_empty() {
                     key(out, "information");
-                    signal_information(&mut JsonSink::new(out, None, event.pid), info, Abi::X86_64);
+                    signal_information(&mut JsonSink::new(out, None, event.pid), info, None);
                 }
             }
             What::Stopped { signal } => named_signal(out, *signal),

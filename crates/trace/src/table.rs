@@ -5,6 +5,7 @@
 //!
 //! Refuses: to say what a call does.
 
+pub(crate) mod address;
 mod classes;
 pub(crate) mod flags;
 mod generated;
@@ -19,11 +20,11 @@ use std::sync::LazyLock;
 
 pub use classes::{Class, Classes};
 pub use kind::{
-    Bare, Field, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure, Test, Way,
-    Whose, Width, Wire, Wording,
+    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure,
+    Test, Way, Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;
-pub(crate) use meaning::{ERROR_OR_NUMBER, prctl_answer};
+pub(crate) use meaning::{ERROR_OR_NUMBER, counters, prctl_answer, rings, tracing};
 
 use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};
@@ -48,6 +49,25 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether what is shown of it lies behind pointers that themselves lie in memory, more of them than are captured as
+    /// it is made: where everything is shown, all that there are.
+    pub fn reaches_far(&self, everything: bool) -> bool {
+        let lists = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Special(
+                    Special::Arguments
+                        | Special::Environment
+                        | Special::Vectors(..)
+                        | Special::Message(_)
+                        | Special::Messages(_)
+                )
+            )
+        };
+        let mut kinds = self.kinds.iter();
+        kinds.any(|kind| is_far(*kind, false) || everything && lists(kind))
+    }
+
     /// Whether something goes through the socket that is its first argument.
     pub fn speaks(&self) -> bool {
         self.kinds.iter().any(|kind| {
@@ -56,6 +76,51 @@ impl Row {
                 Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
             )
         })
+    }
+}
+
+/// Whether something lies behind a pointer that itself lies in memory: what a thing means, and whether that is in memory.
+fn is_far(kind: Kind, inside: bool) -> bool {
+    let any = |structure: &Structure, inside| {
+        let mut fields = structure.fields.iter();
+        fields.any(|field| is_far(field.kind, inside))
+    };
+    match kind {
+        Kind::Path(_)
+        | Kind::Text(_)
+        | Kind::Name(..)
+        | Kind::Limited(..)
+        | Kind::Bytes(..)
+        | Kind::Binary(..)
+        | Kind::Value(..) => inside,
+        Kind::To(_, behind) | Kind::Many(_, behind, _) => inside || is_far(*behind, true),
+        Kind::Exchange(one, other) | Kind::Answered(one, other) | Kind::Cleared(one, other) => {
+            inside || is_far(*one, true) || is_far(*other, true)
+        }
+        Kind::Sized(_, structure, ..) | Kind::InOut(structure) => inside || any(structure, true),
+        Kind::Growing(growing, _) => {
+            let others = growing.instead.map_or(&[][..], |(_, others)| others);
+            let mut others = others.iter();
+            any(growing.structure, true) || others.any(|(_, other)| any(other.structure, true))
+        }
+        Kind::Structure(structure) => any(structure, inside),
+        Kind::Array(inner, _)
+        | Kind::Counted(inner, ..)
+        | Kind::Verbose(inner)
+        | Kind::Within(.., inner)
+        | Kind::Only(_, inner)
+        | Kind::Tail(inner) => is_far(*inner, inside),
+        Kind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
+        Kind::By(_, cases, otherwise) | Kind::ByField(.., cases, otherwise) => {
+            let mut cases = cases.iter();
+            cases.any(|(_, kind)| is_far(*kind, inside)) || is_far(*otherwise, inside)
+        }
+        Kind::Per(.., cases) => {
+            let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
+            kinds.any(|kind| is_far(*kind, inside))
+        }
+        Kind::Special(Special::RegisterSet(_) | Special::Counter) => true,
+        _ => false,
     }
 }
 
@@ -175,9 +240,12 @@ pub fn waited_for(call: &Call) -> Vec<i32> {
                 );
             }
             Kind::Special(Special::Descriptors) => {
-                let set = said(MOST / 8).unwrap_or_default();
-                let is_set = |fd: &usize| set[fd / 8] & (1 << (fd % 8)) != 0;
                 let most = (call.arguments[0] as i32).max(0) as usize;
+                let whole = most.min(MOST).div_ceil(64) * 8;
+                // A set of which a part can't be read is none.
+                let set = said(whole).unwrap_or_default();
+                let set = if set.len() < whole { &[] } else { set };
+                let is_set = |fd: &usize| set[fd / 8] & (1 << (fd % 8)) != 0;
                 let all = (0..(8 * set.len()).min(most)).filter(is_set);
                 found.extend(all.filter_map(|fd| i32::try_from(fd).ok()));
             }

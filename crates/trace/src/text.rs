@@ -501,7 +501,7 @@ impl<'a> Text<'a> {
                 self.descriptors.as_deref_mut(),
                 event.pid,
             );
-            signal_information(&mut sink, info, native());
+            signal_information(&mut sink, info, None);
         }
         out.extend_from_slice(b" ---\n");
     }
@@ -557,14 +557,6 @@ impl<'a> Text<'a> {
                 self.threads.remove(&event.tid);
             }
         }
-    }
-}
-
-fn native() -> crate::Abi {
-    if cfg!(target_arch = "aarch64") {
-        crate::Abi::Aarch64
-    } else {
-        crate::Abi::X86_64
     }
 }
 

@@ -2,13 +2,16 @@
 
 use super::Walk;
 use super::sink::{Number, Sink};
-use crate::table::{Way, flags, structure};
+use crate::table::{Names, Way, flags, structure};
 use crate::text::put;
 
 const PRIVATE: u64 = 128;
 const REALTIME: u64 = 256;
 
+const DESCRIPTOR: u64 = 2;
 const WAKE_OP: u64 = 5;
+/// Operations that the clock may be said of.
+const TIMED: [u64; 3] = [0, 9, 11];
 
 impl<'a, S: Sink> Walk<'a, S> {
     fn futex_asked(&self) -> u64 {
@@ -31,21 +34,27 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn futex_operation(&mut self, raw: u64) {
         let asked = self.futex_asked();
-        self.sink.constant(Number::Hex(raw & 0xffff_ffff), |out| {
-            match flags::FUTEX.name(asked) {
+        let raw = raw & 0xffff_ffff;
+        let timed = raw & REALTIME == 0 || TIMED.contains(&asked);
+        self.sink.constant(Number::Hex(raw), |out| {
+            match flags::FUTEX.name(asked).filter(|_| timed) {
                 Some(name) => {
                     out.extend_from_slice(name.as_bytes());
                     if raw & PRIVATE != 0 {
-                        out.extend_from_slice(b"_PRIVATE");
+                        let private: &[u8] = match asked {
+                            DESCRIPTOR => b"|FUTEX_PRIVATE_FLAG",
+                            _ => b"_PRIVATE",
+                        };
+                        out.extend_from_slice(private);
+                    }
+                    if raw & REALTIME != 0 {
+                        out.extend_from_slice(b"|FUTEX_CLOCK_REALTIME");
                     }
                 }
                 None => {
-                    put::hex(out, raw & 0xffff_ffff & !REALTIME);
+                    put::hex(out, raw);
                     put::remark(out, "FUTEX_???");
                 }
-            }
-            if raw & REALTIME != 0 {
-                out.extend_from_slice(b"|FUTEX_CLOCK_REALTIME");
             }
         });
     }
@@ -94,13 +103,28 @@ impl<'a, S: Sink> Walk<'a, S> {
             if operation & 8 != 0 {
                 out.extend_from_slice(b"FUTEX_OP_OPARG_SHIFT<<28|");
             }
-            put::one(out, operation & 7, &flags::FUTEX_OP);
-            out.extend_from_slice(b"<<28|");
+            put_shifted(out, operation & 7, &flags::FUTEX_OP, b"<<28");
+            out.push(b'|');
             put::hex(out, operand);
             out.extend_from_slice(b"<<12|");
-            put::one(out, compare, &flags::FUTEX_CMP);
-            out.extend_from_slice(b"<<24|");
+            put_shifted(out, compare, &flags::FUTEX_CMP, b"<<24");
+            out.push(b'|');
             put::hex(out, with);
         });
+    }
+}
+
+/// A value that stands so far to the left, the remark on what has no name behind all of it.
+fn put_shifted(out: &mut Vec<u8>, value: u64, names: &Names, shift: &[u8]) {
+    match names.name(value) {
+        Some(name) => {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(shift);
+        }
+        None => {
+            put::hex(out, value);
+            out.extend_from_slice(shift);
+            put::remark(out, names.unknown);
+        }
     }
 }

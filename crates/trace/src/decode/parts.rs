@@ -60,9 +60,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         } in structure.fields
         {
             let Some(bytes) = (match said {
-                Said::After => after,
+                Said::After | Said::Awaited => after,
                 Said::Before | Said::Both | Said::Changed | Said::Renewed => Some(before),
             }) else {
+                elided |= *said == Said::Awaited;
                 continue;
             };
             self.within = bytes;
@@ -125,12 +126,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.base = base;
             let became = after.and_then(|after| after.get(*at..at + size));
-            let became = became.filter(|became| match said {
+            let turns = became.filter(|became| match said {
                 Said::Both => true,
                 Said::Changed | Said::Renewed => *became != field,
-                Said::Before | Said::After => false,
+                Said::Before | Said::After | Said::Awaited => false,
             });
-            if let Some(became) = became {
+            if let Some(became) = turns {
                 let middle = self.sink.turns();
                 if *said == Said::Renewed {
                     self.sink.note(|out| {
@@ -203,9 +204,21 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A structure behind a pointer, of which the program says one part and the kernel the other.
     pub fn in_and_out(&mut self, address: u64, structure: &'static Structure, number: usize) {
+        let said = |field: &&Field| !matches!(field.said, Said::After | Said::Awaited);
+        let ends = structure.fields.iter().filter(said);
+        let ends = ends.map(|field| field.at + self.size(field.kind));
+        let awaits = structure.fields.iter().any(|it| it.said == Said::Awaited);
+        let least = match ends.max() {
+            Some(end) if awaits => end,
+            _ => structure.size,
+        };
+        let before = self.read(address, structure.size, Way::In);
+        let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;
-        let before = self.read(address, structure.size, Way::In).filter(whole);
-        let after = self.read(address, structure.size, Way::Out).filter(whole);
+        let all = structure.fields.iter();
+        let end = all.map(|field| field.at + self.size(field.kind)).max();
+        let most = end.unwrap_or(0).max(structure.size);
+        let after = self.read(address, most, Way::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {
             Some(before) => self.said(structure, before, after, number),

@@ -99,6 +99,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
+        // One bit is none, and so many that their number overflows are none either.
+        if count == 1 || count.checked_add(62).is_none() {
+            return self.address(raw);
+        }
         let words = count.saturating_sub(1).div_ceil(64);
         // Into more than a page the kernel writes nothing.
         if way == Way::Out && (words == 0 || words * WORD > MOST) {
@@ -111,13 +115,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let shown = self.allow(words);
-        let bytes = self.read(raw, shown * WORD, way);
+        // Whether there is another is looked at before it is left out.
+        let looked_at = words.min(shown + 1);
+        let bytes = self.read(raw, looked_at * WORD, way);
         let Some(bytes) = bytes.filter(|bytes| bytes.len() >= WORD) else {
             self.address(raw);
             return;
         };
         self.sink.begin(Bracket::Array);
-        for (index, word) in bytes.chunks_exact(WORD).enumerate() {
+        for (index, word) in bytes.chunks_exact(WORD).take(shown).enumerate() {
             self.sink.item(index == 0);
             let bits = long_at(word, 0);
             self.sink.word(|out| {
@@ -130,7 +136,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
             });
         }
-        self.rest_of(raw, bytes.len(), WORD, shown, words);
+        if bytes.len() < looked_at * WORD {
+            self.rest_of(raw, bytes.len(), WORD, looked_at, words);
+        } else if words > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
         self.sink.end(Bracket::Array);
     }
 }

@@ -2,9 +2,9 @@
 
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, long_at};
-use crate::Abi;
 use crate::table::{Kind, Names, Way, Whose, Width, flags};
-use crate::text::put;
+use crate::text::{Constants, put};
+use crate::{Abi, Call};
 
 /// The names of signals without `SIG`, by number; real-time signals are numbered.
 const NAMES: [&str; 32] = [
@@ -36,7 +36,7 @@ fn short(out: &mut Vec<u8>, number: i32) {
 }
 
 /// Writes a set of signals; what is not in it where more are in it than not.
-pub(crate) fn set(out: &mut Vec<u8>, bits: u64) {
+pub(crate) fn set(out: &mut Vec<u8>, constants: Constants, bits: u64) {
     let mut shown = bits;
     if bits.count_ones() >= 64 * 2 / 3 {
         out.push(b'~');
@@ -50,7 +50,9 @@ pub(crate) fn set(out: &mut Vec<u8>, bits: u64) {
                 out.push(b' ');
             }
             first = false;
-            short(out, number);
+            put::constant(out, constants, Number::Signed(i64::from(number)), |out| {
+                short(out, number)
+            });
         }
     }
     out.push(b']');
@@ -70,123 +72,186 @@ fn codes(signal: i32) -> Option<&'static Names> {
     })
 }
 
-/// Shows the kernel's `siginfo`.
-pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], abi: Abi) {
+/// Shows the kernel's `siginfo`, and the call that it is said of.
+pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Call>) {
     let int = |at| i64::from(int_at(bytes, at) as i32);
-    let (signal, error, code) = (int(0) as i32, int(4), int(8) as i32);
+    let (signal, error, code) = (int(0) as i32, int_at(bytes, 4), int(8) as i32);
     sink.begin(Bracket::Structure);
     sink.field(true, "si_signo");
     sink.constant(Number::Signed(i64::from(signal)), |out| name(out, signal));
     sink.field(false, "si_code");
-    sink.constant(Number::Signed(i64::from(code)), |out| {
-        code_name(out, signal, code)
-    });
+    let value = u64::from(code as u32);
+    let known = flags::CODE_ANY
+        .name(value)
+        .or_else(|| codes(signal).and_then(|names| names.name(value)));
+    match known {
+        Some(name) => sink.constant(Number::Hex(value), |out| {
+            out.extend_from_slice(name.as_bytes())
+        }),
+        None => sink.hex(value),
+    }
     if error != 0 {
         sink.field(false, "si_errno");
-        sink.word(|out| put::error_name(out, error & 0xffff_ffff));
+        sink.constant(Number::Unsigned(u64::from(error)), |out| {
+            put::error_name(out, i64::from(error))
+        });
     }
-    circumstances(sink, bytes, signal, code, abi);
+    if code <= 0 {
+        said_by_program(sink, bytes, code, call);
+    } else {
+        said_by_kernel(sink, bytes, (signal, code), call);
+    }
     sink.end(Bracket::Structure);
 }
 
-fn code_name(out: &mut Vec<u8>, signal: i32, code: i32) {
-    let value = u64::from(code as u32);
-    let found = flags::CODE_ANY
-        .name(value)
-        .or_else(|| codes(signal).and_then(|names| names.name(value)));
-    match found {
-        Some(name) => out.extend_from_slice(name.as_bytes()),
-        None => {
-            put::hex(out, value);
-            put::remark(out, "SI_???");
+fn number<S: Sink>(sink: &mut S, name: &str, value: i64) {
+    sink.field(false, name);
+    sink.signed(value);
+}
+
+fn place<S: Sink>(sink: &mut S, name: &str, address: u64) {
+    sink.field(false, name);
+    pointer(sink, address);
+}
+
+/// Who sent a signal.
+fn sender<S: Sink>(sink: &mut S, bytes: &[u8]) {
+    sink.field(false, "si_pid");
+    sink.process(int_at(bytes, 16) as i32, Whose::Process);
+    sink.field(false, "si_uid");
+    match int_at(bytes, 20) {
+        u32::MAX => sink.signed(-1),
+        user => sink.unsigned(u64::from(user)),
+    }
+}
+
+/// What was sent with it.
+fn value<S: Sink>(sink: &mut S, bytes: &[u8]) {
+    number(sink, "si_int", i64::from(int_at(bytes, 24) as i32));
+    place(sink, "si_ptr", long_at(bytes, 24));
+}
+
+/// What happened to a file.
+fn band<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Call>) {
+    number(sink, "si_band", long_at(bytes, 16) as i64);
+    let fd = int_at(bytes, 24) as i32;
+    sink.field(false, "si_fd");
+    match call {
+        Some(call) => sink.fd(fd, call),
+        None => sink.signed(i64::from(fd)),
+    }
+}
+
+fn said_by_program<S: Sink>(sink: &mut S, bytes: &[u8], code: i32, call: Option<&Call>) {
+    const TIMER: i32 = -2;
+    const FILE: i32 = -5;
+    const THREAD: i32 = -6;
+    match code {
+        0 | THREAD => sender(sink, bytes),
+        TIMER => {
+            sink.field(false, "si_timerid");
+            sink.hex(u64::from(int_at(bytes, 16)));
+            number(sink, "si_overrun", i64::from(int_at(bytes, 20) as i32));
+            value(sink, bytes);
+        }
+        FILE => band(sink, bytes, call),
+        _ => {
+            sender(sink, bytes);
+            if long_at(bytes, 24) != 0 {
+                value(sink, bytes);
+            }
         }
     }
 }
 
-fn circumstances<S: Sink>(sink: &mut S, bytes: &[u8], signal: i32, code: i32, abi: Abi) {
-    let int = |at| i64::from(int_at(bytes, at) as i32);
-    let number = |sink: &mut S, name, value| {
-        sink.field(false, name);
-        sink.signed(value);
-    };
-    let sender = |sink: &mut S| {
-        sink.field(false, "si_pid");
-        sink.process(int_at(bytes, 16) as i32, Whose::Process);
-        sink.field(false, "si_uid");
-        match int_at(bytes, 20) {
-            u32::MAX => sink.signed(-1),
-            user => sink.unsigned(u64::from(user)),
-        }
-    };
-    let value = |sink: &mut S| {
-        number(sink, "si_int", int(24));
-        sink.field(false, "si_ptr");
-        pointer(sink, long_at(bytes, 24));
-    };
+fn said_by_kernel<S: Sink>(
+    sink: &mut S,
+    bytes: &[u8],
+    (signal, code): (i32, i32),
+    call: Option<&Call>,
+) {
+    const EXITED: i32 = 1;
+    const FILE_CODES: std::ops::RangeInclusive<i32> = 1..=6;
     match (signal, code) {
-        (_, 0x80) => {
-            // From the kernel without circumstances, unless something is there.
-            if int(16) != 0 || int(20) != 0 {
-                sender(sink);
-            }
-        }
-        (_, 0 | -6) => sender(sink),
-        (_, -2) => {
-            number(sink, "si_timerid", int(16));
-            number(sink, "si_overrun", int(20));
-            value(sink);
-        }
-        (17, 1..) => {
-            sender(sink);
+        // SIGCHLD
+        (17, _) => {
+            sender(sink, bytes);
+            let status = int_at(bytes, 24) as i32;
             sink.field(false, "si_status");
-            if code == 1 {
-                sink.signed(int(24));
+            if code == EXITED {
+                sink.signed(i64::from(status));
             } else {
-                sink.word(|out| name(out, int(24) as i32));
+                sink.constant(Number::Signed(i64::from(status)), |out| name(out, status));
             }
             sink.field(false, "si_utime");
             super::ticks(sink, long_at(bytes, 32));
             sink.field(false, "si_stime");
             super::ticks(sink, long_at(bytes, 40));
         }
-        (4 | 7 | 8 | 11 | 5, 1..) => {
-            sink.field(false, "si_addr");
-            pointer(sink, long_at(bytes, 16));
-        }
-        (29, 1..) => {
-            number(sink, "si_band", long_at(bytes, 16) as i64);
-            number(sink, "si_fd", int(24));
-        }
-        (31, 1..) => {
-            sink.field(false, "si_call_addr");
-            pointer(sink, long_at(bytes, 16));
-            sink.field(false, "si_syscall");
-            let call = u64::from(int_at(bytes, 24));
-            sink.word(|out| match crate::table::row(abi, call) {
-                Some(row) => {
-                    out.extend_from_slice(b"__NR_");
-                    out.extend_from_slice(row.name.as_bytes());
+        // SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV
+        (4 | 5 | 7 | 8 | 11, _) => {
+            place(sink, "si_addr", long_at(bytes, 16));
+            match (signal, code) {
+                // Of broken memory, how much.
+                (7, 4 | 5) => {
+                    sink.field(false, "si_addr_lsb");
+                    sink.hex(u64::from(super::short_at(bytes, 24)));
                 }
-                None => put::unsigned(out, call),
-            });
-            sink.field(false, "si_arch");
+                // Of bounds, which.
+                (11, 3) => {
+                    place(sink, "si_lower", long_at(bytes, 32));
+                    place(sink, "si_upper", long_at(bytes, 40));
+                }
+                // Of keys, which.
+                (11, 4) => {
+                    sink.field(false, "si_pkey");
+                    sink.unsigned(u64::from(int_at(bytes, 32)));
+                }
+                _ => {}
+            }
+        }
+        // SIGIO
+        (29, _) => {
+            if FILE_CODES.contains(&code) {
+                band(sink, bytes, call);
+            }
+        }
+        // SIGSYS
+        (31, _) => {
+            place(sink, "si_call_addr", long_at(bytes, 16));
+            sink.field(false, "si_syscall");
             let arch = int_at(bytes, 28);
-            sink.word(|out| {
-                let name: &[u8] = match arch {
-                    0xc000_003e => b"AUDIT_ARCH_X86_64",
-                    0x4000_0003 => b"AUDIT_ARCH_I386",
-                    0xc000_00b7 => b"AUDIT_ARCH_AARCH64",
-                    _ => return put::hex(out, u64::from(arch)),
-                };
-                out.extend_from_slice(name);
+            call_name(sink, u64::from(int_at(bytes, 24)), arch);
+            sink.field(false, "si_arch");
+            sink.constant(Number::Hex(u64::from(arch)), |out| {
+                put::one(out, u64::from(arch), &flags::AUDIT_ARCH)
             });
         }
         _ => {
-            sender(sink);
-            if long_at(bytes, 24) != 0 || code == -1 || code == -3 {
-                value(sink);
+            if int_at(bytes, 16) != 0 || int_at(bytes, 20) != 0 {
+                sender(sink, bytes);
+            }
+            if long_at(bytes, 24) != 0 {
+                value(sink, bytes);
             }
         }
+    }
+}
+
+/// The name of a call of some way of calling, where there is one.
+pub(super) fn call_name<S: Sink>(sink: &mut S, call: u64, arch: u32) {
+    let abi = match arch {
+        0xc000_003e => Some(Abi::X86_64),
+        0x4000_0003 => Some(Abi::I386),
+        0xc000_00b7 => Some(Abi::Aarch64),
+        _ => None,
+    };
+    match abi.and_then(|abi| crate::table::row(abi, call)) {
+        Some(row) => sink.constant(Number::Unsigned(call), |out| {
+            out.extend_from_slice(b"__NR_");
+            out.extend_from_slice(row.name.as_bytes());
+        }),
+        None => sink.unsigned(call),
     }
 }
 
@@ -224,9 +289,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A set of signals of so many bytes.
-    fn set_behind(&mut self, raw: u64, size: usize, way: Way) {
+    pub(super) fn set_behind(&mut self, raw: u64, size: usize, way: Way) {
         match self.read_in_time(raw, size, way) {
-            Some(bytes) if bytes.len() == size => self.sink.word(|out| set(out, long_at(bytes, 0))),
+            Some(bytes) if bytes.len() == size => self
+                .sink
+                .words(|out, constants, _| set(out, constants, long_at(bytes, 0))),
             _ => self.sink.address(raw),
         }
     }
@@ -293,7 +360,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             address => self.sink.address(address),
         }
         self.sink.field(false, "sa_mask");
-        self.sink.word(|out| set(out, long_at(bytes, 24)));
+        self.sink
+            .words(|out, constants, _| set(out, constants, long_at(bytes, 24)));
         self.sink.field(false, "sa_flags");
         self.flags(bits, &flags::SA);
         if bits & 0x0400_0000 != 0 {
@@ -309,15 +377,14 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        let abi = self.call.abi;
         // `waitid` that found nothing leaves nothing.
         match self.read(raw, 128, way) {
             Some(bytes) if bytes.len() == 128 => {
-                if bytes[..12].iter().all(|byte| *byte == 0) {
+                if int_at(bytes, 0) == 0 {
                     self.sink.begin(Bracket::Structure);
                     self.sink.end(Bracket::Structure);
                 } else {
-                    information(self.sink, bytes, abi);
+                    information(self.sink, bytes, Some(self.call));
                 }
             }
             _ => self.sink.address(raw),

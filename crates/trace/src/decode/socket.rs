@@ -1,21 +1,21 @@
-//! Sockets: addresses, messages with what rides along, options.
+//! Sockets: where their addresses are, messages with what rides along.
 
 use super::sink::{Bracket, Sink};
-use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
-use crate::table::{Way, Whose, flags};
+use super::{MOST_ELEMENTS, Walk, int_at, long_at};
+use crate::table::{Way, flags};
 use crate::text::put;
 
-const UNIX: u16 = 1;
 const INET: u16 = 2;
 const INET6: u16 = 10;
 const NETLINK: u16 = 16;
-const PACKET: u16 = 17;
 
 /// The longest address of a socket.
 const LONGEST: usize = 128;
 const VECTOR: usize = 16;
 const HEADER: usize = 56;
 const MESSAGE: usize = 64;
+/// The kernel takes no more at once.
+const MOST_MESSAGES: usize = 1024;
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// A socket's address that the program says.
@@ -28,11 +28,10 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn address_of_length(&mut self, raw: u64, length: u32, way: Way) {
-        let length = length as usize;
-        if !(2..=LONGEST).contains(&length) {
-            self.address(raw);
-            return;
-        }
+        let length = match usize::try_from(length as i32) {
+            Ok(length) if length >= 2 => length.min(LONGEST),
+            _ => return self.address(raw),
+        };
         match self.read(raw, length, way) {
             Some(bytes) if bytes.len() == length => self.socket_address_at(bytes),
             _ => self.address(raw),
@@ -86,123 +85,6 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    pub fn socket_address_at(&mut self, bytes: &[u8]) {
-        let family = short_at(bytes, 0);
-        self.sink.begin(Bracket::Structure);
-        self.sink.field(true, "sa_family");
-        self.one(u64::from(family), &flags::DOMAIN);
-        match family {
-            UNIX => self.unix_address(&bytes[2..]),
-            INET if bytes.len() >= 16 => self.inet_address(bytes),
-            INET6 if bytes.len() >= 24 => self.inet6_address(bytes),
-            NETLINK if bytes.len() >= 12 => {
-                self.sink.field(false, "nl_pid");
-                self.sink.process(int_at(bytes, 4) as i32, Whose::Process);
-                self.sink.field(false, "nl_groups");
-                let groups = int_at(bytes, 8);
-                self.sink.word(|out| {
-                    // Eight places, the prefix among them.
-                    if groups != 0 {
-                        out.extend_from_slice(b"0x");
-                    }
-                    put::hex_padded(out, u64::from(groups), if groups == 0 { 8 } else { 6 });
-                });
-            }
-            PACKET if bytes.len() >= 12 => self.packet_address(bytes),
-            _ => {
-                if bytes.len() > 2 {
-                    self.sink.field(false, "sa_data");
-                    self.sink.text(&bytes[2..], false);
-                }
-            }
-        }
-        self.sink.end(Bracket::Structure);
-    }
-
-    fn unix_address(&mut self, path: &[u8]) {
-        if path.is_empty() {
-            return;
-        }
-        self.sink.field(false, "sun_path");
-        if path[0] == 0 {
-            self.sink.abstract_text(&path[1..]);
-            return;
-        }
-        let length = path
-            .iter()
-            .position(|byte| *byte == 0)
-            .unwrap_or(path.len());
-        self.sink.text(&path[..length], false);
-    }
-
-    fn port(&mut self, name: &str, bytes: &[u8]) {
-        self.sink.field(false, name);
-        self.port_number(&bytes[2..4]);
-    }
-
-    fn inet_address(&mut self, bytes: &[u8]) {
-        self.port("sin_port", bytes);
-        self.internet_address(Some("sin_addr"), false, &bytes[4..8]);
-    }
-
-    fn inet6_address(&mut self, bytes: &[u8]) {
-        self.port("sin6_port", bytes);
-        self.sink.field(false, "sin6_flowinfo");
-        let flow = u64::from(int_at(bytes, 4).swap_bytes());
-        self.sink.word(|out| {
-            out.extend_from_slice(b"htonl(");
-            put::unsigned(out, flow);
-            out.push(b')');
-        });
-        self.internet_address(Some("sin6_addr"), false, &bytes[8..24]);
-        if bytes.len() >= 28 {
-            self.sink.field(false, "sin6_scope_id");
-            self.interface(int_at(bytes, 24));
-        }
-    }
-
-    fn packet_address(&mut self, bytes: &[u8]) {
-        self.sink.field(false, "sll_protocol");
-        let protocol = u64::from(short_at(bytes, 2).swap_bytes());
-        self.sink.word(|out| {
-            out.extend_from_slice(b"htons(");
-            let name: &[u8] = match protocol {
-                3 => b"ETH_P_ALL",
-                0x0800 => b"ETH_P_IP",
-                0x0806 => b"ETH_P_ARP",
-                0x86dd => b"ETH_P_IPV6",
-                _ => &[],
-            };
-            if name.is_empty() {
-                put::hex(out, protocol)
-            } else {
-                out.extend_from_slice(name)
-            }
-            out.push(b')');
-        });
-        self.sink.field(false, "sll_ifindex");
-        self.interface(int_at(bytes, 4));
-        self.sink.field(false, "sll_hatype");
-        self.sink.hex(u64::from(short_at(bytes, 8)));
-        self.sink.field(false, "sll_pkttype");
-        self.sink.hex(u64::from(bytes[10]));
-        self.sink.field(false, "sll_halen");
-        self.sink.unsigned(u64::from(bytes[11]));
-        if bytes.len() > 12 {
-            self.sink.field(false, "sll_addr");
-            self.sink.begin(Bracket::Array);
-            for (index, byte) in bytes[12..].iter().take(usize::from(bytes[11])).enumerate() {
-                self.sink.item(index == 0);
-                let byte = u64::from(*byte);
-                self.sink.word(|out| {
-                    out.extend_from_slice(b"0x");
-                    put::hex_padded(out, byte, 2);
-                });
-            }
-            self.sink.end(Bracket::Array);
-        }
-    }
-
     /// Vectors of buffers; for what was received, no more than what came.
     pub fn vectors(&mut self, raw: u64, count: usize, way: Way) {
         let came = if way == Way::Out && !self.failed() {
@@ -226,8 +108,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         // The kernel takes no more than 1024.
         let count = count.min(MOST_ELEMENTS);
         let shown = self.allow(count);
+        // Whether there is another is looked at before it is left out.
+        let looked_at = count.min(shown + 1);
         let Some(bytes) = self
-            .read(raw, shown * VECTOR, Way::In)
+            .read(raw, looked_at * VECTOR, Way::In)
             .filter(|bytes| bytes.len() >= VECTOR)
         else {
             self.address(raw);
@@ -239,7 +123,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let mut left = came.unwrap_or(0);
         self.sink.begin(Bracket::Array);
-        for (index, vector) in bytes.chunks_exact(VECTOR).enumerate() {
+        for (index, vector) in bytes.chunks_exact(VECTOR).take(shown).enumerate() {
             let (base, length) = (long_at(vector, 0), long_at(vector, 8));
             self.sink.item(index == 0);
             self.sink.begin(Bracket::Structure);
@@ -258,7 +142,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.unsigned(length);
             self.sink.end(Bracket::Structure);
         }
-        self.rest_of(raw, bytes.len(), VECTOR, shown, count);
+        if bytes.len() < looked_at * VECTOR {
+            self.rest_of(raw, bytes.len(), VECTOR, looked_at, count);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
         self.sink.end(Bracket::Array);
     }
 
@@ -367,7 +255,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else {
             done
         };
-        let shown = self.allow(count);
+        let shown = self.allow(count.min(MOST_MESSAGES));
         let first = self.read(raw, HEADER, Way::In);
         if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
             return self.address(raw);

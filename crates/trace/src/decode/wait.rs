@@ -270,24 +270,30 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Bits of processors.
     pub fn processors(&mut self, raw: u64, way: Way) {
-        if raw == 0 {
-            self.sink.null();
-            return;
-        }
         let length = if way == Way::Out {
             self.result() as usize
         } else {
             self.size_of_argument(1)
         };
+        self.processor_bits(raw, way, length);
+    }
+
+    /// The same of so many bytes.
+    pub fn processor_bits(&mut self, raw: u64, way: Way, length: usize) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
         if way == Way::Out && self.failed() {
             self.address(raw);
             return;
         }
+        let most = length.min(MOST_ELEMENTS);
         let bytes = match length {
             0 if way == Way::In && !self.style.opaque => Some(&[][..]),
             _ => self
-                .read(raw, length.min(MOST_ELEMENTS), way)
-                .filter(|bytes| !bytes.is_empty()),
+                .read(raw, most, way)
+                .filter(|bytes| bytes.len() >= most && most > 0),
         };
         let Some(bytes) = bytes else {
             self.address(raw);

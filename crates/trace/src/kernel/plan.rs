@@ -252,6 +252,22 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             }]),
             None => Guessed(Vec::new()),
         },
+        Kind::Growing(_, length) => {
+            let whole = Step {
+                count: Count::Argument(u8::try_from(length).unwrap_or(0).min(5)),
+                most: Most::Bytes(4096),
+                ..step(What::Bytes, argument, Entry)
+            };
+            let after = Step {
+                at: At::ExitAlways,
+                ..whole
+            };
+            Guessed(vec![whole, after])
+        }
+        Kind::Limited(way, _) => Guessed(vec![Step {
+            at: at(way),
+            ..text(argument)
+        }]),
         Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
             (Some(size), Some(count)) => Known(vec![Step {
                 size,
@@ -336,7 +352,7 @@ fn bytes(argument: u8, way: Way, length: Length) -> Behind {
 fn count(length: Length) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
-        Length::Argument(argument) | Length::UpTo(argument, _) => {
+        Length::Argument(argument) | Length::UpTo(argument, _) | Length::First(argument, _) => {
             small(argument).map(Count::Argument)
         }
         Length::Result | Length::ResultWithin(_) => Some(Count::Result),

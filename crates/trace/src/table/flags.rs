@@ -1640,47 +1640,6 @@ pub static PIDFD: Names = Names {
     list: &[("PIDFD_NONBLOCK", 0x800)],
 };
 
-/// `PTRACE_???`
-pub static PTRACE: Names = Names {
-    unknown: "PTRACE_???",
-    zero: "",
-    list: &[
-        ("PTRACE_TRACEME", 0),
-        ("PTRACE_PEEKTEXT", 1),
-        ("PTRACE_PEEKDATA", 2),
-        ("PTRACE_PEEKUSER", 3),
-        ("PTRACE_POKETEXT", 4),
-        ("PTRACE_POKEDATA", 5),
-        ("PTRACE_POKEUSER", 6),
-        ("PTRACE_CONT", 7),
-        ("PTRACE_KILL", 8),
-        ("PTRACE_SINGLESTEP", 9),
-        ("PTRACE_GETREGS", 0xc),
-        ("PTRACE_SETREGS", 0xd),
-        ("PTRACE_GETFPREGS", 0xe),
-        ("PTRACE_SETFPREGS", 0xf),
-        ("PTRACE_ATTACH", 0x10),
-        ("PTRACE_DETACH", 0x11),
-        ("PTRACE_SYSCALL", 0x18),
-        ("PTRACE_SETOPTIONS", 0x4200),
-        ("PTRACE_GETEVENTMSG", 0x4201),
-        ("PTRACE_GETSIGINFO", 0x4202),
-        ("PTRACE_SETSIGINFO", 0x4203),
-        ("PTRACE_GETREGSET", 0x4204),
-        ("PTRACE_SETREGSET", 0x4205),
-        ("PTRACE_SEIZE", 0x4206),
-        ("PTRACE_INTERRUPT", 0x4207),
-        ("PTRACE_LISTEN", 0x4208),
-        ("PTRACE_PEEKSIGINFO", 0x4209),
-        ("PTRACE_GETSIGMASK", 0x420a),
-        ("PTRACE_SETSIGMASK", 0x420b),
-        ("PTRACE_SECCOMP_GET_FILTER", 0x420c),
-        ("PTRACE_SECCOMP_GET_METADATA", 0x420d),
-        ("PTRACE_GET_SYSCALL_INFO", 0x420e),
-        ("PTRACE_GET_RSEQ_CONFIGURATION", 0x420f),
-    ],
-};
-
 /// `IPC_???`
 pub static IPC_FLAGS: Names = Names {
     unknown: "IPC_???",
@@ -1701,50 +1660,6 @@ pub static SHMAT: Names = Names {
         ("SHM_RND", 0x2000),
         ("SHM_REMAP", 0x4000),
         ("SHM_EXEC", 0x8000),
-    ],
-};
-
-/// `BPF_???`
-pub static BPF: Names = Names {
-    unknown: "BPF_???",
-    zero: "",
-    list: &[
-        ("BPF_MAP_CREATE", 0),
-        ("BPF_MAP_LOOKUP_ELEM", 1),
-        ("BPF_MAP_UPDATE_ELEM", 2),
-        ("BPF_MAP_DELETE_ELEM", 3),
-        ("BPF_MAP_GET_NEXT_KEY", 4),
-        ("BPF_PROG_LOAD", 5),
-        ("BPF_OBJ_PIN", 6),
-        ("BPF_OBJ_GET", 7),
-        ("BPF_PROG_ATTACH", 8),
-        ("BPF_PROG_DETACH", 9),
-        ("BPF_PROG_TEST_RUN", 0xa),
-        ("BPF_PROG_GET_NEXT_ID", 0xb),
-        ("BPF_MAP_GET_NEXT_ID", 0xc),
-        ("BPF_PROG_GET_FD_BY_ID", 0xd),
-        ("BPF_MAP_GET_FD_BY_ID", 0xe),
-        ("BPF_OBJ_GET_INFO_BY_FD", 0xf),
-        ("BPF_PROG_QUERY", 0x10),
-        ("BPF_RAW_TRACEPOINT_OPEN", 0x11),
-        ("BPF_BTF_LOAD", 0x12),
-        ("BPF_BTF_GET_FD_BY_ID", 0x13),
-        ("BPF_TASK_FD_QUERY", 0x14),
-        ("BPF_MAP_LOOKUP_AND_DELETE_ELEM", 0x15),
-        ("BPF_MAP_FREEZE", 0x16),
-        ("BPF_BTF_GET_NEXT_ID", 0x17),
-        ("BPF_MAP_LOOKUP_BATCH", 0x18),
-        ("BPF_MAP_LOOKUP_AND_DELETE_BATCH", 0x19),
-        ("BPF_MAP_UPDATE_BATCH", 0x1a),
-        ("BPF_MAP_DELETE_BATCH", 0x1b),
-        ("BPF_LINK_CREATE", 0x1c),
-        ("BPF_LINK_UPDATE", 0x1d),
-        ("BPF_LINK_GET_FD_BY_ID", 0x1e),
-        ("BPF_LINK_GET_NEXT_ID", 0x1f),
-        ("BPF_ENABLE_STATS", 0x20),
-        ("BPF_ITER_CREATE", 0x21),
-        ("BPF_LINK_DETACH", 0x22),
-        ("BPF_PROG_BIND_MAP", 0x23),
     ],
 };
 
@@ -2183,5 +2098,20 @@ pub static FEATURES: Names = Names {
         ("XFEATURE_MASK_XTILE", 0x60000),
         ("XFEATURE_MASK_XTILE_CFG", 0x20000),
         ("XFEATURE_MASK_XTILE_DATA", 0x40000),
+    ],
+};
+
+/// `AUDIT_ARCH_???`
+pub static AUDIT_ARCH: Names = Names {
+    unknown: "AUDIT_ARCH_???",
+    zero: "",
+    list: &[
+        ("AUDIT_ARCH_AARCH64", 0xc000_00b7),
+        ("AUDIT_ARCH_ARM", 0x4000_0028),
+        ("AUDIT_ARCH_I386", 0x4000_0003),
+        ("AUDIT_ARCH_PPC64LE", 0xc000_0015),
+        ("AUDIT_ARCH_RISCV64", 0xc000_00f3),
+        ("AUDIT_ARCH_S390X", 0x8000_0016),
+        ("AUDIT_ARCH_X86_64", 0xc000_003e),
     ],
 };

@@ -79,6 +79,8 @@ pub enum Length {
     Argument(usize),
     /// The same, where the kernel takes no more than this.
     UpTo(usize, usize),
+    /// As many as this argument says, of which no more than so many are shown, whatever is asked for.
+    First(usize, usize),
     /// As many as the result says.
     Result,
     /// The same, but no more than this argument says.
@@ -133,10 +135,29 @@ pub enum Said {
     After,
     /// The program, and then the kernel.
     Both,
-    /// The same, where the kernel says something else.
+    /// The program, and then the kernel where it says something else.
     Changed,
     /// The same, with the name before it once more.
     Renewed,
+    /// The kernel: where it said nothing, dots stand for it.
+    Awaited,
+}
+
+/// A structure that a call is asked with, and that has grown since there is that call: the caller says how long it is, and
+/// what isn't there of it is zero.
+#[derive(Debug, PartialEq)]
+pub struct Growing {
+    /// The member of a union that it stands in; nothing where it stands alone.
+    pub member: &'static str,
+    /// What is known of it.
+    pub structure: &'static Structure,
+    /// Where those of its fields begin that were added at some time: from one of them on to the next they are there where
+    /// the length goes beyond the first.
+    pub since: &'static [usize],
+    /// What stands instead of it where the length goes beyond what it has itself, by the number that lies at this place.
+    pub instead: Option<(usize, &'static [(u64, &'static Growing)])>,
+    /// The number that the kernel changes, told again behind the whole.
+    pub anew: Option<&'static Field>,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
@@ -280,6 +301,8 @@ pub enum Kind {
     Address,
     /// A file descriptor.
     Fd,
+    /// A file descriptor, or one of these values.
+    FdOr(&'static Names),
     /// A file descriptor of a directory, or the current one.
     DirFd,
     /// A number of a user or a group.
@@ -321,10 +344,14 @@ pub enum Kind {
     /// A structure that grew, as long as this says: no less than so many bytes, and what is behind those that are known is
     /// shown where it isn't zero.
     Sized(Way, &'static Structure, usize, Length),
+    /// Such a structure, which this argument says the length of.
+    Growing(&'static Growing, usize),
     /// Several of the same.
     Many(Way, &'static Kind, Length),
     /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
     Name(Way, usize),
+    /// Text up to a zero byte, and no more than so many bytes.
+    Limited(Way, Length),
     /// This where another argument is in a range, else an address: the argument, its least and its most.
     Within(usize, u64, u64, &'static Kind),
     /// A descriptor of the process that this argument names.
@@ -608,4 +635,28 @@ pub enum Special {
     LogLevel,
     /// A time in hundredths of a second.
     Ticks,
+    /// An instruction of a program that the kernel runs.
+    Instruction,
+    /// A set of signals, its size in this argument.
+    SizedSignals(Way, usize),
+    /// A signal's circumstances in place.
+    InformationInPlace,
+    /// Where a part begins of what a debugger sees of a thread.
+    UserOffset,
+    /// A thread's registers: those of floating numbers, or the general ones.
+    Registers(Way, bool),
+    /// A set of registers by a vector, its kind in the argument before.
+    RegisterSet(Way),
+    /// At what a thread has stopped, its size in the argument before.
+    StopInformation,
+    /// What is counted.
+    Counter,
+    /// What a ring can do, as many operations as its last argument says.
+    Probe,
+    /// How many workers a ring has of each kind.
+    Workers,
+    /// What a ring is restricted to.
+    Restriction,
+    /// Bits of processors, so many bytes as this argument says.
+    ProcessorsOf(usize),
 }

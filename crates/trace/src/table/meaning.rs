@@ -1,12 +1,17 @@
 //! What the arguments of calls mean: written by hand on top of the generated names and types.
 
+mod aio;
+mod bpf;
+pub(crate) mod counters;
 mod filter;
 mod keyctl;
 mod placement;
 mod prctl;
 mod quota;
 mod rare;
-mod rings;
+pub(crate) mod rings;
+mod segments;
+pub(crate) mod tracing;
 
 use super::classes;
 use super::flags as f;
@@ -25,6 +30,10 @@ pub enum Answer {
     Hex,
     /// A file descriptor.
     Fd,
+    /// A file descriptor where the first argument is one of these, else a number.
+    FdFor(&'static [u64]),
+    /// A file descriptor where this argument has none of these bits, else a number.
+    FdUnless(usize, u64),
     /// Permissions.
     Octal,
     /// The number of a process.
@@ -51,6 +60,8 @@ pub enum Answer {
     Membarrier,
     /// The state of the clock.
     Clock,
+    /// A number whose upper half is lost, an error's too.
+    Short,
     /// By what `fcntl` was asked.
     Fcntl,
     /// How many were ready, and which.
@@ -665,9 +676,6 @@ static MEANINGS: &[Meaning] = &[
         "sethostname setdomainname",
         &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
     ),
-    m("ptrace", &[One(Eight, &f::PTRACE), TID, Address, Address]),
-    m("bpf", &[One(Four, &f::BPF), Address, UINT]),
-    fd("perf_event_open", &[Address, INT, INT, Fd, Hex(Eight)]),
     // memory
     hex(
         "mmap mmap2",
@@ -994,15 +1002,34 @@ const FRAME: &[Argument] = &[Argument {
 const SUCCEED: &str = "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32 \
                        personality setfsgid setfsgid32 setfsuid setfsuid32 umask";
 
+/// The arguments of a call that the kernel has no longer.
+fn arguments_of(name: &str, arguments: &'static [Argument]) -> &'static [Argument] {
+    match name {
+        "_sysctl" => &[Argument {
+            name: "args",
+            c_type: "struct __sysctl_args *",
+        }],
+        _ => arguments,
+    }
+}
+
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
     let stacked = name == "rt_sigreturn" && !narrow;
-    let arguments = if stacked { FRAME } else { arguments };
+    let arguments = match stacked {
+        true => FRAME,
+        false => arguments_of(name, arguments),
+    };
     let known = MEANINGS
         .iter()
         .chain(rare::MEANINGS)
         .chain(placement::MEANINGS)
         .chain(rings::MEANINGS)
+        .chain(bpf::MEANINGS)
+        .chain(aio::MEANINGS)
+        .chain(segments::MEANINGS)
+        .chain(tracing::MEANINGS)
+        .chain(counters::MEANINGS)
         .find(|meaning| meaning.names.split(' ').any(|known| known == name));
     let mut kinds = [Hidden; 6];
     for (number, argument) in arguments.iter().enumerate().take(6) {

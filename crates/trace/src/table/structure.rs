@@ -42,6 +42,11 @@ pub(super) const fn more_set_out(name: &'static str, at: usize, kind: Kind) -> F
     of(name, at, kind, VerboseNotZero, Said::After)
 }
 
+/// The same, in whose place dots stand where the kernel said nothing.
+pub(super) const fn awaited(name: &'static str, at: usize, kind: Kind) -> Field {
+    of(name, at, kind, Always, Said::Awaited)
+}
+
 /// What the program says and then the kernel.
 pub(super) const fn both(name: &'static str, at: usize, kind: Kind) -> Field {
     of(name, at, kind, Always, Said::Both)

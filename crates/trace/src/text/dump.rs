@@ -19,21 +19,20 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others.
+    /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others, and
+    /// another for none of these.
     ///
     /// # Errors
     ///
     /// If something isn't a number.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let (text, negated) = match text.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (text, false),
-        };
+        let set = text.trim_start_matches('!');
+        let negated = (text.len() - set.len()) % 2 == 1;
         let mut numbers = Self {
             listed: Vec::new(),
             negated,
         };
-        for item in text.split(',') {
+        for item in set.split(',') {
             match item {
                 "all" => {
                     return Ok(Self {
@@ -75,6 +74,8 @@ enum Buffers {
     Vectors,
     /// The message at the second argument.
     Message,
+    /// So many messages at the second argument.
+    Messages(u64),
 }
 
 /// Appends what a call has read or written, if its descriptor is one of these.
@@ -103,6 +104,8 @@ pub(super) fn dump(
         "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.has(fd) => {
             (When::Entered, u64::MAX, Buffers::Vectors)
         }
+        "recvmmsg" if reads.has(fd) => (When::Left, value, Buffers::Messages(value)),
+        "sendmmsg" if writes.has(fd) => (When::Entered, value, Buffers::Messages(value)),
         "sendmsg" if writes.has(fd) => (When::Entered, u64::MAX, Buffers::Message),
         _ => return,
     };
@@ -112,6 +115,7 @@ pub(super) fn dump(
             let (array, count) = (call.arguments[1], call.arguments[2]);
             vectors((call, tid), array, count, most, when, out)
         }
+        Buffers::Messages(count) => messages((call, tid), count, when, out),
         Buffers::Message => {
             let word = |at| word(call, call.arguments[1].wrapping_add(at), when);
             if let (Some(array), Some(count)) = (word(16), word(24)) {
@@ -139,6 +143,30 @@ fn word(call: &Call, address: u64, when: When) -> Option<u64> {
     let mut found = both.into_iter().map(|when| held(call, address, 8, when));
     let bytes = found.find(|bytes| bytes.len() == 8)?;
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+}
+
+/// The buffers of messages, each as far as it was filled or sent.
+fn messages((call, tid): (&Call, i32), count: u64, when: When, out: &mut Vec<u8>) {
+    const SIZE: u64 = 64;
+    const LENGTH: u64 = 56;
+    for number in 0..count.min(1024) {
+        let message = call.arguments[1].wrapping_add(number * SIZE);
+        let word = |at| word(call, message.wrapping_add(at), when);
+        let (Some(array), Some(vectors_in_it)) = (word(16), word(24)) else {
+            return;
+        };
+        let came = held(call, message.wrapping_add(LENGTH), 4, When::Left);
+        let Ok(came) = <[u8; 4]>::try_from(came) else {
+            return;
+        };
+        out.extend_from_slice(b" = ");
+        put::unsigned(out, vectors_in_it);
+        out.extend_from_slice(b" buffers in vector ");
+        put::unsigned(out, number);
+        out.push(b'\n');
+        let came = u64::from(u32::from_ne_bytes(came));
+        vectors((call, tid), array, vectors_in_it, came, when, out);
+    }
 }
 
 /// Buffers by vectors, of which `most` bytes in all are meant.
@@ -230,7 +258,7 @@ mod tests {
         assert!(has("3,5", 5) && !has("3,5", 4));
         assert!(has("all", 7) && !has("none", 7));
         assert!(has("!0,1", 2) && !has("!0,1", 1));
-        assert!(!has("!all", 3));
+        assert!(!has("!all", 3) && has("!!3", 3) && !has("!!!3", 3));
         assert!(Numbers::parse("x").is_err());
     }
 }

@@ -62,6 +62,10 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
             put::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
+        Answer::FdFor(asked) if asked.contains(&(call.arguments[0] & 0xffff_ffff)) => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
         Answer::Process(whose) => {
             put::signed(sink.out, value);
             sink.explain(value as i32, whose);
@@ -69,6 +73,19 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
         Answer::Child => {
             put::signed(sink.out, value);
             sink.explain(value as i32, Whose::Process);
+        }
+        Answer::FdUnless(argument, bits) if call.arguments[argument] & bits == 0 => {
+            put::signed(sink.out, value);
+            sink.describe(value as i32, call);
+        }
+        Answer::Short => {
+            put::signed(sink.out, value);
+            let error = i64::from((value as u32).cast_signed());
+            if let (-4095..0, Some((name, text))) = (error, errors::named(-error)) {
+                sink.out.push(b' ');
+                sink.out.extend_from_slice(name.as_bytes());
+                parenthesised(sink.out, |out| out.extend_from_slice(text.as_bytes()));
+            }
         }
         Answer::Octal => put::permissions(sink.out, value as u64),
         Answer::Fcntl => put_fcntl(sink, call, value),

@@ -177,8 +177,7 @@ fn lines(text: &[u8]) -> Vec<Line> {
     said.filter(|line| !line.0.contains(joins)).collect()
 }
 
-/// The text without the dumps of many messages at once, which aren't made here: of calls that failed strace's are of
-/// whatever lies behind.
+/// The text without the dumps of many messages at once: of calls that failed strace's are of whatever lies behind.
 fn without_dumps_of_many(text: &str) -> String {
     let (mut kept, mut of_many) = (String::new(), false);
     for line in text.lines() {
@@ -325,6 +324,11 @@ fn sockets_and_waiting_are_told_as_strace_tells_them() {
 #[test]
 fn rare_calls_and_unknown_bits_are_told_as_strace_tells_them() {
     compare_all("rare");
+}
+
+#[test]
+fn calls_of_many_meanings_are_told_as_strace_tells_them() {
+    compare_all("seldom");
 }
 
 #[test]

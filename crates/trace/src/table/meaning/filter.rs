@@ -105,9 +105,12 @@ fn put_verdict(out: &mut Vec<u8>, operand: u64) {
     }
 }
 
+/// One of its operations.
+pub(super) const OPERATION_OF: Kind = Worded(Eight, &INSTRUCTION);
+
 structure!(PROGRAM_OF 16 {
     field len 0 Unsigned(Two),
-    field filter 8 Verbose(&Many(In, &Worded(Eight, &INSTRUCTION), Length::Field(0, Two, 1))),
+    field filter 8 Verbose(&Many(In, &OPERATION_OF, Length::Field(0, Two, 1))),
 });
 
 /// A filter that is handed to the kernel.

@@ -101,6 +101,8 @@ structure!(FUTEX_WAITER 24 {
     field val 0 Hex(Eight), field uaddr 8 Address, field flags 16 Flags(Four, &FUTEX2), set __reserved 20 Hex(Four),
 });
 structure!(PATH_RULE 12 { field allowed_access 0 Flags(Eight, &LANDLOCK_ACCESS), field parent_fd 8 Fd });
+structure!(RULES_OF 8 { field handled_access_fs 0 Flags(Eight, &LANDLOCK_ACCESS) });
+structure!(MORE_RULES 8 { field handled_access_fs 0 Flags(Eight, &LANDLOCK_ACCESS), field more 0 Unsaid });
 /// `MOUNT_ATTR_IDMAP`: the descriptor is one.
 const ID_MAP: u64 = 0x10_0000;
 structure!(MOUNT_ATTRIBUTES 32 {
@@ -191,21 +193,30 @@ static REBOOT_ARGUMENT: &[(u64, Kind)] = &[(0xa1b2_c3d4, Name(In, 255))];
 /// Whose priority of input and output it is.
 static INPUT_PRIORITY_OF: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Id)];
 
+/// What `landlock_create_ruleset` is given: more than is known is neither read nor told.
+const RULES: Kind = By(
+    1,
+    &[(8, To(In, &Structure(&RULES_OF)))],
+    &Within(1, 9, u64::MAX, &To(In, &Structure(&MORE_RULES))),
+);
+
 /// What `landlock_add_rule` is given.
 static RULE_ARGUMENT: &[(u64, Kind)] = &[(1, To(In, &Structure(&PATH_RULE)))];
 
+/// The kernel looks at no more of them.
+const PARAMETER: Kind = Name(In, 256);
 /// The last three arguments of `fsconfig`.
 static FSCONFIG_KEY: &[(u64, Kind)] = &[
-    (0, TEXT),
-    (1, TEXT),
-    (2, TEXT),
-    (3, TEXT),
-    (4, TEXT),
-    (5, TEXT),
+    (0, PARAMETER),
+    (1, PARAMETER),
+    (2, PARAMETER),
+    (3, PARAMETER),
+    (4, PARAMETER),
+    (5, PARAMETER),
 ];
 static FSCONFIG_VALUE: &[(u64, Kind)] = &[
-    (1, TEXT),
-    (2, Binary(In, Length::Argument(4))),
+    (1, PARAMETER),
+    (2, Within(4, 0, 1 << 20, &Binary(In, Length::Argument(4)))),
     (3, PATH),
     (4, PATH),
 ];
@@ -299,7 +310,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "futex_waitv",
         &[
-            Many(In, &Structure(&FUTEX_WAITER), Length::Argument(1)),
+            Many(In, &Structure(&FUTEX_WAITER), Length::First(1, 128)),
             UINT,
             Hex(Four),
             TIME_IN,
@@ -310,9 +321,10 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "set_mempolicy_home_node",
         &[Address, SIZE, SIZE, Hex(Eight)],
     ),
-    fd(
+    other(
         "landlock_create_ruleset",
-        &[Address, SIZE, Flags(Four, &RULESET)],
+        &[RULES, SIZE, Flags(Four, &RULESET)],
+        Answer::FdUnless(2, 1),
     ),
     m(
         "landlock_add_rule",

@@ -1,0 +1,118 @@
+//! What the addresses of sockets hold, by their family.
+//!
+//! Refuses: what hangs on an address's length, which code of its own says.
+
+use super::kind::Kind::{
+    Array, Characters, Fd, Flags, Hex, One, Only, Process, Structure as In, Unsigned, Wire,
+};
+use super::kind::Width::{Four, One as Byte, Two};
+use super::kind::{Kind, Structure, Test, Whose, Wire as W, names};
+use super::structure::{UINT, field, set, structure};
+
+names!(PICKED "PACKET_???" "" {
+    "PACKET_HOST" = 0, "PACKET_BROADCAST" = 1, "PACKET_MULTICAST" = 2, "PACKET_OTHERHOST" = 3, "PACKET_OUTGOING" = 4,
+    "PACKET_LOOPBACK" = 5, "PACKET_USER" = 6, "PACKET_KERNEL" = 7,
+});
+names!(pub(crate) BLUETOOTH "BDADDR_???" "" { "BDADDR_BREDR" = 0, "BDADDR_LE_PUBLIC" = 1, "BDADDR_LE_RANDOM" = 2 });
+names!(pub(crate) CHANNEL "HCI_CHANNEL_???" "" {
+    "HCI_CHANNEL_RAW" = 0, "HCI_CHANNEL_USER" = 1, "HCI_CHANNEL_MONITOR" = 2, "HCI_CHANNEL_CONTROL" = 3,
+    "HCI_CHANNEL_LOGGING" = 4,
+});
+names!(pub(crate) MULTIPLEXED "L2CAP_PSM_???" "" {
+    "L2CAP_PSM_SDP" = 1, "L2CAP_PSM_RFCOMM" = 3, "L2CAP_PSM_3DSP" = 0x21, "L2CAP_PSM_IPSP" = 0x23,
+    "L2CAP_PSM_LE_DYN_START" = 0x80, "L2CAP_PSM_LE_DYN_END" = 0xff, "L2CAP_PSM_DYN_START" = 0x1001,
+    "L2CAP_PSM_AUTO_END" = 0x10ff, "L2CAP_PSM_DYN_END" = 0xffff,
+});
+names!(pub(crate) CONNECTION "L2CAP_CID_???" "" {
+    "L2CAP_CID_SIGNALING" = 1, "L2CAP_CID_CONN_LESS" = 2, "L2CAP_CID_A2MP" = 3, "L2CAP_CID_ATT" = 4,
+    "L2CAP_CID_LE_SIGNALING" = 5, "L2CAP_CID_SMP" = 6, "L2CAP_CID_SMP_BREDR" = 7, "L2CAP_CID_DYN_START" = 0x40,
+    "L2CAP_CID_LE_DYN_END" = 0x7f, "L2CAP_CID_DYN_END" = 0xffff,
+});
+names!(SERVICE "???_SERVICE" "" {
+    "CM_SERVICE" = 1, "YFS_FS_SERVICE" = 2500, "YFS_CM_SERVICE" = 2501, "YFS_VL_SERVICE" = 2503,
+});
+names!(RADIO_KIND "IEEE802154_ADDR_???" "" {
+    "IEEE802154_ADDR_NONE" = 0, "IEEE802154_ADDR_SHORT" = 2, "IEEE802154_ADDR_LONG" = 3,
+});
+names!(RADIO_ADDRESS "" "" { "IEEE802154_ADDR_UNDEF" = 0xfffe, "IEEE802154_ADDR_BROADCAST" = 0xffff });
+names!(RADIO_NETWORK "" "" { "IEEE802154_PANID_BROADCAST" = 0xffff });
+names!(pub(crate) ALGORITHM "CRYPTO_ALG_???" "0" { "CRYPTO_ALG_KERN_DRIVER_ONLY" = 0x1000 });
+names!(NEAR "NFC_PROTO_???" "" {
+    "NFC_PROTO_JEWEL" = 1, "NFC_PROTO_MIFARE" = 2, "NFC_PROTO_FELICA" = 3, "NFC_PROTO_ISO14443" = 4,
+    "NFC_PROTO_NFC_DEP" = 5, "NFC_PROTO_ISO14443_B" = 6, "NFC_PROTO_ISO15693" = 7,
+});
+names!(NEAR_POINT "" "" {
+    "LLCP_SAP_SDP" = 1, "LLCP_SAP_IP" = 2, "LLCP_SAP_OBEX" = 3, "LLCP_SAP_SNEP" = 4, "LLCP_SAP_MAX" = 0xff,
+});
+names!(MACHINE "" "" {
+    "VMADDR_CID_HYPERVISOR" = 0, "VMADDR_CID_LOCAL" = 1, "VMADDR_CID_HOST" = 2, "VMADDR_CID_ANY" = 0xffff_ffff,
+});
+names!(MACHINE_PORT "" "" { "VMADDR_PORT_ANY" = 0xffff_ffff });
+names!(MACHINE_FLAGS "VMADDR_FLAG_???" "0" { "VMADDR_FLAG_TO_HOST" = 1 });
+names!(ROUTED_NODE "" "" { "QRTR_NODE_BCAST" = 0xffff_ffff });
+names!(ROUTED_PORT "" "" { "QRTR_PORT_CTRL" = 0xffff_fffe });
+names!(EXPRESS "XDP_???" "0" {
+    "XDP_SHARED_UMEM" = 1, "XDP_COPY" = 2, "XDP_ZEROCOPY" = 4, "XDP_USE_NEED_WAKEUP" = 8,
+});
+names!(MANAGED_NETWORK "" "" { "MCTP_NET_ANY" = 0 });
+names!(MANAGED "" "" { "MCTP_ADDR_NULL" = 0, "MCTP_ADDR_ANY" = 0xff });
+
+const BYTE_OF_ADDRESS: Kind = Wire(W::Padded(Byte));
+
+structure!(IPX 16 {
+    field sipx_port 2 Wire(W::Port), field sipx_network 4 Wire(W::Bits), field sipx_node 8 Array(&BYTE_OF_ADDRESS, 6),
+    field sipx_type 14 BYTE_OF_ADDRESS, set sipx_zero 15 Hex(Byte),
+});
+structure!(X25_ADDRESS 16 { field x25_addr 0 Characters(16) });
+structure!(X25 18 { field sx25_addr 2 In(&X25_ADDRESS) });
+structure!(NETLINK 12 {
+    set nl_pad 2 Hex(Two), field nl_pid 4 Process(Whose::Process), field nl_groups 8 Wire(W::Padded(Four)),
+});
+structure!(VIRTUAL 16 {
+    set svm_reserved1 2 Hex(Two), field svm_cid 8 One(Four, &MACHINE), field svm_port 4 One(Four, &MACHINE_PORT),
+    field svm_flags 12 Flags(Byte, &MACHINE_FLAGS), set svm_zero 13 Wire(W::Bytes(3)),
+});
+structure!(ROUTED 12 { field sq_node 4 One(Four, &ROUTED_NODE), field sq_port 8 One(Four, &ROUTED_PORT) });
+structure!(EXPRESS_DATA 16 {
+    field sxdp_flags 2 Flags(Two, &EXPRESS), field sxdp_ifindex 4 Wire(W::Interface), field sxdp_queue_id 8 UINT,
+    field sxdp_shared_umem_fd 12 Only(Test::Has(2, Two, 1), &Fd),
+    set sxdp_shared_umem_fd 12 Only(Test::Lacks(2, Two, 1), &Hex(Four)),
+});
+structure!(MANAGED_ADDRESS 1 { field s_addr 0 One(Byte, &MANAGED) });
+structure!(MANAGEMENT 12 {
+    set __smctp_pad0 2 Hex(Two), field smctp_network 4 One(Four, &MANAGED_NETWORK),
+    field smctp_addr 8 In(&MANAGED_ADDRESS), field smctp_type 9 Hex(Byte), field smctp_tag 10 Hex(Byte),
+    set __smctp_pad1 11 Hex(Byte),
+});
+structure!(RADIO_PLACE 16 {
+    field addr_type 0 Wire(W::Named(Four, &RADIO_KIND)), field pan_id 4 Wire(W::Named(Two, &RADIO_NETWORK)),
+    field short_addr 6 Only(Test::Is(0, Four, &[2]), &Wire(W::Named(Two, &RADIO_ADDRESS))),
+    field hwaddr 6 Only(Test::Not(0, Four, &[0, 2]), &Wire(W::Hardware(8))),
+});
+structure!(RADIO 20 { field addr 4 In(&RADIO_PLACE) });
+structure!(NEAR_FIELD 16 {
+    field dev_idx 4 Wire(W::Interface), field target_idx 8 Hex(Four), field nfc_protocol 12 One(Four, &NEAR),
+});
+structure!(NEAR_SERVICE 96 {
+    field dsap 16 Wire(W::Named(Byte, &NEAR_POINT)), field ssap 17 Wire(W::Named(Byte, &NEAR_POINT)),
+});
+structure!(REMOTE 36 {
+    field srx_service 2 Wire(W::Named(Two, &SERVICE)), field transport_type 4 One(Two, &super::flags::SOCK_TYPE),
+    field transport_len 6 Unsigned(Two),
+});
+structure!(PACKET 20 {
+    field sll_ifindex 4 Wire(W::Interface), field sll_hatype 8 One(Two, &super::netlink::names::link::HARDWARE),
+    field sll_pkttype 10 One(Byte, &PICKED), field sll_halen 11 Unsigned(Byte),
+});
+
+/// Addresses of a family, where they are no shorter than that.
+pub(crate) static FAMILIES: &[(u16, &Structure)] = &[
+    (4, &IPX),
+    (9, &X25),
+    (16, &NETLINK),
+    (36, &RADIO),
+    (40, &VIRTUAL),
+    (42, &ROUTED),
+    (44, &EXPRESS_DATA),
+    (45, &MANAGEMENT),
+];

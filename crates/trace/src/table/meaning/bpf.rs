@@ -1,0 +1,324 @@
+//! `bpf`: what it is asked with, by its command.
+
+use super::*;
+use crate::table::kind::{Bare, Growing, Structure as Layout, Test, Wire as W, Wording, names};
+use crate::table::structure::{changed, field, out, set, structure};
+use crate::text::put;
+
+const U64: Kind = Unsigned(Eight);
+const HEX64: Kind = Hex(Eight);
+const INTERFACE: Kind = Wire(W::Interface);
+/// `BPF_F_NUMA_NODE`: the node is meant.
+const NODE_GIVEN: u64 = 4;
+/// `BPF_F_REPLACE`: a program is to be replaced.
+const REPLACES: u64 = 4;
+
+names!(COMMANDS "BPF_???" "" {
+    "BPF_MAP_CREATE" = 0, "BPF_MAP_LOOKUP_ELEM" = 1, "BPF_MAP_UPDATE_ELEM" = 2, "BPF_MAP_DELETE_ELEM" = 3,
+    "BPF_MAP_GET_NEXT_KEY" = 4, "BPF_PROG_LOAD" = 5, "BPF_OBJ_PIN" = 6, "BPF_OBJ_GET" = 7, "BPF_PROG_ATTACH" = 8,
+    "BPF_PROG_DETACH" = 9, "BPF_PROG_TEST_RUN" = 10, "BPF_PROG_GET_NEXT_ID" = 11, "BPF_MAP_GET_NEXT_ID" = 12,
+    "BPF_PROG_GET_FD_BY_ID" = 13, "BPF_MAP_GET_FD_BY_ID" = 14, "BPF_OBJ_GET_INFO_BY_FD" = 15, "BPF_PROG_QUERY" = 16,
+    "BPF_RAW_TRACEPOINT_OPEN" = 17, "BPF_BTF_LOAD" = 18, "BPF_BTF_GET_FD_BY_ID" = 19, "BPF_TASK_FD_QUERY" = 20,
+    "BPF_MAP_LOOKUP_AND_DELETE_ELEM" = 21, "BPF_MAP_FREEZE" = 22, "BPF_BTF_GET_NEXT_ID" = 23,
+    "BPF_MAP_LOOKUP_BATCH" = 24, "BPF_MAP_LOOKUP_AND_DELETE_BATCH" = 25, "BPF_MAP_UPDATE_BATCH" = 26,
+    "BPF_MAP_DELETE_BATCH" = 27, "BPF_LINK_CREATE" = 28, "BPF_LINK_UPDATE" = 29, "BPF_LINK_GET_FD_BY_ID" = 30,
+    "BPF_LINK_GET_NEXT_ID" = 31, "BPF_ENABLE_STATS" = 32, "BPF_ITER_CREATE" = 33, "BPF_LINK_DETACH" = 34,
+    "BPF_PROG_BIND_MAP" = 35,
+});
+names!(MAP_TYPES "BPF_MAP_TYPE_???" "" {
+    "BPF_MAP_TYPE_UNSPEC" = 0, "BPF_MAP_TYPE_HASH" = 1, "BPF_MAP_TYPE_ARRAY" = 2, "BPF_MAP_TYPE_PROG_ARRAY" = 3,
+    "BPF_MAP_TYPE_PERF_EVENT_ARRAY" = 4, "BPF_MAP_TYPE_PERCPU_HASH" = 5, "BPF_MAP_TYPE_PERCPU_ARRAY" = 6,
+    "BPF_MAP_TYPE_STACK_TRACE" = 7, "BPF_MAP_TYPE_CGROUP_ARRAY" = 8, "BPF_MAP_TYPE_LRU_HASH" = 9,
+    "BPF_MAP_TYPE_LRU_PERCPU_HASH" = 10, "BPF_MAP_TYPE_LPM_TRIE" = 11, "BPF_MAP_TYPE_ARRAY_OF_MAPS" = 12,
+    "BPF_MAP_TYPE_HASH_OF_MAPS" = 13, "BPF_MAP_TYPE_DEVMAP" = 14, "BPF_MAP_TYPE_SOCKMAP" = 15,
+    "BPF_MAP_TYPE_CPUMAP" = 16, "BPF_MAP_TYPE_XSKMAP" = 17, "BPF_MAP_TYPE_SOCKHASH" = 18,
+    "BPF_MAP_TYPE_CGROUP_STORAGE" = 19, "BPF_MAP_TYPE_REUSEPORT_SOCKARRAY" = 20,
+    "BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE" = 21, "BPF_MAP_TYPE_QUEUE" = 22, "BPF_MAP_TYPE_STACK" = 23,
+    "BPF_MAP_TYPE_SK_STORAGE" = 24, "BPF_MAP_TYPE_DEVMAP_HASH" = 25, "BPF_MAP_TYPE_STRUCT_OPS" = 26,
+    "BPF_MAP_TYPE_RINGBUF" = 27, "BPF_MAP_TYPE_INODE_STORAGE" = 28, "BPF_MAP_TYPE_TASK_STORAGE" = 29,
+    "BPF_MAP_TYPE_BLOOM_FILTER" = 30, "BPF_MAP_TYPE_USER_RINGBUF" = 31,
+});
+names!(MAP_FLAGS "BPF_F_???" "0" {
+    "BPF_F_NO_PREALLOC" = 1, "BPF_F_NO_COMMON_LRU" = 2, "BPF_F_NUMA_NODE" = 4, "BPF_F_RDONLY" = 8,
+    "BPF_F_WRONLY" = 16, "BPF_F_STACK_BUILD_ID" = 32, "BPF_F_ZERO_SEED" = 0x40, "BPF_F_RDONLY_PROG" = 0x80,
+    "BPF_F_WRONLY_PROG" = 0x100, "BPF_F_CLONE" = 0x200, "BPF_F_MMAPABLE" = 0x400, "BPF_F_PRESERVE_ELEMS" = 0x800,
+    "BPF_F_INNER_MAP" = 0x1000,
+});
+names!(LOOKUP "BPF_???" "BPF_ANY" {
+    "BPF_ANY" = 0, "BPF_F_LOCK" = 4,
+});
+names!(UPDATE "BPF_???" "" {
+    "BPF_ANY" = 0, "BPF_NOEXIST" = 1, "BPF_EXIST" = 2, "BPF_F_LOCK" = 4,
+});
+names!(PROGRAM_TYPES "BPF_PROG_TYPE_???" "" {
+    "BPF_PROG_TYPE_UNSPEC" = 0, "BPF_PROG_TYPE_SOCKET_FILTER" = 1, "BPF_PROG_TYPE_KPROBE" = 2,
+    "BPF_PROG_TYPE_SCHED_CLS" = 3, "BPF_PROG_TYPE_SCHED_ACT" = 4, "BPF_PROG_TYPE_TRACEPOINT" = 5,
+    "BPF_PROG_TYPE_XDP" = 6, "BPF_PROG_TYPE_PERF_EVENT" = 7, "BPF_PROG_TYPE_CGROUP_SKB" = 8,
+    "BPF_PROG_TYPE_CGROUP_SOCK" = 9, "BPF_PROG_TYPE_LWT_IN" = 10, "BPF_PROG_TYPE_LWT_OUT" = 11,
+    "BPF_PROG_TYPE_LWT_XMIT" = 12, "BPF_PROG_TYPE_SOCK_OPS" = 13, "BPF_PROG_TYPE_SK_SKB" = 14,
+    "BPF_PROG_TYPE_CGROUP_DEVICE" = 15, "BPF_PROG_TYPE_SK_MSG" = 16, "BPF_PROG_TYPE_RAW_TRACEPOINT" = 17,
+    "BPF_PROG_TYPE_CGROUP_SOCK_ADDR" = 18, "BPF_PROG_TYPE_LWT_SEG6LOCAL" = 19, "BPF_PROG_TYPE_LIRC_MODE2" = 20,
+    "BPF_PROG_TYPE_SK_REUSEPORT" = 21, "BPF_PROG_TYPE_FLOW_DISSECTOR" = 22, "BPF_PROG_TYPE_CGROUP_SYSCTL" = 23,
+    "BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE" = 24, "BPF_PROG_TYPE_CGROUP_SOCKOPT" = 25, "BPF_PROG_TYPE_TRACING" = 26,
+    "BPF_PROG_TYPE_STRUCT_OPS" = 27, "BPF_PROG_TYPE_EXT" = 28, "BPF_PROG_TYPE_LSM" = 29,
+    "BPF_PROG_TYPE_SK_LOOKUP" = 30, "BPF_PROG_TYPE_SYSCALL" = 31,
+});
+names!(PROGRAM_FLAGS "BPF_F_???" "0" {
+    "BPF_F_STRICT_ALIGNMENT" = 1, "BPF_F_ANY_ALIGNMENT" = 2, "BPF_F_TEST_RND_HI32" = 4, "BPF_F_TEST_STATE_FREQ" = 8,
+    "BPF_F_SLEEPABLE" = 16,
+});
+names!(ATTACHED "BPF_???" "" {
+    "BPF_CGROUP_INET_INGRESS" = 0, "BPF_CGROUP_INET_EGRESS" = 1, "BPF_CGROUP_INET_SOCK_CREATE" = 2,
+    "BPF_CGROUP_SOCK_OPS" = 3, "BPF_SK_SKB_STREAM_PARSER" = 4, "BPF_SK_SKB_STREAM_VERDICT" = 5,
+    "BPF_CGROUP_DEVICE" = 6, "BPF_SK_MSG_VERDICT" = 7, "BPF_CGROUP_INET4_BIND" = 8, "BPF_CGROUP_INET6_BIND" = 9,
+    "BPF_CGROUP_INET4_CONNECT" = 10, "BPF_CGROUP_INET6_CONNECT" = 11, "BPF_CGROUP_INET4_POST_BIND" = 12,
+    "BPF_CGROUP_INET6_POST_BIND" = 13, "BPF_CGROUP_UDP4_SENDMSG" = 14, "BPF_CGROUP_UDP6_SENDMSG" = 15,
+    "BPF_LIRC_MODE2" = 16, "BPF_FLOW_DISSECTOR" = 17, "BPF_CGROUP_SYSCTL" = 18, "BPF_CGROUP_UDP4_RECVMSG" = 19,
+    "BPF_CGROUP_UDP6_RECVMSG" = 20, "BPF_CGROUP_GETSOCKOPT" = 21, "BPF_CGROUP_SETSOCKOPT" = 22,
+    "BPF_TRACE_RAW_TP" = 23, "BPF_TRACE_FENTRY" = 24, "BPF_TRACE_FEXIT" = 25, "BPF_MODIFY_RETURN" = 26,
+    "BPF_LSM_MAC" = 27, "BPF_TRACE_ITER" = 28, "BPF_CGROUP_INET4_GETPEERNAME" = 29,
+    "BPF_CGROUP_INET6_GETPEERNAME" = 30, "BPF_CGROUP_INET4_GETSOCKNAME" = 31, "BPF_CGROUP_INET6_GETSOCKNAME" = 32,
+    "BPF_XDP_DEVMAP" = 33, "BPF_CGROUP_INET_SOCK_RELEASE" = 34, "BPF_XDP_CPUMAP" = 35, "BPF_SK_LOOKUP" = 36,
+    "BPF_XDP" = 37, "BPF_SK_SKB_VERDICT" = 38, "BPF_SK_REUSEPORT_SELECT" = 39,
+    "BPF_SK_REUSEPORT_SELECT_OR_MIGRATE" = 40, "BPF_PERF_EVENT" = 41, "BPF_TRACE_KPROBE_MULTI" = 42,
+    "BPF_LSM_CGROUP" = 43,
+});
+names!(ATTACHING "BPF_F_???" "0" {
+    "BPF_F_ALLOW_OVERRIDE" = 1, "BPF_F_ALLOW_MULTI" = 2, "BPF_F_REPLACE" = 4,
+});
+names!(ACCESS "BPF_F_???" "0" {
+    "BPF_F_RDONLY" = 8, "BPF_F_WRONLY" = 16,
+});
+names!(QUERY "BPF_F_QUERY_???" "0" {
+    "BPF_F_QUERY_EFFECTIVE" = 1,
+});
+names!(TESTING "BPF_F_???" "0" {
+    "BPF_F_TEST_RUN_ON_CPU" = 1, "BPF_F_TEST_XDP_LIVE_FRAMES" = 2,
+});
+names!(PROBES "BPF_F_???" "0" {
+    "BPF_F_KPROBE_MULTI_RETURN" = 1,
+});
+names!(DESCRIPTOR_TYPES "BPF_FD_TYPE_???" "" {
+    "BPF_FD_TYPE_RAW_TRACEPOINT" = 0, "BPF_FD_TYPE_TRACEPOINT" = 1, "BPF_FD_TYPE_KPROBE" = 2,
+    "BPF_FD_TYPE_KRETPROBE" = 3, "BPF_FD_TYPE_UPROBE" = 4, "BPF_FD_TYPE_URETPROBE" = 5,
+});
+
+static NODE: Wording = Wording {
+    put: |out, value| {
+        if value == 0xffff_ffff {
+            out.extend_from_slice(b"NUMA_NO_NODE");
+        }
+    },
+    number: Bare::Remarked,
+};
+static VERSION: Wording = Wording {
+    put: |out, value| {
+        out.extend_from_slice(b"KERNEL_VERSION(");
+        put::unsigned(out, value >> 16);
+        for part in [value >> 8 & 0xff, value & 0xff] {
+            out.extend_from_slice(b", ");
+            put::unsigned(out, part);
+        }
+        out.push(b')');
+    },
+    number: Bare::Hex,
+};
+
+structure!(MAP_CREATE 72 {
+    field map_type 0 One(Four, &MAP_TYPES), field key_size 4 UINT, field value_size 8 UINT, field max_entries 12 UINT,
+    field map_flags 16 Flags(Four, &MAP_FLAGS), field inner_map_fd 20 Fd,
+    field numa_node 24 Only(Test::Has(16, Four, NODE_GIVEN), &Worded(Four, &NODE)), field map_name 28 Characters(16),
+    field map_ifindex 44 INTERFACE, field btf_fd 48 Fd, field btf_key_type_id 52 UINT, field btf_value_type_id 56 UINT,
+    field btf_vmlinux_value_type_id 60 UINT, field map_extra 64 U64,
+});
+structure!(LOOKUP_ELEMENT 32 {
+    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 Flags(Eight, &LOOKUP),
+});
+structure!(UPDATE_ELEMENT 32 {
+    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 One(Eight, &UPDATE),
+});
+structure!(DELETE_ELEMENT 16 { field map_fd 0 Fd, field key 8 Address });
+structure!(NEXT_KEY 24 { field map_fd 0 Fd, field key 8 Address, field next_key 16 Address });
+structure!(FREEZE 4 { field map_fd 0 Fd });
+structure!(PROGRAM_LOAD 128 {
+    field prog_type 0 One(Four, &PROGRAM_TYPES), field insn_cnt 4 UINT,
+    field insns 8 Verbose(&Many(In, &INSTRUCTION, Length::Field(4, Four, 1))), field license 16 TEXT, field log_level 24 UINT,
+    field log_size 28 UINT, field log_buf 32 Limited(In, Length::Field(28, Four, 1)),
+    field kern_version 40 Worded(Four, &VERSION), field prog_flags 44 Flags(Four, &PROGRAM_FLAGS),
+    field prog_name 48 Characters(16), field prog_ifindex 64 INTERFACE, field expected_attach_type 68 One(Four, &ATTACHED),
+    field prog_btf_fd 72 Fd, field func_info_rec_size 76 UINT, field func_info 80 Address, field func_info_cnt 88 UINT,
+    field line_info_rec_size 92 UINT, field line_info 96 Address, field line_info_cnt 104 UINT, field attach_btf_id 108 UINT,
+    field attach_prog_fd 112 Fd, field fd_array 120 Address,
+});
+structure!(PIN 16 { field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS) });
+structure!(ATTACH 20 {
+    field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd,
+});
+structure!(DETACH 12 { field target_fd 0 Fd, field attach_type 8 One(Four, &ATTACHED) });
+structure!(TEST_RUN 76 {
+    field prog_fd 0 Fd, field retval 4 UINT, field data_size_in 8 UINT, field data_size_out 12 UINT, field data_in 16 Address,
+    field data_out 24 Address, field repeat 32 UINT, field duration 36 UINT, field ctx_size_in 40 UINT,
+    field ctx_size_out 44 UINT, field ctx_in 48 Address, field ctx_out 56 Address, field flags 64 Flags(Four, &TESTING),
+    field cpu 68 UINT, field batch_size 72 UINT,
+});
+structure!(NEXT_IDENTITY 12 {
+    field start_id 0 UINT, changed next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(PROGRAM_BY_IDENTITY 12 {
+    field prog_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(MAP_BY_IDENTITY 12 {
+    field map_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
+structure!(PROGRAM_QUERY 28 {
+    field target_fd 0 Fd, field attach_type 4 One(Four, &ATTACHED), field query_flags 8 Flags(Four, &QUERY),
+    field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, Length::Field(24, Four, 1)),
+    changed prog_cnt 24 UINT,
+});
+structure!(TRACEPOINT 12 { field name 0 Name(In, 128), field prog_fd 8 Fd });
+structure!(TYPES_LOAD 28 {
+    field btf 0 Bytes(In, Length::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
+    field btf_log_size 20 UINT, field btf_log_level 24 UINT,
+});
+structure!(TYPES_BY_IDENTITY 4 { field btf_id 0 UINT });
+structure!(LINK_BY_IDENTITY 4 { field link_id 0 UINT });
+structure!(DESCRIPTOR_QUERY 48 {
+    field pid 0 PID, field fd 4 Fd, field flags 8 UINT, changed buf_len 12 UINT,
+    out buf 16 Limited(Out, Length::Field(12, Four, 1)), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
+    out probe_offset 32 HEX64, out probe_addr 40 HEX64,
+});
+structure!(LOOKUP_BATCH 56 {
+    field in_batch 0 Address, field out_batch 8 Address, field keys 16 Address, field values 24 Address, field count 32 UINT,
+    field map_fd 36 Fd, field elem_flags 40 Flags(Eight, &LOOKUP), field flags 48 HEX64,
+});
+structure!(UPDATE_BATCH 56 {
+    field keys 16 Address, field values 24 Address, field count 32 UINT, field map_fd 36 Fd,
+    field elem_flags 40 Flags(Eight, &LOOKUP), field flags 48 HEX64,
+});
+structure!(DELETE_BATCH 56 {
+    field keys 16 Address, field count 32 UINT, field map_fd 36 Fd, field elem_flags 40 Flags(Eight, &LOOKUP),
+    field flags 48 HEX64,
+});
+structure!(MAP_OF 4 { field map_fd 0 Fd });
+structure!(ITERATED 4 { field map 0 Structure(&MAP_OF) });
+structure!(COOKIE 8 { field bpf_cookie 0 HEX64 });
+structure!(PROBED 32 {
+    field flags 0 Flags(Four, &PROBES), field cnt 4 UINT, field syms 8 Many(In, &TEXT, Length::Field(4, Four, 1)),
+    field addrs 16 Many(In, &HEX64, Length::Field(4, Four, 1)), field cookies 24 Many(In, &HEX64, Length::Field(4, Four, 1)),
+});
+/// What every link begins with, and what follows it by what it is attached to.
+macro_rules! link {
+    ($name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* }) => {
+        structure!($name $size {
+            field prog_fd 0 Fd, field target_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED), field flags 12 Hex(Four),
+            $($how $field $at $kind),*
+        });
+    };
+}
+link!(LINK 16 {});
+link!(LINK_TO_TYPE 20 { set target_btf_id 16 UINT });
+link!(LINK_TO_ITERATOR 28 {
+    field iter_info 16 Many(In, &Structure(&ITERATED), Length::Field(24, Four, 1)), field iter_info_len 24 UINT
+});
+link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
+link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
+structure!(LINK_UPDATE 16 {
+    field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
+    field old_prog_fd 12 Only(Test::Has(8, Four, REPLACES), &Fd),
+});
+
+const INSTRUCTION: Kind = Special(S::Instruction);
+static COUNT: crate::table::Field = field("count", 32, UINT);
+
+const fn plain(structure: &'static Layout, since: &'static [usize]) -> Growing {
+    Growing {
+        member: "",
+        structure,
+        since,
+        instead: None,
+        anew: None,
+    }
+}
+
+const fn member(name: &'static str, structure: &'static Layout) -> Growing {
+    Growing {
+        member: name,
+        ..plain(structure, &[])
+    }
+}
+
+const fn batch(structure: &'static Layout) -> Growing {
+    Growing {
+        anew: Some(&COUNT),
+        ..member("batch", structure)
+    }
+}
+
+const fn link(structure: &'static Layout) -> Growing {
+    member("link_create", structure)
+}
+
+static TO_TYPE: Growing = link(&LINK_TO_TYPE);
+static TO_ITERATOR: Growing = link(&LINK_TO_ITERATOR);
+static TO_EVENT: Growing = link(&LINK_TO_EVENT);
+static TO_PROBES: Growing = link(&LINK_TO_PROBES);
+static LINKED: &[(u64, &Growing)] = &[
+    (0, &TO_TYPE),
+    (28, &TO_ITERATOR),
+    (41, &TO_EVENT),
+    (42, &TO_PROBES),
+];
+
+/// By command, what it is asked with.
+macro_rules! asked {
+    ($($command:literal $name:ident = $growing:expr),* $(,)?) => {
+        $(static $name: Growing = $growing;)*
+        static ASKED: &[(u64, Kind)] = &[$(($command, Growing(&$name, 2))),*];
+    };
+}
+
+asked! {
+    0 CREATED = plain(&MAP_CREATE, &[16, 20, 24, 28, 44, 48, 60, 64]),
+    1 LOOKED_UP = plain(&LOOKUP_ELEMENT, &[24]),
+    2 UPDATED = plain(&UPDATE_ELEMENT, &[]),
+    3 DELETED = plain(&DELETE_ELEMENT, &[]),
+    4 NEXT = plain(&NEXT_KEY, &[]),
+    5 LOADED = plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 120]),
+    6 PINNED = plain(&PIN, &[12]),
+    7 GOT = plain(&PIN, &[12]),
+    8 ATTACHES = plain(&ATTACH, &[16]),
+    9 DETACHES = plain(&DETACH, &[]),
+    10 TESTED = Growing { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
+    11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[8]),
+    12 NEXT_MAP = plain(&NEXT_IDENTITY, &[8]),
+    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8]),
+    14 MAP = plain(&MAP_BY_IDENTITY, &[8]),
+    15 INFORMED = member("info", &INFORMATION),
+    16 QUERIED = member("query", &PROGRAM_QUERY),
+    17 OPENED = member("raw_tracepoint", &TRACEPOINT),
+    18 TYPES = plain(&TYPES_LOAD, &[]),
+    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[]),
+    20 DESCRIBED = member("task_fd_query", &DESCRIPTOR_QUERY),
+    21 TAKEN = plain(&LOOKUP_ELEMENT, &[24]),
+    22 FROZEN = plain(&FREEZE, &[]),
+    23 NEXT_TYPES = plain(&NEXT_IDENTITY, &[8]),
+    24 LOOKED_UP_TOGETHER = batch(&LOOKUP_BATCH),
+    25 TAKEN_TOGETHER = batch(&LOOKUP_BATCH),
+    26 UPDATED_TOGETHER = batch(&UPDATE_BATCH),
+    27 DELETED_TOGETHER = batch(&DELETE_BATCH),
+    28 LINKS = Growing { instead: Some((8, LINKED)), ..link(&LINK) },
+    29 LINKS_ANEW = member("link_update", &LINK_UPDATE),
+    30 LINKED_BY = plain(&LINK_BY_IDENTITY, &[]),
+    31 NEXT_LINK = plain(&NEXT_IDENTITY, &[8]),
+}
+
+/// The commands that make a descriptor.
+static MAKE: &[u64] = &[0, 5, 6, 7, 13, 14, 18, 19, 28, 30];
+
+pub(super) static MEANINGS: &[Meaning] = &[other(
+    "bpf",
+    &[One(Four, &COMMANDS), By(0, ASKED, &Address), UINT],
+    Answer::FdFor(MAKE),
+)];

@@ -318,6 +318,12 @@ fn options_are_taken_as_strace_takes_them() {
         .assert_code(0);
     let told = place.read("out");
     assert!(told.contains("openat(0x") && told.ends_with("+++ exited with 0 +++\n"));
+    // Of texts as much is told as was asked for, in JSON too.
+    let asked = ["trace", "-o", &out, "--json", "-s4", "-e", "trace=write"];
+    let all = [&asked[..], &["sh", "-c", "echo helloworld"]].concat();
+    place.ends(&all).assert_code(0);
+    let told = place.read("out");
+    assert!(told.contains(r#"{"start":"hell"}"#), "{told}");
     // What is no option isn't a command either.
     let unknown = place.ends(&["trace", "--no-such-option", "true"]);
     unknown.assert_says(&["--no-such-option"]);

@@ -436,7 +436,7 @@ impl Trace {
         } else if look.perfetto {
             Lines::Perfetto(Perfetto::default())
         } else if look.json {
-            let json = Json::new();
+            let json = Json::new(look.strings);
             Lines::Json(if aspects.is_empty() {
                 json
             } else {

@@ -62,7 +62,7 @@ fn main() {
             out.clear();
             text.write(event, &mut out);
         });
-        let mut json = Json::new();
+        let mut json = Json::new(usize::MAX);
         let in_json = each(|| {
             out.clear();
             json.write(event, &mut out);

@@ -32,8 +32,9 @@ use crate::text::put;
 use crate::{Abi, Call, Event, Outcome, What};
 
 /// Makes JSON of events.
-#[derive(Default)]
 pub struct Json<'a> {
+    /// Most bytes of a text or a buffer.
+    string: usize,
     descriptors: Option<Box<dyn Descriptors + 'a>>,
 }
 
@@ -44,9 +45,12 @@ impl std::fmt::Debug for Json<'_> {
 }
 
 impl<'a> Json<'a> {
-    /// JSON without what file descriptors are.
-    pub fn new() -> Self {
-        Json::default()
+    /// JSON without what file descriptors are, and no more than so many bytes of texts and buffers.
+    pub fn new(string: usize) -> Self {
+        Self {
+            string,
+            descriptors: None,
+        }
     }
 
     /// Says of file descriptors what they are: `{"fd": 3, "is": "/etc/passwd"}`.
@@ -137,7 +141,7 @@ impl<'a> Json<'a> {
             outcome(call, out);
             if let Some(row) = row {
                 let mut sink = JsonSink::new(out, self.descriptors.as_deref_mut(), event.pid);
-                Walk::showing(call, row, &mut sink, FULL).beside_result();
+                Walk::showing(call, row, &mut sink, full(self.string)).beside_result();
             }
         }
         if call.injected {
@@ -172,7 +176,7 @@ impl<'a> Json<'a> {
         };
         out.push(b'{');
         let mut sink = JsonSink::new(out, self.descriptors.as_deref_mut(), pid);
-        let mut walk = Walk::showing(call, row, &mut sink, FULL);
+        let mut walk = Walk::showing(call, row, &mut sink, full(self.string));
         let (order, count) = walk.shown();
         let until = if pending {
             walk.known_at_entry()
@@ -198,14 +202,16 @@ impl<'a> Json<'a> {
     }
 }
 
-/// JSON shows all that was captured.
-const FULL: Style = Style {
-    string: usize::MAX,
-    elements: usize::MAX,
-    verbose: true,
-    opaque: false,
-    partial: true,
-};
+/// JSON shows all that was captured, but for texts.
+fn full(string: usize) -> Style {
+    Style {
+        string,
+        elements: usize::MAX,
+        verbose: true,
+        opaque: false,
+        partial: true,
+    }
+}
 
 /// Sets what was written from `start` on and from `middle` on as before and after, if there is an after.
 fn before_and_after(out: &mut Vec<u8>, start: usize, middle: usize) {
@@ -526,7 +532,7 @@ mod tests {
 
     fn said(event: &Event) -> serde_json::Value {
         let mut out = Vec::new();
-        Json::new().write(event, &mut out);
+        Json::new(usize::MAX).write(event, &mut out);
         assert!(out.ends_with(b"}\n"));
         serde_json::from_slice(&out).unwrap()
     }

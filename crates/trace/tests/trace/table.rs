@@ -178,7 +178,7 @@ fn told(
         full,
         ..Options::default()
     });
-    let mut json = Json::new();
+    let mut json = Json::new(usize::MAX);
     let mut out = Vec::new();
     for event in &events {
         text.write(event, &mut out);

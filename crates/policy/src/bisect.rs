@@ -514,18 +514,14 @@ impl BisectPolicy {
 
     /// An end that a testbed must measure before it measures anything else.
     fn open_end(&self, seen: &Seen<'_>, testbed: usize) -> Option<usize> {
-        let mut ends = [0, self.versions - 1];
-        if testbed % 2 == 1 {
-            // Its build is made while the other's is measured.
-            ends.reverse();
-        }
         let wanted = match self.is_counted(seen, testbed) {
             true => COUNTED,
             false if self.is_interleaved(seen.estimator) => ENDS_OF_EACH,
             false => ENDS.div_ceil(self.testbeds()).max(ENDS_OF_EACH),
         };
         // In turn, so that a machine that drifts doesn't make them differ.
-        ends.into_iter()
+        self.ends(testbed)
+            .into_iter()
             .filter(|end| seen.times(testbed, *end) < wanted)
             .min_by_key(|end| seen.times(testbed, *end))
     }
@@ -556,11 +552,19 @@ impl BisectPolicy {
         seen.tried(testbed, end) < (share / self.testbeds()).min(most)
     }
 
+    /// The ends in the order in which a testbed measures them first: one builds the last while another measures the first.
+    fn ends(&self, testbed: usize) -> [usize; 2] {
+        match testbed % 2 {
+            0 => [0, self.versions - 1],
+            _ => [self.versions - 1, 0],
+        }
+    }
+
     fn less_tried_end(&self, seen: &Seen<'_>, testbed: usize) -> usize {
-        let last = self.versions - 1;
-        match seen.tried(testbed, last) < seen.tried(testbed, 0) {
-            true => last,
-            false => 0,
+        let [one, other] = self.ends(testbed);
+        match seen.tried(testbed, other) < seen.tried(testbed, one) {
+            true => other,
+            false => one,
         }
     }
 

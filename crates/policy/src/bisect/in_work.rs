@@ -63,6 +63,8 @@ pub(super) struct InWork {
     versions: Vec<usize>,
     /// Whether a measurement has just been begun or ended, so that it is worth deciding what else to take up.
     is_time: bool,
+    /// Versions of the history.
+    of: usize,
 }
 
 impl InWork {
@@ -71,6 +73,7 @@ impl InWork {
         let mut in_work = Self {
             versions: Vec::new(),
             is_time: true,
+            of: policy.versions,
         };
         if !policy.is_interleaved(seen.estimator) {
             return in_work;
@@ -104,7 +107,8 @@ impl InWork {
     pub fn goes_on(&self) -> Option<usize> {
         let enough = match self.is_time {
             true => MOST,
-            false => FEWEST,
+            // Of few versions nothing else is worth a decision either.
+            false => FEWEST.min(self.of / 2).max(1),
         };
         let next = self.versions.first().copied();
         next.filter(|_| self.versions.len() >= enough)

@@ -137,22 +137,12 @@ impl Estimator {
     }
 }
 
-/// The best but `rank` - 1; the worst where there aren't so many, nothing where there is none. One pass, as windows of all
-/// trials are looked at for each decision.
+/// The best but `rank` - 1; the worst where there aren't so many, nothing where there is none.
 fn best(trials: &[f64], rank: usize, better: Better) -> Option<f64> {
-    let precedes = |a: &f64, b: &f64| match better {
-        Better::Lower => a.total_cmp(b).is_lt(),
-        Better::Higher => a.total_cmp(b).is_gt(),
-    };
-    let mut best: Vec<f64> = Vec::with_capacity(rank + 1);
-    for value in trials {
-        if best.len() < rank || best.last().is_some_and(|last| precedes(value, last)) {
-            let at = best.partition_point(|other| !precedes(value, other));
-            best.insert(at, *value);
-            best.truncate(rank);
-        }
-    }
-    best.last().copied()
+    let mut trials = trials.to_vec();
+    let at = rank.min(trials.len()).checked_sub(1)?;
+    let (_, value, _) = trials.select_nth_unstable_by(at, |a, b| better.best_first(a, b));
+    Some(*value)
 }
 
 /// Numbers of trials, and ranks of what is taken of them.
@@ -174,10 +164,7 @@ fn sorted(series: &[Vec<f64>], better: Better) -> Vec<Vec<f64>> {
         }
         left = left.saturating_sub(values.len());
         let mut values = values.clone();
-        values.sort_by(|a, b| match better {
-            Better::Lower => a.total_cmp(b),
-            Better::Higher => b.total_cmp(a),
-        });
+        values.sort_by(|a, b| better.best_first(a, b));
         sorted.push(values);
     }
     sorted

@@ -61,10 +61,8 @@ pub(super) fn weather(trials: &[(usize, f64, f64)], allowance: f64) -> Weather {
 pub(super) struct InWork {
     /// The versions, the one whose turn is next at the front.
     versions: Vec<usize>,
-    /// Whether a measurement has just been begun or ended, so that it is worth deciding what else to take up.
-    is_time: bool,
-    /// Versions of the history.
-    of: usize,
+    /// With so many it goes on without a decision.
+    enough: usize,
 }
 
 impl InWork {
@@ -72,8 +70,7 @@ impl InWork {
     pub fn of(policy: &BisectPolicy, evidence: &Evidence, seen: &Seen<'_>, testbed: usize) -> Self {
         let mut in_work = Self {
             versions: Vec::new(),
-            is_time: true,
-            of: policy.versions,
+            enough: MOST,
         };
         if !policy.is_interleaved(seen.estimator) {
             return in_work;
@@ -89,8 +86,13 @@ impl InWork {
                 last.push(request);
             }
         }
-        if let Some(latest) = last.first() {
-            in_work.is_time = latest.round as usize % trials <= 1;
+        // When a measurement has just been begun or ended it is worth deciding what else to take up; of few versions
+        // nothing else is worth it either.
+        if last
+            .first()
+            .is_some_and(|latest| latest.round as usize % trials > 1)
+        {
+            in_work.enough = FEWEST.min(policy.versions / 2).max(1);
         }
         let begun = last
             .iter()
@@ -105,13 +107,8 @@ impl InWork {
 
     /// The version whose turn it is, if nothing else is to be taken up.
     pub fn goes_on(&self) -> Option<usize> {
-        let enough = match self.is_time {
-            true => MOST,
-            // Of few versions nothing else is worth a decision either.
-            false => FEWEST.min(self.of / 2).max(1),
-        };
         let next = self.versions.first().copied();
-        next.filter(|_| self.versions.len() >= enough)
+        next.filter(|_| self.versions.len() >= self.enough)
     }
 
     /// This version; or, where it is in work already, the one whose turn it is.

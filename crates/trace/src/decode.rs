@@ -49,7 +49,7 @@ const MOST_BYTES: usize = 1 << 16;
 /// Most bytes that are captured of one buffer.
 const MOST_OF_BUFFER: usize = 1 << 24;
 /// Most elements of an array that are looked at, whatever is asked for.
-const MOST_ELEMENTS: usize = 4096;
+pub(crate) const MOST_ELEMENTS: usize = 4096;
 /// Most elements of all arrays of one call together.
 const MOST_ALTOGETHER: usize = 4096;
 /// Most stretches of memory that are wanted for one call.

@@ -53,17 +53,14 @@ const FEW: usize = 8;
 /// Whether nothing but a few calls is asked for, and some of them point to memory that points to memory: the kernel engine
 /// would look there when the program may have gone on.
 fn reaches_far(asked: &Asked) -> bool {
-    let native = if cfg!(target_arch = "aarch64") {
-        Abi::Aarch64
-    } else {
-        Abi::X86_64
-    };
     let Some(limits) = asked.limits else {
         return false;
     };
     let mut count = 0;
     let mut far = false;
-    for (_, row) in table::rows(native).filter(|(number, _)| asked.calls.has(native, *number)) {
+    for (_, row) in
+        table::rows(Abi::NATIVE).filter(|(number, _)| asked.calls.has(Abi::NATIVE, *number))
+    {
         count += 1;
         far |= row.reaches_far(limits.verbose);
         if count > FEW {

@@ -80,6 +80,15 @@ pub enum Abi {
     Aarch64,
 }
 
+impl Abi {
+    /// The way of this machine's own programs.
+    pub const NATIVE: Self = if cfg!(target_arch = "aarch64") {
+        Self::Aarch64
+    } else {
+        Self::X86_64
+    };
+}
+
 /// One system call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {

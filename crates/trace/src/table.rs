@@ -24,7 +24,7 @@ pub use kind::{
     Test, Way, Whose, Width, Wire, Wording,
 };
 pub use meaning::Answer;
-pub(crate) use meaning::{ERROR_OR_NUMBER, counters, prctl_answer, rings, tracing};
+pub(crate) use meaning::{ERROR_OR_NUMBER, counters, filter, prctl_answer, rings, tracing};
 
 use crate::decode::{Nothing, Style, Walk};
 use crate::{Abi, Call, When};

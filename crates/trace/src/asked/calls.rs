@@ -163,13 +163,8 @@ fn item_of(item: &str, known: &[Known<'_>]) -> Result<Calls, ExpressionError> {
 
 /// What comes before the way of calling, and which ways.
 fn split_abi(item: &str) -> (&str, &'static [Abi]) {
-    const NATIVE: &[Abi] = if cfg!(target_arch = "aarch64") {
-        &[Abi::Aarch64]
-    } else {
-        &[Abi::X86_64]
-    };
     match item.rsplit_once('@') {
-        Some((name, "64")) => (name, NATIVE),
+        Some((name, "64")) => (name, &[Abi::NATIVE]),
         Some((name, "32")) => (name, &[Abi::I386]),
         // No call is told of that way: it has no programs any longer.
         Some((name, "x32")) => (name, &[]),

@@ -6,26 +6,10 @@
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, short_at};
 use crate::table::Names;
+use crate::table::filter::{CLASS, SOURCE, parts};
 use crate::table::kind::names;
 use crate::text::{Constants, put};
 
-names!(CLASS "BPF_???" "BPF_LD" {
-    "BPF_LD" = 0, "BPF_LDX" = 1, "BPF_ST" = 2, "BPF_STX" = 3, "BPF_ALU" = 4, "BPF_JMP" = 5, "BPF_RET" = 6, "BPF_MISC" = 7,
-});
-names!(SIZE "BPF_???" "BPF_W" { "BPF_W" = 0, "BPF_H" = 8, "BPF_B" = 0x10 });
-names!(MODE "BPF_???" "BPF_IMM" {
-    "BPF_IMM" = 0, "BPF_ABS" = 0x20, "BPF_IND" = 0x40, "BPF_MEM" = 0x60, "BPF_LEN" = 0x80, "BPF_MSH" = 0xa0,
-});
-names!(ARITHMETIC "BPF_???" "BPF_ADD" {
-    "BPF_ADD" = 0, "BPF_SUB" = 0x10, "BPF_MUL" = 0x20, "BPF_DIV" = 0x30, "BPF_OR" = 0x40, "BPF_AND" = 0x50,
-    "BPF_LSH" = 0x60, "BPF_RSH" = 0x70, "BPF_NEG" = 0x80, "BPF_MOD" = 0x90, "BPF_XOR" = 0xa0,
-});
-names!(JUMP "BPF_???" "BPF_JA" {
-    "BPF_JA" = 0, "BPF_JEQ" = 0x10, "BPF_JGT" = 0x20, "BPF_JGE" = 0x30, "BPF_JSET" = 0x40,
-});
-names!(SOURCE "BPF_???" "BPF_K" { "BPF_K" = 0, "BPF_X" = 8 });
-names!(RETURNED "BPF_???" "BPF_K" { "BPF_K" = 0, "BPF_X" = 8, "BPF_A" = 0x10 });
-names!(MOVED "BPF_???" "BPF_TAX" { "BPF_TAX" = 0, "BPF_TXA" = 0x80 });
 names!(ANCILLARY "SKF_AD_???" "SKF_AD_PROTOCOL" {
     "SKF_AD_PROTOCOL" = 0, "SKF_AD_PKTTYPE" = 4, "SKF_AD_IFINDEX" = 8, "SKF_AD_NLATTR" = 12, "SKF_AD_NLATTR_NEST" = 16,
     "SKF_AD_MARK" = 20, "SKF_AD_QUEUE" = 24, "SKF_AD_HATYPE" = 28, "SKF_AD_RXHASH" = 32, "SKF_AD_CPU" = 36,
@@ -135,16 +119,8 @@ fn put_extended(out: &mut Vec<u8>, constants: Constants, code: u64) {
 fn put_code(out: &mut Vec<u8>, constants: Constants, code: u64) {
     let class = code & 7;
     put_part(out, constants, class, &CLASS);
-    let parts: &[(u64, &Names)] = match class {
-        0 | 1 => &[(0x18, &SIZE), (0xe0, &MODE)],
-        4 => &[(8, &SOURCE), (0xf0, &ARITHMETIC)],
-        5 => &[(8, &SOURCE), (0xf0, &JUMP)],
-        6 => &[(0x18, &RETURNED)],
-        7 => &[(0xf8, &MOVED)],
-        _ => &[],
-    };
     let mut rest = code & !7;
-    for (mask, names) in parts {
+    for (mask, names) in parts(class) {
         out.push(b'|');
         put_part(out, constants, code & mask, names);
         rest &= !mask;

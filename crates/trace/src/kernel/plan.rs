@@ -5,6 +5,7 @@
 //! Refuses: calls whose numbers don't fit the kernel's table of plans.
 
 use super::wire::PIECE_MOST;
+use crate::decode::MOST_ELEMENTS;
 use crate::table::{Answer, Kind, Length, Limits, Row, Special, Way, Width, row};
 use crate::{Abi, Asked};
 
@@ -585,8 +586,10 @@ fn special_behind(special: Special, argument: u8) -> Behind {
 
 /// Most elements of an array: where everything is shown, all of them.
 pub(super) fn elements(limits: Limits) -> usize {
-    const ALL: usize = 4096;
-    if limits.verbose { ALL } else { limits.elements }
+    match limits.verbose {
+        true => MOST_ELEMENTS,
+        false => limits.elements,
+    }
 }
 
 /// Calls that don't come back where they succeed.
@@ -699,14 +702,7 @@ impl Plan {
 }
 
 /// The ways of calling, in the programs' order.
-pub(super) const ABIS: [Abi; 2] = [
-    if cfg!(target_arch = "aarch64") {
-        Abi::Aarch64
-    } else {
-        Abi::X86_64
-    },
-    Abi::I386,
-];
+pub(super) const ABIS: [Abi; 2] = [Abi::NATIVE, Abi::I386];
 
 #[cfg(test)]
 mod tests {

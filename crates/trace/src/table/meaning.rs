@@ -3,7 +3,7 @@
 mod aio;
 mod bpf;
 pub(crate) mod counters;
-mod filter;
+pub(crate) mod filter;
 mod keyctl;
 mod placement;
 mod prctl;

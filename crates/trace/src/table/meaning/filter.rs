@@ -1,11 +1,11 @@
-//! Instructions of the filters that decide about system calls.
+//! Instructions of filters in the machine language of old, and of those that decide about system calls.
 
 use super::*;
 use crate::table::kind::{Bare, Names, Wording, names};
 use crate::table::structure::{field, structure};
 use crate::text::put;
 
-names!(CLASS "BPF_???" "" {
+names!(pub(crate) CLASS "BPF_???" "" {
     "BPF_LD" = 0, "BPF_LDX" = 1, "BPF_ST" = 2, "BPF_STX" = 3, "BPF_ALU" = 4, "BPF_JMP" = 5, "BPF_RET" = 6, "BPF_MISC" = 7,
 });
 names!(SIZE_OF "BPF_???" "" { "BPF_W" = 0, "BPF_H" = 8, "BPF_B" = 0x10 });
@@ -19,7 +19,7 @@ names!(OPERATION "BPF_???" "" {
 names!(JUMP "BPF_???" "" {
     "BPF_JA" = 0, "BPF_JEQ" = 0x10, "BPF_JGT" = 0x20, "BPF_JGE" = 0x30, "BPF_JSET" = 0x40,
 });
-names!(SOURCE "BPF_???" "" { "BPF_K" = 0, "BPF_X" = 8 });
+names!(pub(crate) SOURCE "BPF_???" "" { "BPF_K" = 0, "BPF_X" = 8 });
 names!(RETURNED "BPF_???" "" { "BPF_K" = 0, "BPF_X" = 8, "BPF_A" = 0x10 });
 names!(OTHER "BPF_???" "" { "BPF_TAX" = 0, "BPF_TXA" = 0x80 });
 names!(pub(super) VERDICT "SECCOMP_RET_???" "" {
@@ -36,7 +36,7 @@ const RETURN: u64 = 6;
 const MISCELLANEOUS: u64 = 7;
 
 /// Some of an instruction's bits, and their names.
-type Bits = (u64, &'static Names);
+pub(crate) type Bits = (u64, &'static Names);
 const LOADED: &[Bits] = &[(0x18, &SIZE_OF), (0xe0, &MODE)];
 const COMPUTED: &[Bits] = &[(8, &SOURCE), (0xf0, &OPERATION)];
 const COMPARED: &[Bits] = &[(8, &SOURCE), (0xf0, &JUMP)];
@@ -44,7 +44,7 @@ const DECIDED: &[Bits] = &[(0x18, &RETURNED)];
 const MOVED: &[Bits] = &[(0xf8, &OTHER)];
 
 /// The parts of an instruction's code by its class.
-fn parts(class: u64) -> &'static [Bits] {
+pub(crate) fn parts(class: u64) -> &'static [Bits] {
     match class {
         LOAD | LOAD_INDEX => LOADED,
         ARITHMETIC => COMPUTED,

@@ -676,9 +676,9 @@ impl Workshop {
             "{name}: `{}` {}{}",
             short(text),
             how(done),
-            match last_words(done).as_str() {
+            match cause(done).as_str() {
                 "" => String::new(),
-                words => format!(": {words}"),
+                line => format!(": {line}"),
             }
         )))
     }
@@ -889,7 +889,7 @@ fn refused_in(done: &Done) -> (String, String) {
         [] => String::new(),
         files => format!(" in {}", short(&files.join(", "))),
     };
-    (place, why.unwrap_or_else(|| last_words(done)))
+    (place, why.unwrap_or_else(|| cause(done)))
 }
 
 fn how(done: &Done) -> String {
@@ -913,16 +913,19 @@ const CAUSES: [&str; 5] = [
     "No rule to make",
 ];
 
-/// The line of what a command printed that says why it failed: the first that names a cause, else the last; errors first.
-fn last_words(done: &Done) -> String {
+/// The line of what a command printed that says why it failed, errors first.
+fn cause(done: &Done) -> String {
     let texts = [&done.stderr, &done.stdout].map(|stream| String::from_utf8_lossy(&stream.bytes));
-    let said = |text: &str| -> Option<String> {
-        let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
-        let last = lines.clone().next_back()?;
-        let cause = lines.find(|line| CAUSES.iter().any(|cause| line.contains(cause)));
-        Some(short(cause.unwrap_or(last)))
-    };
-    texts.iter().find_map(|text| said(text)).unwrap_or_default()
+    let cause = texts.iter().find_map(|text| cause_in(text));
+    cause.map(short).unwrap_or_default()
+}
+
+/// The first line that names a cause, else the last.
+fn cause_in(text: &str) -> Option<&str> {
+    let mut lines = text.lines().map(str::trim).filter(|l| !l.is_empty());
+    let last = lines.clone().next_back()?;
+    let cause = lines.find(|line| CAUSES.iter().any(|cause| line.contains(cause)));
+    Some(cause.unwrap_or(last))
 }
 
 fn short(text: &str) -> String {
@@ -940,4 +943,20 @@ fn short(text: &str) -> String {
 fn json(value: &impl serde::Serialize) -> String {
     // Values of the model: their JSON can't fail.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_command_failed_is_the_line_that_names_the_cause() {
+        let compiler =
+            "main.c: In function 'main':\nmain.c:3:5: error: expected ';'\n  3 | x\n    |  ^~~~~\n";
+        assert_eq!(cause_in(compiler), Some("main.c:3:5: error: expected ';'"));
+        let make = "/bin/sh: 1: flex: not found\nmake[1]: *** [a] Error 127\nmake: *** Waiting for unfinished jobs....\n";
+        assert_eq!(cause_in(make), Some("/bin/sh: 1: flex: not found"));
+        assert_eq!(cause_in("one\n\n  the last  \n\n"), Some("the last"));
+        assert_eq!(cause_in(" \n"), None);
+    }
 }

@@ -268,7 +268,7 @@ impl BisectPolicy {
             }
             from = look;
             let weather = weather(&values[..look], self.allowance());
-            let series: Vec<Vec<f64>> = series.values().cloned().collect();
+            let series: Vec<&[f64]> = series.values().map(Vec::as_slice).collect();
             learnt = Estimator::learnt(&series, self.better, learnt.0, weather);
         }
         learnt

@@ -72,7 +72,7 @@ impl Estimator {
     /// can be said. What is measured by now is kept unless another tells far more.
     #[must_use]
     pub fn learnt(
-        series: &[Vec<f64>],
+        series: &[&[f64]],
         better: Better,
         now: Self,
         weather: Weather,
@@ -153,8 +153,8 @@ fn considered() -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// The longest series, the best trials first.
-fn sorted(series: &[Vec<f64>], better: Better) -> Vec<Vec<f64>> {
-    let mut longest: Vec<&Vec<f64>> = series.iter().collect();
+fn sorted(series: &[&[f64]], better: Better) -> Vec<Vec<f64>> {
+    let mut longest = series.to_vec();
     longest.sort_by_key(|values| std::cmp::Reverse(values.len()));
     let mut left = LOOKED_AT;
     let mut sorted = Vec::new();
@@ -163,7 +163,7 @@ fn sorted(series: &[Vec<f64>], better: Better) -> Vec<Vec<f64>> {
             break;
         }
         left = left.saturating_sub(values.len());
-        let mut values = values.clone();
+        let mut values = values.to_vec();
         values.sort_by(|a, b| better.best_first(a, b));
         sorted.push(values);
     }
@@ -212,7 +212,7 @@ fn at_least(so_many: usize, of: usize, each: f64) -> f64 {
 }
 
 /// Whether the first and the last series differ by their means, and by their best far less.
-fn hides(series: &[Vec<f64>], single: f64, of: (usize, usize, f64), better: Better) -> bool {
+fn hides(series: &[&[f64]], single: f64, of: (usize, usize, f64), better: Better) -> bool {
     let (Some(first), Some(last)) = (series.first(), series.last()) else {
         return false;
     };
@@ -241,8 +241,12 @@ mod tests {
         drifts: false,
     };
 
+    fn slices(series: &[Vec<f64>]) -> Vec<&[f64]> {
+        series.iter().map(Vec::as_slice).collect()
+    }
+
     fn learnt(series: &[Vec<f64>], better: Better) -> Estimator {
-        Estimator::learnt(series, better, Estimator::EACH, FAIR).0
+        Estimator::learnt(&slices(series), better, Estimator::EACH, FAIR).0
     }
 
     /// Two series of trials that took turns, the second with this shift.
@@ -354,7 +358,7 @@ mod tests {
     fn the_variance_of_what_is_taken_is_that_of_what_is_drawn() {
         let mut random = Random::seeded(11);
         let values = Noise::Disturbed { keep: 0.0 }.draw(400, &mut random);
-        let all = sorted(std::slice::from_ref(&values), Better::Lower);
+        let all = sorted(&[&values[..]], Better::Lower);
         for (trials, rank) in [(8, 1), (64, 4), (128, 8)] {
             let said = variance(&all, (trials, rank)).unwrap();
             let drawn = (0..4000).map(|_| {
@@ -374,6 +378,7 @@ mod tests {
     #[test]
     fn what_is_measured_by_stays_unless_another_tells_far_more() {
         let series = series(Noise::Disturbed { keep: 0.9 }, 512, 0.5, 5);
+        let series = slices(&series);
         let (first, variance) = Estimator::learnt(&series, Better::Lower, Estimator::EACH, FAIR);
         assert!(first.trials > 1 && variance.unwrap() > 0.0);
         // A neighbour that is nearly as good isn't given up for it.

@@ -17,7 +17,7 @@ use super::plan::{self, ABIS};
 use super::programs::Threads;
 use super::wire::{self, CallRecord, Head, PieceRecord, Record, flag};
 use crate::table::{self, Extent, Limits, Want};
-use crate::{Asked, Call, Event, Memory, Outcome, Piece, What, When};
+use crate::{Abi, Asked, Call, Event, Memory, Outcome, Piece, What, When};
 
 /// Numbers of threads are spread well enough as they are.
 #[derive(Debug, Default)]
@@ -423,11 +423,8 @@ impl Story {
 
 /// Whether a call is told that puts another program in a process.
 fn executions_are_told(asked: &Asked) -> bool {
-    let abi = ABIS[0];
-    (0..512).any(|number| {
-        let replaces = table::row(abi, number).is_some_and(|row| plan::replaces(row.name));
-        replaces && asked.calls.has(abi, number)
-    })
+    let mut rows = table::rows(Abi::NATIVE);
+    rows.any(|(number, row)| plan::replaces(row.name) && asked.calls.has(Abi::NATIVE, number))
 }
 
 fn event(head: Head, what: What) -> Event {

@@ -165,6 +165,7 @@ impl Running {
     /// Waits for its end, this long.
     pub fn ends_within(mut self, limit: Duration) -> Ended {
         let status = self.status.recv_timeout(limit).unwrap_or_else(|_| {
+            self.seen.extend(self.lines.try_iter().flatten());
             let below = processes::below(self.pid.as_raw());
             panic!(
                 "hang: no end within {limit:?}; below it: {below:#?}; {}",

@@ -36,7 +36,7 @@ const MEASUREMENTS: f64 = 100.0;
 /// Steps of so many standard deviations are worth telling at any cost, and of so few at none.
 const TOLD: (f64, f64) = (0.05, 1.0);
 /// How probable hidden changes may remain where they are looked for, or looking everywhere is cheap.
-const HIDDEN_STILL: f64 = 0.02;
+const HIDDEN_STILL: f64 = 0.015;
 /// To look whether a version has changes that cancel costs so many standard deviations squared in measurements, and is worth
 /// it at so many measurements, build and all; and not worth it at so many. Between them it is looked the less the more.
 const TELLS: f64 = 3.0;

@@ -16,7 +16,7 @@ use crate::Random;
 /// The prior probability that nothing changed at all.
 const NONE: f64 = 0.07;
 /// Prior numbers of steps that are expected: one, or several.
-const ONE: f64 = 0.05;
+const ONE: f64 = 0.01;
 const SEVERAL: f64 = 3.0;
 /// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
 const CANCELLING: f64 = 0.3;
@@ -48,6 +48,10 @@ const NEVER: f64 = 0.18;
 const WORTH: f64 = 0.3;
 /// The largest step is taken to be at least so many standard deviations.
 const LARGEST: f64 = 0.4;
+/// Where changes that cancel may remain hidden no more probably than this, one look at a version must not be chance.
+const LOOKED_INTO: f64 = 0.04;
+/// It may be where a version is off by this share of the largest step, and so many standard deviations.
+const OFF: (f64, f64) = (0.5, 1.0);
 
 /// Where a step may be: behind the measured version `after`, at the latest at the measured version `until`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -272,20 +276,49 @@ impl Belief {
         *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
     }
 
+    /// A version that was measured once, and that one measurement decides too much.
+    pub(super) fn unsure(&self) -> Option<usize> {
+        self.alone().or_else(|| self.off())
+    }
+
     /// A version that stands alone between two steps and was measured once: what disturbed that one measurement would look
     /// the same.
-    pub(super) fn alone(&self) -> Option<usize> {
-        let steps = &self.sets[0].0;
-        let between = steps.windows(2).map(|pair| (pair[0] + 1, pair[1]));
-        let mut once = between.filter(|(first, last)| first == last);
+    fn alone(&self) -> Option<usize> {
         let points = self.course.points();
-        once.find_map(|(point, _)| (points[point].n < 2.0).then_some(points[point].at))
+        let mut alone = self.stretches().filter(|(first, last)| first == last);
+        let once = alone.find(|(point, last)| {
+            let is_end = *point == 0 || last + 1 == points.len();
+            !is_end && points[*point].n < 2.0
+        });
+        once.map(|(point, _)| points[point].at)
+    }
+
+    /// Where changes that cancel were looked for, a version that was measured once and came out nearer to where a change
+    /// like the largest would have put it than to its neighbours: chance, or two changes that cancel.
+    fn off(&self) -> Option<usize> {
+        if self.left_hidden >= LOOKED_INTO || !self.is_known() {
+            return None;
+        }
+        let (share, deviations) = OFF;
+        let much = (share * self.largest).max(deviations * self.noise());
+        self.stretches().find_map(|stretch| {
+            let (level, _) = self.sums.mean_of(stretch, &self.typical);
+            let (first, last) = stretch;
+            let mut points = self.course.points()[first..=last].iter();
+            let off = points.find(|point| point.n < 2.0 && (point.mean - level).abs() > much);
+            off.map(|point| point.at)
+        })
+    }
+
+    /// The stretches of the most probable set, each by its first and its last measured version.
+    fn stretches(&self) -> impl Iterator<Item = (usize, usize)> {
+        stretches(&self.sets[0].0, self.course.points().len())
     }
 
     /// Whether the most probable set is the answer.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.is_known() && !self.must_explore(&[]) && self.alone().is_none()
+        self.is_known() && !self.must_explore(&[]) && self.unsure().is_none()
     }
 
     /// Whether a step in this gap needs no closer look, or can't have one.
@@ -577,11 +610,7 @@ struct Cut {
 impl Cut {
     /// The first and the last position of each stretch, of these measured versions.
     fn stretches(&self, points: &[usize]) -> impl Iterator<Item = (usize, usize)> {
-        let begins = std::iter::once(0).chain(self.steps.iter().map(|gap| gap + 1));
-        let ends = self.steps.iter().copied().chain([points.len() - 1]);
-        begins
-            .zip(ends)
-            .map(|(begin, end)| (points[begin], points[end]))
+        stretches(&self.steps, points.len()).map(|(begin, end)| (points[begin], points[end]))
     }
 
     fn largest(&self) -> f64 {
@@ -608,6 +637,12 @@ impl Cut {
             }
         }
     }
+}
+
+/// The stretches between steps in these gaps of so many points: the first and the last point of each.
+fn stretches(steps: &[usize], points: usize) -> impl Iterator<Item = (usize, usize)> {
+    let begins = std::iter::once(0).chain(steps.iter().map(|gap| gap + 1));
+    begins.zip(steps.iter().copied().chain([points - 1]))
 }
 
 /// The largest step of a typical cut.

@@ -72,7 +72,7 @@ impl Belief {
         {
             return Some(Ask { at, times: 1 });
         }
-        if let Some(at) = self.alone()
+        if let Some(at) = self.unsure()
             && !costs.others_than.contains(&at)
             && !costs.under_way.contains(&at)
         {

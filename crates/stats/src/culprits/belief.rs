@@ -16,7 +16,7 @@ use crate::Random;
 /// The prior probability that nothing changed at all.
 const NONE: f64 = 0.07;
 /// Prior numbers of steps that are expected: one, or several.
-const ONE: f64 = 0.01;
+const ONE: f64 = 0.05;
 const SEVERAL: f64 = 3.0;
 /// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
 const CANCELLING: f64 = 0.3;

@@ -58,7 +58,7 @@ impl Default for Aim {
             resolution: 1,
             smallest: None,
             tellable: 1.0,
-            several: 0.09,
+            several: 0.1,
             hidden: 0.08,
             cancelling: false,
             noise: None,

@@ -78,6 +78,37 @@ fn what_cancels_is_found_where_it_is_looked_for() {
 }
 
 #[test]
+fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
+    let levels = stairs(40, &[(20, 3.0)]);
+    let mut course = Course::new(40);
+    for (at, level) in levels.iter().enumerate().filter(|(at, _)| *at != 30) {
+        [0.0, -1.0, 1.0].map(|off| course.add(at, level + off));
+    }
+    course.add(30, levels[30] - 2.0);
+    let first = vec![0.0; 40];
+    let costs = Costs {
+        again: 1.0,
+        first: &first,
+        others_than: &[],
+        unless: f64::INFINITY,
+        testbed: 0,
+        under_way: &[],
+    };
+    let believed = |course: &Course| Belief::of(std::slice::from_ref(course), &Aim::default(), 1);
+    let belief = believed(&course).unwrap();
+    assert_eq!(untils(&belief), [20]);
+    assert!(belief.is_settled());
+    let looking = belief.with_left_hidden(0.015);
+    assert!(!looking.is_settled());
+    assert_eq!(looking.next(&costs).map(|ask| ask.at), Some(30));
+    // It was chance.
+    course.add(30, levels[30]);
+    let belief = believed(&course).unwrap().with_left_hidden(0.015);
+    assert!(belief.is_settled());
+    assert_eq!(untils(&belief), [20]);
+}
+
+#[test]
 fn numbers_without_noise_are_halved_exactly() {
     let levels = stairs(1000, &[(512, 1e-3)]);
     let (course, belief) = settle(&levels, 0.0, &Aim::default(), 4);

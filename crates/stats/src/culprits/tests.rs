@@ -82,7 +82,9 @@ fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
     let levels = stairs(40, &[(20, 3.0)]);
     let mut course = Course::new(40);
     for (at, level) in levels.iter().enumerate().filter(|(at, _)| *at != 30) {
-        [0.0, -1.0, 1.0].map(|off| course.add(at, level + off));
+        for off in [0.0, -1.0, 1.0] {
+            course.add(at, level + off);
+        }
     }
     course.add(30, levels[30] - 2.0);
     let first = vec![0.0; 40];

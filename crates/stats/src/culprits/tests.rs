@@ -2,6 +2,18 @@ use super::*;
 use crate::{Confidence, Random, simulate::Noise};
 use proptest::prelude::*;
 
+/// What a measurement costs where nothing is under way, before the first of each version this.
+fn costs(first: &[f64]) -> Costs<'_> {
+    Costs {
+        again: 1.0,
+        first,
+        others_than: &[],
+        unless: f64::INFINITY,
+        testbed: 0,
+        under_way: &[],
+    }
+}
+
 /// Measures versions of these levels until the belief is settled.
 fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) {
     let mut random = Random::seeded(seed);
@@ -16,14 +28,7 @@ fn settle(levels: &[f64], noise: f64, aim: &Aim, seed: u64) -> (Course, Belief) 
     let first = vec![2.0; levels.len()];
     for turn in 0..2000 {
         let belief = Belief::of(std::slice::from_ref(&course), aim, seed + turn).unwrap();
-        let costs = Costs {
-            again: 1.0,
-            first: &first,
-            others_than: &[],
-            unless: f64::INFINITY,
-            testbed: 0,
-            under_way: &[],
-        };
+        let costs = costs(&first);
         match belief.next(&costs) {
             Some(ask) => measure(&mut course, ask.at),
             None => return (course, belief),
@@ -88,14 +93,7 @@ fn one_look_that_is_off_is_repeated_where_changes_that_cancel_are_looked_for() {
     }
     course.add(30, levels[30] - 2.0);
     let first = vec![0.0; 40];
-    let costs = Costs {
-        again: 1.0,
-        first: &first,
-        others_than: &[],
-        unless: f64::INFINITY,
-        testbed: 0,
-        under_way: &[],
-    };
+    let costs = costs(&first);
     let believed = |course: &Course| Belief::of(std::slice::from_ref(course), &Aim::default(), 1);
     let belief = believed(&course).unwrap();
     assert_eq!(untils(&belief), [20]);
@@ -130,14 +128,7 @@ fn what_cant_be_measured_widens_the_answer_and_isnt_asked_for() {
     let first = vec![2.0; 64];
     let belief = (0..500).find_map(|turn| {
         let belief = Belief::of(std::slice::from_ref(&course), &Aim::default(), turn).unwrap();
-        let costs = Costs {
-            again: 1.0,
-            first: &first,
-            others_than: &[],
-            unless: f64::INFINITY,
-            testbed: 0,
-            under_way: &[],
-        };
+        let costs = costs(&first);
         let Some(ask) = belief.next(&costs) else {
             return Some(belief);
         };
@@ -317,12 +308,9 @@ fn another_testbed_cuts_what_the_first_one_leaves() {
     let first = vec![1.0; 129];
     let next = |under_way: &[usize]| {
         let costs = Costs {
-            again: 1.0,
-            first: &first,
-            others_than: &[],
-            unless: f64::INFINITY,
             testbed: 1,
             under_way,
+            ..costs(&first)
         };
         belief.next(&costs).unwrap().at
     };
@@ -386,8 +374,7 @@ proptest! {
         prop_assert!(places.is_sorted());
         prop_assert!((0.0..=1.0).contains(&belief.changed()) && belief.smallest() > 0.0);
         let first = vec![1.0; 30];
-        match belief.next(&Costs { again: 1.0, first: &first, others_than: &[],
-            unless: f64::INFINITY, testbed: 0, under_way: &[] }) {
+        match belief.next(&costs(&first)) {
             None => prop_assert!(belief.is_settled()),
             Some(ask) => prop_assert!(ask.at < 30 && course.is_open(ask.at) && ask.times >= 1),
         }

@@ -287,7 +287,7 @@ fn counted_numbers_take_two_measurements_of_each_end() {
     let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
     assert_eq!(found(&verdict), [123]);
     assert!(
-        evidence.observations.len() < 36,
+        evidence.observations.len() < 32,
         "{}",
         evidence.observations.len()
     );
@@ -463,8 +463,7 @@ fn what_disturbs_for_a_while_makes_no_culprit() {
         trial: Duration::from_millis(200),
         ..world(24, &[(9, 2.0)])
     };
-    // Of other seeds some are decided before anybody disturbs.
-    for seed in [0, 2] {
+    for seed in 0..3 {
         let policy = BisectPolicy {
             seed,
             ..policy(&world)
@@ -473,6 +472,7 @@ fn what_disturbs_for_a_while_makes_no_culprit() {
         let mut evidence = Evidence::default();
         // A neighbour comes and goes, for some hundred trials in turn: longer than a measurement in a row takes.
         let (mut until, mut busy) = (0, 0.0);
+        let mut disturbed = false;
         let verdict = loop {
             let n = evidence.observations.len();
             if n >= until {
@@ -485,6 +485,7 @@ fn what_disturbs_for_a_while_makes_no_culprit() {
             match policy.decide(&evidence) {
                 Decision::Done(verdict) => break verdict,
                 Decision::Measure(request) => {
+                    disturbed |= busy > 0.0;
                     let off = busy * random.uniform() + 4.0 * random.uniform().powi(3);
                     let value = world.level(request.version) + off;
                     let figures = BTreeMap::from([(policy.metric.clone(), value)]);
@@ -503,6 +504,11 @@ fn what_disturbs_for_a_while_makes_no_culprit() {
             &verdict.measured,
         );
         assert_eq!(found(&verdict), [9], "seed {seed}: {by:?}");
-        assert!(verdict.estimator.trials > 1);
+        // With one of the seeds it is decided before anybody comes.
+        assert_eq!(
+            verdict.estimator.trials > 1,
+            disturbed,
+            "seed {seed}: {by:?}"
+        );
     }
 }

@@ -271,8 +271,8 @@ fn bring_up_loopback() -> io::Result<()> {
     // SAFETY: a zeroed ifreq is valid, the name is shorter than its place, and the pointer is to a live variable.
     let done = unsafe {
         let mut request = std::mem::zeroed::<libc::ifreq>();
-        request.ifr_name[0] = b'l'.cast_signed();
-        request.ifr_name[1] = b'o'.cast_signed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
         request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
         // Its type differs between C libraries.
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast)]

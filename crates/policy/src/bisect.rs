@@ -37,6 +37,8 @@ const MEASUREMENTS: f64 = 100.0;
 const TOLD: (f64, f64) = (0.05, 1.0);
 /// How probable hidden changes may remain where they are looked for, or looking everywhere is cheap.
 const HIDDEN_STILL: f64 = 0.015;
+/// And where one look at a version tells whether it has them, and costs little.
+const HIDDEN_STILL_AT_A_LOOK: f64 = 0.008;
 /// To look whether a version has changes that cancel costs so many standard deviations squared in measurements, and is worth
 /// it at so many measurements, build and all; and not worth it at so many. Between them it is looked the less the more.
 const TELLS: f64 = 3.0;
@@ -509,7 +511,8 @@ impl BisectPolicy {
         let told = (TELLS * belief.noise() / belief.largest()).powi(2).max(1.0);
         let (cheap, dear) = LOOK;
         let how_dear = ((build + told - cheap) / (dear - cheap)).clamp(0.0, 1.0);
-        HIDDEN_STILL.min(hidden) * (hidden / HIDDEN_STILL.min(hidden)).powf(how_dear)
+        let least = HIDDEN_STILL_AT_A_LOOK.min(hidden);
+        least * (hidden / least).powf(how_dear)
     }
 
     /// An end that a testbed must measure before it measures anything else.

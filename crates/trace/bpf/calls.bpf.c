@@ -118,6 +118,17 @@ static u32 to_page_end(u64 address, u32 size)
 	return rest < size ? rest : 0;
 }
 
+/* A program's text with its end, as far as there is room. Older kernels don't count the end of an empty one. */
+inline_always long read_text(void *to, u32 size, u64 address)
+{
+	long got = read_user_text(to, size, (void *)address);
+
+	if (got)
+		return got;
+	*(u8 *)to = 0;
+	return 1;
+}
+
 /*
  * Puts what lies at an address into the ring at once, ahead of its call's record. For text `size` is the most there is of it.
  * 0, or an error if it couldn't be read; what finds no room is counted.
@@ -142,7 +153,7 @@ not_inline int put_large(struct thread *thread, u64 address, u32 size, u32 text,
 	if (size > LARGE)
 		return -1;
 	if (text) {
-		got = read_user_text(large->bytes, size, (void *)address);
+		got = read_text(large->bytes, size, address);
 		/* The zero that was put behind what was cut isn't the program's. */
 		if (got == size && got > 1)
 			got--;
@@ -198,7 +209,7 @@ not_inline int put(struct thread *thread, u64 address, u32 size, u32 text, u32 w
 	if (size > SHORT)
 		return -1;
 	if (text) {
-		got = read_user_text(to, size, (void *)address);
+		got = read_text(to, size, address);
 		/* It went on: what was read holds all of the room but no end. */
 		if (got == SHORT && most > SHORT)
 			return put_large(thread, address, most, text, when);

@@ -287,7 +287,7 @@ fn counted_numbers_take_two_measurements_of_each_end() {
     let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
     assert_eq!(found(&verdict), [123]);
     assert!(
-        evidence.observations.len() < 32,
+        evidence.observations.len() < 48,
         "{}",
         evidence.observations.len()
     );

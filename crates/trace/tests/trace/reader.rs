@@ -231,21 +231,3 @@ fn information(pid: Pid) -> Vec<u8> {
         .to_vec()
     }
 }
-
-/// Compiles a program of this folder's neighbour.
-pub fn compiled(name: &str) -> Option<std::path::PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/programs")
-        .join(name)
-        .with_extension("c");
-    let program =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let status = Command::new("cc")
-        .args(["-w", "-O1", "-pthread", "-o"])
-        .arg(&program)
-        .arg(&source)
-        .status()
-        .ok()?;
-    assert!(status.success(), "{} doesn't compile", source.display());
-    Some(program)
-}

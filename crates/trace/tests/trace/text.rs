@@ -8,7 +8,7 @@ use backsight_trace::table::{Limits, number};
 use backsight_trace::text::{Constants, Escapes, Numbers, Options, Precision, Text, Time, Who};
 use backsight_trace::{Abi, Call, Calls, Event, Memory, Outcome, Piece, What, When};
 
-use crate::reader;
+use crate::{programs::program, reader};
 
 /// What is different every time: of lines that say this, numbers are not compared.
 const VOLATILE: &[&str] = &[
@@ -90,7 +90,7 @@ fn both(
         eprintln!("skipped: this compares with strace 6.1, which isn't here");
         return None;
     };
-    let program = reader::compiled(name)?;
+    let program = program(name);
     let folder = Folder::new(name);
     let out = folder.0.join("strace.txt");
     let inner = folder.0.join("inner");

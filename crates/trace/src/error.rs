@@ -81,7 +81,9 @@ pub enum ExpressionError {
     #[error("`{0}` isn't a regular expression")]
     Regex(String),
     /// Not a signal.
-    #[error("no signal is named `{0}`; names are as in SIGTERM or TERM, numbers 1 to 64")]
+    #[error(
+        "invalid signal `{0}`: none is named so; names are as in SIGTERM or TERM, numbers 1 to 64"
+    )]
     Signal(String),
     /// Not an error of the kernel.
     #[error("no error is named `{0}`; names are as in ENOENT, numbers 1 to 4095")]
@@ -107,6 +109,9 @@ pub enum ExpressionError {
         "an injection has no part `{0}`; its parts are error=, retval=, signal=, syscall= (of a call that changes nothing), delay_enter=, delay_exit=, poke_enter=, poke_exit= and when="
     )]
     UnknownPart(String),
+    /// A part of an injection that was given before: which of the two is meant can't be known.
+    #[error("an injection has one such part alone, `{0}` comes after another")]
+    Twice(String),
     /// An injection that injects nothing, or two results.
     #[error(
         "an injection needs error= or retval=, not both, or signal=, delay_enter=, delay_exit=, poke_enter= or poke_exit=: `{0}`"

@@ -3,10 +3,10 @@
 //! Refuses: to know more of an expression than its first word.
 
 use backsight_trace::{
-    Abi, Asked, Calls, Injection, Known, Signals, Statuses, descriptors::Aspects, processes::Told,
-    table, text::Numbers,
+    Abi, Asked, Calls, ExpressionError, Injection, Known, Signals, Statuses, descriptors::Aspects,
+    processes::Told, table, text::Numbers,
 };
-use miette::IntoDiagnostic as _;
+use miette::{IntoDiagnostic as _, WrapErr as _};
 
 /// The expressions of `-e` that have options of their own.
 #[derive(Debug, clap::Args)]
@@ -208,6 +208,16 @@ fn others(set: &str, known: &[Known<'_>]) -> miette::Result<Calls> {
     all.into_diagnostic()
 }
 
+/// An injection, or what is wrong with it behind words that scripts which use strace look for.
+fn tampering(
+    what: &str,
+    value: &str,
+    injection: Result<Injection, ExpressionError>,
+) -> miette::Result<Injection> {
+    let injection = injection.into_diagnostic();
+    injection.wrap_err_with(|| format!("invalid {what} argument `{value}`"))
+}
+
 /// Does what an expression of `-e` says.
 pub(super) fn express(
     asked: &mut Asked,
@@ -226,10 +236,12 @@ pub(super) fn express(
         "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
         "inject" => asked
             .injections
-            .push(Injection::parse(value, known).into_diagnostic()?),
-        "fault" => asked
-            .injections
-            .push(Injection::parse_fault(value, known).into_diagnostic()?),
+            .push(tampering(what, value, Injection::parse(value, known))?),
+        "fault" => asked.injections.push(tampering(
+            what,
+            value,
+            Injection::parse_fault(value, known),
+        )?),
         "abbrev" | "a" => manner.full = others(value, known)?,
         "verbose" | "v" => manner.opaque = others(value, known)?,
         "raw" | "x" => manner.raw = Calls::parse(value, known).into_diagnostic()?,

@@ -75,7 +75,7 @@ impl Occasions {
     ///
     /// # Errors
     ///
-    /// If it isn't that, or a number isn't 1 to 65535.
+    /// If it isn't that, or a number isn't 1 to 65535; a last one is 65534 at most, as strace has it.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         let (range, step) = match text.split_once('+') {
             Some((range, "")) => (range, Some(1)),
@@ -86,8 +86,11 @@ impl Occasions {
             Some((first, last)) => (time(first)?, Some(time(last)?)),
             None => (time(range)?, None),
         };
-        if last.is_some_and(|last| last < first) {
-            return Err(number(text, "a range that ends after its beginning"));
+        if last.is_some_and(|last| last < first || last == u32::from(u16::MAX)) {
+            return Err(number(
+                text,
+                "a range that ends after its beginning and before 65535",
+            ));
         }
         Ok(Self {
             first,
@@ -184,10 +187,13 @@ impl Injection {
             }
             "poke_enter" if tamper.poked_before.is_empty() => tamper.poked_before = pokes(value)?,
             "poke_exit" if tamper.poked_after.is_empty() => tamper.poked_after = pokes(value)?,
-            "signal" => tamper.signal = Some(signals::number_of(value)?),
-            "delay_enter" => tamper.before = Some(duration(value)?),
-            "delay_exit" => tamper.after = Some(duration(value)?),
+            "signal" if tamper.signal.is_none() => tamper.signal = Some(signals::number_of(value)?),
+            "delay_enter" if tamper.before.is_none() => tamper.before = Some(duration(value)?),
+            "delay_exit" if tamper.after.is_none() => tamper.after = Some(duration(value)?),
             "when" => self.occasions = Occasions::parse(value)?,
+            "signal" | "syscall" | "delay_enter" | "delay_exit" | "poke_enter" | "poke_exit" => {
+                return Err(ExpressionError::Twice(part.to_owned()));
+            }
             _ => return Err(unknown()),
         }
         Ok(())
@@ -320,7 +326,7 @@ mod tests {
         assert_eq!(times("2+4"), [2, 6, 10]);
         assert_eq!(times("2..9+3"), [2, 5, 8]);
         assert_eq!(times("2..4+"), [2, 3, 4]);
-        for wrong in ["", "0", "x", "1..", "1..0", "70000", "1+0"] {
+        for wrong in ["", "0", "x", "1..", "1..0", "1..65535", "70000", "1+0"] {
             assert!(Occasions::parse(wrong).is_err(), "{wrong}");
         }
     }
@@ -371,6 +377,10 @@ mod tests {
             "chdir:poke_exit=@arg1=00,@arg1=00",
             "chdir:error=1:syscall=chdir",
             "chdir:signal=99",
+            "chdir:signal=1:retval=0:signal=2",
+            "chdir:delay_enter=1:delay_enter=2",
+            "chdir:delay_exit=3:delay_exit=4",
+            "chdir:poke_exit=@arg1=00:poke_exit=@arg2=00",
         ] {
             assert!(Injection::parse(wrong, &known()).is_err(), "{wrong}");
         }

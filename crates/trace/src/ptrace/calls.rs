@@ -262,7 +262,7 @@ impl Engine<'_> {
         capture(&mut self.pages, tid, call, when, limits);
     }
 
-    /// Writes behind a call's pointers; whether all that was to be written is.
+    /// Writes behind a call's pointers; whether something of each was written.
     fn poke(&mut self, tid: Tid, call: &Call, pokes: &[Poke]) -> bool {
         let arguments = table::row(call.abi, call.number).map_or(0, |row| row.arguments.len());
         let mut done = true;
@@ -274,9 +274,18 @@ impl Engine<'_> {
         done
     }
 
-    /// Writes into a thread's memory, word by word.
+    /// Writes into a thread's memory; whether any of it could be.
     fn write(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
+        kernel::write(tid, address, bytes) > 0 || self.force(tid, address, bytes)
+    }
+
+    /// The same word by word, also where the program itself may not write.
+    fn force(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
         const WORD: usize = size_of::<u64>();
+        // Whole words that would reach beyond the last address.
+        if address.checked_add((bytes.len() + WORD) as u64).is_none() {
+            return false;
+        }
         self.pages.forget();
         for (at, part) in (address..).step_by(WORD).zip(bytes.chunks(WORD)) {
             let mut word = [0; WORD];
@@ -291,7 +300,7 @@ impl Engine<'_> {
                 );
                 // What lies behind the end of a page can't be written to with it.
                 let Ok(there) = <[u8; WORD]>::try_from(there.as_slice()) else {
-                    return self.write_end(tid, address, bytes);
+                    return self.force_end(tid, address, bytes);
                 };
                 word = there;
             }
@@ -304,7 +313,7 @@ impl Engine<'_> {
     }
 
     /// Writes the last bytes before memory ends, by the word that ends there.
-    fn write_end(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
+    fn force_end(&mut self, tid: Tid, address: u64, bytes: &[u8]) -> bool {
         const WORD: usize = size_of::<u64>();
         let Some(last) = (address + bytes.len() as u64).checked_sub(WORD as u64) else {
             return false;

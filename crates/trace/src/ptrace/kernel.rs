@@ -301,7 +301,23 @@ pub fn make_call(tid: Tid, number: i64) -> Answer<()> {
     registers::set_number(tid, number)
 }
 
-/// Writes a word into a thread's memory.
+/// Writes into a thread's memory up to where it ends or may not be written: so many bytes, none where the first may not.
+pub fn write(tid: Tid, address: u64, bytes: &[u8]) -> usize {
+    let local = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: std::ptr::with_exposed_provenance_mut(address as usize),
+        iov_len: bytes.len(),
+    };
+    // SAFETY: the local vector names the bytes, which are only read and borrowed until the call is back.
+    let written =
+        unsafe { libc::process_vm_writev(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(written).unwrap_or(0)
+}
+
+/// Writes a word into a thread's memory, also where its program may not.
 pub fn poke(tid: Tid, address: u64, word: u64) -> Answer<()> {
     const POKEDATA: u32 = 5;
     ask(POKEDATA, tid, address as usize, word as usize)

@@ -459,7 +459,10 @@ fn killed_tracer(way: &str) {
             "kernel::a_tracer_for_another_test",
             "--nocapture",
         ])
-        .env(AS_A_TRACER, format!("{} {way} 400000", program("calls").display()))
+        .env(
+            AS_A_TRACER,
+            format!("{} {way} 400000", program("calls").display()),
+        )
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -849,7 +852,8 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
     if !runs() {
         return;
     }
-    let chosen = |_, number| number == libc::SYS_openat as u64 || number == libc::SYS_faccessat as u64;
+    let chosen =
+        |_, number| number == libc::SYS_openat as u64 || number == libc::SYS_faccessat as u64;
     let mut asked = Asked {
         calls: Calls::none(),
         statuses: Statuses::only(Status::Failed),

@@ -710,6 +710,33 @@ fn another_call_is_made_instead_and_memory_is_written() {
 }
 
 #[test]
+fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
+    let plain = Asked {
+        calls: native(&[OPENAT]),
+        ..command(program("texts"), &[])
+    };
+    let changed = |asked: &Asked| -> Vec<bool> {
+        let (events, _) = traced(asked);
+        calls(&events).map(|(_, call)| call.rewritten).collect()
+    };
+    // Its own nine: two where memory ends, one over a page's end, three at no memory, three in the middle.
+    let loader = changed(&plain).len() - 9;
+    let injection = format!(
+        "{}:poke_enter=@arg2=2f6e6f7468696e6700:when={}+",
+        number_of(OPENAT),
+        loader + 1
+    );
+    let asked = Asked {
+        injections: vec![Injection::parse(&injection, &[]).unwrap()],
+        ..plain
+    };
+    assert_eq!(
+        changed(&asked)[loader..],
+        [true, true, true, false, false, false, true, true, true]
+    );
+}
+
+#[test]
 fn an_injected_error_makes_a_program_fail() {
     let asked = Asked {
         // No child: `fork` fails.

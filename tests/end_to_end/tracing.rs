@@ -68,7 +68,7 @@ fn what_cant_be_traced_is_said() {
         (&["trace", "-e", "bogus=1", "true"], "isn't known"),
         (
             &["trace", "-e", "signal=SIGNONE", "true"],
-            "no signal is named",
+            "invalid signal `SIGNONE`",
         ),
         (
             &["trace", "-e", "inject=1:error=ENOTHING", "true"],

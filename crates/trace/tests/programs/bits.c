@@ -1,4 +1,5 @@
 /* Every bit of every set of flags: which have names, and in which order they are told. */
+#pragma GCC diagnostic ignored "-Woverflow"
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <string.h>

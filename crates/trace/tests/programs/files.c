@@ -170,9 +170,9 @@ int main(void) {
 	call(SYS_fcntl, fd, F_DUPFD, 30);
 	call(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 30);
 	call(SYS_fcntl, fd, F_SETFL, O_RDWR | O_NONBLOCK | O_APPEND);
-	call(SYS_fcntl, fd, F_SETLK, &(struct flock){ F_RDLCK, SEEK_SET, 0, 5 });
-	call(SYS_fcntl, fd, F_GETLK, &(struct flock){ F_WRLCK, SEEK_CUR, 0, 5 });
-	call(SYS_fcntl, fd, F_OFD_SETLK, &(struct flock){ F_UNLCK, SEEK_SET, 0, 5 });
+	call(SYS_fcntl, fd, F_SETLK, &(struct flock){ F_RDLCK, SEEK_SET, 0, 5, 0 });
+	call(SYS_fcntl, fd, F_GETLK, &(struct flock){ F_WRLCK, SEEK_CUR, 0, 5, 0 });
+	call(SYS_fcntl, fd, F_OFD_SETLK, &(struct flock){ F_UNLCK, SEEK_SET, 0, 5, 0 });
 	call(SYS_fcntl, fd, F_SETOWN, 0);
 	call(SYS_fcntl, fd, F_GETOWN);
 	call(SYS_fcntl, fd, F_SETSIG, 12);

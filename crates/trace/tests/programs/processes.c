@@ -1,4 +1,8 @@
-/* Processes, signals, memory, clocks, futexes. */
+/* Processes, signals, memory, clocks, futexes. What the compiler would warn of is done on purpose. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wnonnull"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#pragma GCC diagnostic ignored "-Wstringop-overread"
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>

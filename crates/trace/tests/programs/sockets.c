@@ -1,4 +1,5 @@
 /* Sockets, and waiting for them. */
+#pragma GCC diagnostic ignored "-Wstringop-overflow"
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <linux/netlink.h>
@@ -23,7 +24,7 @@ int main(void) {
 	struct sockaddr_un un = { AF_UNIX, "nothing" };
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_groups = 5 };
 	char b[256], name[128], cb[256] = { 0 };
-	int s, c, d, e, one = 1, sp[2], u;
+	int s, c, d, e, one = 1, sp[2];
 	socklen_t l = 128;
 	struct iovec v[2] = { { "hello", 5 }, { "wor\1ld\n", 7 } }, w = { b, 64 };
 	struct msghdr m = { .msg_iov = v, .msg_iovlen = 2 }, r = { .msg_iov = &w, .msg_iovlen = 1, .msg_name = name, .msg_namelen = 128, .msg_control = cb, .msg_controllen = 256 };

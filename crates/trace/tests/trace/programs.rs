@@ -15,7 +15,7 @@ pub fn program(name: &str) -> PathBuf {
         // Tests run side by side: each compiles for itself, and what is in place is always whole.
         let own = folder.join(format!("{name}.{}", std::process::id()));
         let done = Command::new("cc")
-            .args(["-O1", "-w", "-pthread", "-o"])
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"])
             .args([&own, &source])
             .status()
             .expect("a C compiler, `cc`, is needed");

@@ -31,6 +31,8 @@ use crate::{
     machine, netns,
 };
 
+/// How long the end of a kernel may take to be known after its channel broke, which is heard of first.
+const END_HEARD_LIMIT: Duration = Duration::from_secs(1);
 /// How long a guest may take to end after a client's goodbye before its channel is ended.
 const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
 /// How long a guest may take to power itself off after that before it is killed.
@@ -361,9 +363,9 @@ impl Guest {
         console
     }
 
-    /// Ends it at once; says its console's last words.
-    pub(crate) async fn kill(self) -> String {
-        let ended = self.ended.borrow().as_ref().map(Ended::to_string);
+    /// Ends it; says how it had ended by itself, if it had, and its console's last words.
+    pub(crate) async fn kill(mut self) -> String {
+        let ended = timeout(END_HEARD_LIMIT, end_of(&mut self.ended)).await.ok();
         let words = last_words(&self.end(Duration::ZERO).await);
         match ended {
             Some(how) if words.is_empty() => format!("its kernel ended: {how}"),

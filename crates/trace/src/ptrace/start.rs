@@ -9,7 +9,6 @@ use nix::{
     unistd::{ForkResult, Pid, fork},
 };
 use std::{
-    collections::BTreeMap,
     ffi::{CString, OsString},
     io::{self, PipeReader, PipeWriter, Read as _, Write as _},
     os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
@@ -19,6 +18,7 @@ use std::{
 use super::{
     filter::Filter,
     halt::Halt,
+    inherited,
     kernel::{self, Tid},
 };
 use crate::{Command, asked::User, error::TraceError};
@@ -75,6 +75,8 @@ pub fn start(
         user: command.user.clone(),
         filter,
         mask,
+        ignores_broken_pipes: inherited::ignores_broken_pipes(),
+        closed: inherited::closed(),
         image: image.pointers(),
     };
     // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
@@ -136,12 +138,10 @@ impl Image {
                 why: why.into(),
             })
         };
-        let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+        let mut variables: Vec<(OsString, OsString)> = std::env::vars_os().collect();
         for (name, value) in &command.environment {
-            match value {
-                Some(value) => variables.insert(name.clone(), value.clone()),
-                None => variables.remove(name),
-            };
+            variables.retain(|(other, _)| other != name);
+            variables.extend(value.iter().map(|value| (name.clone(), value.clone())));
         }
         let arguments = std::iter::once(&command.program).chain(&command.arguments);
         Ok(Self {
@@ -184,6 +184,9 @@ struct Child<'a> {
     user: Option<User>,
     filter: Option<Filter>,
     mask: Option<SigSet>,
+    ignores_broken_pipes: bool,
+    /// Which standard streams it has none of.
+    closed: [bool; 3],
     image: Pointers<'a>,
 }
 
@@ -209,8 +212,13 @@ impl Child<'_> {
             if libc::read(self.door, (&raw mut byte).cast(), 1) != 1 {
                 return Err(Errno::EPIPE);
             }
-            // As every program expects it; ours ignores it.
-            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            // Ours ignores it.
+            if !self.ignores_broken_pipes {
+                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            }
+            for (number, _) in (0..).zip(self.closed).filter(|(_, closed)| *closed) {
+                libc::close(number);
+            }
         }
         if let Some(mask) = &self.mask {
             mask.thread_set_mask()?;

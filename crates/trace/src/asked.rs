@@ -56,7 +56,8 @@ pub struct Asked {
     pub pending: bool,
     /// Whether what descriptors are is looked up for who reads: what they are at that moment, so that it takes a stop.
     pub descriptors: bool,
-    /// Whether calls that change what a descriptor is are told as they are entered, as going on: for those who look that up.
+    /// Whether calls that change what a descriptor or a process is are told as they are entered, as going on: for those who
+    /// look that up.
     pub early: bool,
     /// Whether calls are told with where in the program they were made, and signals with where they came: the instruction.
     pub instructions: bool,

@@ -214,6 +214,10 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let process = self.call.arguments[process] as i32;
                 self.sink.fd_of(process, raw as i32, self.call);
             }
+            Kind::FdBehind(descriptor) => {
+                let descriptor = self.call.arguments[descriptor] as i32;
+                self.sink.fd_behind(descriptor, raw as i32, self.call);
+            }
             Kind::Id => self.id(raw),
             Kind::Process(whose) => self.sink.process(raw as i32, whose),
             Kind::Permissions => self.sink.word(|out| put::permissions(out, raw & 0xffff)),
@@ -506,7 +510,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::CapabilityHeader => self.capability_header(raw),
             Special::Capabilities(way) => self.capabilities(raw, way),
             Special::Times => self.times(raw),
-            Special::InPlaceAddress
+            Special::InPlaceAddress(_)
             | Special::Instruction
             | Special::Restriction
             | Special::InformationInPlace

@@ -6,12 +6,13 @@
 //! process's network namespace. Refuses: to keep a program waiting for what can't be had; then its link is what it is.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
 use rustix::net::{
@@ -143,7 +144,7 @@ impl Files {
                 return Some(told);
             }
             if self.aspects.device && device(&place, &mut told.detail) {
-                told.path = link;
+                (told.path, told.gone) = path_of(&place, link);
                 return Some(told);
             }
             if self.aspects.pidfd
@@ -154,7 +155,7 @@ impl Files {
             }
         }
         if self.aspects.path {
-            told.path = link;
+            (told.path, told.gone) = path_of(&place, link);
         }
         Some(told)
     }
@@ -274,6 +275,10 @@ impl Descriptors for Files {
         processes::here(pid, number)
     }
 
+    fn meant(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
+        meant(shown_as(pid), descriptor)
+    }
+
     fn thread(&mut self, tid: i32) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.thread(tid, self.escapes))
@@ -315,12 +320,31 @@ fn device(place: &str, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// The path that a link says, and whether the file has it no longer: the kernel adds a word to it then, which a name may
+/// have too.
+fn path_of(place: &str, link: Vec<u8>) -> (Vec<u8>, bool) {
+    let Some(path) = link.strip_suffix(b" (deleted)") else {
+        return (link, false);
+    };
+    let file = |about: io::Result<fs::Metadata>| about.ok().map(|it| (it.dev(), it.ino()));
+    let named = file(fs::symlink_metadata(OsStr::from_bytes(&link)));
+    if named.is_some() && named == file(fs::metadata(place)) {
+        return (link, false);
+    }
+    (path.to_vec(), true)
+}
+
+/// Which process a descriptor means.
+fn meant(pid: i32, fd: i32) -> Option<i32> {
+    let about = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
+    let number = about.lines().find_map(|line| line.strip_prefix("Pid:"))?;
+    let number: i32 = number.trim().parse().ok()?;
+    (number > 0).then_some(number)
+}
+
 /// Says which process a descriptor means; whether that is known.
 fn process(pid: i32, fd: i32, out: &mut Vec<u8>) -> bool {
-    let about = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).unwrap_or_default();
-    let number = about.lines().find_map(|line| line.strip_prefix("Pid:"));
-    let number = number.and_then(|number| number.trim().parse::<i32>().ok());
-    let Some(number) = number.filter(|number| *number > 0) else {
+    let Some(number) = meant(pid, fd) else {
         return false;
     };
     out.extend_from_slice(format!("pid:{number}").as_bytes());

@@ -348,9 +348,12 @@ impl<'o, 'd> JsonSink<'o, 'd> {
     fn described(&mut self, fd: i32, call: &Call, write: impl FnOnce(&mut Vec<u8>)) {
         let mut what = Vec::new();
         if let Some(descriptors) = &mut self.descriptors {
-            let Described { path, detail } = descriptors.describe(self.pid, fd, call);
+            let Described { path, gone, detail } = descriptors.describe(self.pid, fd, call);
             what.extend(path);
             what.extend(detail);
+            if gone {
+                what.extend_from_slice(b" (deleted)");
+            }
         }
         if what.is_empty() {
             write(self.out);

@@ -97,7 +97,10 @@ impl Processes {
         };
         let Some(here) = here else { return out };
         if self.told.name && matches!(whose, Whose::Thread | Whose::Process) {
-            self.name(here, escapes, &mut out);
+            // One that is gone may have another's number.
+            if let Some(name) = name_of(here) {
+                put_name(&name, escapes, &mut out);
+            }
         }
         if self.told.number && here != number {
             out.extend_from_slice(b" /* ");
@@ -111,23 +114,14 @@ impl Processes {
     pub fn thread(&mut self, tid: i32, escapes: Escapes) -> Vec<u8> {
         let mut out = Vec::new();
         if self.told.name {
-            self.name(tid, escapes, &mut out);
+            if let Some(name) = name_of(tid) {
+                self.names.insert(tid, name);
+            }
+            if let Some(name) = self.names.get(&tid) {
+                put_name(name, escapes, &mut out);
+            }
         }
         out
-    }
-
-    fn name(&mut self, tid: i32, escapes: Escapes, out: &mut Vec<u8>) {
-        if let Ok(mut name) = fs::read(format!("/proc/{}/comm", shown_as(tid))) {
-            if name.last() == Some(&b'\n') {
-                name.pop();
-            }
-            self.names.insert(tid, name);
-        }
-        if let Some(name) = self.names.get(&tid) {
-            out.push(b'<');
-            put::escaped(out, name, escapes, b"<>\"\\");
-            out.push(b'>');
-        }
     }
 
     fn translate(&mut self, space: u64, of: i32, number: i32, whose: Whose) -> Option<i32> {
@@ -145,6 +139,21 @@ impl Processes {
         self.found.insert((space, number, whose), found);
         Some(found)
     }
+}
+
+/// What a thread is called.
+fn name_of(tid: i32) -> Option<Vec<u8>> {
+    let mut name = fs::read(format!("/proc/{}/comm", shown_as(tid))).ok()?;
+    if name.last() == Some(&b'\n') {
+        name.pop();
+    }
+    Some(name)
+}
+
+fn put_name(name: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
+    out.push(b'<');
+    put::escaped(out, name, escapes, b"<>\"\\");
+    out.push(b'>');
 }
 
 /// The name space of numbers that a process lives in.

@@ -179,7 +179,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Special(Special::InformationInPlace) => {
                 super::signal_information(self.sink, bytes, Some(self.call));
             }
-            Kind::Special(Special::InPlaceAddress) => self.socket_address_at(bytes),
+            Kind::Special(Special::InPlaceAddress(_)) => self.socket_address_at(bytes),
             Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
             Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
             Kind::Special(Special::Stat) => self.stat(bytes),
@@ -215,6 +215,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Kind::Fd
             | Kind::FdOf(_)
+            | Kind::FdBehind(_)
             | Kind::FdOr(_)
             | Kind::DirFd
             | Kind::Id
@@ -239,7 +240,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Special(Special::Stat) => self.stat_size(),
             Kind::Special(Special::Statx) => 256,
             Kind::Special(Special::InformationInPlace) => 128,
-            Kind::Special(Special::TimevalMoment | Special::InPlaceAddress) => 16,
+            Kind::Special(Special::TimevalMoment) => 16,
+            Kind::Special(Special::InPlaceAddress(size)) => size,
             _ => 8,
         }
     }

@@ -32,6 +32,12 @@ pub trait Descriptors {
         None
     }
 
+    /// The number here of the process that a descriptor of `pid` means.
+    fn meant(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
+        let _nothing_is_known = (pid, descriptor);
+        None
+    }
+
     /// What stands behind the number of a traced thread at the beginning of a line.
     fn thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;
@@ -44,6 +50,8 @@ pub trait Descriptors {
 pub struct Described {
     /// A path, or what the kernel has instead, as `socket:[1234]`; unquoted and unescaped.
     pub path: Vec<u8>,
+    /// Whether the file has that path no longer.
+    pub gone: bool,
     /// What is known beside or instead of it, as it is shown: `TCP:[127.0.0.1:80]`, `<char 1:3>`.
     pub detail: Vec<u8>,
 }
@@ -119,6 +127,10 @@ pub(crate) trait Sink {
     fn fd(&mut self, fd: i32, call: &Call);
     /// A descriptor of another process, whose number the program says.
     fn fd_of(&mut self, _process: i32, fd: i32, _: &Call) {
+        self.signed(i64::from(fd));
+    }
+    /// A descriptor of the process that a descriptor means.
+    fn fd_behind(&mut self, _descriptor: i32, fd: i32, _: &Call) {
         self.signed(i64::from(fd));
     }
     /// How what has a name is shown.

@@ -170,7 +170,7 @@ impl Engine<'_> {
         open.pokes = tamper.poked_after;
         open.hold = tamper.after;
         self.begin_line(tid, &open);
-        let changes = open.told && changes_descriptors(open.call.abi, open.call.number);
+        let changes = open.told && changes_what_is(open.call.abi, open.call.number);
         if self.asked.early && changes && self.asked.statuses.is_all() {
             self.line = Some(tid);
             self.tell_pending(tid, open.call.clone());
@@ -423,12 +423,12 @@ fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Lim
     }
 }
 
-/// Whether this may make a descriptor what it wasn't before.
-fn changes_descriptors(abi: Abi, number: u64) -> bool {
+/// Whether this may make a descriptor, or a process, what it wasn't before.
+fn changes_what_is(abi: Abi, number: u64) -> bool {
     let name = table::row(abi, number).map_or("", |row| row.name);
     matches!(
         name,
-        "close" | "dup2" | "dup3" | "bind" | "connect" | "listen"
+        "close" | "dup2" | "dup3" | "bind" | "connect" | "listen" | "waitid"
     )
 }
 

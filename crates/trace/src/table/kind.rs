@@ -356,6 +356,8 @@ pub enum Kind {
     Within(usize, u64, u64, &'static Kind),
     /// A descriptor of the process that this argument names.
     FdOf(usize),
+    /// A descriptor of the process that the descriptor in this argument means.
+    FdBehind(usize),
     /// Such a thing in place.
     Structure(&'static Structure),
     /// Several of the same in place.
@@ -501,8 +503,8 @@ pub enum Special {
     Address(usize),
     /// A socket's address that the kernel says, its length behind this argument.
     AddressOut(usize),
-    /// A socket's address of sixteen bytes in a structure.
-    InPlaceAddress,
+    /// A socket's address in a structure, where it has room for so many bytes.
+    InPlaceAddress(usize),
     /// The length of that.
     AddressLength,
     /// A message.

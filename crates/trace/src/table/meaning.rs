@@ -642,7 +642,7 @@ static MEANINGS: &[Meaning] = &[
     ),
     other("personality", &[Special(S::Persona)], Answer::Persona),
     fd("pidfd_open", &[PID, Flags(Four, &f::PIDFD)]),
-    fd("pidfd_getfd", &[Fd, INT, Hex(Four)]),
+    fd("pidfd_getfd", &[Fd, FdBehind(0), Hex(Four)]),
     m(
         "pidfd_send_signal",
         &[Fd, Signal, Special(S::Information(In)), Hex(Four)],

@@ -4,7 +4,7 @@
 
 pub(crate) mod names;
 
-use super::kind::{Kind, Names, Structure as Layout, Wire};
+use super::kind::{Kind, Names, Special, Structure as Layout, Wire};
 use super::structure::{LINGER, UCRED, UINT, field, structure};
 use names as n;
 
@@ -43,6 +43,9 @@ structure!(MULTICAST 8 {
 structure!(MULTICAST6 20 {
     field ipv6mr_multiaddr 0 Kind::Wire(Wire::Inet6), field ipv6mr_interface 16 Kind::Wire(Wire::Interface),
 });
+structure!(GROUP 136 {
+    field gr_interface 0 Kind::Wire(Wire::Interface), field gr_group 8 Kind::Special(Special::InPlaceAddress(128)),
+});
 structure!(RING 16 {
     field tp_block_size 0 UINT, field tp_block_nr 4 UINT, field tp_frame_size 8 UINT, field tp_frame_nr 12 UINT,
 });
@@ -80,7 +83,9 @@ static SET: &[(u32, &[u32], Setting)] = &[
     (SOCKET, &[26, 51], Setting::Filter),
     (SOCKET, &[74], Setting::Named(&n::REHASH)),
     (IP, &[35, 36], Setting::Whole(&MULTICAST)),
+    (IP, &[42, 45], Setting::Whole(&GROUP)),
     (IPV6, &[20, 21, 27, 28], Setting::Whole(&MULTICAST6)),
+    (IPV6, &[42, 45], Setting::Whole(&GROUP)),
     (PACKET, &[5, 13], Setting::Exact(&RING)),
     (PACKET, &[1, 2], Setting::Member),
     (RAW, &[1], Setting::Messages),

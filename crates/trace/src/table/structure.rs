@@ -146,7 +146,7 @@ structure!(PACKET_INFORMATION 12 {
 });
 structure!(IP_ERROR 32 {
     field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),
-    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(Special::InPlaceAddress),
+    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(Special::InPlaceAddress(16)),
 });
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR_OPEN 64 {

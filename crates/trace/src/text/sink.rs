@@ -54,17 +54,24 @@ impl<'o, 'd> TextSink<'o, 'd> {
         let Some(descriptors) = &mut self.descriptors else {
             return;
         };
-        let Described { path: what, detail } = descriptors.describe(self.pid, fd, call);
-        if !(what.is_empty() && detail.is_empty()) {
-            // What the kernel adds to the path of a file that is gone.
-            let path = what.strip_suffix(b" (deleted)");
+        let Described { path, gone, detail } = descriptors.describe(self.pid, fd, call);
+        if !(path.is_empty() && detail.is_empty()) {
             self.out.push(b'<');
-            put::escaped(self.out, path.unwrap_or(&what), self.escapes, b"<>\"\\");
+            put::escaped(self.out, &path, self.escapes, b"<>\"\\");
             self.out.extend_from_slice(&detail);
             self.out.push(b'>');
-            if path.is_some() {
+            if gone {
                 self.out.extend_from_slice(b"(deleted)");
             }
+        }
+    }
+
+    /// The same of another process's.
+    fn describe_of(&mut self, other: i32, fd: i32, call: &Call) {
+        if fd >= 0 {
+            let pid = std::mem::replace(&mut self.pid, other);
+            self.describe(fd, call);
+            self.pid = pid;
         }
     }
 }
@@ -137,18 +144,20 @@ impl Sink for TextSink<'_, '_> {
 
     fn fd_of(&mut self, process: i32, fd: i32, call: &Call) {
         put::signed(self.out, i64::from(fd));
-        if fd < 0 || process <= 0 {
-            return;
-        }
         let pid = self.pid;
-        let here = self
-            .descriptors
-            .as_mut()
-            .and_then(|it| it.here(pid, process));
-        if let Some(here) = here {
-            self.pid = here;
-            self.describe(fd, call);
-            self.pid = pid;
+        if process > 0
+            && let Some(here) = self.descriptors.as_mut().and_then(|it| it.here(pid, process))
+        {
+            self.describe_of(here, fd, call);
+        }
+    }
+
+    fn fd_behind(&mut self, descriptor: i32, fd: i32, call: &Call) {
+        put::signed(self.out, i64::from(fd));
+        let pid = self.pid;
+        let meant = self.descriptors.as_mut().and_then(|it| it.meant(pid, descriptor));
+        if let Some(meant) = meant {
+            self.describe_of(meant, fd, call);
         }
     }
 

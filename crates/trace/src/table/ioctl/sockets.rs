@@ -32,14 +32,14 @@ structure!(MAP 24 {
     field mem_start 0 LONG_BITS, field mem_end 8 LONG_BITS, field base_addr 16 Hex(Two), field irq 18 Hex(Byte),
     field dma 19 Hex(Byte), field port 20 Hex(Byte),
 });
-structure!(ADDRESS 40 { field ifr_name 0 NAME, field ifr_addr 16 Special(S::InPlaceAddress) });
-structure!(ADDRESS_ASKED 40 { field ifr_name 0 NAME, out ifr_addr 16 Special(S::InPlaceAddress) });
-structure!(DESTINATION 40 { field ifr_name 0 NAME, field ifr_dstaddr 16 Special(S::InPlaceAddress) });
-structure!(DESTINATION_ASKED 40 { field ifr_name 0 NAME, out ifr_dstaddr 16 Special(S::InPlaceAddress) });
-structure!(BROADCAST 40 { field ifr_name 0 NAME, field ifr_broadaddr 16 Special(S::InPlaceAddress) });
-structure!(BROADCAST_ASKED 40 { field ifr_name 0 NAME, out ifr_broadaddr 16 Special(S::InPlaceAddress) });
-structure!(MASK 40 { field ifr_name 0 NAME, field ifr_netmask 16 Special(S::InPlaceAddress) });
-structure!(MASK_ASKED 40 { field ifr_name 0 NAME, out ifr_netmask 16 Special(S::InPlaceAddress) });
+structure!(ADDRESS 40 { field ifr_name 0 NAME, field ifr_addr 16 Special(S::InPlaceAddress(16)) });
+structure!(ADDRESS_ASKED 40 { field ifr_name 0 NAME, out ifr_addr 16 Special(S::InPlaceAddress(16)) });
+structure!(DESTINATION 40 { field ifr_name 0 NAME, field ifr_dstaddr 16 Special(S::InPlaceAddress(16)) });
+structure!(DESTINATION_ASKED 40 { field ifr_name 0 NAME, out ifr_dstaddr 16 Special(S::InPlaceAddress(16)) });
+structure!(BROADCAST 40 { field ifr_name 0 NAME, field ifr_broadaddr 16 Special(S::InPlaceAddress(16)) });
+structure!(BROADCAST_ASKED 40 { field ifr_name 0 NAME, out ifr_broadaddr 16 Special(S::InPlaceAddress(16)) });
+structure!(MASK 40 { field ifr_name 0 NAME, field ifr_netmask 16 Special(S::InPlaceAddress(16)) });
+structure!(MASK_ASKED 40 { field ifr_name 0 NAME, out ifr_netmask 16 Special(S::InPlaceAddress(16)) });
 structure!(HARDWARE_OF 40 { field ifr_name 0 NAME, field ifr_hwaddr 16 Structure(&HARDWARE_ADDRESS) });
 structure!(HARDWARE_OF_ASKED 40 { field ifr_name 0 NAME, out ifr_hwaddr 16 Structure(&HARDWARE_ADDRESS) });
 structure!(FLAGS_OF 40 { field ifr_name 0 NAME, field ifr_flags 16 Flags(Two, &INTERFACE) });

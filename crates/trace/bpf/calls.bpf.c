@@ -559,8 +559,9 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		count = thread->call.arguments[1] >> 16 & 0x3fff;
 		if (!count)
 			count = 512;
-		if (count < 64)
-			count = 64;
+		/* What is said may go on behind it. */
+		if (count < 128)
+			count = 128;
 	} else if (size < 6) {
 		bounded(size);
 		if (size > 5)

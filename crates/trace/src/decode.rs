@@ -250,6 +250,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                     }),
                 }
             }
+            Kind::Known(width, names) => {
+                let value = self.unsigned(raw, width);
+                match names.name(value) {
+                    Some(name) => self.sink.constant(Number::Unsigned(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.unsigned(value),
+                }
+            }
             Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
             Kind::Hidden | Kind::Skipped | Kind::Unsaid | Kind::Gap => self.sink.hex(raw),
             Kind::Dots(length) => {
@@ -324,7 +333,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Despite(inner) => self.despite(*inner, raw, number),
             Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
             Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
-            Kind::Tail(inner) => self.value(*inner, raw, number),
+            Kind::Tail(inner) | Kind::Plain(inner) => self.value(*inner, raw, number),
             Kind::Verbose(inner) if self.style.verbose => self.value(*inner, raw, number),
             Kind::Verbose(_) => self.sink.address(raw),
             Kind::Structure(_)

@@ -44,6 +44,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Array(..)
             | Kind::Counted(..)
             | Kind::Characters(_)
+            | Kind::Plain(_)
             | Kind::ByAbi(..) => false,
             Kind::Special(special) => !matches!(
                 special,
@@ -67,7 +68,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     ) {
         let count = self.length(length);
         // Where the program said itself that there are none, none are shown.
-        let none = count == 0 && matches!(length, Length::Field(..) | Length::Argument(_));
+        let none = count == 0 && matches!(length, Length::Field(..) | Length::Few(..) | Length::Argument(_));
         if way == Way::Out && self.failed() && !self.despite && !none {
             self.address(address);
             return;
@@ -79,9 +80,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let style = self.style;
-        if let Length::First(_, most) = length {
-            self.style.elements = self.shown_elements().min(most);
-            self.style.verbose &= count <= most;
+        match length {
+            Length::First(_, most) => {
+                self.style.elements = self.shown_elements().min(most);
+                self.style.verbose &= count <= most;
+            }
+            Length::Few(.., most) if !self.style.verbose => {
+                self.style.elements = self.shown_elements().min(most);
+            }
+            _ => {}
         }
         self.elements(address, way, *inner, count, number);
         self.style = style;
@@ -165,6 +172,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                     self.place(kind, bytes, number);
                 }
             }
+            Kind::Plain(inner) => self.place(*inner, bytes, number),
             Kind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
@@ -201,6 +209,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             | Kind::Octal(width)
             | Kind::Flags(width, _)
             | Kind::Named(width, _)
+            | Kind::Known(width, _)
             | Kind::One(width, _)
             | Kind::Parts(width, _)
             | Kind::Several(width, _)
@@ -227,7 +236,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
             Kind::Characters(size) | Kind::Octets(_, size) | Kind::Letters(_, size) => size,
             Kind::ByField(.., otherwise) => self.size(*otherwise),
-            Kind::Only(_, inner) => self.size(*inner),
+            Kind::Only(_, inner) | Kind::Plain(inner) => self.size(*inner),
             Kind::Tail(_) | Kind::Unsaid | Kind::Gap | Kind::Dots(_) => 0,
             Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
                 *x86_64

@@ -20,7 +20,7 @@ impl Wire {
             Wire::Hardware(size) | Wire::Bytes(size) => size,
             Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
             Wire::Long => 8,
-            Wire::WideInet | Wire::Inet6 => 16,
+            Wire::WideInet | Wire::Inet6 | Wire::Uuid => 16,
             Wire::Padded(Width::Eight) if narrow => 4,
             Wire::Padded(width)
             | Wire::Named(width, _)
@@ -42,6 +42,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Wire::Hardware(_) => self.hardware(bytes, bytes.len()),
             Wire::Bytes(_) => self.sink.binary(bytes, false),
+            Wire::Uuid => self.sink.word(|out| put::uuid(out, bytes)),
             Wire::Short => self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes())),
             Wire::Port => self.port_number(bytes),
             Wire::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),

@@ -360,6 +360,7 @@ fn count(length: Length) -> Option<Count> {
         Length::Behind(argument) => small(argument).map(Count::Behind),
         Length::Fixed(_)
         | Length::Field(..)
+        | Length::Few(..)
         | Length::Positive(..)
         | Length::Whole(..)
         | Length::Most(..)
@@ -378,6 +379,7 @@ fn size(kind: Kind) -> Option<u32> {
         | Kind::Flags(width, _)
         | Kind::One(width, _)
         | Kind::Named(width, _)
+        | Kind::Known(width, _)
         | Kind::Parts(width, _)
         | Kind::Several(width, _)
         | Kind::Joined(width, _)

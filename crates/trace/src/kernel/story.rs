@@ -497,8 +497,12 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
                 break;
             }
             for want in wants {
-                let of = |piece: &&Piece| piece.address == want.address && piece.when == when;
+                let of = |piece: &&Piece| piece.when == when && piece.address == want.address;
                 let guess = guesses.iter().find(of).map(|piece| &piece.bytes[..]);
+                let guess = guess.or_else(|| {
+                    let mut same = guesses.iter().filter(|piece| piece.when == when);
+                    same.find_map(|piece| within(piece, want))
+                });
                 let bytes = match guess {
                     Some(guess) if holds(guess, want.extent) => guess.to_vec(),
                     guess => {
@@ -517,6 +521,13 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
             }
         }
     }
+}
+
+/// What is wanted, where it lies within a piece that begins before it.
+fn within(piece: &Piece, want: Want) -> Option<&[u8]> {
+    let offset = want.address.checked_sub(piece.address)?;
+    let bytes = piece.bytes.get(usize::try_from(offset).ok()?..)?;
+    holds(bytes, want.extent).then_some(bytes)
 }
 
 /// Whether this is all that is wanted.

@@ -4,6 +4,7 @@
 //! Refuses: to say what a request does.
 
 mod block;
+mod btrfs;
 mod console;
 mod counter;
 mod devices;
@@ -33,7 +34,7 @@ use super::kind::{
     names as named,
 };
 use super::structure::{
-    both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
+    awaited, both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
 };
 use super::{flags as f, structure as s};
 use crate::text::put;
@@ -83,6 +84,7 @@ static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED
 static FAMILIES: &[Family] = &[
     general::GIVEN,
     block::GIVEN,
+    btrfs::GIVEN,
     console::GIVEN,
     counter::GIVEN,
     devices::GIVEN,

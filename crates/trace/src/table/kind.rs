@@ -89,6 +89,9 @@ pub enum Length {
     Behind(usize),
     /// As many as the number says that lies at this place of the structure that it stands in, but no more than this.
     Most(usize, Width, usize),
+    /// As many as the number says that lies at this place of the structure that it stands in; unless everything is asked for
+    /// no more than this are shown.
+    Few(usize, Width, usize),
     /// One more than twice as many as the 32-bit number says that lies at this place of the structure, but no more than this.
     Pairs(usize, usize),
     /// As many as the 32-bit number says that lies at this place behind this argument, in a structure of this size.
@@ -368,6 +371,8 @@ pub enum Kind {
     Letters(Length, usize),
     /// A value with a name; what has none is a number with its sign.
     Named(Width, &'static Names),
+    /// The same, without a sign.
+    Known(Width, &'static Names),
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
     By(usize, &'static [(u64, Kind)], &'static Kind),
@@ -397,6 +402,8 @@ pub enum Kind {
     Cleared(&'static Kind, &'static Kind),
     /// What lies where this field of a structure begins, however much of it: meant as by a pointer to it.
     Tail(&'static Kind),
+    /// The same without brackets where it lies behind a pointer.
+    Plain(&'static Kind),
     /// More that isn't shown.
     Unsaid,
     /// The same, where it is, unless everything is asked for.
@@ -434,6 +441,8 @@ pub enum Wire {
     Bytes(usize),
     /// Two bytes in the network's order.
     Short,
+    /// A universal identifier, in sixteen bytes.
+    Uuid,
     /// A port.
     Port,
     /// Eight bytes in the network's order.

@@ -11,6 +11,16 @@ pub fn unsigned(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// A universal identifier, from its sixteen bytes.
+pub fn uuid(out: &mut Vec<u8>, bytes: &[u8]) {
+    for (index, byte) in bytes.iter().enumerate() {
+        if matches!(index, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.extend_from_slice(format!("{byte:02x}").as_bytes());
+    }
+}
+
 /// A number in decimal with its sign.
 pub fn signed(out: &mut Vec<u8>, value: i64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());

@@ -81,7 +81,7 @@ structure!(ENTROPY 8 {
     field entropy_count 0 INT, field buf_size 4 INT, field buf 8 Tail(&Bytes(In, Length::Field(4, Four, 1))),
 });
 structure!(PROGRAMS 8 {
-    field ids_len 0 UINT, out prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
+    field ids_len 0 UINT, awaited prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
 });
 
 pub(super) static ANSWERED: Answers = &[
@@ -164,4 +164,5 @@ pub(super) static GIVEN: Family = &[
     ("PERF_EVENT_IOC_PAUSE_OUTPUT", ULONG),
     ("PERF_EVENT_IOC_ID", hears(&ULONG)),
     ("PERF_EVENT_IOC_QUERY_BPF", InOut(&PROGRAMS)),
+    ("PERF_EVENT_IOC_MODIFY_ATTRIBUTES", Special(S::Counter)),
 ];

@@ -31,5 +31,4 @@ pub(super) static GIVEN: Family = &[
     ("TIOCSWINSZ", says(&Structure(&s::WINSIZE))),
     ("TIOCGPTN", UINT_OUT),
     ("FIOCLEX FIONCLEX", Hidden),
-    ("FICLONE", Fd),
 ];

@@ -1,0 +1,351 @@
+//! Requests of btrfs.
+
+use super::*;
+
+named!(SNAPSHOT "BTRFS_SUBVOL_???" "0" {
+    "BTRFS_SUBVOL_CREATE_ASYNC" = 1, "BTRFS_SUBVOL_RDONLY" = 2, "BTRFS_SUBVOL_QGROUP_INHERIT" = 4,
+});
+named!(INHERITED "BTRFS_QGROUP_INHERIT_???" "0" { "BTRFS_QGROUP_INHERIT_SET_LIMITS" = 1 });
+named!(LIMITED "BTRFS_QGROUP_LIMIT_???" "0" {
+    "BTRFS_QGROUP_LIMIT_MAX_RFER" = 1, "BTRFS_QGROUP_LIMIT_MAX_EXCL" = 2, "BTRFS_QGROUP_LIMIT_RSV_RFER" = 4,
+    "BTRFS_QGROUP_LIMIT_RSV_EXCL" = 8, "BTRFS_QGROUP_LIMIT_RFER_CMPR" = 0x10, "BTRFS_QGROUP_LIMIT_EXCL_CMPR" = 0x20,
+});
+named!(BALANCING "BTRFS_BALANCE_CTL_???" "" { "BTRFS_BALANCE_CTL_PAUSE" = 1, "BTRFS_BALANCE_CTL_CANCEL" = 2 });
+named!(BALANCED "BTRFS_BALANCE_???" "0" {
+    "BTRFS_BALANCE_DATA" = 1, "BTRFS_BALANCE_SYSTEM" = 2, "BTRFS_BALANCE_METADATA" = 4, "BTRFS_BALANCE_FORCE" = 8,
+    "BTRFS_BALANCE_RESUME" = 0x10,
+});
+named!(BALANCE_STATE "BTRFS_BALANCE_STATE_???" "0" {
+    "BTRFS_BALANCE_STATE_RUNNING" = 1, "BTRFS_BALANCE_STATE_PAUSE_REQ" = 2, "BTRFS_BALANCE_STATE_CANCEL_REQ" = 4,
+});
+named!(BALANCE_BY "BTRFS_BALANCE_ARGS_???" "0" {
+    "BTRFS_BALANCE_ARGS_PROFILES" = 1, "BTRFS_BALANCE_ARGS_USAGE" = 2, "BTRFS_BALANCE_ARGS_DEVID" = 4,
+    "BTRFS_BALANCE_ARGS_DRANGE" = 8, "BTRFS_BALANCE_ARGS_VRANGE" = 0x10, "BTRFS_BALANCE_ARGS_LIMIT" = 0x20,
+    "BTRFS_BALANCE_ARGS_LIMIT_RANGE" = 0x40, "BTRFS_BALANCE_ARGS_STRIPES_RANGE" = 0x80,
+    "BTRFS_BALANCE_ARGS_CONVERT" = 0x100, "BTRFS_BALANCE_ARGS_SOFT" = 0x200, "BTRFS_BALANCE_ARGS_USAGE_RANGE" = 0x400,
+});
+named!(GROUPS "BTRFS_BLOCK_GROUP_???" "0" {
+    "BTRFS_BLOCK_GROUP_DATA" = 1, "BTRFS_BLOCK_GROUP_SYSTEM" = 2, "BTRFS_BLOCK_GROUP_METADATA" = 4,
+    "BTRFS_BLOCK_GROUP_RAID0" = 8, "BTRFS_BLOCK_GROUP_RAID1" = 0x10, "BTRFS_BLOCK_GROUP_DUP" = 0x20,
+    "BTRFS_BLOCK_GROUP_RAID10" = 0x40, "BTRFS_BLOCK_GROUP_RAID5" = 0x80, "BTRFS_BLOCK_GROUP_RAID6" = 0x100,
+    "BTRFS_BLOCK_GROUP_RAID1C3" = 0x200, "BTRFS_BLOCK_GROUP_RAID1C4" = 0x400,
+    "BTRFS_AVAIL_ALLOC_BIT_SINGLE" = 1 << 48, "BTRFS_SPACE_INFO_GLOBAL_RSV" = 1 << 49,
+});
+named!(DEFRAGMENTED "BTRFS_DEFRAG_RANGE_???" "0" {
+    "BTRFS_DEFRAG_RANGE_COMPRESS" = 1, "BTRFS_DEFRAG_RANGE_START_IO" = 2,
+});
+named!(COMPRESSED "BTRFS_COMPRESS_???" "" {
+    "BTRFS_COMPRESS_NONE" = 0, "BTRFS_COMPRESS_ZLIB" = 1, "BTRFS_COMPRESS_LZO" = 2, "BTRFS_COMPRESS_ZSTD" = 3,
+});
+named!(REPLACING "BTRFS_IOCTL_DEV_REPLACE_CMD_???" "" {
+    "BTRFS_IOCTL_DEV_REPLACE_CMD_START" = 0, "BTRFS_IOCTL_DEV_REPLACE_CMD_STATUS" = 1,
+    "BTRFS_IOCTL_DEV_REPLACE_CMD_CANCEL" = 2,
+});
+named!(SOURCE_READ "BTRFS_IOCTL_DEV_REPLACE_CONT_READING_FROM_SRCDEV_MODE_???" "" {
+    "BTRFS_IOCTL_DEV_REPLACE_CONT_READING_FROM_SRCDEV_MODE_ALWAYS" = 0,
+    "BTRFS_IOCTL_DEV_REPLACE_CONT_READING_FROM_SRCDEV_MODE_AVOID" = 1,
+});
+named!(REPLACED "BTRFS_IOCTL_DEV_REPLACE_RESULT_???" "" {
+    "BTRFS_IOCTL_DEV_REPLACE_RESULT_NO_ERROR" = 0, "BTRFS_IOCTL_DEV_REPLACE_RESULT_NOT_STARTED" = 1,
+    "BTRFS_IOCTL_DEV_REPLACE_RESULT_ALREADY_STARTED" = 2, "BTRFS_IOCTL_DEV_REPLACE_RESULT_SCRUB_INPROGRESS" = 3,
+});
+named!(REPLACEMENT "BTRFS_IOCTL_DEV_REPLACE_STATE_???" "" {
+    "BTRFS_IOCTL_DEV_REPLACE_STATE_NEVER_STARTED" = 0, "BTRFS_IOCTL_DEV_REPLACE_STATE_STARTED" = 1,
+    "BTRFS_IOCTL_DEV_REPLACE_STATE_FINISHED" = 2, "BTRFS_IOCTL_DEV_REPLACE_STATE_CANCELED" = 3,
+    "BTRFS_IOCTL_DEV_REPLACE_STATE_SUSPENDED" = 4,
+});
+named!(COUNTED_ERRORS "BTRFS_DEV_STATS_???" "0" { "BTRFS_DEV_STATS_RESET" = 1 });
+named!(LOOKED_UP "BTRFS_LOGICAL_INO_ARGS_???" "0" { "BTRFS_LOGICAL_INO_ARGS_IGNORE_OFFSET" = 1 });
+named!(QUOTAS "BTRFS_QUOTA_CTL_???" "" {
+    "BTRFS_QUOTA_CTL_ENABLE" = 1, "BTRFS_QUOTA_CTL_DISABLE" = 2, "BTRFS_QUOTA_CTL_RESCAN__NOTUSED" = 3,
+});
+named!(SCRUBBING "BTRFS_SCRUB_???" "0" { "BTRFS_SCRUB_READONLY" = 1 });
+named!(SENT "BTRFS_SEND_FLAGS_???" "0" {
+    "BTRFS_SEND_FLAG_NO_FILE_DATA" = 1, "BTRFS_SEND_FLAG_OMIT_STREAM_HEADER" = 2, "BTRFS_SEND_FLAG_OMIT_END_CMD" = 4,
+    "BTRFS_SEND_FLAG_VERSION" = 8, "BTRFS_SEND_FLAG_COMPRESSED" = 0x10,
+});
+named!(COMPATIBLE "BTRFS_FEATURE_COMPAT_???" "0" {});
+named!(READABLE "BTRFS_FEATURE_COMPAT_RO_???" "0" {
+    "BTRFS_FEATURE_COMPAT_RO_FREE_SPACE_TREE" = 1, "BTRFS_FEATURE_COMPAT_RO_FREE_SPACE_TREE_VALID" = 2,
+    "BTRFS_FEATURE_COMPAT_RO_VERITY" = 4, "BTRFS_FEATURE_COMPAT_RO_BLOCK_GROUP_TREE" = 8,
+});
+named!(INCOMPATIBLE "BTRFS_FEATURE_INCOMPAT_???" "0" {
+    "BTRFS_FEATURE_INCOMPAT_MIXED_BACKREF" = 1, "BTRFS_FEATURE_INCOMPAT_DEFAULT_SUBVOL" = 2,
+    "BTRFS_FEATURE_INCOMPAT_MIXED_GROUPS" = 4, "BTRFS_FEATURE_INCOMPAT_COMPRESS_LZO" = 8,
+    "BTRFS_FEATURE_INCOMPAT_COMPRESS_ZSTD" = 0x10, "BTRFS_FEATURE_INCOMPAT_BIG_METADATA" = 0x20,
+    "BTRFS_FEATURE_INCOMPAT_EXTENDED_IREF" = 0x40, "BTRFS_FEATURE_INCOMPAT_RAID56" = 0x80,
+    "BTRFS_FEATURE_INCOMPAT_SKINNY_METADATA" = 0x100, "BTRFS_FEATURE_INCOMPAT_NO_HOLES" = 0x200,
+    "BTRFS_FEATURE_INCOMPAT_METADATA_UUID" = 0x400, "BTRFS_FEATURE_INCOMPAT_RAID1C34" = 0x800,
+    "BTRFS_FEATURE_INCOMPAT_ZONED" = 0x1000, "BTRFS_FEATURE_INCOMPAT_EXTENT_TREE_V2" = 0x2000,
+});
+named!(ABOUT "BTRFS_FS_INFO_FLAG_???" "0" {
+    "BTRFS_FS_INFO_FLAG_CSUM_INFO" = 1, "BTRFS_FS_INFO_FLAG_GENERATION" = 2, "BTRFS_FS_INFO_FLAG_METADATA_UUID" = 4,
+});
+named!(OBJECTS "" "" {
+    "BTRFS_ROOT_TREE_OBJECTID" = 1, "BTRFS_EXTENT_TREE_OBJECTID" = 2, "BTRFS_CHUNK_TREE_OBJECTID" = 3,
+    "BTRFS_DEV_TREE_OBJECTID" = 4, "BTRFS_FS_TREE_OBJECTID" = 5, "BTRFS_ROOT_TREE_DIR_OBJECTID" = 6,
+    "BTRFS_CSUM_TREE_OBJECTID" = 7, "BTRFS_QUOTA_TREE_OBJECTID" = 8, "BTRFS_UUID_TREE_OBJECTID" = 9,
+    "BTRFS_FREE_SPACE_TREE_OBJECTID" = 10, "BTRFS_BLOCK_GROUP_TREE_OBJECTID" = 11, "BTRFS_FIRST_FREE_OBJECTID" = 256,
+    "BTRFS_BALANCE_OBJECTID" = 4_u64.wrapping_neg(), "BTRFS_ORPHAN_OBJECTID" = 5_u64.wrapping_neg(),
+    "BTRFS_TREE_LOG_OBJECTID" = 6_u64.wrapping_neg(), "BTRFS_TREE_LOG_FIXUP_OBJECTID" = 7_u64.wrapping_neg(),
+    "BTRFS_TREE_RELOC_OBJECTID" = 8_u64.wrapping_neg(), "BTRFS_DATA_RELOC_TREE_OBJECTID" = 9_u64.wrapping_neg(),
+    "BTRFS_EXTENT_CSUM_OBJECTID" = 10_u64.wrapping_neg(), "BTRFS_FREE_SPACE_OBJECTID" = 11_u64.wrapping_neg(),
+    "BTRFS_FREE_INO_OBJECTID" = 12_u64.wrapping_neg(), "UINT64_MAX" = u64::MAX,
+});
+named!(KEYS "" "" {
+    "BTRFS_INODE_ITEM_KEY" = 1, "BTRFS_INODE_REF_KEY" = 12, "BTRFS_INODE_EXTREF_KEY" = 13, "BTRFS_XATTR_ITEM_KEY" = 24,
+    "BTRFS_VERITY_DESC_ITEM_KEY" = 36, "BTRFS_VERITY_MERKLE_ITEM_KEY" = 37, "BTRFS_ORPHAN_ITEM_KEY" = 48,
+    "BTRFS_DIR_LOG_ITEM_KEY" = 60, "BTRFS_DIR_LOG_INDEX_KEY" = 72, "BTRFS_DIR_ITEM_KEY" = 84, "BTRFS_DIR_INDEX_KEY" = 96,
+    "BTRFS_EXTENT_DATA_KEY" = 108, "BTRFS_EXTENT_CSUM_KEY" = 128, "BTRFS_ROOT_ITEM_KEY" = 132,
+    "BTRFS_ROOT_BACKREF_KEY" = 144, "BTRFS_ROOT_REF_KEY" = 156, "BTRFS_EXTENT_ITEM_KEY" = 168,
+    "BTRFS_METADATA_ITEM_KEY" = 169, "BTRFS_TREE_BLOCK_REF_KEY" = 176, "BTRFS_EXTENT_DATA_REF_KEY" = 178,
+    "BTRFS_EXTENT_REF_V0_KEY" = 180, "BTRFS_SHARED_BLOCK_REF_KEY" = 182, "BTRFS_SHARED_DATA_REF_KEY" = 184,
+    "BTRFS_BLOCK_GROUP_ITEM_KEY" = 192, "BTRFS_FREE_SPACE_INFO_KEY" = 198, "BTRFS_FREE_SPACE_EXTENT_KEY" = 199,
+    "BTRFS_FREE_SPACE_BITMAP_KEY" = 200, "BTRFS_DEV_EXTENT_KEY" = 204, "BTRFS_DEV_ITEM_KEY" = 216,
+    "BTRFS_CHUNK_ITEM_KEY" = 228, "BTRFS_QGROUP_STATUS_KEY" = 240, "BTRFS_QGROUP_INFO_KEY" = 242,
+    "BTRFS_QGROUP_LIMIT_KEY" = 244, "BTRFS_QGROUP_RELATION_KEY" = 246, "BTRFS_BALANCE_ITEM_KEY" = 248,
+    "BTRFS_DEV_STATS_KEY" = 249, "BTRFS_DEV_REPLACE_KEY" = 250, "BTRFS_UUID_KEY_SUBVOL" = 251,
+    "BTRFS_UUID_KEY_RECEIVED_SUBVOL" = 252, "BTRFS_STRING_ITEM_KEY" = 253, "UINT32_MAX" = u32::MAX as u64,
+});
+named!(HIGHEST "" "" { "UINT64_MAX" = u64::MAX });
+
+const UUID: Kind = Wire(Wire::Uuid);
+const OBJECT: Kind = Known(Eight, &OBJECTS);
+const KEY: Kind = Known(Four, &KEYS);
+const UP_TO: Kind = Known(Eight, &HIGHEST);
+const DEVICE: Kind = Device;
+/// What the first is that isn't the file system's own.
+const FIRST: &[u64] = &[256];
+const OTHER_THAN_FIRST: Kind = Only(Test::Not(8, Eight, FIRST), &OBJECT);
+const FIRST_IN_FULL: Kind = Only(Test::Is(8, Eight, FIRST), &Only(Test::Verbose, &OBJECT));
+
+structure!(VOLUME 4096 { field fd 0 Fd, field name 8 Characters(4088) });
+structure!(LIMITS 40 {
+    field flags 0 Flags(Eight, &LIMITED), field max_rfer 8 ULONG, field max_excl 16 ULONG, field rsv_rfer 24 ULONG,
+    field rsv_excl 32 ULONG,
+});
+structure!(INHERITANCE 72 {
+    field flags 0 Flags(Eight, &INHERITED), field num_qgroups 8 ULONG, field num_ref_copies 16 ULONG,
+    field num_excl_copies 24 ULONG, field lim 32 Structure(&LIMITS),
+    more qgroups 72 Tail(&Many(In, &ULONG, Length::Field(8, Eight, 1))),
+});
+structure!(SUBVOLUME 4096 {
+    field fd 0 Fd, field flags 16 Flags(Eight, &SNAPSHOT),
+    field size 24 Only(INHERITS, &ULONG), field qgroup_inherit 32 Only(INHERITS, &To(In, &Structure(&INHERITANCE))),
+    field name 56 Characters(4040),
+});
+const INHERITS: Test = Test::Has(16, Eight, 4);
+structure!(QUOTA_LIMIT 48 { field qgroupid 0 ULONG, field lim 8 Structure(&LIMITS) });
+structure!(BALANCE_OF 136 {
+    field profiles 0 Flags(Eight, &GROUPS), field usage 8 ULONG, field devid 16 DEVICE, field pstart 24 ULONG,
+    field pend 32 UP_TO, field vstart 40 ULONG, field vend 48 UP_TO, field target 56 ULONG,
+    field flags 64 Flags(Eight, &BALANCE_BY),
+});
+structure!(PROGRESS 24 { field expected 0 ULONG, field considered 8 ULONG, field completed 16 ULONG });
+structure!(BALANCE 1024 {
+    field flags 0 Flags(Eight, &BALANCED), field data 16 Structure(&BALANCE_OF), field meta 152 Structure(&BALANCE_OF),
+    field sys 288 Structure(&BALANCE_OF),
+});
+structure!(BALANCE_OUT 1024 {
+    field flags 0 Flags(Eight, &BALANCED), field state 8 Flags(Eight, &BALANCE_STATE),
+    field data 16 Structure(&BALANCE_OF), field meta 152 Structure(&BALANCE_OF), field sys 288 Structure(&BALANCE_OF),
+    field stat 424 Structure(&PROGRESS),
+});
+structure!(CLONED 32 {
+    field src_fd 0 Special(S::WideFd), field src_offset 8 ULONG, field src_length 16 ULONG, field dest_offset 24 ULONG,
+});
+structure!(DEFRAGMENTATION 48 {
+    field start 0 ULONG, field len 8 UP_TO, field flags 16 Flags(Eight, &DEFRAGMENTED), field extent_thresh 24 UINT,
+    field compress_type 28 One(Four, &COMPRESSED),
+});
+structure!(DEVICE_ASKED 4096 { field devid 0 DEVICE, field uuid 8 Only(Test::Not(8, Eight, &[0]), &UUID) });
+structure!(DEVICE_OUT 4096 {
+    field uuid 8 UUID, field bytes_used 24 ULONG, field total_bytes 32 ULONG, field path 3072 Characters(1024),
+});
+structure!(STARTED 2584 {
+    field srcdevid 0 DEVICE, field cont_reading_from_srcdev_mode 8 One(Eight, &SOURCE_READ),
+    field srcdev_name 16 Characters(1025), field tgtdev_name 1041 Characters(1025),
+});
+structure!(REPLACE 2600 {
+    field cmd 0 One(Eight, &REPLACING), field start 16 Only(Test::Is(0, Eight, &[0]), &Structure(&STARTED)),
+});
+structure!(REPLACE_STATE 48 {
+    field replace_state 0 One(Eight, &REPLACEMENT), field progress_1000 8 ULONG, field time_started 16 ULONG,
+    field time_stopped 24 ULONG, field num_write_errors 32 ULONG, field num_uncorrectable_read_errors 40 ULONG,
+});
+structure!(REPLACE_OUT 2600 {
+    field result 8 One(Eight, &REPLACED), field status 16 Only(Test::Is(0, Eight, &[1]), &Structure(&REPLACE_STATE)),
+});
+structure!(FILE_SYSTEM 1024 {
+    field max_id 0 ULONG, field num_devices 8 ULONG, field fsid 16 UUID, field nodesize 32 UINT, field sectorsize 36 UINT,
+    field clone_alignment 40 UINT, field flags 48 Flags(Eight, &ABOUT),
+});
+structure!(ERRORS_OF 1032 { field devid 0 DEVICE, field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS) });
+structure!(ERRORS_OUT 1032 {
+    field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS),
+    field values 24 Counted(&ULONG, Length::Most(8, Eight, 5), 5),
+});
+structure!(OBJECT_ASKED 4096 { field treeid 0 OBJECT, field objectid 8 OBJECT });
+structure!(OBJECT_OUT 4096 { field name 16 Characters(4080) });
+structure!(PATHS 56 { field inum 0 ULONG, field size 8 ULONG, field fspath 48 Address });
+structure!(PLACED 56 {
+    field logical 0 ULONG, field size 8 ULONG, set reserved 16 Array(&LONG_BITS, 3),
+    field flags 40 Flags(Eight, &LOOKED_UP), field inodes 48 Address,
+});
+structure!(RELATION 24 { field assign 0 ULONG, field src 8 ULONG, field dst 16 ULONG });
+structure!(QUOTA_GROUP 16 { field create 0 ULONG, field qgroupid 8 ULONG });
+structure!(QUOTA 16 { field cmd 0 One(Eight, &QUOTAS) });
+structure!(QUOTA_OUT 16 { field status 8 ULONG });
+structure!(RESCAN 64 { field flags 0 ULONG });
+structure!(RESCANNED 64 { field flags 0 ULONG, field progress 8 ULONG });
+structure!(SCRUB_OF 1024 {
+    field devid 0 DEVICE, field start 8 ULONG, field end 16 UP_TO, field flags 24 Flags(Eight, &SCRUBBING),
+});
+structure!(SCRUB_DEVICE 1024 { field devid 0 DEVICE });
+structure!(SCRUBBED 120 {
+    field data_extents_scrubbed 0 ULONG, field tree_extents_scrubbed 8 ULONG, field data_bytes_scrubbed 16 ULONG,
+    field tree_bytes_scrubbed 24 ULONG, field read_errors 32 ULONG, field csum_errors 40 ULONG,
+    field verify_errors 48 ULONG, field no_csum 56 ULONG, field csum_discards 64 ULONG, field super_errors 72 ULONG,
+    field malloc_errors 80 ULONG, field uncorrectable_errors 88 ULONG, field corrected_errors 96 ULONG,
+    field last_physical 104 ULONG, field unverified_errors 112 ULONG,
+});
+structure!(SCRUB_OUT 1024 { field progress 32 Structure(&SCRUBBED) });
+structure!(SENDING 72 {
+    field send_fd 0 Special(S::WideFd), field clone_sources_count 8 ULONG,
+    field clone_sources 16 Verbose(&Many(In, &OBJECT, Length::Field(8, Eight, 1))), field parent_root 24 OBJECT,
+    field flags 32 Flags(Eight, &SENT),
+});
+structure!(TIME 12 { field sec 0 ULONG, field nsec 8 UINT });
+const MOMENT: Kind = Special(S::Instant(&TIME));
+structure!(RECEIVED 200 {
+    field uuid 0 UUID, field stransid 16 ULONG, field stime 32 MOMENT, field flags 64 ULONG,
+});
+structure!(RECEIVED_OUT 200 { field rtransid 24 ULONG, field rtime 48 MOMENT });
+structure!(SPACES 16 { field space_slots 0 ULONG });
+structure!(SPACE 24 { field flags 0 Flags(Eight, &GROUPS), field total_bytes 8 ULONG, field used_bytes 16 ULONG });
+structure!(SPACES_OUT 16 {
+    field total_spaces 8 ULONG, more spaces 16 Tail(&Many(Out, &Structure(&SPACE), Length::Field(8, Eight, 1))),
+});
+structure!(SEARCHED 104 {
+    field tree_id 0 OBJECT, field min_objectid 8 OTHER_THAN_FIRST, field min_objectid 8 FIRST_IN_FULL,
+    field max_objectid 16 OBJECT, field min_offset 24 ULONG, field max_offset 32 UP_TO, field min_transid 40 ULONG,
+    field max_transid 48 UP_TO, field min_type 56 KEY, field max_type 60 KEY, field nr_items 64 UINT,
+});
+structure!(FOUND 104 { field nr_items 64 UINT });
+structure!(SEARCH 104 { field key 0 Structure(&SEARCHED) });
+structure!(SEARCH_OUT 104 { field key 0 Structure(&FOUND) });
+structure!(SEARCH_2 112 { field key 0 Structure(&SEARCHED), field buf_size 104 ULONG });
+structure!(SEARCH_2_OUT 112 { field key 0 Structure(&FOUND), field buf_size 104 ULONG });
+structure!(SAME_IN 32 { field dest_fd 0 Special(S::WideFd), field dest_offset 8 ULONG });
+structure!(SAME_OUT 32 { field bytes_deduped 16 ULONG, field status 24 INT });
+structure!(SAME 24 {
+    field src_offset 0 ULONG, field src_length 8 ULONG, field dest_count 16 U16,
+    field info 24 Tail(&Many(In, &Structure(&SAME_IN), Length::Few(16, Two, 2))),
+});
+structure!(SAME_TOLD 24 { field info 24 Tail(&Many(Out, &Structure(&SAME_OUT), Length::Few(16, Two, 2))) });
+structure!(FEATURES 24 {
+    field compat_flags 0 Flags(Eight, &COMPATIBLE), field compat_ro_flags 8 Flags(Eight, &READABLE),
+    field incompat_flags 16 Flags(Eight, &INCOMPATIBLE),
+});
+const FEATURE: Kind = Structure(&FEATURES);
+
+pub(super) static GIVEN: Family = &[
+    (
+        "BTRFS_IOC_TRANS_START BTRFS_IOC_TRANS_END BTRFS_IOC_SYNC BTRFS_IOC_SCRUB_CANCEL BTRFS_IOC_QUOTA_RESCAN_WAIT \
+         BTRFS_IOC_BALANCE BTRFS_IOC_DEFRAG",
+        Hidden,
+    ),
+    ("BTRFS_IOC_CLONE", Fd),
+    ("BTRFS_IOC_BALANCE_CTL", One(Four, &BALANCING)),
+    ("BTRFS_IOC_DEFAULT_SUBVOL BTRFS_IOC_WAIT_SYNC", says(&OBJECT)),
+    ("BTRFS_IOC_START_SYNC", hears(&ULONG)),
+    (
+        "BTRFS_IOC_SUBVOL_SETFLAGS",
+        says(&Plain(&Flags(Eight, &SNAPSHOT))),
+    ),
+    (
+        "BTRFS_IOC_SUBVOL_GETFLAGS",
+        hears(&Plain(&Flags(Eight, &SNAPSHOT))),
+    ),
+    ("BTRFS_IOC_QGROUP_CREATE", says(&Structure(&QUOTA_GROUP))),
+    ("BTRFS_IOC_QGROUP_ASSIGN", says(&Structure(&RELATION))),
+    ("BTRFS_IOC_QGROUP_LIMIT", says(&Structure(&QUOTA_LIMIT))),
+    ("BTRFS_IOC_CLONE_RANGE", says(&Structure(&CLONED))),
+    ("BTRFS_IOC_DEFRAG_RANGE", says(&Structure(&DEFRAGMENTATION))),
+    ("BTRFS_IOC_GET_FEATURES", hears(&FEATURE)),
+    ("BTRFS_IOC_SET_FEATURES", says(&Array(&FEATURE, 2))),
+    (
+        "BTRFS_IOC_GET_SUPPORTED_FEATURES",
+        hears(&Array(&FEATURE, 3)),
+    ),
+    ("BTRFS_IOC_QUOTA_RESCAN", says(&Structure(&RESCAN))),
+    ("BTRFS_IOC_QUOTA_RESCAN_STATUS", hears(&Structure(&RESCANNED))),
+    ("BTRFS_IOC_SEND", says(&Structure(&SENDING))),
+    ("FS_IOC_SETFSLABEL", says(&Characters(256))),
+    ("FS_IOC_GETFSLABEL", hears(&Characters(256))),
+    (
+        "BTRFS_IOC_SNAP_CREATE BTRFS_IOC_SUBVOL_CREATE BTRFS_IOC_SNAP_DESTROY BTRFS_IOC_RESIZE BTRFS_IOC_SCAN_DEV \
+         BTRFS_IOC_FORGET_DEV BTRFS_IOC_ADD_DEV BTRFS_IOC_RM_DEV BTRFS_IOC_DEVICES_READY",
+        says(&Structure(&VOLUME)),
+    ),
+    (
+        "BTRFS_IOC_SNAP_CREATE_V2 BTRFS_IOC_SUBVOL_CREATE_V2",
+        says(&Structure(&SUBVOLUME)),
+    ),
+    ("BTRFS_IOC_FS_INFO", hears(&Structure(&FILE_SYSTEM))),
+    ("BTRFS_IOC_BALANCE_PROGRESS", hears(&Structure(&BALANCE_OUT))),
+    (
+        "BTRFS_IOC_BALANCE_V2",
+        Exchange(&Structure(&BALANCE), &Structure(&BALANCE_OUT)),
+    ),
+    (
+        "BTRFS_IOC_SPACE_INFO",
+        Exchange(&Structure(&SPACES), &Structure(&SPACES_OUT)),
+    ),
+    (
+        "BTRFS_IOC_QUOTA_CTL",
+        Exchange(&Structure(&QUOTA), &Structure(&QUOTA_OUT)),
+    ),
+    (
+        "BTRFS_IOC_FILE_EXTENT_SAME",
+        Exchange(&Structure(&SAME), &Structure(&SAME_TOLD)),
+    ),
+    ("BTRFS_IOC_INO_PATHS", says(&Structure(&PATHS))),
+    ("BTRFS_IOC_LOGICAL_INO", says(&Structure(&PLACED))),
+    (
+        "BTRFS_IOC_TREE_SEARCH",
+        Exchange(&Structure(&SEARCH), &Structure(&SEARCH_OUT)),
+    ),
+    (
+        "BTRFS_IOC_TREE_SEARCH_V2",
+        Exchange(&Structure(&SEARCH_2), &Structure(&SEARCH_2_OUT)),
+    ),
+    (
+        "BTRFS_IOC_SET_RECEIVED_SUBVOL",
+        Exchange(&Structure(&RECEIVED), &Structure(&RECEIVED_OUT)),
+    ),
+    (
+        "BTRFS_IOC_SCRUB",
+        Exchange(&Structure(&SCRUB_OF), &Structure(&SCRUB_OUT)),
+    ),
+    (
+        "BTRFS_IOC_SCRUB_PROGRESS",
+        Exchange(&Structure(&SCRUB_DEVICE), &Structure(&SCRUB_OUT)),
+    ),
+    (
+        "BTRFS_IOC_GET_DEV_STATS",
+        Exchange(&Structure(&ERRORS_OF), &Structure(&ERRORS_OUT)),
+    ),
+    (
+        "BTRFS_IOC_DEV_REPLACE",
+        Exchange(&Structure(&REPLACE), &Structure(&REPLACE_OUT)),
+    ),
+    (
+        "BTRFS_IOC_INO_LOOKUP",
+        Exchange(&Structure(&OBJECT_ASKED), &Structure(&OBJECT_OUT)),
+    ),
+    (
+        "BTRFS_IOC_DEV_INFO",
+        Exchange(&Structure(&DEVICE_ASKED), &Structure(&DEVICE_OUT)),
+    ),
+];

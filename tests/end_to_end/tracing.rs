@@ -23,6 +23,39 @@ fn a_traced_command_ends_as_it_would_untraced() {
 }
 
 #[test]
+fn a_traced_command_inherits_what_it_would_untraced() {
+    let place = Place::new();
+    let out = place.at("out");
+    for engine in ["", "--engine ptrace"] {
+        let trace = format!(
+            "'{}' trace {engine} -e trace=none -o '{out}'",
+            env!("CARGO_BIN_EXE_backsight")
+        );
+        let said = |line: &str| {
+            let line = line.replace("TRACE", &trace);
+            let ended = Command::new("sh").args(["-c", &line]).output().unwrap();
+            assert!(ended.status.success(), "{line}: {ended:?}");
+            String::from_utf8(ended.stdout).unwrap()
+        };
+        let ignores_broken_pipes = |line: &str| {
+            let said = said(line);
+            let bits = said.split_whitespace().next_back().unwrap();
+            let broken_pipe = 1 << (Signal::SIGPIPE as u32 - 1);
+            u64::from_str_radix(bits, 16).unwrap() & broken_pipe != 0
+        };
+        assert!(!ignores_broken_pipes("TRACE grep SigIgn /proc/self/status"));
+        assert!(ignores_broken_pipes(
+            "trap '' PIPE; TRACE grep SigIgn /proc/self/status"
+        ));
+        said("TRACE sh -c 'test ! -e /proc/self/fd/0 && test -e /proc/self/fd/1' <&-");
+        said("TRACE sh -c 'test -e /proc/self/fd/0 && test ! -e /proc/self/fd/2' 2>&-");
+        let variables = "B=1\nA=2\nC=3\n";
+        assert_eq!(said("env -i B=1 A=2 C=3 TRACE /usr/bin/env"), variables);
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
 fn each_thread_has_a_file_of_its_own_if_that_is_asked_for() {
     let place = Place::new();
     place

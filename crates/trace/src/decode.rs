@@ -36,7 +36,7 @@ pub(crate) use process::{put_persona, put_priority};
 pub(crate) use signal::{information as signal_information, name as signal_name};
 pub(crate) use sink::{Bracket, Nothing, Number, Sink};
 pub use sink::{CURRENT_DIRECTORY, Described, Descriptors};
-pub(crate) use time::moment;
+pub(crate) use time::{has_words, moment};
 
 use crate::table::{Kind, Names, Row, Special, Want, Way, Width};
 use crate::text::put;

@@ -9,8 +9,8 @@ mod family;
 mod filter;
 // What the kernel engine does with its threads in the same way, though it never stops them at calls.
 pub(crate) mod halt;
-pub(crate) mod kernel;
 mod inherited;
+pub(crate) mod kernel;
 mod pages;
 mod placement;
 pub(crate) mod start;

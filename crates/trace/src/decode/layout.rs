@@ -68,7 +68,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     ) {
         let count = self.length(length);
         // Where the program said itself that there are none, none are shown.
-        let none = count == 0 && matches!(length, Length::Field(..) | Length::Few(..) | Length::Argument(_));
+        let none = count == 0
+            && matches!(
+                length,
+                Length::Field(..) | Length::Few(..) | Length::Argument(_)
+            );
         if way == Way::Out && self.failed() && !self.despite && !none {
             self.address(address);
             return;

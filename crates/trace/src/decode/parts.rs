@@ -3,7 +3,7 @@
 //! Refuses: to look beyond the structure that a field stands in.
 
 use super::sink::{Bracket, Number, Sink};
-use super::{Walk, int_at, load, long_at, moment};
+use super::{Walk, has_words, int_at, load, long_at, moment};
 use crate::table::{
     Bare, Field, Kind, Part, PartShown, Said, Shown, Structure, Test, Way, Width, Wire, Wording,
 };
@@ -294,7 +294,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.structure(structure, bytes, number);
         let (seconds, fraction) = (long_at(bytes, 0).cast_signed(), int_at(bytes, 8));
         let (words, _) = self.sink.names_and_numbers();
-        if words && (seconds != 0 || fraction != 0) && fraction < SECOND {
+        let told = (seconds != 0 || fraction != 0) && fraction < SECOND && has_words(seconds);
+        if words && told {
             self.sink
                 .aside(|out| moment(out, seconds, u64::from(fraction), 9));
         }

@@ -31,6 +31,12 @@ pub(crate) fn moment(out: &mut Vec<u8>, seconds: i64, fraction: u64, digits: usi
     out.extend_from_slice(b"+0000");
 }
 
+/// Whether a moment is told in words: in a year that the C library has a number for.
+pub(crate) fn has_words(seconds: i64) -> bool {
+    let (year, ..) = date(seconds.div_euclid(86_400));
+    i32::try_from(year - 1900).is_ok()
+}
+
 /// Year, month and day by the days since the first of January 1970 (Howard Hinnant, "chrono-Compatible Low-Level Date
 /// Algorithms", `civil_from_days`).
 fn date(days: i64) -> (i64, i64, i64) {
@@ -54,6 +60,9 @@ impl<'a, S: Sink> Walk<'a, S> {
         if seconds == 0 && fraction == 0 {
             self.sink.signed(0);
             return;
+        }
+        if !has_words(seconds) {
+            return self.sink.signed(seconds);
         }
         self.sink
             .remarked(seconds, |out| moment(out, seconds, fraction, digits));

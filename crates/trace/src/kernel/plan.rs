@@ -389,7 +389,12 @@ fn size(kind: Kind) -> Option<u32> {
         Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
         Kind::Characters(size) => size,
         Kind::Permissions => 2,
-        Kind::Fd | Kind::FdOf(_) | Kind::FdBehind(_) | Kind::Process(_) | Kind::Id | Kind::Signal => 4,
+        Kind::Fd
+        | Kind::FdOf(_)
+        | Kind::FdBehind(_)
+        | Kind::Process(_)
+        | Kind::Id
+        | Kind::Signal => 4,
         Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
         Kind::Special(Special::Stat) => STAT,
         Kind::Special(Special::Statx) => 256,

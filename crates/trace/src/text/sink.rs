@@ -146,7 +146,10 @@ impl Sink for TextSink<'_, '_> {
         put::signed(self.out, i64::from(fd));
         let pid = self.pid;
         if process > 0
-            && let Some(here) = self.descriptors.as_mut().and_then(|it| it.here(pid, process))
+            && let Some(here) = self
+                .descriptors
+                .as_mut()
+                .and_then(|it| it.here(pid, process))
         {
             self.describe_of(here, fd, call);
         }
@@ -155,7 +158,10 @@ impl Sink for TextSink<'_, '_> {
     fn fd_behind(&mut self, descriptor: i32, fd: i32, call: &Call) {
         put::signed(self.out, i64::from(fd));
         let pid = self.pid;
-        let meant = self.descriptors.as_mut().and_then(|it| it.meant(pid, descriptor));
+        let meant = self
+            .descriptors
+            .as_mut()
+            .and_then(|it| it.meant(pid, descriptor));
         if let Some(meant) = meant {
             self.describe_of(meant, fd, call);
         }

@@ -218,6 +218,18 @@ int main(void) {
 	call(SYS_chdir, "/nothing");
 	call(SYS_chroot, "/nothing");
 	call(SYS_open, "/dev/ptmx", O_RDWR | O_NOCTTY);
+	/* names that say what isn't so, and descriptors through those of processes */
+	i = open("named (deleted)", O_CREAT | O_RDWR, 0600);
+	fd = open("named", O_CREAT | O_RDWR, 0600);
+	call(SYS_unlink, "named");
+	call(SYS_fchmod, i, 0600);
+	call(SYS_fchmod, fd, 0600);
+	call(SYS_unlink, "named (deleted)");
+	call(SYS_fchmod, i, 0600);
+	fd = call(SYS_pidfd_open, getpid(), 0);
+	call(SYS_pidfd_getfd, fd, i, 0);
+	call(SYS_pidfd_getfd, fd, -1, 0);
+	call(SYS_pidfd_getfd, i, i, 1);
 	i = open("/dev/ptmx", O_RDWR | O_NOCTTY);
 	call(SYS_ioctl, i, TCGETS, b);
 	call(SYS_ioctl, i, TCSETS, b);

@@ -141,6 +141,14 @@ static void options(void) {
 	setsockopt(-1, SOL_RAW, 1, &(int){ 1 << 8 | 1 }, 4);
 	setsockopt(-1, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &(int){ 3 }, 4);
 	setsockopt(-1, SOL_SOCKET, 999, "", 1);
+	struct group_req group = { .gr_interface = 1 };
+	*(struct sockaddr_in *)&group.gr_group =
+		(struct sockaddr_in){ AF_INET, htons(7), { htonl(0xe0000003) }, "" };
+	setsockopt(-1, SOL_IP, MCAST_JOIN_GROUP, &group, sizeof(group));
+	setsockopt(-1, SOL_IP, MCAST_LEAVE_GROUP, &group, sizeof(group) - 1);
+	*(struct sockaddr_in6 *)&group.gr_group =
+		(struct sockaddr_in6){ AF_INET6, htons(7), htonl(8), IN6ADDR_LOOPBACK_INIT, 9 };
+	setsockopt(-1, SOL_IPV6, MCAST_LEAVE_GROUP, &group, sizeof(group));
 
 	char control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec one = { "one", 3 }, two = { "second", 6 };

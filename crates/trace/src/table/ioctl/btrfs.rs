@@ -141,18 +141,20 @@ structure!(BALANCE_OF 136 {
     field pend 32 UP_TO, field vstart 40 ULONG, field vend 48 UP_TO, field target 56 ULONG,
     field flags 64 Flags(Eight, &BALANCE_BY),
 });
+const OF_DATA: Kind = Only(Test::Has(0, Eight, 1), &Structure(&BALANCE_OF));
+const OF_SYSTEM: Kind = Only(Test::Has(0, Eight, 2), &Structure(&BALANCE_OF));
+const OF_METADATA: Kind = Only(Test::Has(0, Eight, 4), &Structure(&BALANCE_OF));
 structure!(PROGRESS 24 { field expected 0 ULONG, field considered 8 ULONG, field completed 16 ULONG });
 structure!(BALANCE 1024 {
-    field flags 0 Flags(Eight, &BALANCED), field data 16 Structure(&BALANCE_OF), field meta 152 Structure(&BALANCE_OF),
-    field sys 288 Structure(&BALANCE_OF),
+    field flags 0 Flags(Eight, &BALANCED), field data 16 OF_DATA, field meta 152 OF_METADATA, field sys 288 OF_SYSTEM,
 });
 structure!(BALANCE_OUT 1024 {
     field flags 0 Flags(Eight, &BALANCED), field state 8 Flags(Eight, &BALANCE_STATE),
-    field data 16 Structure(&BALANCE_OF), field meta 152 Structure(&BALANCE_OF), field sys 288 Structure(&BALANCE_OF),
+    field data 16 OF_DATA, field meta 152 OF_METADATA, field sys 288 OF_SYSTEM,
     field stat 424 Structure(&PROGRESS),
 });
 structure!(CLONED 32 {
-    field src_fd 0 Special(S::WideFd), field src_offset 8 ULONG, field src_length 16 ULONG, field dest_offset 24 ULONG,
+    field src_fd 0 Fd, field src_offset 8 ULONG, field src_length 16 ULONG, field dest_offset 24 ULONG,
 });
 structure!(DEFRAGMENTATION 48 {
     field start 0 ULONG, field len 8 UP_TO, field flags 16 Flags(Eight, &DEFRAGMENTED), field extent_thresh 24 UINT,
@@ -211,7 +213,7 @@ structure!(SCRUBBED 120 {
 });
 structure!(SCRUB_OUT 1024 { field progress 32 Structure(&SCRUBBED) });
 structure!(SENDING 72 {
-    field send_fd 0 Special(S::WideFd), field clone_sources_count 8 ULONG,
+    field send_fd 0 Fd, field clone_sources_count 8 ULONG,
     field clone_sources 16 Verbose(&Many(In, &OBJECT, Length::Field(8, Eight, 1))), field parent_root 24 OBJECT,
     field flags 32 Flags(Eight, &SENT),
 });
@@ -236,7 +238,7 @@ structure!(SEARCH 104 { field key 0 Structure(&SEARCHED) });
 structure!(SEARCH_OUT 104 { field key 0 Structure(&FOUND) });
 structure!(SEARCH_2 112 { field key 0 Structure(&SEARCHED), field buf_size 104 ULONG });
 structure!(SEARCH_2_OUT 112 { field key 0 Structure(&FOUND), field buf_size 104 ULONG });
-structure!(SAME_IN 32 { field dest_fd 0 Special(S::WideFd), field dest_offset 8 ULONG });
+structure!(SAME_IN 32 { field dest_fd 0 Fd, field dest_offset 8 ULONG });
 structure!(SAME_OUT 32 { field bytes_deduped 16 ULONG, field status 24 INT });
 structure!(SAME 24 {
     field src_offset 0 ULONG, field src_length 8 ULONG, field dest_count 16 U16,
@@ -257,7 +259,10 @@ pub(super) static GIVEN: Family = &[
     ),
     ("BTRFS_IOC_CLONE", Fd),
     ("BTRFS_IOC_BALANCE_CTL", One(Four, &BALANCING)),
-    ("BTRFS_IOC_DEFAULT_SUBVOL BTRFS_IOC_WAIT_SYNC", says(&OBJECT)),
+    (
+        "BTRFS_IOC_DEFAULT_SUBVOL BTRFS_IOC_WAIT_SYNC",
+        says(&OBJECT),
+    ),
     ("BTRFS_IOC_START_SYNC", hears(&ULONG)),
     (
         "BTRFS_IOC_SUBVOL_SETFLAGS",
@@ -269,7 +274,7 @@ pub(super) static GIVEN: Family = &[
     ),
     ("BTRFS_IOC_QGROUP_CREATE", says(&Structure(&QUOTA_GROUP))),
     ("BTRFS_IOC_QGROUP_ASSIGN", says(&Structure(&RELATION))),
-    ("BTRFS_IOC_QGROUP_LIMIT", says(&Structure(&QUOTA_LIMIT))),
+    ("BTRFS_IOC_QGROUP_LIMIT", hears(&Structure(&QUOTA_LIMIT))),
     ("BTRFS_IOC_CLONE_RANGE", says(&Structure(&CLONED))),
     ("BTRFS_IOC_DEFRAG_RANGE", says(&Structure(&DEFRAGMENTATION))),
     ("BTRFS_IOC_GET_FEATURES", hears(&FEATURE)),
@@ -279,7 +284,10 @@ pub(super) static GIVEN: Family = &[
         hears(&Array(&FEATURE, 3)),
     ),
     ("BTRFS_IOC_QUOTA_RESCAN", says(&Structure(&RESCAN))),
-    ("BTRFS_IOC_QUOTA_RESCAN_STATUS", hears(&Structure(&RESCANNED))),
+    (
+        "BTRFS_IOC_QUOTA_RESCAN_STATUS",
+        hears(&Structure(&RESCANNED)),
+    ),
     ("BTRFS_IOC_SEND", says(&Structure(&SENDING))),
     ("FS_IOC_SETFSLABEL", says(&Characters(256))),
     ("FS_IOC_GETFSLABEL", hears(&Characters(256))),
@@ -293,7 +301,10 @@ pub(super) static GIVEN: Family = &[
         says(&Structure(&SUBVOLUME)),
     ),
     ("BTRFS_IOC_FS_INFO", hears(&Structure(&FILE_SYSTEM))),
-    ("BTRFS_IOC_BALANCE_PROGRESS", hears(&Structure(&BALANCE_OUT))),
+    (
+        "BTRFS_IOC_BALANCE_PROGRESS",
+        hears(&Structure(&BALANCE_OUT)),
+    ),
     (
         "BTRFS_IOC_BALANCE_V2",
         Exchange(&Structure(&BALANCE), &Structure(&BALANCE_OUT)),

@@ -781,6 +781,10 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	return 0;
 }
 
+/* The first and the last of the results that say that a signal interrupted a call. */
+#define ERESTARTSYS 512
+#define ERESTART_RESTARTBLOCK 516
+
 #define SIGKILL 9
 #define SIGCHLD 17
 #define SIGCONT 18
@@ -852,6 +856,11 @@ section("tp_btf/sys_exit") int leave(u64 *context)
 	thread->state = OUTSIDE;
 	if (state == OUTSIDE)
 		return 0;
+	/* Who is killed isn't told that a signal interrupted it: the call ends with its thread. */
+	if (value <= -ERESTARTSYS && value >= -ERESTART_RESTARTBLOCK && task->pending.signal.sig[0] & BIT_OF(SIGKILL)) {
+		thread->state = INSIDE;
+		return 0;
+	}
 	now = time_now();
 	failed = value < 0 && value >= -4095;
 	if (outcomes && failed != (outcomes == 1))
@@ -954,11 +963,11 @@ section("tp_btf/sched_process_exit") int end(u64 *context)
 		tell_parked(thread);
 	} else if (thread->state == INSIDE && !outcomes && !(counting && !count(call, 0, 0))) {
 		struct control *shared = control();
-		u32 abi = call->head.abi;
+		u32 abi = call->head.abi, flags = call->head.flags;
 
 		head(&call->head, task, thread, CALL, time_now());
 		call->head.abi = abi;
-		call->head.flags |= FLAG_OPEN;
+		call->head.flags = flags | FLAG_OPEN;
 		if (shared && tell_call(thread, ring_query(&ring, RING_AVAILABLE), shared))
 			lost(shared);
 	}

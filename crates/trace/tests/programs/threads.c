@@ -2,9 +2,11 @@
  * threads spin N TOTAL: N threads call getuid from one moment on until they have made TOTAL calls together; prints each one's number.
  * threads alone CALLS: the first thread makes CALLS calls of getuid.
  * threads loop N: N threads call getuid for ever, and the process ends.
+ * threads wait N: N threads read what never comes, and then the process ends with 3.
  * threads leave N: the first thread ends by itself, the last of N others ends the process with 7.
  * threads exec PROGRAM: a thread that isn't the first executes PROGRAM while others loop. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,33 @@ static void *execute(void *arg)
 	_exit(1);
 }
 
+static int pipes[2];
+
+static void *wait_forever(void *arg)
+{
+	char byte;
+
+	__atomic_store_n((int *)arg, syscall(SYS_gettid), __ATOMIC_SEQ_CST);
+	return read(pipes[0], &byte, 1) ? arg : NULL;
+}
+
+/* Whether a thread is in this call. */
+static int is_in(int thread, long call)
+{
+	char name[64];
+	long number = -1;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", thread);
+	file = fopen(name, "r");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number == call;
+}
+
 static pthread_t begin(void *(*work)(void *), void *arg)
 {
 	pthread_t thread;
@@ -93,6 +122,18 @@ int main(int argc, char **argv)
 		for (int i = 0; i < number; i++)
 			begin(loop, NULL);
 		_exit(0);
+	}
+	if (!strcmp(what, "wait")) {
+		static int numbers[MOST];
+
+		if (pipe(pipes))
+			return 2;
+		for (int i = 0; i < number; i++)
+			begin(wait_forever, &numbers[i]);
+		for (int i = 0; i < number; i++)
+			while (!is_in(__atomic_load_n(&numbers[i], __ATOMIC_SEQ_CST), SYS_read))
+				sched_yield();
+		_exit(3);
 	}
 	if (!strcmp(what, "leave")) {
 		for (int i = 0; i < number; i++)

@@ -1,7 +1,7 @@
 //! Both engines beside each other, on random sequences of calls: what they tell must be the same.
 
 use backsight_trace::{
-    Asked, Command, Ended, Event, Finish, Offspring, What,
+    Asked, Command, Ended, Event, Finish, Offspring, Outcome, What,
     engine::{Engine, trace},
     kernel,
     table::row,
@@ -144,6 +144,35 @@ fn number() -> impl Strategy<Value = u16> {
     let plain = (0..46_u16, 0..1000_u16).prop_map(|(which, n)| n * 64 + which);
     let makes = (60..64_u16, 0..8_u16).prop_map(|(which, n)| n * 64 + which);
     prop_oneof![5 => plain, 1 => makes]
+}
+
+#[test]
+fn calls_that_end_with_their_threads_are_told_as_such() {
+    let waits = |event: &Event| match &event.what {
+        What::Call(call) if row(call.abi, call.number).is_some_and(|row| row.name == "read") => {
+            Some(matches!(call.outcome, Outcome::Open))
+        }
+        _ => None,
+    };
+    for engine in [Engine::Kernel, Engine::Ptrace] {
+        if engine == Engine::Kernel
+            && let Err(why) = kernel::available()
+        {
+            eprintln!("skipped: {why}");
+            continue;
+        }
+        let asked = Asked {
+            command: Some(Command::new(program("threads"), ["wait", "5"])),
+            follow: true,
+            ..Asked::default()
+        };
+        let mut events = Vec::new();
+        let ended = trace_in_time(engine, &asked, &mut |event| events.push(event));
+        assert_eq!(ended.command, Some(Finish::Exited(3)));
+        let of_threads = events.iter().filter(|event| event.tid != event.pid);
+        let told: Vec<bool> = of_threads.filter_map(waits).collect();
+        assert_eq!(told, [true; 5], "{engine:?}");
+    }
 }
 
 #[test]

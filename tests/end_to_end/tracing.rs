@@ -310,6 +310,10 @@ fn what_is_said_beside_calls_is_said_as_asked() {
     assert_eq!(says(&["-e", "quiet=!exit"]), (false, true, false));
     let out = place.at("out");
     assert_eq!(says(&["-o", &out]), (false, false, true), "into a file");
+    let poked = "inject=chdir:poke_enter=@arg2=00";
+    let ended = place.ends(&["trace", "-o", &out, "-e", poked, "sh", "-c", "cd /"]);
+    ended.assert_code(0);
+    ended.assert_says(&["argument #2, but system call 'chdir' has only 1 arguments"]);
     for (expression, words) in [
         ("quiet=bogus", "nothing is said that is named `bogus`"),
         ("decode-fds=bogus", "descriptors have no `bogus`"),

@@ -67,6 +67,15 @@ pub enum What {
         /// How many.
         number: u64,
     },
+    /// What lies behind an argument of the call that the thread is in wasn't changed, as was asked.
+    Unchanged {
+        /// How the call was made.
+        abi: Abi,
+        /// Its number there.
+        number: u64,
+        /// The argument, from 0.
+        argument: usize,
+    },
 }
 
 /// How a program calls the kernel.

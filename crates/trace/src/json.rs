@@ -72,6 +72,7 @@ impl<'a> Json<'a> {
             What::Attached { .. } => "attached",
             What::Detached => "detached",
             What::Lost { .. } => "lost",
+            What::Unchanged { .. } => "unchanged",
         };
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -111,6 +112,10 @@ impl<'a> Json<'a> {
             What::Lost { number } => {
                 key(out, "number");
                 put::unsigned(out, *number);
+            }
+            What::Unchanged { argument, .. } => {
+                key(out, "argument");
+                put::unsigned(out, *argument as u64);
             }
         }
         out.extend_from_slice(b"}\n");

@@ -37,7 +37,8 @@ impl Perfetto {
             | What::Stopped { .. }
             | What::Superseded { .. }
             | What::Attached { .. }
-            | What::Detached => return,
+            | What::Detached
+            | What::Unchanged { .. } => return,
         };
         out.extend_from_slice(if self.begun { b",\n" } else { b"[\n" });
         self.begun = true;

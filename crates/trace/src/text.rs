@@ -203,7 +203,8 @@ impl<'a> Text<'a> {
                 signal_name(out, *signal);
                 out.extend_from_slice(b" ---\n");
             }
-            What::Signal { .. } | What::Stopped { .. } => {}
+            // It is no line of the calls: who traces is told beside them.
+            What::Signal { .. } | What::Stopped { .. } | What::Unchanged { .. } => {}
             What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
                 self.end(event, out)
             }

@@ -5,11 +5,12 @@
 //! Refuses: to keep a program waiting for a line that nobody sees at once.
 
 use backsight_trace::{
-    Event, What,
+    Abi, Event, What,
     json::Json,
     perfetto::Perfetto,
     recording::Recorder,
     summary::{Column, Sort, Summary},
+    table,
     text::Text,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -135,6 +136,15 @@ impl Output {
 
     /// Shows an event.
     pub fn show(&mut self, event: &Event) -> io::Result<()> {
+        if let What::Unchanged {
+            abi,
+            number,
+            argument,
+        } = event.what
+        {
+            // Wherever the calls go to, whoever asked for it is to know.
+            crate::files::say(&unchanged(event.tid, abi, number, argument));
+        }
         self.line.clear();
         self.shown.write(event, &mut self.line)?;
         if self.line.is_empty() {
@@ -241,6 +251,21 @@ fn created(path: &Path, append: bool) -> io::Result<BufWriter<File>> {
     let options = options.create(true).append(append);
     let file = options.write(true).truncate(!append).open(path)?;
     Ok(BufWriter::with_capacity(GATHERED, file))
+}
+
+/// Says why what lies behind an argument of a call wasn't changed, in the words that scripts look for.
+fn unchanged(tid: i32, abi: Abi, number: u64, argument: usize) -> String {
+    let (name, arguments) =
+        table::row(abi, number).map_or(("unknown", 0), |row| (row.name, row.arguments.len()));
+    let why = if argument < arguments {
+        "couldn't poke".to_owned()
+    } else {
+        format!(
+            "requested to tamper with argument #{}, but system call '{name}' has only {arguments} arguments",
+            argument + 1
+        )
+    };
+    format!("trace: Failed to tamper with process {tid}: {why}")
 }
 
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its

@@ -267,8 +267,22 @@ impl Engine<'_> {
         let arguments = table::row(call.abi, call.number).map_or(0, |row| row.arguments.len());
         let mut done = true;
         for poke in pokes {
-            done &= poke.argument < arguments
-                && self.write(tid, call.arguments[poke.argument], &poke.bytes);
+            let argument = poke.argument;
+            let written =
+                argument < arguments && self.write(tid, call.arguments[argument], &poke.bytes);
+            if !written && let Some(tracee) = self.tracees.get(&tid) {
+                (self.tell)(Event {
+                    pid: tracee.pid,
+                    tid,
+                    at: now(),
+                    what: What::Unchanged {
+                        abi: call.abi,
+                        number: call.number,
+                        argument,
+                    },
+                });
+            }
+            done &= written;
         }
         self.pages.forget();
         done

@@ -715,12 +715,16 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
         calls: native(&[OPENAT]),
         ..command(program("texts"), &[])
     };
-    let changed = |asked: &Asked| -> Vec<bool> {
+    let changed = |asked: &Asked| -> (Vec<bool>, usize) {
         let (events, _) = traced(asked);
-        calls(&events).map(|(_, call)| call.rewritten).collect()
+        let unchanged = events
+            .iter()
+            .filter(|event| matches!(event.what, What::Unchanged { argument: 1, .. }));
+        let changed = calls(&events).map(|(_, call)| call.rewritten);
+        (changed.collect(), unchanged.count())
     };
     // Its own nine: two where memory ends, one over a page's end, three at no memory, three in the middle.
-    let loader = changed(&plain).len() - 9;
+    let loader = changed(&plain).0.len() - 9;
     let injection = format!(
         "{}:poke_enter=@arg2=2f6e6f7468696e6700:when={}+",
         number_of(OPENAT),
@@ -730,10 +734,12 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
         injections: vec![Injection::parse(&injection, &[]).unwrap()],
         ..plain
     };
+    let (changed, unchanged) = changed(&asked);
     assert_eq!(
-        changed(&asked)[loader..],
+        changed[loader..],
         [true, true, true, false, false, false, true, true, true]
     );
+    assert_eq!(unchanged, 3, "each is told");
 }
 
 #[test]

@@ -322,7 +322,7 @@ fn device(place: &str, out: &mut Vec<u8>) -> bool {
 
 /// The path that a link says, and whether the file has it no longer: the kernel adds a word to it then, which a name may
 /// have too.
-fn path_of(place: &str, link: Vec<u8>) -> (Vec<u8>, bool) {
+pub(crate) fn path_of(place: &str, link: Vec<u8>) -> (Vec<u8>, bool) {
     let Some(path) = link.strip_suffix(b" (deleted)") else {
         return (link, false);
     };

@@ -200,9 +200,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Length::Behind(number) => self.behind(number),
             Length::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
-            Length::Few(at, width, _) => {
-                usize::try_from(self.sibling(at, width)).unwrap_or(usize::MAX)
-            }
+            Length::Few(at, width, _) => self.length(Length::Field(at, width, 1)),
             Length::Most(at, width, most) => {
                 let value = self.sibling(at, width);
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)

@@ -1,6 +1,9 @@
 //! Calls as they are entered and left.
 
-use std::{os::unix::ffi::OsStrExt as _, path::Path};
+use std::{
+    os::unix::ffi::{OsStrExt as _, OsStringExt as _},
+    path::Path,
+};
 
 use super::{
     Engine, MANY, Next, OFTEN_ALONE,
@@ -380,11 +383,10 @@ impl Engine<'_> {
                 .chain(table::waited_for(call))
                 .any(|descriptor| {
                     let shown = crate::processes::shown_as(tid);
-                    let file = std::fs::read_link(format!("/proc/{shown}/fd/{descriptor}"));
-                    file.is_ok_and(|file| {
-                        // What the kernel adds to the path of a file that is gone.
-                        let bytes = file.as_os_str().as_bytes();
-                        let path = bytes.strip_suffix(b" (deleted)").unwrap_or(bytes);
+                    let place = format!("/proc/{shown}/fd/{descriptor}");
+                    std::fs::read_link(&place).is_ok_and(|link| {
+                        let link = link.into_os_string().into_vec();
+                        let (path, _) = descriptors::path_of(&place, link);
                         paths
                             .iter()
                             .any(|asked| asked.as_os_str().as_bytes() == path)

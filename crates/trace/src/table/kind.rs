@@ -402,7 +402,7 @@ pub enum Kind {
     Cleared(&'static Kind, &'static Kind),
     /// What lies where this field of a structure begins, however much of it: meant as by a pointer to it.
     Tail(&'static Kind),
-    /// The same without brackets where it lies behind a pointer.
+    /// What has no brackets where it lies behind a pointer.
     Plain(&'static Kind),
     /// More that isn't shown.
     Unsaid,

@@ -113,7 +113,6 @@ const UUID: Kind = Wire(Wire::Uuid);
 const OBJECT: Kind = Known(Eight, &OBJECTS);
 const KEY: Kind = Known(Four, &KEYS);
 const UP_TO: Kind = Known(Eight, &HIGHEST);
-const DEVICE: Kind = Device;
 /// What the first is that isn't the file system's own.
 const FIRST: &[u64] = &[256];
 const OTHER_THAN_FIRST: Kind = Only(Test::Not(8, Eight, FIRST), &OBJECT);
@@ -137,7 +136,7 @@ structure!(SUBVOLUME 4096 {
 const INHERITS: Test = Test::Has(16, Eight, 4);
 structure!(QUOTA_LIMIT 48 { field qgroupid 0 ULONG, field lim 8 Structure(&LIMITS) });
 structure!(BALANCE_OF 136 {
-    field profiles 0 Flags(Eight, &GROUPS), field usage 8 ULONG, field devid 16 DEVICE, field pstart 24 ULONG,
+    field profiles 0 Flags(Eight, &GROUPS), field usage 8 ULONG, field devid 16 Device, field pstart 24 ULONG,
     field pend 32 UP_TO, field vstart 40 ULONG, field vend 48 UP_TO, field target 56 ULONG,
     field flags 64 Flags(Eight, &BALANCE_BY),
 });
@@ -160,12 +159,12 @@ structure!(DEFRAGMENTATION 48 {
     field start 0 ULONG, field len 8 UP_TO, field flags 16 Flags(Eight, &DEFRAGMENTED), field extent_thresh 24 UINT,
     field compress_type 28 One(Four, &COMPRESSED),
 });
-structure!(DEVICE_ASKED 4096 { field devid 0 DEVICE, field uuid 8 Only(Test::Not(8, Eight, &[0]), &UUID) });
+structure!(DEVICE_ASKED 4096 { field devid 0 Device, field uuid 8 Only(Test::Not(8, Eight, &[0]), &UUID) });
 structure!(DEVICE_OUT 4096 {
     field uuid 8 UUID, field bytes_used 24 ULONG, field total_bytes 32 ULONG, field path 3072 Characters(1024),
 });
 structure!(STARTED 2584 {
-    field srcdevid 0 DEVICE, field cont_reading_from_srcdev_mode 8 One(Eight, &SOURCE_READ),
+    field srcdevid 0 Device, field cont_reading_from_srcdev_mode 8 One(Eight, &SOURCE_READ),
     field srcdev_name 16 Characters(1025), field tgtdev_name 1041 Characters(1025),
 });
 structure!(REPLACE 2600 {
@@ -182,7 +181,7 @@ structure!(FILE_SYSTEM 1024 {
     field max_id 0 ULONG, field num_devices 8 ULONG, field fsid 16 UUID, field nodesize 32 UINT, field sectorsize 36 UINT,
     field clone_alignment 40 UINT, field flags 48 Flags(Eight, &ABOUT),
 });
-structure!(ERRORS_OF 1032 { field devid 0 DEVICE, field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS) });
+structure!(ERRORS_OF 1032 { field devid 0 Device, field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS) });
 structure!(ERRORS_OUT 1032 {
     field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS),
     field values 24 Counted(&ULONG, Length::Most(8, Eight, 5), 5),
@@ -201,9 +200,9 @@ structure!(QUOTA_OUT 16 { field status 8 ULONG });
 structure!(RESCAN 64 { field flags 0 ULONG });
 structure!(RESCANNED 64 { field flags 0 ULONG, field progress 8 ULONG });
 structure!(SCRUB_OF 1024 {
-    field devid 0 DEVICE, field start 8 ULONG, field end 16 UP_TO, field flags 24 Flags(Eight, &SCRUBBING),
+    field devid 0 Device, field start 8 ULONG, field end 16 UP_TO, field flags 24 Flags(Eight, &SCRUBBING),
 });
-structure!(SCRUB_DEVICE 1024 { field devid 0 DEVICE });
+structure!(SCRUB_DEVICE 1024 { field devid 0 Device });
 structure!(SCRUBBED 120 {
     field data_extents_scrubbed 0 ULONG, field tree_extents_scrubbed 8 ULONG, field data_bytes_scrubbed 16 ULONG,
     field tree_bytes_scrubbed 24 ULONG, field read_errors 32 ULONG, field csum_errors 40 ULONG,

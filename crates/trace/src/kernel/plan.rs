@@ -600,7 +600,7 @@ pub(super) fn elements(limits: Limits) -> usize {
 }
 
 /// Calls that don't come back where they succeed.
-fn ends(name: &str) -> bool {
+pub(super) fn ends(name: &str) -> bool {
     matches!(name, "exit" | "exit_group")
 }
 

@@ -63,6 +63,19 @@ struct Got {
     guessed: bool,
 }
 
+/// The end of a thread, and the call that it was in.
+struct End {
+    call: Option<Event>,
+    end: Event,
+}
+
+impl End {
+    fn told(self, tell: &mut dyn FnMut(Event)) {
+        self.call.into_iter().for_each(&mut *tell);
+        tell(self.end);
+    }
+}
+
 /// When what a record tells happened.
 pub(super) fn at(record: &[u8]) -> u64 {
     wire::record(record).map_or(0, |(head, _)| head.at)
@@ -73,10 +86,12 @@ pub(super) struct Story {
     threads: ByNumber<Thread>,
     /// How many threads each process has.
     sizes: ByNumber<usize>,
+    /// Calls that first threads were in as they ended, until that is told.
+    last: ByNumber<Event>,
     /// The ends of first threads, told after the others'.
-    ends: ByNumber<Event>,
+    ends: ByNumber<End>,
     /// First threads that are gone by another's `execve`, until that comes back and is told as it was begun.
-    superseded: ByNumber<Event>,
+    superseded: ByNumber<End>,
     /// Whether that is to be waited for.
     waits: bool,
     /// Calls that threads were in as they were let go.
@@ -96,9 +111,9 @@ pub(super) struct Story {
 }
 
 /// After how long a call is told while it goes on. Looked for only while nothing else is told.
-const PENDING: Duration = Duration::from_millis(500);
+const PENDING: Duration = Duration::from_millis(50);
 /// How often calls that are under way are looked for, and how many threads at most.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(20);
 const LOOK_MOST: usize = 64;
 
 impl Story {
@@ -113,6 +128,7 @@ impl Story {
         Self {
             threads: ByNumber::default(),
             sizes: ByNumber::default(),
+            last: ByNumber::default(),
             ends: ByNumber::default(),
             superseded: ByNumber::default(),
             waits: asked.pending && asked.statuses.is_all() && executions_are_told(asked),
@@ -192,15 +208,16 @@ impl Story {
     }
 
     fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
-        if let Some(end) = self.ends.remove(&head.pid) {
-            let superseded = Event {
+        if let Some(End { call, end }) = self.ends.remove(&head.pid) {
+            let end = Event {
                 what: What::Superseded { by: before },
                 ..end
             };
+            let superseded = End { call, end };
             if self.waits {
                 self.superseded.insert(head.tid, superseded);
             } else {
-                tell(superseded);
+                superseded.told(tell);
             }
         }
         if let Some(thread) = self.threads.remove(&before) {
@@ -213,14 +230,14 @@ impl Story {
         let Some(superseded) = self.superseded.remove(&head.tid) else {
             return;
         };
-        if let (What::Superseded { by }, Record::Call(call)) = (&superseded.what, record) {
+        if let (What::Superseded { by }, Record::Call(call)) = (&superseded.end.what, record) {
             let begun = Head { tid: *by, ..head };
             let pieces = self.threads.get(&head.tid);
             let pieces = pieces.map_or_else(Vec::new, |thread| thread.pieces.clone());
             let (call, _) = made(begun, call, pieces, Outcome::Open);
             tell(event(begun, What::Pending(call)));
         }
-        tell(superseded);
+        superseded.told(tell);
     }
 
     fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
@@ -251,7 +268,14 @@ impl Story {
         {
             complete(head.tid, &mut call, &guesses, !open, limits);
         }
-        tell(event(head, What::Call(call)));
+        let told = event(head, What::Call(call));
+        // The end of a first thread is told after the others', and what it was in just before that.
+        let others = || self.sizes.get(&head.pid).is_some_and(|size| *size > 1);
+        if open && head.tid == head.pid && !ends_by_itself(head, record) && others() {
+            self.last.insert(head.tid, told);
+        } else {
+            tell(told);
+        }
     }
 
     fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
@@ -291,20 +315,21 @@ impl Story {
                 core: status & 0x80 != 0,
             }
         };
-        let end = event(head, what);
+        let end = End {
+            call: self.last.remove(&head.tid),
+            end: event(head, what),
+        };
         if head.tid == head.pid && left > 0 {
             // Its number is its process's, which goes on.
             self.ends.insert(head.pid, end);
             return;
         }
-        tell(end);
+        end.told(tell);
         if left == 0 {
             self.sizes.remove(&head.pid);
-            if let Some(first) = self.ends.remove(&head.pid) {
-                tell(Event {
-                    at: head.at,
-                    ..first
-                });
+            if let Some(mut first) = self.ends.remove(&head.pid) {
+                first.end.at = head.at;
+                first.told(tell);
             }
         }
     }
@@ -403,9 +428,10 @@ impl Story {
 
     /// Tells what was held back.
     pub fn finish(&mut self, tell: &mut dyn FnMut(Event)) {
+        self.last.drain().for_each(|(_, call)| tell(call));
         let superseded = self.superseded.drain();
         for (_, end) in superseded.chain(self.ends.drain()) {
-            tell(end);
+            end.told(tell);
         }
         for (tid, thread) in self.threads.drain() {
             if let Some(left) = self.left.remove(&tid) {
@@ -425,6 +451,12 @@ impl Story {
 fn executions_are_told(asked: &Asked) -> bool {
     let mut rows = table::rows(Abi::NATIVE);
     rows.any(|(number, row)| plan::replaces(row.name) && asked.calls.has(Abi::NATIVE, number))
+}
+
+/// Whether a call ends its thread, and not another's call.
+fn ends_by_itself(head: Head, record: CallRecord<'_>) -> bool {
+    let row = table::row(ABIS[usize::from(head.abi & 1)], u64::from(record.number));
+    row.is_some_and(|row| plan::ends(row.name))
 }
 
 fn event(head: Head, what: What) -> Event {

@@ -810,6 +810,37 @@ fn a_thread_that_executes_takes_its_process_s_place() {
 }
 
 #[test]
+fn what_a_first_thread_was_in_is_told_between_the_begin_and_the_end_of_the_execve_that_ends_it() {
+    if !runs() {
+        return;
+    }
+    let (events, _) = quickly(&Asked {
+        pending: true,
+        ..followed(&["execs"])
+    });
+    let told = |event: &Event| match &event.what {
+        What::Superseded { .. } => "superseded",
+        What::Pending(call) if call.number == libc::SYS_execve as u64 => "begun",
+        What::Call(call) if call.number == libc::SYS_execve as u64 => "ended",
+        What::Call(call) if call.outcome == Outcome::Open => "was in",
+        _ => "",
+    };
+    let superseded = events.iter().position(|event| told(event) == "superseded");
+    let superseded = superseded.expect("one thread did");
+    // It may not have got as far as waiting for the other.
+    let begun = superseded - 1 - usize::from(told(&events[superseded - 1]) == "was in");
+    let within: Vec<_> = events[begun..].iter().map(told).collect();
+    let within: Vec<_> = within.into_iter().filter(|told| !told.is_empty()).collect();
+    assert!(
+        matches!(
+            within[..],
+            ["begun", "was in", "superseded", "ended", ..] | ["begun", "superseded", "ended", ..]
+        ),
+        "{within:?}"
+    );
+}
+
+#[test]
 fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
     if !runs() {
         return;

@@ -493,6 +493,20 @@ not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 whe
 	return 0;
 }
 
+/* Drivers whose requests of ioctl are given more than the requests say. */
+#define SCSI 0x22
+#define MAPPER 0xfd
+#define SCSI_SIZE 160 /* of the larger version */
+#define MAPPER_SIZE_AT 12
+
+/* How many bytes an ioctl is given as its number says; 0 for old ones, which don't. */
+inline_always u32 requested(u64 request)
+{
+	if ((request >> 8 & 0xff) == SCSI)
+		return SCSI_SIZE;
+	return request >> 16 & 0x3fff;
+}
+
 /* Does one step of a call's plan. 0, or an error if the memory couldn't be read. */
 not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when)
 {
@@ -537,7 +551,7 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 	case POINTERS:
 		return put_pointers(thread, address);
 	case BENEATH:
-		return put_beneath(thread, address, thread->call.arguments[1] >> 16 & 0x3fff, when);
+		return put_beneath(thread, address, requested(thread->call.arguments[1]), when);
 	}
 	size = step->count;
 	if (size == COUNT_ONE) {
@@ -556,9 +570,15 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 		count = behind;
 	} else if (size == COUNT_REQUEST) {
 		/* Old ones don't say. */
-		count = thread->call.arguments[1] >> 16 & 0x3fff;
+		u32 said = 0;
+
+		count = requested(thread->call.arguments[1]);
 		if (!count)
 			count = 512;
+		/* What belongs to the header lies behind it, as far as that says. */
+		if ((thread->call.arguments[1] >> 8 & 0xff) == MAPPER &&
+		    !read_user(&said, sizeof(said), (void *)(address + MAPPER_SIZE_AT)) && said > count)
+			count = said;
 		/* What is said may go on behind it. */
 		if (count < 128)
 			count = 128;

@@ -13,6 +13,7 @@ mod futex;
 mod growing;
 mod ioctl;
 mod layout;
+mod mapper;
 mod memory;
 mod mounting;
 mod netlink;
@@ -20,6 +21,7 @@ mod option;
 mod parts;
 mod process;
 mod ring;
+mod scsi;
 mod sets;
 mod signal;
 mod sink;
@@ -494,6 +496,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             Special::Message(way) => self.message(raw, way),
             Special::Messages(way) => self.messages(raw, way),
             Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),
+            Special::Scattered(way, at, width, bytes) => {
+                self.scattered(raw, way, (at, width), bytes)
+            }
+            Special::Scsi => self.scsi(raw),
+            Special::Mapper => self.mapper(raw),
             Special::Option(way) => self.socket_option(raw, way),
             Special::OptionName => self.socket_option_name(raw),
             Special::Protocol => self.socket_protocol(raw),

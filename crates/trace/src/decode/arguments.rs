@@ -177,6 +177,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::StopInformation
                 | Special::Counter
                 | Special::Slots(_)
+                | Special::Scsi
+                | Special::Mapper
                 | Special::Resident => true,
                 Special::Terminal(way, _) => way == Way::Out,
                 Special::Fcntl => self.fcntl_fills_in(),

@@ -34,12 +34,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.style.opaque {
             return None;
         }
-        self.fetch_always(
-            address,
-            Extent::Bytes(length.min(MOST_BYTES)),
-            length.min(MOST_BYTES),
-            way,
-        )
+        self.read_text_always(address, length.min(MOST_BYTES), way)
+    }
+
+    /// Like [`Self::read_text`], also where the call failed.
+    pub fn read_text_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        self.fetch_always(address, Extent::Bytes(length), length, way)
     }
 
     fn fetch_always(
@@ -216,6 +216,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             Length::Positive(at, width, more) => {
                 let value = self.signed(self.sibling(at, width), width).max(0);
                 usize::try_from(value).unwrap_or(0).saturating_add(more)
+            }
+            Length::Without(at, remained) => {
+                let all = self.sibling(at, Width::Four) as u32;
+                let remained = self.sibling(remained, Width::Four) as u32;
+                // More than there was, or less than nothing, is no remainder.
+                let remained = if remained <= all { remained } else { 0 };
+                (all - remained) as usize
             }
             Length::Field(at, width, unit) => {
                 let value = self.sibling(at, width);

@@ -92,10 +92,17 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else {
             None
         };
-        self.vectors_of(raw, count, way, came);
+        self.vectors_of(raw, count, (Way::In, way), came);
     }
 
-    fn vectors_of(&mut self, raw: u64, count: usize, way: Way, came: Option<usize>) {
+    /// The same, read as each of both says: the vectors, and what they hold, no more than so many bytes of it.
+    pub fn vectors_of(
+        &mut self,
+        raw: u64,
+        count: usize,
+        (told, way): (Way, Way),
+        came: Option<usize>,
+    ) {
         if raw == 0 {
             self.sink.null();
             return;
@@ -111,7 +118,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         // Whether there is another is looked at before it is left out.
         let looked_at = count.min(shown + 1);
         let Some(bytes) = self
-            .read(raw, looked_at * VECTOR, Way::In)
+            .read(raw, looked_at * VECTOR, told)
             .filter(|bytes| bytes.len() >= VECTOR)
         else {
             self.address(raw);
@@ -130,10 +137,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.field(true, "iov_base");
             let length_here = usize::try_from(length).unwrap_or(usize::MAX);
             match (way, came) {
-                (Way::Out, Some(_)) => {
+                (_, Some(_)) => {
                     let here = length_here.min(left);
                     left -= here;
-                    self.spoken(base, here, Way::Out);
+                    self.spoken(base, here, way);
                 }
                 (Way::Out, None) => self.address(base),
                 _ => self.spoken(base, length_here, Way::In),
@@ -223,7 +230,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         self.sink.field(false, "msg_iov");
         let count = usize::try_from(long_at(now, 24)).unwrap_or(usize::MAX);
-        self.vectors_of(long_at(now, 16), count, way, came);
+        self.vectors_of(long_at(now, 16), count, (Way::In, way), came);
         self.sink.field(false, "msg_iovlen");
         self.sink.unsigned(long_at(now, 24));
         let (control, control_length) = (long_at(now, 32), long_at(now, 40));

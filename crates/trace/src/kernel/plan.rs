@@ -365,6 +365,7 @@ fn count(length: Length) -> Option<Count> {
         | Length::Whole(..)
         | Length::Most(..)
         | Length::Pairs(..)
+        | Length::Without(..)
         | Length::At(..) => None,
     }
 }

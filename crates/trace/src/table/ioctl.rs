@@ -16,8 +16,10 @@ mod general;
 mod gpio;
 mod input;
 mod kvm;
+pub mod mapper;
 mod names;
 mod ptp;
+pub mod scsi;
 mod seccomp;
 mod sockets;
 mod storage;
@@ -95,7 +97,9 @@ static FAMILIES: &[Family] = &[
     gpio::GIVEN,
     input::GIVEN,
     kvm::GIVEN,
+    mapper::GIVEN,
     ptp::GIVEN,
+    scsi::GIVEN,
     seccomp::GIVEN,
     sockets::GIVEN,
     storage::GIVEN,

@@ -103,6 +103,9 @@ pub enum Length {
     /// As many as the number with its sign says that lies at this place of the structure, none where it is negative, and so
     /// many more.
     Positive(usize, Width, usize),
+    /// As many as the 32-bit number says that lies at this place of the structure, without those that the number with its
+    /// sign at that place says remained.
+    Without(usize, usize),
 }
 
 /// A structure in memory.
@@ -526,6 +529,13 @@ pub enum Special {
     Spoken(Way, Length),
     /// Vectors of buffers, so many as this argument says.
     Vectors(Way, usize),
+    /// Vectors of buffers or one of bytes that are never text: where in the same structure the number of vectors lies, none
+    /// for one buffer, and how many bytes there are in all.
+    Scattered(Way, usize, Width, Length),
+    /// A request of a SCSI device.
+    Scsi,
+    /// A request of the device mapper.
+    Mapper,
     /// A set of file descriptors: where what came of it is said behind the result.
     Descriptors,
     /// What is polled, as many as this argument says.

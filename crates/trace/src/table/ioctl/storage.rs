@@ -1,4 +1,4 @@
-//! Requests of loop devices and SCSI devices.
+//! Requests of loop devices.
 
 use super::*;
 
@@ -11,23 +11,6 @@ named!(CIPHER "LO_CRYPT_???" "" {
     "LO_CRYPT_CAST128" = 5, "LO_CRYPT_IDEA" = 6, "LO_CRYPT_DUMMY" = 9, "LO_CRYPT_SKIPJACK" = 0xa,
     "LO_CRYPT_CRYPTOAPI" = 0x12,
 });
-named!(RESET "SG_SCSI_RESET_???" "" {
-    "SG_SCSI_RESET_NOTHING" = 0, "SG_SCSI_RESET_DEVICE" = 1, "SG_SCSI_RESET_BUS" = 2, "SG_SCSI_RESET_HOST" = 3,
-    "SG_SCSI_RESET_TARGET" = 4,
-});
-named!(ALONE "" "" { "SG_SCSI_RESET_NO_ESCALATE" = 0x100 });
-
-static RESETTING: [Part; 2] = [
-    Part {
-        mask: 0x100,
-        shown: PartShown::Flags(&ALONE),
-    },
-    Part {
-        mask: !0x100,
-        shown: PartShown::One(&RESET),
-    },
-];
-
 /// What is told of a cipher only where there is one, unless everything is asked for.
 const CIPHERED: Test = Test::Not(36, Four, &[0]);
 const PLAIN: Test = Test::Is(36, Four, &[0]);
@@ -69,18 +52,4 @@ pub(super) static GIVEN: Family = &[
     ("LOOP_SET_STATUS64", says(&Structure(&STATUS_64))),
     ("LOOP_GET_STATUS64", hears(&Structure(&STATUS_64))),
     ("LOOP_CONFIGURE", says(&Structure(&LOOP_OF))),
-    ("SG_GET_TIMEOUT", Hidden),
-    ("SG_SET_TRANSFORM", LONG_BITS),
-    (
-        "SG_NEXT_CMD_LEN SG_SET_COMMAND_Q SG_SET_DEBUG SG_SET_FORCE_LOW_DMA SG_SET_FORCE_PACK_ID SG_SET_KEEP_ORPHAN \
-         SG_SET_RESERVED_SIZE SG_SET_TIMEOUT",
-        INT_IN,
-    ),
-    (
-        "SG_EMULATED_HOST SG_GET_ACCESS_COUNT SG_GET_COMMAND_Q SG_GET_KEEP_ORPHAN SG_GET_LOW_DMA SG_GET_NUM_WAITING \
-         SG_GET_PACK_ID SG_GET_RESERVED_SIZE SG_GET_SG_TABLESIZE SG_GET_TRANSFORM SG_GET_VERSION_NUM",
-        INT_OUT,
-    ),
-    ("SG_GET_SCSI_ID SG_GET_REQUEST_TABLE SG_IO", Address),
-    ("SG_SCSI_RESET", says(&Several(Four, &RESETTING))),
 ];

@@ -498,6 +498,8 @@ not_inline int put_beneath(struct thread *thread, u64 address, u64 size, u32 whe
 #define MAPPER 0xfd
 #define SCSI_SIZE 160 /* of the larger version */
 #define MAPPER_SIZE_AT 12
+/* As many bytes as any old request is given but fonts: what a key of a console says. */
+#define UNSAID 520
 
 /* How many bytes an ioctl is given as its number says; 0 for old ones, which don't. */
 inline_always u32 requested(u64 request)
@@ -574,7 +576,7 @@ not_inline int take(struct thread *thread, u32 abi, u32 row, u32 index, u32 when
 
 		count = requested(thread->call.arguments[1]);
 		if (!count)
-			count = 512;
+			count = UNSAID;
 		/* What belongs to the header lies behind it, as far as that says. */
 		if ((thread->call.arguments[1] >> 8 & 0xff) == MAPPER &&
 		    !read_user(&said, sizeof(said), (void *)(address + MAPPER_SIZE_AT)) && said > count)

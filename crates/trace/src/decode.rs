@@ -6,6 +6,7 @@
 mod address;
 mod ancillary;
 mod arguments;
+mod console;
 mod control;
 mod counter;
 mod filter;
@@ -500,6 +501,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.scattered(raw, way, (at, width), bytes)
             }
             Special::Scsi => self.scsi(raw),
+            Special::Tone => self.tone(raw as u32),
+            Special::WideSignal => match i32::try_from(raw) {
+                Ok(signal) if signal != i32::MAX => self.signal_number(signal),
+                _ => self.sink.unsigned(raw),
+            },
+            Special::Key(way) => self.key(raw, way),
+            Special::SayingKey(way) => self.saying_key(raw, way),
+            Special::Mappings => self.mappings(raw),
+            Special::FontName => self.font_name(raw),
             Special::Mapper => self.mapper(raw),
             Special::Option(way) => self.socket_option(raw, way),
             Special::OptionName => self.socket_option_name(raw),

@@ -163,6 +163,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::SizedSignals(way, _)
                 | Special::Registers(way, _)
                 | Special::RegisterSet(way)
+                | Special::Key(way)
+                | Special::SayingKey(way)
                 | Special::Vectors(way, _) => way == Way::Out,
                 Special::Status
                 | Special::Messages(_)
@@ -179,6 +181,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 | Special::Slots(_)
                 | Special::Scsi
                 | Special::Mapper
+                | Special::Mappings
                 | Special::Resident => true,
                 Special::Terminal(way, _) => way == Way::Out,
                 Special::Fcntl => self.fcntl_fills_in(),

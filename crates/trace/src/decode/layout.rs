@@ -71,11 +71,16 @@ impl<'a, S: Sink> Walk<'a, S> {
         let none = count == 0
             && matches!(
                 length,
-                Length::Field(..) | Length::Few(..) | Length::Argument(_)
+                Length::Field(..) | Length::Few(..) | Length::Capped(..) | Length::Argument(_)
             );
         if way == Way::Out && self.failed() && !self.despite && !none {
             self.address(address);
             return;
+        }
+        if let Length::Capped(.., most) = length
+            && count > most
+        {
+            return self.elements_and_more(address, way, *inner, (most, true), number);
         }
         // More than the kernel would look at.
         if count > MOST_BYTES {
@@ -100,6 +105,18 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// So many elements from an address on.
     pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
+        self.elements_and_more(address, way, inner, (count, false), number);
+    }
+
+    /// The same, and whether there are more that aren't looked at.
+    fn elements_and_more(
+        &mut self,
+        address: u64,
+        way: Way,
+        inner: Kind,
+        (count, more): (usize, bool),
+        number: usize,
+    ) {
         let size = self.size(inner);
         let shown = self.allow(count.min(MOST_BYTES / size.max(1)));
         // Whether there is another is looked at before it is left out.
@@ -126,7 +143,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if bytes.len() < looked_at * size {
             self.partly = true;
             self.rest_of(address, bytes.len(), size, looked_at, count);
-        } else if count > shown {
+        } else if count > shown || more {
             self.sink.more(Bracket::Array, shown == 0);
         }
         self.sink.end(Bracket::Array);

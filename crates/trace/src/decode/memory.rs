@@ -132,9 +132,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub(super) fn binary(&mut self, address: u64, way: Way, length: Length) {
         let length = self.length(length);
         let shown = length.min(self.style.string);
-        let whole = self.read_text(address, shown, way);
-        match whole.filter(|bytes| bytes.len() == shown) {
-            Some(bytes) => self.sink.binary(bytes, length > shown),
+        // Whether there is another byte is looked at before it is left out.
+        let looked_at = length.min(self.style.string.saturating_add(1));
+        let whole = self.read_text(address, looked_at, way);
+        match whole.filter(|bytes| bytes.len() == looked_at) {
+            Some(bytes) => self.sink.binary(&bytes[..shown], length > shown),
             None if length == 0 => self.sink.text(&[], false),
             None => self.address(address),
         }
@@ -200,7 +202,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             Length::Behind(number) => self.behind(number),
             Length::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
-            Length::Few(at, width, _) => self.length(Length::Field(at, width, 1)),
+            Length::Few(at, width, _) | Length::Capped(at, width, _) => {
+                self.length(Length::Field(at, width, 1))
+            }
             Length::Most(at, width, most) => {
                 let value = self.sibling(at, width);
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)
@@ -223,6 +227,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 // More than there was, or less than nothing, is no remainder.
                 let remained = if remained <= all { remained } else { 0 };
                 (all - remained) as usize
+            }
+            Length::Glyphs(width, count) => {
+                let of = |at| self.sibling(at, Width::Four) as usize;
+                // Wider or more than that there are none.
+                of(width).min(32).div_ceil(8) * 32 * of(count).min(512)
             }
             Length::Field(at, width, unit) => {
                 let value = self.sibling(at, width);

@@ -351,6 +351,12 @@ impl<'a, S: Sink> Walk<'a, S> {
             Bare::Int => Number::Signed(i64::from(value as u32 as i32)),
             Bare::Unsigned => Number::Unsigned(value),
             Bare::Remarked => return self.remarked(value, wording),
+            Bare::HexBeside => {
+                let number = Number::Hex(value);
+                return self
+                    .sink
+                    .constant_with_number(number, |out| (wording.put)(out, value));
+            }
         };
         self.sink.constant(number, |out| (wording.put)(out, value));
     }

@@ -361,11 +361,13 @@ fn count(length: Length) -> Option<Count> {
         Length::Fixed(_)
         | Length::Field(..)
         | Length::Few(..)
+        | Length::Capped(..)
         | Length::Positive(..)
         | Length::Whole(..)
         | Length::Most(..)
         | Length::Pairs(..)
         | Length::Without(..)
+        | Length::Glyphs(..)
         | Length::At(..) => None,
     }
 }

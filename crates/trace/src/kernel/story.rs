@@ -529,20 +529,18 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
                 break;
             }
             for want in wants {
-                let of = |piece: &&Piece| piece.when == when && piece.address == want.address;
-                let guess = guesses.iter().find(of).map(|piece| &piece.bytes[..]);
-                let guess = guess.or_else(|| {
-                    let mut same = guesses.iter().filter(|piece| piece.when == when);
-                    same.find_map(|piece| within(piece, want))
-                });
-                let bytes = match guess {
-                    Some(guess) if holds(guess, want.extent) => guess.to_vec(),
-                    guess => {
-                        let bytes = read(tid, want);
-                        match guess {
-                            Some(guess) if guess.len() > bytes.len() => guess.to_vec(),
-                            _ => bytes,
-                        }
+                let all = guesses.iter().chain(call.memory.pieces());
+                let same = all.filter(|piece| piece.when == when);
+                let guess = same.filter_map(|piece| from(piece, want.address));
+                let guess = guess.max_by_key(|bytes| bytes.len()).unwrap_or_default();
+                let bytes = if holds(guess, want.extent) {
+                    guess.to_vec()
+                } else {
+                    // Where less is there by now, the program is gone, or its memory another's.
+                    let bytes = read(tid, want);
+                    match guess.len() > bytes.len() {
+                        true => guess.to_vec(),
+                        false => bytes,
                     }
                 };
                 call.memory.add(Piece {
@@ -555,11 +553,10 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
     }
 }
 
-/// What is wanted, where it lies within a piece that begins before it.
-fn within(piece: &Piece, want: Want) -> Option<&[u8]> {
-    let offset = want.address.checked_sub(piece.address)?;
-    let bytes = piece.bytes.get(usize::try_from(offset).ok()?..)?;
-    holds(bytes, want.extent).then_some(bytes)
+/// What a piece holds from an address on.
+fn from(piece: &Piece, address: u64) -> Option<&[u8]> {
+    let offset = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+    piece.bytes.get(offset..)
 }
 
 /// Whether this is all that is wanted.

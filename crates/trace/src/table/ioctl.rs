@@ -5,7 +5,7 @@
 
 mod block;
 mod btrfs;
-mod console;
+pub mod console;
 mod counter;
 mod devices;
 mod disk;
@@ -15,6 +15,7 @@ mod flash;
 mod general;
 mod gpio;
 mod input;
+mod keys;
 mod kvm;
 pub mod mapper;
 mod names;

@@ -92,6 +92,9 @@ pub enum Length {
     /// As many as the number says that lies at this place of the structure that it stands in; unless everything is asked for
     /// no more than this are shown.
     Few(usize, Width, usize),
+    /// As many as the number says that lies at this place of the structure that it stands in, of which the kernel looks at no
+    /// more than this.
+    Capped(usize, Width, usize),
     /// One more than twice as many as the 32-bit number says that lies at this place of the structure, but no more than this.
     Pairs(usize, usize),
     /// As many as the 32-bit number says that lies at this place behind this argument, in a structure of this size.
@@ -106,6 +109,8 @@ pub enum Length {
     /// As many as the 32-bit number says that lies at this place of the structure, without those that the number with its
     /// sign at that place says remained.
     Without(usize, usize),
+    /// The bytes of a console's font: how wide its letters are lies at this place of the structure, how many they are there.
+    Glyphs(usize, usize),
 }
 
 /// A structure in memory.
@@ -246,6 +251,8 @@ pub enum Bare {
     Int,
     /// In decimal.
     Unsigned,
+    /// In hexadecimal, also where words are wanted: these are a remark then.
+    HexBeside,
     /// In decimal, also where words are wanted: these are a remark then, where there are any.
     Remarked,
 }
@@ -532,6 +539,18 @@ pub enum Special {
     /// Vectors of buffers or one of bytes that are never text: where in the same structure the number of vectors lies, none
     /// for one buffer, and how many bytes there are in all.
     Scattered(Way, usize, Width, Length),
+    /// A console's tone: how high, and how long.
+    Tone,
+    /// A signal in eight bytes, which may be more than any is.
+    WideSignal,
+    /// What a key does.
+    Key(Way),
+    /// What a key says.
+    SayingKey(Way),
+    /// Which places of a font show which letters, as the kernel says.
+    Mappings,
+    /// The name of a font.
+    FontName,
     /// A request of a SCSI device.
     Scsi,
     /// A request of the device mapper.

@@ -72,6 +72,28 @@ static void devices(char *end) {
 			}
 			call(SYS_ioctl, -1, 0xc138fd00 | request, &b);
 		}
+	/* Keys that have names and keys that haven't, and fonts of every operation. */
+	for (unsigned value = 0; value < 0x1100; value += value % 256 < 40 ? 1 : 27) {
+		unsigned char key[4] = { value % 7, value, value, value >> 8 };
+
+		call(SYS_ioctl, -1, 0x4b47, key);
+	}
+	for (unsigned operation = 0; operation < 6; operation++) {
+		memset(&b, 0, 64);
+		memcpy(&b, (unsigned[]){ operation, 3, 9, 8, 2, 0 }, 24);
+		b.longs[3] = (long)(operation % 2 ? data + 40 : data);
+		call(SYS_ioctl, -1, 0x4b72, &b);
+		b.longs[1] = (long)data;
+		b.numbers[0] = operation | operation << 16;
+		call(SYS_ioctl, -1, 0x4b66, &b);
+		call(SYS_ioctl, -1, 0x4b67, &b);
+		call(SYS_ioctl, -1, 0x4b6b, &b);
+		call(SYS_ioctl, -1, 0x4b6c, &b);
+		call(SYS_ioctl, -1, 0x4b4b, &b);
+		call(SYS_ioctl, -1, 0x4bfb, &b);
+		call(SYS_ioctl, -1, 0x4b30, operation << 17 | operation * 999);
+		call(SYS_ioctl, -1, 0x4b4e, operation * 13);
+	}
 	b.numbers[0] = 3;
 	call(SYS_ioctl, -1, 0xc138fd00, &b);
 	b.numbers[0] = 4;
@@ -123,6 +145,10 @@ int main(void) {
 		0x40045612, 0xc0cc5615, 0xc0cc5616, 0x40085618, 0xc0485619, 0xc050561a, 0xc008561b, 0xc008561c, 0xc054561d,
 		0xc054561e, 0xc0445624, 0xc0045627, 0xc02c563a, 0xc014563b, 0x4014563c, 0xc0205647, 0xc0205648, 0xc02c564a,
 		0xc034564b, 0xc100565c, 0xc0e85667,
+		/* consoles */
+		0x4b2f, 0x4b30, 0x4b31, 0x4b32, 0x4b33, 0x4b34, 0x4b3a, 0x4b3b, 0x4b40, 0x4b41, 0x4b44, 0x4b45, 0x4b46, 0x4b47,
+		0x4b48, 0x4b49, 0x4b4a, 0x4b4b, 0x4b4c, 0x4b4d, 0x4b4e, 0x4b52, 0x4b60, 0x4b61, 0x4b62, 0x4b63, 0x4b64, 0x4b65,
+		0x4b66, 0x4b67, 0x4b68, 0x4b69, 0x4b6a, 0x4b6b, 0x4b6c, 0x4b70, 0x4b71, 0x4b72, 0x4bfa, 0x4bfb,
 		/* flash memory */
 		0x40084d02, 0x40104d14, 0xc0104d03, 0xc0184d15, 0xc0304d18, 0x400c4d0f, 0x800c4d10, 0x80204d01, 0x80c84d0a,
 		0x81484d11, 0x80104d12, 0xc0104d08, 0x4d13, 0x40986f00, 0x400c6f02, 0x51106f03, 0x40186f40, 0x40044f02,

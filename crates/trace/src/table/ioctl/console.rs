@@ -1,4 +1,4 @@
-//! Requests of the console: its keyboard, its lights, its sound. What keys and fonts are made of isn't told.
+//! Requests of the console: its keyboard, its lights, its sound, its letters.
 
 use super::*;
 
@@ -43,6 +43,89 @@ structure!(KEY_SET 8 { field scancode 0 BITS, field keycode 4 BITS });
 structure!(REPETITION 8 { field delay 0 INT, field period 4 INT });
 structure!(HASHED 6 { field advised_hashsize 0 U16, field advised_hashstep 2 U16, field advised_hashlevel 4 U16 });
 
+named!(TABLE "" "" { "K_NORMTAB" = 0, "K_SHIFTTAB" = 1, "K_ALTTAB" = 2, "K_ALTSHIFTTAB" = 3 });
+named!(HELD "K_???" "0" {
+    "1<<KG_SHIFT" = 1, "1<<KG_ALTGR" = 2, "1<<KG_CTRL" = 4, "1<<KG_ALT" = 8, "1<<KG_SHIFTL" = 0x10,
+    "1<<KG_SHIFTR" = 0x20, "1<<KG_CTRLL" = 0x40, "1<<KG_CTRLR" = 0x80,
+});
+const IN_TABLE: Kind = One(Byte, &TABLE);
+const U8: Kind = Unsigned(Byte);
+
+structure!(
+    /// Which key: what it does stands behind that.
+    KEY_OF 2 {
+        field kb_table 0 ByField(0, Byte, &[(0, IN_TABLE), (1, IN_TABLE), (2, IN_TABLE), (3, IN_TABLE)], &Flags(Byte, &HELD)),
+        field kb_index 1 U8,
+    }
+);
+structure!(
+    /// The same of a key that says a text.
+    SAYING_OF 1 { field kb_func 0 Worded(Byte, &keys::SAYS) }
+);
+structure!(KEY_DOES 2 { field kb_value 0 Worded(Two, &keys::KEY) });
+
+const LETTER: Kind = Worded(Byte, &keys::LETTERS);
+structure!(ACCENT 3 { field diacr 0 LETTER, field base 1 LETTER, field result 2 LETTER });
+structure!(WIDE_ACCENT 12 { field diacr 0 BITS, field base 4 BITS, field result 8 BITS });
+const ACCENTS_MOST: Length = Length::Capped(0, Four, 256);
+structure!(ACCENTS 4 { field kb_cnt 0 UINT, field kbdiacr 4 Tail(&Many(In, &Structure(&ACCENT), ACCENTS_MOST)) });
+structure!(ACCENTS_OUT 4 { field kb_cnt 0 UINT, field kbdiacr 4 Tail(&Many(Out, &Structure(&ACCENT), ACCENTS_MOST)) });
+structure!(WIDE_ACCENTS 4 {
+    field kb_cnt 0 UINT, field kbdiacruc 4 Tail(&Many(In, &Structure(&WIDE_ACCENT), ACCENTS_MOST)),
+});
+structure!(WIDE_ACCENTS_OUT 4 {
+    field kb_cnt 0 UINT, field kbdiacruc 4 Tail(&Many(Out, &Structure(&WIDE_ACCENT), ACCENTS_MOST)),
+});
+
+/// Where in Unicode the letters of a font lie that have no place there.
+const DIRECT: u64 = 0xf000;
+const DIRECT_MASK: u64 = 0x1ff;
+static PLACE: Wording = Wording {
+    put: |out, value| {
+        if value & !DIRECT_MASK == DIRECT {
+            out.extend_from_slice(b"UNI_DIRECT_BASE+");
+            put::hex(out, value & DIRECT_MASK);
+        } else {
+            put::hex(out, value);
+        }
+    },
+    number: Bare::Hex,
+};
+const PLACES: Kind = Worded(Two, &PLACE);
+const SHORT_BITS: Kind = Hex(Two);
+structure!(
+    /// Which place of a font shows which letter.
+    MAPPING 4 { field unicode 0 SHORT_BITS, field fontpos 2 SHORT_BITS }
+);
+structure!(MAPPINGS 16 {
+    field entry_ct 0 U16, field entries 8 Many(In, &Structure(&MAPPING), Length::Field(0, Two, 1)),
+});
+
+const GLYPHS: Length = Length::Field(0, Two, 32);
+structure!(FONT 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Binary(In, GLYPHS) });
+structure!(FONT_ASKED 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Address });
+structure!(FONT_OUT 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Binary(Out, GLYPHS) });
+
+named!(FONT_DOES "KD_FONT_OP_???" "" {
+    "KD_FONT_OP_SET" = 0, "KD_FONT_OP_GET" = 1, "KD_FONT_OP_SET_DEFAULT" = 2, "KD_FONT_OP_COPY" = 3,
+});
+named!(FONT_FLAGS "KD_FONT_FLAG_???" "0" { "KD_FONT_FLAG_DONT_RECALC" = 1, "KD_FONT_FLAG_OLD" = 0x8000_0000 });
+const BY_SIZE: Length = Length::Glyphs(8, 16);
+const NOT_COPY: Test = Test::Not(0, Four, &[3]);
+const NOT_BY_NAME: Test = Test::Not(0, Four, &[2, 3]);
+const ANSWERS: Test = Test::Not(0, Four, &[0, 3]);
+const ANSWERS_IN_FULL: Test = Test::Not(0, Four, &[0, 2, 3]);
+structure!(FONT_OPERATION 32 {
+    field op 0 One(Four, &FONT_DOES), field flags 4 Only(NOT_BY_NAME, &Flags(Four, &FONT_FLAGS)),
+    field width 8 Only(NOT_COPY, &UINT), field height 12 UINT, field charcount 16 Only(NOT_BY_NAME, &UINT),
+    field data 24 Only(NOT_COPY, &ByField(0, Four, &[(0, Binary(In, BY_SIZE)), (2, Special(S::FontName))], &Address)),
+});
+structure!(FONT_OPERATION_OUT 32 {
+    field width 8 Only(ANSWERS, &UINT), field height 12 Only(ANSWERS, &UINT),
+    field charcount 16 Only(ANSWERS_IN_FULL, &UINT),
+    field data 24 Only(ANSWERS_IN_FULL, &ByField(0, Four, &[(1, Binary(Out, BY_SIZE))], &Address)),
+});
+
 pub(super) static GIVEN: Family = &[
     ("KIOCSOUND", Worded(Eight, &SOUNDING)),
     ("KDGETLED", hears(&Flags(Byte, &LEDS))),
@@ -62,6 +145,29 @@ pub(super) static GIVEN: Family = &[
     (
         "KDKBDREP",
         Exchange(&Structure(&REPETITION), &Structure(&REPETITION)),
+    ),
+    ("KDMKTONE", Special(S::Tone)),
+    ("KDSIGACCEPT", Special(S::WideSignal)),
+    ("KDGKBENT", Special(S::Key(Out))),
+    ("KDSKBENT", Special(S::Key(In))),
+    ("KDGKBSENT", Special(S::SayingKey(Out))),
+    ("KDSKBSENT", Special(S::SayingKey(In))),
+    ("KDGKBDIACR", hears(&Structure(&ACCENTS_OUT))),
+    ("KDSKBDIACR", says(&Structure(&ACCENTS))),
+    ("KDGKBDIACRUC", hears(&Structure(&WIDE_ACCENTS_OUT))),
+    ("KDSKBDIACRUC", says(&Structure(&WIDE_ACCENTS))),
+    ("GIO_UNISCRNMAP", Many(Out, &PLACES, Length::Fixed(256))),
+    ("PIO_UNISCRNMAP", Many(In, &PLACES, Length::Fixed(256))),
+    ("GIO_UNIMAP", Special(S::Mappings)),
+    ("PIO_UNIMAP", says(&Structure(&MAPPINGS))),
+    (
+        "GIO_FONTX",
+        Exchange(&Structure(&FONT_ASKED), &Structure(&FONT_OUT)),
+    ),
+    ("PIO_FONTX", says(&Structure(&FONT))),
+    (
+        "KDFONTOP",
+        Exchange(&Structure(&FONT_OPERATION), &Structure(&FONT_OPERATION_OUT)),
     ),
     ("GIO_CMAP", Binary(Out, Length::Fixed(48))),
     ("PIO_CMAP", Binary(In, Length::Fixed(48))),

@@ -758,7 +758,7 @@ section("tp_btf/sys_enter") int enter(u64 *context)
 	abi = abi_of(task);
 	row = called & 511;
 	flags = plans[abi][row].flags;
-	if (thread->state == BEFORE && !(flags & PLAN_REPLACES))
+	if (thread->waits && !(flags & PLAN_REPLACES))
 		return 0;
 	if (!(flags & PLAN_CHOSEN)) {
 		thread->state = OUTSIDE;
@@ -994,7 +994,7 @@ section("tp_btf/sched_process_exit") int end(u64 *context)
 			lost(shared);
 	}
 	thread->state = OUTSIDE;
-	tell_change(task, thread, EXITED, 0, task->exit_code);
+	tell_change(task, thread, EXITED, thread->waits, task->exit_code);
 	return 0;
 }
 
@@ -1022,8 +1022,10 @@ section("tp_btf/sched_process_exec") int execute(u64 *context)
 	struct task_struct *task = (void *)context[0];
 	struct thread *thread = thread_of(task);
 
-	if (thread)
+	if (thread) {
+		thread->waits = 0;
 		tell_change(task, thread, EXECUTED, context[1], 0);
+	}
 	return 0;
 }
 
@@ -1035,7 +1037,7 @@ section("tp_btf/signal_deliver") int deliver(u64 *context)
 	struct control *shared;
 
 	/* What can't be caught is told as the end that it is. */
-	if (!thread || context[0] == SIGKILL || thread->state == BEFORE)
+	if (!thread || context[0] == SIGKILL || thread->waits)
 		return 0;
 	if (thread->state == PARKED)
 		tell_parked(thread);

@@ -124,8 +124,8 @@ struct control {
 	u32 stopped[STOPPED]; /* threads that asked for a stop, until the engine has seen it; not those that did by SIGCHLD */
 };
 
-/* Whether a thread is in a call. BEFORE: it is a command that hasn't begun, whose first call that counts is its execve. */
-enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4, BEFORE = 5 };
+/* Whether a thread is in a call. */
+enum state { OUTSIDE = 0, NEWBORN = 1, JOINED = 2, INSIDE = 3, PARKED = 4 };
 
 #define ROOM 1024
 #define SHORT 512
@@ -165,6 +165,8 @@ struct thread {
 	u32 turn;
 	u32 sequence;
 	u32 missed; /* steps whose memory couldn't be read at entry */
+	u32 waits;  /* it is a command that hasn't begun: nothing of it counts but its execve */
+	u32 filler;
 	u64 away;   /* since when no processor works for it */
 	struct call call;
 	u8 bytes[ROOM];

@@ -278,7 +278,7 @@ impl Hold {
         let tid = starting.tid;
         self.known.insert(tid);
         self.threads
-            .follow(tid, state::BEFORE, now())
+            .follow_command(tid, now())
             .map_err(|why| TraceError::NotAttached { pid: tid, why })?;
         self.command = Some(tid);
         starting.release();

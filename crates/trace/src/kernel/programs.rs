@@ -113,12 +113,17 @@ pub(super) struct Threads(Arc<OwnedFd>);
 impl Threads {
     /// Has a thread's calls told from now on. `state` says where it is: see [`wire::state`], 0 for a thread that is in no call.
     pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
+        self.set(tid, &wire::storage(state, false, now))
+    }
+
+    /// The same of a command that hasn't begun: nothing of it is told but its `execve`, until that has come back well.
+    pub fn follow_command(&self, tid: i32, now: u64) -> io::Result<()> {
+        self.set(tid, &wire::storage(wire::state::OUTSIDE, true, now))
+    }
+
+    fn set(&self, tid: i32, storage: &[u8]) -> io::Result<()> {
         let thread = thread_fd(tid)?;
-        bpf::update(
-            self.0.as_fd(),
-            thread.as_raw_fd(),
-            &wire::storage(state, now),
-        )
+        bpf::update(self.0.as_fd(), thread.as_raw_fd(), storage)
     }
 
     /// Ends that.

@@ -170,7 +170,12 @@ impl Story {
         match record {
             Record::Call(call) => self.call(head, call, tell),
             Record::Forked { child, process } => self.forked(head, child, process, tell),
-            Record::Exited { status } => self.exited(head, status, tell),
+            Record::Exited { waited: true, .. } => {
+                // What never began is told by its `execve`, and as the reason why nothing could be traced.
+                self.threads.remove(&head.tid);
+                self.sizes.remove(&head.pid);
+            }
+            Record::Exited { status, .. } => self.exited(head, status, tell),
             Record::Signalled { number, info } => {
                 // What stops a process or ends it is told as it does, too; both are wanted.
                 tell(event(

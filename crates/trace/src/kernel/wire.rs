@@ -28,15 +28,13 @@ pub(super) mod state {
     pub const JOINED: u32 = 2;
     /// In a call.
     pub const INSIDE: u32 = 3;
-    /// A command that hasn't begun yet: nothing of it counts before its execve.
-    pub const BEFORE: u32 = 5;
 }
 
 const HEAD: usize = 24;
 const CALL: usize = HEAD + 24 + 48 + 8;
 const PIECE: usize = 16;
 /// What stands before a call in a thread's storage.
-const THREAD: usize = 24;
+const THREAD: usize = 32;
 /// The size of a thread's storage.
 pub(super) const STORAGE: usize = THREAD + CALL + 1024;
 
@@ -64,6 +62,8 @@ pub(super) enum Record<'a> {
     },
     Exited {
         status: i32,
+        /// It was a command that never began.
+        waited: bool,
     },
     Executed {
         before: i32,
@@ -181,6 +181,7 @@ pub(super) fn record(bytes: &[u8]) -> Option<(Head, Record<'_>)> {
             process: i32_at(bytes, HEAD + 4)?,
         },
         4 => Record::Exited {
+            waited: i32_at(bytes, HEAD)? != 0,
             status: i32_at(bytes, HEAD + 4)?,
         },
         5 => Record::Executed {
@@ -195,10 +196,11 @@ pub(super) fn record(bytes: &[u8]) -> Option<(Head, Record<'_>)> {
     Some((head, record))
 }
 
-/// A thread's storage as it is when the thread is attached to.
-pub(super) fn storage(state: u32, now: u64) -> Vec<u8> {
+/// A thread's storage as it is when the thread is attached to, and whether that is a command that hasn't begun.
+pub(super) fn storage(state: u32, waits: bool, now: u64) -> Vec<u8> {
     let mut bytes = vec![0; STORAGE];
     bytes[..4].copy_from_slice(&state.to_ne_bytes());
+    bytes[16..20].copy_from_slice(&u32::from(waits).to_ne_bytes());
     bytes[THREAD + 32..THREAD + 40].copy_from_slice(&now.to_ne_bytes());
     bytes
 }

@@ -179,12 +179,6 @@ impl Trace {
             crate::files::print(concat!("backsight trace ", env!("CARGO_PKG_VERSION"), "\n"))?;
             return Ok(ExitCode::SUCCESS);
         }
-        if self.look.stack_traces {
-            return Err(miette::miette!(
-                help = "strace -k has them where it was built with them",
-                "there are no stack traces here"
-            ));
-        }
         if let Some(recordings) = &self.diff {
             return self.differences(recordings);
         }
@@ -395,6 +389,7 @@ impl Trace {
             }
         }
         asked.instructions = self.look.instruction_pointer;
+        asked.stacks = self.look.stack_traces && !self.look.only_counts();
         asked.work = self.record.is_none() && self.look.counts_work();
         asked.descriptors = !(manner.aspects.is_empty() && manner.processes.is_empty());
         let lines = !(self.look.json || self.look.perfetto || self.look.only_counts());

@@ -61,6 +61,8 @@ pub struct Asked {
     pub early: bool,
     /// Whether calls are told with where in the program they were made, and signals with where they came: the instruction.
     pub instructions: bool,
+    /// Whether calls and signals are told with the functions that the thread is in.
+    pub stacks: bool,
     /// Whether calls are told with how long processors worked on them, and counted by that.
     pub work: bool,
     /// Whether tracer and program may share a processor while the program is one thread: several times faster.
@@ -90,6 +92,7 @@ impl Default for Asked {
             descriptors: false,
             early: false,
             instructions: false,
+            stacks: false,
             work: false,
             share_processor: true,
             ring: 4 << 20,

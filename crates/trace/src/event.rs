@@ -76,6 +76,20 @@ pub enum What {
         /// The argument, from 0.
         argument: usize,
     },
+    /// In which functions of its program the thread is that made the call, or got the signal, that was told last: the innermost
+    /// first. Only where that was asked for.
+    Stack(Vec<Frame>),
+}
+
+/// A place in a program, as one on a thread's stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frame {
+    /// The file that is mapped there, or what the kernel calls it, as `[vdso]`.
+    pub file: Vec<u8>,
+    /// The function by its symbol, and how many bytes from its beginning; nothing where no symbol's range holds the place.
+    pub function: Option<(Vec<u8>, u64)>,
+    /// Where it lies in the file, in bytes.
+    pub offset: u64,
 }
 
 /// How a program calls the kernel.

@@ -73,6 +73,7 @@ impl<'a> Json<'a> {
             What::Detached => "detached",
             What::Lost { .. } => "lost",
             What::Unchanged { .. } => "unchanged",
+            What::Stack(_) => "stack",
         };
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -112,6 +113,25 @@ impl<'a> Json<'a> {
             What::Lost { number } => {
                 key(out, "number");
                 put::unsigned(out, *number);
+            }
+            What::Stack(frames) => {
+                key(out, "frames");
+                out.push(b'[');
+                for (index, frame) in frames.iter().enumerate() {
+                    out.extend_from_slice(if index > 0 { b",{" } else { b"{" });
+                    out.extend_from_slice(b"\"file\":");
+                    string(out, &frame.file);
+                    if let Some((name, offset)) = &frame.function {
+                        key(out, "function");
+                        string(out, name);
+                        key(out, "into");
+                        put::unsigned(out, *offset);
+                    }
+                    key(out, "offset");
+                    put::unsigned(out, frame.offset);
+                    out.push(b'}');
+                }
+                out.push(b']');
             }
             What::Unchanged { argument, .. } => {
                 key(out, "argument");

@@ -32,5 +32,5 @@ pub use asked::{
 };
 pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};
 pub use error::{ExpressionError, TraceError};
-pub use event::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+pub use event::{Abi, Call, Event, Frame, Memory, Outcome, Piece, What, When};
 pub use nix::sys::signal::Signal;

@@ -38,6 +38,7 @@ impl Perfetto {
             | What::Superseded { .. }
             | What::Attached { .. }
             | What::Detached
+            | What::Stack(_)
             | What::Unchanged { .. } => return,
         };
         out.extend_from_slice(if self.begun { b",\n" } else { b"[\n" });

@@ -13,6 +13,7 @@ mod inherited;
 pub(crate) mod kernel;
 mod pages;
 mod placement;
+mod stack;
 pub(crate) mod start;
 mod tracee;
 
@@ -29,6 +30,7 @@ use halt::Halt;
 use kernel::{Go, Tid, Who, option};
 use pages::Pages;
 use placement::Placement;
+use stack::Stacks;
 use start::Starting;
 use tracee::Tracee;
 
@@ -96,6 +98,7 @@ struct Engine<'a> {
     /// Threads that are held for a while.
     held: Vec<Held>,
     pages: Pages,
+    stacks: Stacks,
     placement: Placement,
     /// The thread whose call was entered last, if nothing else was told since.
     line: Option<Tid>,
@@ -134,6 +137,7 @@ impl<'a> Engine<'a> {
             alone_for: 0,
             held: Vec::new(),
             pages: Pages::default(),
+            stacks: Stacks::default(),
             placement: Placement::new(asked.share_processor),
             line: None,
             starting: None,
@@ -365,6 +369,8 @@ impl<'a> Engine<'a> {
                     instruction,
                 },
             );
+            let frames = self.frames(pid, tid);
+            self.tell_stack(pid, tid, frames);
         }
         Next::Go(signal)
     }

@@ -21,7 +21,7 @@ pub use put::Escapes;
 
 use crate::decode::{CURRENT_DIRECTORY, Descriptors, Style, Walk, signal_information, signal_name};
 use crate::table::{self, Answer, Row};
-use crate::{Call, Calls, Event, Outcome, What};
+use crate::{Call, Calls, Event, Frame, Outcome, What};
 use line::{
     TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
     takes_up,
@@ -205,6 +205,7 @@ impl<'a> Text<'a> {
             }
             // It is no line of the calls: who traces is told beside them.
             What::Signal { .. } | What::Stopped { .. } | What::Unchanged { .. } => {}
+            What::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
             What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
                 self.end(event, out)
             }
@@ -562,6 +563,21 @@ impl<'a> Text<'a> {
 }
 
 /// Whether the thread vanished within the call; `exit` is meant not to come back.
+/// A place on a thread's stack, as strace has it.
+fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
+    out.extend_from_slice(b" > ");
+    out.extend_from_slice(&frame.file);
+    out.push(b'(');
+    if let Some((name, offset)) = &frame.function {
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"+0x");
+        put::hex_digits(out, *offset);
+    }
+    out.extend_from_slice(b") [0x");
+    put::hex_digits(out, frame.offset);
+    out.extend_from_slice(b"]\n");
+}
+
 fn walk_is_gone(call: &Call, row: &Row) -> bool {
     call.outcome == Outcome::Open && row.answer != Answer::Never
 }

@@ -132,7 +132,7 @@ pub(super) struct Look {
     /// The columns of a summary
     #[arg(short = 'U', long, value_name = "COLUMNS")]
     pub summary_columns: Option<String>,
-    /// Stack traces: there are none here
+    /// Behind each call and each signal the functions of the program that the thread was in, the innermost first
     #[arg(short = 'k', long)]
     pub stack_traces: bool,
     /// Don't say which engine traces, nor what is attached to; twice: nor how processes end; thrice: nothing of the kind

@@ -116,6 +116,10 @@ pub(crate) fn unfit(asked: &Asked) -> Option<&'static str> {
             "so much of a buffer is read at a stop",
         ),
         (
+            asked.stacks,
+            "which functions a thread is in is looked up at a stop",
+        ),
+        (
             asked.instructions,
             "where calls are made is looked up at a stop",
         ),

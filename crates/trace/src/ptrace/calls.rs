@@ -14,7 +14,7 @@ use super::{
     tracee::Open,
 };
 use crate::{
-    Abi, Call, Event, Memory, Outcome, Piece, Poke, Status, Tamper, What, When, descriptors,
+    Abi, Call, Event, Frame, Memory, Outcome, Piece, Poke, Status, Tamper, What, When, descriptors,
     table::{self, Extent, Limits, Want},
 };
 
@@ -116,6 +116,7 @@ impl Engine<'_> {
             result: None,
             hold: None,
             pokes: Vec::new(),
+            frames: Vec::new(),
         };
         if told {
             if table::row(abi, number).is_some_and(table::Row::speaks) && self.captures() {
@@ -124,6 +125,10 @@ impl Engine<'_> {
             }
             self.capture(tid, &mut open.call, When::Entered);
             open.told = self.concerns_paths(tid, &open.call);
+        }
+        // What the call does to the program's memory isn't done yet.
+        if open.told {
+            open.frames = self.frames(pid, tid);
         }
         if self.asked.detach_on.has(abi, number) && !self.is_quiet(tid) {
             return self.detach_in(tid, open);
@@ -180,8 +185,8 @@ impl Engine<'_> {
         }
         if open.told && open.result.is_none() && never_returns(open.call.abi, open.call.number) {
             open.told = false;
-            let call = open.call.clone();
-            self.tell_call(tid, call);
+            let (call, frames) = (open.call.clone(), std::mem::take(&mut open.frames));
+            self.tell_call(tid, call, frames);
         }
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             tracee.call = Some(open);
@@ -222,13 +227,16 @@ impl Engine<'_> {
             if self.asked.statuses.has(Status::of(&open.call)) {
                 self.capture(tid, &mut open.call, When::Left);
             }
-            self.tell_call(tid, open.call);
+            if maps(open.call.abi, open.call.number) {
+                self.forget_stacks(tid);
+            }
+            self.tell_call(tid, open.call, open.frames);
         }
         self.go_after(tid, open.hold, 0)
     }
 
     /// Tells a call, if calls that ended so are told.
-    pub(super) fn tell_call(&mut self, tid: Tid, call: Call) {
+    pub(super) fn tell_call(&mut self, tid: Tid, call: Call, frames: Vec<Frame>) {
         if !self.asked.statuses.has(Status::of(&call)) || self.is_at_limit() {
             return;
         }
@@ -248,6 +256,33 @@ impl Engine<'_> {
             at,
             what: What::Call(call),
         });
+        self.tell_stack(pid, tid, frames);
+    }
+
+    /// The functions that a stopped thread is in, where that is asked for.
+    pub(super) fn frames(&mut self, pid: i32, tid: Tid) -> Vec<Frame> {
+        match self.asked.stacks {
+            true => self.stacks.of(pid, tid, &mut self.pages),
+            false => Vec::new(),
+        }
+    }
+
+    /// Tells what was told last in which functions.
+    pub(super) fn tell_stack(&mut self, pid: i32, tid: Tid, frames: Vec<Frame>) {
+        if !frames.is_empty() {
+            (self.tell)(Event {
+                pid,
+                tid,
+                at: now(),
+                what: What::Stack(frames),
+            });
+        }
+    }
+
+    fn forget_stacks(&mut self, tid: Tid) {
+        if let Some(tracee) = self.tracees.get(&tid) {
+            self.stacks.forget(tracee.pid);
+        }
     }
 
     /// Whether anything of a call's memory is told.
@@ -445,6 +480,15 @@ fn changes_what_is(abi: Abi, number: u64) -> bool {
     matches!(
         name,
         "close" | "dup2" | "dup3" | "bind" | "connect" | "listen" | "waitid"
+    )
+}
+
+/// Whether this maps what may be executed, or takes it away.
+fn maps(abi: Abi, number: u64) -> bool {
+    let name = table::row(abi, number).map_or("", |row| row.name);
+    matches!(
+        name,
+        "mmap" | "mmap2" | "munmap" | "mprotect" | "pkey_mprotect" | "mremap" | "shmat" | "shmdt"
     )
 }
 

@@ -150,6 +150,7 @@ impl Engine<'_> {
         if before != tid {
             self.supersede(tid, before);
         }
+        self.stacks.forget(tid);
         if self.tracees.get(&tid).is_some_and(|it| it.passing) && !self.joins(tid) {
             return Next::Stay;
         }
@@ -203,6 +204,7 @@ impl Engine<'_> {
             self.say(pid, tid, what);
         }
         self.tracees.remove(&tid);
+        self.stacks.forget(tid);
         self.placement.part();
         self.finish(tid, finish);
         if !self.early.is_empty() {
@@ -218,7 +220,7 @@ impl Engine<'_> {
             .get_mut(&tid)
             .and_then(|tracee| tracee.call.take());
         if let Some(open) = open.filter(|open| open.told) {
-            self.tell_call(tid, open.call);
+            self.tell_call(tid, open.call, open.frames);
         }
     }
 

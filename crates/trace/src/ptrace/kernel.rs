@@ -133,6 +133,62 @@ struct CallInfo {
     words: [u64; 9],
 }
 
+/// Where a stopped thread stands: what it takes to find the functions that it is in.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The next instruction.
+    pub instruction: u64,
+    /// Where its stack ends.
+    pub stack: u64,
+    /// Where the innermost function's part of it begins, if the function keeps to that.
+    pub frame: u64,
+    /// Where that function goes back to, while it says so.
+    #[cfg(target_arch = "aarch64")]
+    pub link: u64,
+}
+
+/// The same of a thread; nothing of one that isn't in a program of this machine's own kind.
+pub fn place(tid: Tid) -> Answer<Option<Place>> {
+    let mut registers: General = [0; _];
+    if register_set(GETREGSET, tid, GENERAL, &mut registers)? != size_of::<General>() {
+        return Ok(None);
+    }
+    #[cfg(target_arch = "x86_64")]
+    let place = Place {
+        instruction: registers[16],
+        stack: registers[19],
+        frame: registers[4],
+    };
+    #[cfg(target_arch = "aarch64")]
+    let place = Place {
+        instruction: registers[32],
+        stack: registers[31],
+        frame: registers[29],
+        link: registers[30],
+    };
+    Ok(Some(place))
+}
+
+const GETREGSET: u32 = 0x4204;
+const GENERAL: usize = 1;
+/// `user_regs_struct`.
+#[cfg(target_arch = "x86_64")]
+type General = [u64; 27];
+/// x0 to x30, stack pointer, program counter, processor state.
+#[cfg(target_arch = "aarch64")]
+type General = [u64; 34];
+
+/// Reads or writes a set of registers; how many bytes of it there are.
+fn register_set<T>(request: u32, tid: Tid, kind: usize, registers: &mut T) -> Answer<usize> {
+    let mut vector = libc::iovec {
+        iov_base: std::ptr::from_mut(registers).cast(),
+        iov_len: size_of::<T>(),
+    };
+    // SAFETY: the vector names the registers, which are borrowed for writing until the request is done.
+    let done = unsafe { libc::ptrace(request as _, tid, kind, &raw mut vector) };
+    Errno::result(done).map(|_| vector.iov_len)
+}
+
 /// Where a stopped thread stands in its program: the next instruction.
 pub fn instruction(tid: Tid) -> Answer<u64> {
     ask_info(tid).map(|info| info.instruction)
@@ -348,33 +404,19 @@ mod registers {
 
 #[cfg(target_arch = "aarch64")]
 mod registers {
-    use super::{Answer, Errno, Tid, libc};
+    use super::{Answer, GENERAL, GETREGSET, General, Tid, register_set as set};
 
-    const GETREGSET: u32 = 0x4204;
     const SETREGSET: u32 = 0x4205;
-    const GENERAL: usize = 1;
     const CALL_NUMBER: usize = 0x404;
-    /// x0 to x30, stack pointer, program counter, processor state.
-    type General = [u64; 34];
-
-    fn set<T>(request: u32, tid: Tid, kind: usize, registers: &mut T) -> Answer<()> {
-        let mut vector = libc::iovec {
-            iov_base: std::ptr::from_mut(registers).cast(),
-            iov_len: size_of::<T>(),
-        };
-        // SAFETY: the vector names the registers, which are borrowed for writing until the request is done.
-        let done = unsafe { libc::ptrace(request as _, tid, kind, &raw mut vector) };
-        Errno::result(done).map(drop)
-    }
 
     pub fn set_number(tid: Tid, number: i64) -> Answer<()> {
-        set(SETREGSET, tid, CALL_NUMBER, &mut (number as i32))
+        set(SETREGSET, tid, CALL_NUMBER, &mut (number as i32)).map(drop)
     }
 
     pub fn set_result(tid: Tid, value: i64) -> Answer<()> {
         let mut registers: General = [0; 34];
         set(GETREGSET, tid, GENERAL, &mut registers)?;
         registers[0] = value.cast_unsigned();
-        set(SETREGSET, tid, GENERAL, &mut registers)
+        set(SETREGSET, tid, GENERAL, &mut registers).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::kernel::Tid;
-use crate::{Call, Poke};
+use crate::{Call, Frame, Poke};
 
 /// A traced thread.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct Open {
     pub hold: Option<Duration>,
     /// What is written into the program's memory when it came back.
     pub pokes: Vec<Poke>,
+    /// The functions that the thread was in as it was entered.
+    pub frames: Vec<Frame>,
 }
 
 impl Tracee {

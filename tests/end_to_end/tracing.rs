@@ -97,7 +97,6 @@ fn what_cant_be_traced_is_said() {
         (&["trace", "no-such-program"][..], "isn't to be found"),
         (&["trace", "/"], "can't be started"),
         (&["trace"], "nothing to trace"),
-        (&["trace", "-k", "true"], "no stack traces"),
         (&["trace", "-e", "bogus=1", "true"], "isn't known"),
         (
             &["trace", "-e", "signal=SIGNONE", "true"],

@@ -14,13 +14,10 @@ use std::{
 };
 
 use framehop::{
-    CacheNative, FrameAddress, ExplicitModuleSectionInfo, MayAllocateDuringUnwind, Module, UnwindRegsNative,
-    Unwinder as _, UnwinderNative,
+    CacheNative, ExplicitModuleSectionInfo, FrameAddress, MayAllocateDuringUnwind, Module,
+    UnwindRegsNative, Unwinder as _, UnwinderNative,
 };
-use object::{
-    Object as _, ObjectSection as _, ObjectSegment as _, ReadCache, ReadRef,
-    SymbolKind,
-};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ReadCache, ReadRef, SymbolKind};
 
 use super::{
     kernel::{self, Tid},
@@ -35,6 +32,8 @@ use crate::{
 const DEPTH: usize = 256;
 /// Most bytes of what the kernel itself maps into programs.
 const KERNEL_S: u64 = 1 << 16;
+/// Most bytes of a file: its symbols and tables are read as long as they say that they are.
+const FILE_MOST: u64 = 4 << 30;
 
 type Bytes = Arc<[u8]>;
 
@@ -205,9 +204,9 @@ impl Space {
                 address = FrameAddress::InstructionPointer(place.instruction);
                 continue;
             }
-            let unwound = self
-                .unwinder
-                .unwind_frame(address, &mut registers, &mut cache, &mut read);
+            let unwound =
+                self.unwinder
+                    .unwind_frame(address, &mut registers, &mut cache, &mut read);
             let Some(next) = unwound.ok().flatten() else {
                 break;
             };
@@ -314,20 +313,26 @@ mod signal {
 
         #[test]
         fn such_code_is_known_from_its_beginning_and_from_its_end() {
-            let mut memory = vec![0x90; 32];
+            let mut memory = [0x90; 32];
             memory[8..8 + CODE.len()].copy_from_slice(CODE);
             let mut read = |address: u64| {
                 let from = usize::try_from(address).map_err(drop)?;
-                let word = memory.get(from..from + 8).ok_or(())?;
-                Ok(u64::from_ne_bytes(word.try_into().map_err(drop)?))
+                let word = memory.get(from..).and_then(|rest| rest.first_chunk());
+                word.map(|word| u64::from_ne_bytes(*word)).ok_or(())
             };
             let at = |start| FrameAddress::from_return_address(start).unwrap();
             assert!(is_returned_from(at(8), &mut read));
             assert!(!is_returned_from(at(7), &mut read));
             assert!(!is_returned_from(at(40), &mut read));
             let end = 8 + CODE.len() as u64;
-            assert!(is_returned_from(FrameAddress::InstructionPointer(end), &mut read));
-            assert!(!is_returned_from(FrameAddress::InstructionPointer(8), &mut read));
+            assert!(is_returned_from(
+                FrameAddress::InstructionPointer(end),
+                &mut read
+            ));
+            assert!(!is_returned_from(
+                FrameAddress::InstructionPointer(8),
+                &mut read
+            ));
         }
     }
 }
@@ -376,7 +381,8 @@ impl Image {
             .join(path.strip_prefix("/").ok()?);
         let file = File::open(mapped).or_else(|_| File::open(inside)).ok()?;
         use std::os::unix::fs::MetadataExt as _;
-        let same = file.metadata().is_ok_and(|it| it.ino() == line.inode && it.is_file());
+        let about = file.metadata().ok()?;
+        let same = about.ino() == line.inode && about.is_file() && about.len() <= FILE_MOST;
         same.then(|| Self::of(&ReadCache::new(file))).flatten()
     }
 
@@ -472,7 +478,10 @@ mod tests {
     fn a_line_of_the_map_is_read_with_any_path() {
         let line = Line::of(b"7f00-7f10 r-xp 00001000 08:01 77        /a b/c (deleted)").unwrap();
         assert_eq!((line.range, line.executable), (0x7f00..0x7f10, true));
-        assert_eq!((line.offset, line.device, line.inode), (0x1000, &b"08:01"[..], 77));
+        assert_eq!(
+            (line.offset, line.device, line.inode),
+            (0x1000, &b"08:01"[..], 77)
+        );
         assert_eq!(line.path, b"/a b/c (deleted)");
         let nameless = Line::of(b"1-2 rw-p 00000000 00:00 0 ").unwrap();
         assert_eq!((nameless.executable, nameless.path), (false, &b""[..]));

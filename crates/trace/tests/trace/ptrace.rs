@@ -1,8 +1,8 @@
 //! The ptrace engine.
 
 use backsight_trace::{
-    Abi, Asked, Call, Calls, Command, Ended, Event, Finish, Injection, Interrupt, Known, Outcome,
-    Status, Statuses, User, What, When, ptrace,
+    Abi, Asked, Call, Calls, Command, Ended, Event, Finish, Frame, Injection, Interrupt, Known,
+    Outcome, Status, Statuses, User, What, When, ptrace,
 };
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -14,9 +14,12 @@ use std::{
     time::Duration,
 };
 
+use backsight_trace::table::row;
+
 use crate::{
     in_time::{LONG, in_time},
     programs::program,
+    text::strace_version,
 };
 
 /// Everything of a command and its children.
@@ -971,4 +974,121 @@ fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
     nix::sys::wait::waitpid(tracer, None).unwrap();
     awaited(all);
     nix::sys::signal::kill(caller, nix::sys::signal::Signal::SIGKILL).unwrap();
+}
+
+/// The functions on each stack that is told, beside the number of the call or the name of what it is of.
+fn stacks(events: &[Event]) -> Vec<(String, Vec<&Frame>)> {
+    let pairs = events.windows(2).filter_map(|pair| match &pair[1].what {
+        What::Stack(frames) => Some((&pair[0], frames)),
+        _ => None,
+    });
+    let named = pairs.map(|(before, frames)| {
+        let what = match &before.what {
+            What::Call(call) => row(call.abi, call.number).unwrap().name.to_owned(),
+            What::Signal { .. } => "signal".to_owned(),
+            other => panic!("{other:?} has no stack"),
+        };
+        (what, frames.iter().collect())
+    });
+    named.collect()
+}
+
+fn functions<'a>(stacks: &'a [(String, Vec<&Frame>)], of: &str) -> Vec<&'a str> {
+    let mut stacks = stacks.iter();
+    let (_, frames) = stacks
+        .find(|(what, _)| what == of)
+        .unwrap_or_else(|| panic!("there is a stack of {of}"));
+    let name = |frame: &&'a Frame| match &frame.function {
+        Some((name, _)) => std::str::from_utf8(name).unwrap(),
+        None => "",
+    };
+    frames.iter().map(name).collect()
+}
+
+#[test]
+fn a_call_is_told_with_the_functions_that_the_thread_was_in() {
+    let (events, _) = traced(&Asked {
+        stacks: true,
+        ..command(program("stacks"), &[])
+    });
+    let told = stacks(&events);
+    assert_eq!(
+        functions(&told, "getuid")[..4],
+        ["getuid", "inner", "outer", "main"]
+    );
+    // What a handler goes back to has no name.
+    let handled = ["getgid", "handler", "", "kill", "raised", "main"];
+    assert_eq!(functions(&told, "getgid")[..6], handled);
+    assert_eq!(functions(&told, "signal")[..3], ["kill", "raised", "main"]);
+    assert_eq!(functions(&told, "geteuid")[..3], ["moved", "again", "main"]);
+    // Of the last of these, where the program was before it was another.
+    let (_, before) = events.split_at(1);
+    assert!(functions(&stacks(before), "execve").contains(&"main"));
+    assert!(!functions(&told, "exit_group").is_empty());
+    let (_, frames) = told.iter().find(|(what, _)| what == "getuid").unwrap();
+    assert!(frames[0].file.ends_with(b"/libc.so.6"), "{frames:?}");
+    assert!(frames[1].file.ends_with(b"/stacks"), "{frames:?}");
+}
+
+#[test]
+fn what_was_mapped_unseen_is_found_on_stacks_too() {
+    const GETEUID: (u64, u64) = (107, 175);
+    let (events, _) = traced(&Asked {
+        stacks: true,
+        calls: native(&[GETUID, GETEUID]),
+        ..command(program("stacks"), &[])
+    });
+    let told = stacks(&events);
+    assert_eq!(functions(&told, "getuid")[..2], ["getuid", "inner"]);
+    assert_eq!(functions(&told, "geteuid")[..3], ["moved", "again", "main"]);
+}
+
+#[test]
+fn stacks_are_those_of_strace() {
+    let Some("strace -- version 6.1") = strace_version().as_deref() else {
+        eprintln!("skipped: this compares with strace 6.1, which isn't here");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("strace.txt");
+    let program = program("stacks");
+    let mut strace = std::process::Command::new("strace");
+    let done = strace.args(["-k", "-o"]).arg(&out).arg(&program).status();
+    assert!(done.unwrap().success());
+    let mut theirs: Vec<(String, Vec<String>)> = Vec::new();
+    for line in String::from_utf8_lossy(&std::fs::read(out).unwrap()).lines() {
+        match (line.strip_prefix(" > "), theirs.last_mut()) {
+            (Some(frame), Some((_, frames))) => {
+                // Which symbol is before a place, however far, isn't which function it is in.
+                let (file, rest) = frame.rsplit_once('(').unwrap();
+                let (_, place) = rest.rsplit_once(") ").unwrap();
+                frames.push(format!("{file} {place}"));
+            }
+            _ => theirs.push((line.split('(').next().unwrap().to_owned(), Vec::new())),
+        }
+    }
+    let (events, _) = traced(&Asked {
+        stacks: true,
+        ..command(&program, &[])
+    });
+    let ours = stacks(&events).into_iter().map(|(what, frames)| {
+        let frames = frames.into_iter().map(|frame| {
+            let file = String::from_utf8_lossy(&frame.file);
+            format!("{file} [{:#x}]", frame.offset)
+        });
+        (what, frames.collect::<Vec<_>>())
+    });
+    // Where a program was that is gone, and what one goes back to by `rt_sigreturn`, strace tells elsewhere; and of a file of
+    // which a part is mapped once more it finds only the innermost function.
+    let elsewhere = |what: &str| {
+        let others = "execve exit_group rt_sigreturn geteuid signal --- +++";
+        others.split(' ').any(|it| what.starts_with(it))
+    };
+    let ours: Vec<_> = ours.filter(|(what, _)| !elsewhere(what)).collect();
+    theirs.retain(|(what, _)| !elsewhere(what));
+    assert!(theirs.len() > 20, "{theirs:?}");
+    assert_eq!(ours.len(), theirs.len());
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours, theirs);
+    }
 }

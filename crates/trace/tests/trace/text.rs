@@ -71,7 +71,7 @@ impl Drop for Folder {
     }
 }
 
-fn strace_version() -> Option<String> {
+pub fn strace_version() -> Option<String> {
     let output = Command::new("strace").arg("-V").output().ok()?;
     String::from_utf8_lossy(&output.stdout)
         .lines()

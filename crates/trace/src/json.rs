@@ -1,26 +1,6 @@
 //! One JSON object a line for each event.
 //!
-//! Every object has `type`, `pid`, `tid` and `at`, in nanoseconds of the monotonic clock. The types are:
-//!
-//! | type | more |
-//! |---|---|
-//! | `call` | `abi`; `name`, or nothing where the number has none; `number`; `entered`; `arguments`; `result`; `took` in nanoseconds; of errors `errno`; `injected` where the result was made up, `rewritten` where memory was changed, `delayed` where the thread was held |
-//! | `pending` | the same of a call that goes on, without `result`, `took` and `errno` |
-//! | `signal` | `signal` by name, `number`, `information` where there is any |
-//! | `stopped` | `signal` |
-//! | `exited` | `status` |
-//! | `killed` | `signal`, `core` |
-//! | `superseded` | `by` |
-//! | `attached` | `parent` where it was traced |
-//! | `detached` | |
-//! | `lost` | `number` of events |
-//!
-//! `arguments` has the names that the kernel gives them, in its order. Their values are: numbers; strings; `null` for
-//! pointers to nowhere; addresses and bits without names as strings in hexadecimal; names of bits joined with `|` and other
-//! expressions as strace has them; arrays and objects for what lies behind pointers. A string that was cut is
-//! `{"start": "…"}`; an array that was cut ends with `"..."`; bytes that aren't UTF-8 are `\xNN` within a string. An
-//! argument that the kernel changes is `{"before": …, "after": …}`. `result` is a number or `null` for what never comes
-//! back; what is said beside it (who was ready, what time was left) stands in `beside`.
+//! What they have is said for users, in docs/how-to/trace-system-calls.md: whatever changes here changes there.
 //!
 //! Refuses: to leave out what was captured.
 
@@ -556,7 +536,7 @@ impl Sink for JsonSink<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Memory, Piece, When};
+    use crate::{Frame, Memory, Piece, When};
 
     fn said(event: &Event) -> serde_json::Value {
         let mut out = Vec::new();
@@ -676,16 +656,61 @@ mod tests {
             (What::Attached { parent: Some(1) }, "attached"),
             (What::Detached, "detached"),
             (What::Lost { number: 7 }, "lost"),
+            (
+                What::Unchanged {
+                    abi: Abi::X86_64,
+                    number: 0,
+                    argument: 1,
+                },
+                "unchanged",
+            ),
+            (
+                What::Stack(vec![Frame {
+                    file: b"/bin/x".to_vec(),
+                    function: Some((b"main".to_vec(), 3)),
+                    offset: 9,
+                }]),
+                "stack",
+            ),
         ] {
-            assert_eq!(
-                said(&Event {
-                    pid: 1,
-                    tid: 1,
-                    at: 0,
-                    what
-                })["type"],
-                kind
-            );
+            let said = said(&Event {
+                pid: 1,
+                tid: 1,
+                at: 0,
+                what,
+            });
+            assert_eq!(said["type"], kind);
+            let keys = said.as_object().unwrap().keys();
+            let frames = said["frames"].as_array().map(|all| &all[0]);
+            let inner = frames
+                .into_iter()
+                .flat_map(|it| it.as_object().unwrap().keys());
+            for word in keys.chain(inner).map(String::as_str).chain([kind]) {
+                assert!(
+                    PAGE.contains(&format!("`{word}`")),
+                    "{word} isn't explained"
+                );
+            }
         }
+    }
+
+    /// What users are told of the lines.
+    const PAGE: &str = include_str!("../../../docs/how-to/trace-system-calls.md");
+
+    #[test]
+    fn the_line_that_users_are_shown_is_one() {
+        let mut event = call("close", [3, 0, 0, 0, 0, 0], 0, &[]);
+        (event.pid, event.tid, event.at) = (77, 77, 1200);
+        if let What::Call(call) = &mut event.what {
+            call.entered = 900;
+            call.outcome = Outcome::Returned {
+                value: 0,
+                took: 300,
+            };
+        }
+        let mut line = Vec::new();
+        Json::new(usize::MAX).write(&event, &mut line);
+        let line = String::from_utf8(line).unwrap();
+        assert!(PAGE.contains(&format!("`{}`", line.trim_end())), "{line}");
     }
 }

@@ -134,7 +134,7 @@ struct CallInfo {
 }
 
 /// Where a stopped thread stands: what it takes to find the functions that it is in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Place {
     /// The next instruction.
     pub instruction: u64,

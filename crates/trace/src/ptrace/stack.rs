@@ -180,13 +180,20 @@ struct Mapping {
 impl Space {
     /// The functions on a stack, and whether all of them lie in what is known to be mapped.
     fn walk(&self, tid: Tid, place: kernel::Place, pages: &mut Pages) -> (Vec<Frame>, bool) {
-        let mut read = |address| word(pages, tid, address).ok_or(());
+        self.frames(place, &mut |address| word(pages, tid, address).ok_or(()))
+    }
+
+    fn frames(
+        &self,
+        place: kernel::Place,
+        read: &mut impl FnMut(u64) -> Result<u64, ()>,
+    ) -> (Vec<Frame>, bool) {
         let mut cache = CacheNative::<MayAllocateDuringUnwind>::new();
         let mut registers = registers(place);
         let mut address = FrameAddress::InstructionPointer(place.instruction);
         let mut frames = Vec::new();
         while frames.len() < DEPTH {
-            let handled = signal::is_returned_from(address, &mut read);
+            let handled = signal::is_returned_from(address, read);
             // A handler goes back to what no call stands before.
             let within = match handled {
                 true => address.address(),
@@ -197,16 +204,16 @@ impl Space {
             };
             frames.push(frame);
             if handled {
-                let Some(place) = signal::interrupted(registers.sp(), &mut read) else {
+                let Some(place) = signal::interrupted(registers.sp(), read) else {
                     break;
                 };
                 registers = self::registers(place);
                 address = FrameAddress::InstructionPointer(place.instruction);
                 continue;
             }
-            let unwound =
-                self.unwinder
-                    .unwind_frame(address, &mut registers, &mut cache, &mut read);
+            let unwound = self
+                .unwinder
+                .unwind_frame(address, &mut registers, &mut cache, read);
             let Some(next) = unwound.ok().flatten() else {
                 break;
             };
@@ -222,14 +229,15 @@ impl Space {
         let mut mappings = self.mappings.iter();
         let mapping = mappings.find(|mapping| mapping.range.contains(&within))?;
         let function = mapping.image.as_ref().and_then(|(first, image)| {
-            let moved = |address: u64| address - mapping.range.start + first;
+            let moved = |address: u64| (address - mapping.range.start).wrapping_add(*first);
             let function = image.function(moved(within))?;
-            Some((function.name.clone(), moved(address) - function.range.start))
+            let into = moved(address).wrapping_sub(function.range.start);
+            Some((function.name.clone(), into))
         });
         Some(Frame {
             file: mapping.file.clone(),
             function,
-            offset: address - mapping.range.start + mapping.offset,
+            offset: (address - mapping.range.start).wrapping_add(mapping.offset),
         })
     }
 }
@@ -353,7 +361,6 @@ struct Image {
     text: Option<Range<u64>>,
     got: Option<Range<u64>>,
     frames: Option<(Range<u64>, Bytes)>,
-    index: Option<(Range<u64>, Bytes)>,
     /// By where they begin.
     functions: Vec<Function>,
 }
@@ -409,7 +416,6 @@ impl Image {
             text: range(".text"),
             got: range(".got"),
             frames: bytes(".eh_frame"),
-            index: bytes(".eh_frame_hdr"),
             functions: functions(file.symbols().chain(file.dynamic_symbols())),
         })
     }
@@ -417,20 +423,17 @@ impl Image {
     /// The address of what lies at this place of the file.
     fn at(&self, offset: u64) -> Option<u64> {
         let load = self.loads.iter().find(|load| load.offset.contains(&offset));
-        load.map(|load| offset - load.offset.start + load.address)
+        load.map(|load| (offset - load.offset.start).wrapping_add(load.address))
     }
 
     fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
-        let of = |part: &Option<(Range<u64>, Bytes)>| part.clone().unzip();
-        let (eh_frame_svma, eh_frame) = of(&self.frames);
-        let (eh_frame_hdr_svma, eh_frame_hdr) = of(&self.index);
+        // The file's own index of these isn't used: its reader counts on what it says.
+        let (eh_frame_svma, eh_frame) = self.frames.clone().unzip();
         ExplicitModuleSectionInfo {
             text_svma: self.text.clone(),
             got_svma: self.got.clone(),
             eh_frame_svma,
             eh_frame,
-            eh_frame_hdr_svma,
-            eh_frame_hdr,
             ..ExplicitModuleSectionInfo::default()
         }
     }
@@ -487,6 +490,47 @@ mod tests {
         assert_eq!((nameless.executable, nameless.path), (false, &b""[..]));
         assert!(Line::of(b"").is_none());
         assert!(Line::of(b"1-x r-xp 0 00:00 0 a").is_none());
+    }
+
+    proptest::proptest! {
+        /// What is mapped is the program's business: whatever stands in its files, nothing worse comes of it than a short stack.
+        #[test]
+        fn a_file_may_say_what_it_likes(
+            changes in proptest::collection::vec((proptest::prelude::any::<u16>(), proptest::prelude::any::<u8>()), 0..40),
+            place in proptest::prelude::any::<[u64; 4]>(),
+        ) {
+            let mut bytes = std::fs::read("/bin/true").unwrap();
+            for (at, byte) in changes {
+                let length = bytes.len();
+                bytes[usize::from(at) % length] = byte;
+            }
+            if let Some(image) = Image::of(&bytes[..]) {
+                let image = Arc::new(image);
+                let range = 0x1000..0x10_0000;
+                let mut unwinder = UnwinderNative::new();
+                let first = image.at(place[0] % bytes.len() as u64);
+                let base = 0x1000_u64.wrapping_sub(first.unwrap_or(0));
+                unwinder.add_module(Module::new(String::new(), range.clone(), base, image.sections()));
+                let space = Space {
+                    unwinder,
+                    mappings: vec![Mapping {
+                        range,
+                        offset: place[1],
+                        file: Vec::new(),
+                        image: Some((first.unwrap_or(0), image)),
+                    }],
+                };
+                let mut read = |address: u64| address.is_multiple_of(8).then_some(address % 0x10_0000).ok_or(());
+                let mut place = kernel::Place {
+                    instruction: 0x1000 + place[2] % 0xf_f000,
+                    stack: place[3],
+                    ..kernel::Place::default()
+                };
+                place.frame = place.stack;
+                let (frames, _) = space.frames(place, &mut read);
+                proptest::prop_assert!(frames.len() <= DEPTH);
+            }
+        }
     }
 
     #[test]

@@ -562,7 +562,6 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Whether the thread vanished within the call; `exit` is meant not to come back.
 /// A place on a thread's stack, as strace has it.
 fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
     out.extend_from_slice(b" > ");
@@ -578,6 +577,7 @@ fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
     out.extend_from_slice(b"]\n");
 }
 
+/// Whether the thread vanished within the call; `exit` is meant not to come back.
 fn walk_is_gone(call: &Call, row: &Row) -> bool {
     call.outcome == Outcome::Open && row.answer != Answer::Never
 }

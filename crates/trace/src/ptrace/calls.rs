@@ -227,7 +227,7 @@ impl Engine<'_> {
             if self.asked.statuses.has(Status::of(&open.call)) {
                 self.capture(tid, &mut open.call, When::Left);
             }
-            if maps(open.call.abi, open.call.number) {
+            if self.asked.stacks && maps(open.call.abi, open.call.number) {
                 self.forget_stacks(tid);
             }
             self.tell_call(tid, open.call, open.frames);

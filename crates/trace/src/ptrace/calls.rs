@@ -126,8 +126,9 @@ impl Engine<'_> {
             self.capture(tid, &mut open.call, When::Entered);
             open.told = self.concerns_paths(tid, &open.call);
         }
-        // What the call does to the program's memory isn't done yet.
-        if open.told {
+        // What the call does to the program's memory isn't done yet. Until the command is executed, its functions are ours.
+        let is_ours = self.starting.is_some() && self.command == Some(tid);
+        if open.told && !is_ours {
             open.frames = self.frames(pid, tid);
         }
         if self.asked.detach_on.has(abi, number) && !self.is_quiet(tid) {

@@ -361,6 +361,8 @@ struct Image {
     text: Option<Range<u64>>,
     got: Option<Range<u64>>,
     frames: Option<(Range<u64>, Bytes)>,
+    /// Where in these is said how it is unwound from which function, if that is as it is everywhere and can be relied on.
+    index: Option<(Range<u64>, Bytes)>,
     /// By where they begin.
     functions: Vec<Function>,
 }
@@ -411,11 +413,18 @@ impl Image {
             let section = file.section_by_name(name)?;
             Some((range(name)?, Bytes::from(section.data().ok()?)))
         };
+        let frames = bytes(".eh_frame");
+        let index = bytes(".eh_frame_hdr");
+        let index = index.filter(|(at, bytes)| {
+            let frames = frames.as_ref().map(|(range, _)| range);
+            frames.is_some_and(|frames| is_sound(bytes, at.start, frames))
+        });
         Some(Self {
             loads: loads.collect(),
             text: range(".text"),
             got: range(".got"),
-            frames: bytes(".eh_frame"),
+            frames,
+            index,
             functions: functions(file.symbols().chain(file.dynamic_symbols())),
         })
     }
@@ -427,13 +436,16 @@ impl Image {
     }
 
     fn sections(&self) -> ExplicitModuleSectionInfo<Bytes> {
-        // The file's own index of these isn't used: its reader counts on what it says.
-        let (eh_frame_svma, eh_frame) = self.frames.clone().unzip();
+        let of = |part: &Option<(Range<u64>, Bytes)>| part.clone().unzip();
+        let (eh_frame_svma, eh_frame) = of(&self.frames);
+        let (eh_frame_hdr_svma, eh_frame_hdr) = of(&self.index);
         ExplicitModuleSectionInfo {
             text_svma: self.text.clone(),
             got_svma: self.got.clone(),
             eh_frame_svma,
             eh_frame,
+            eh_frame_hdr_svma,
+            eh_frame_hdr,
             ..ExplicitModuleSectionInfo::default()
         }
     }
@@ -445,6 +457,31 @@ impl Image {
         let function = self.functions[..behind].last()?;
         function.range.contains(&address).then_some(function)
     }
+}
+
+/// Whether an index of unwind tables at an address points to nothing but these: who reads it counts on that. Without one the
+/// tables are read from their beginning for each process, which takes its time.
+fn is_sound(index: &[u8], at: u64, frames: &Range<u64>) -> bool {
+    /// Its version, and how its numbers are written: those that every linker writes.
+    const USUAL: [u8; 4] = [1, 0x1b, 3, 0x3b];
+    const HEAD: usize = 12;
+    let number = |from: usize| {
+        let bytes = index.get(from..).and_then(|rest| rest.first_chunk());
+        bytes.map(|bytes| u32::from_le_bytes(*bytes))
+    };
+    let beyond = |from: u64, by: u32| from.wrapping_add_signed(i64::from(by.cast_signed()));
+    let (Some(start), Some(count)) = (number(4), number(8)) else {
+        return false;
+    };
+    let Some(rows) = index[HEAD..].get(..8 * count as usize) else {
+        return false;
+    };
+    index.starts_with(&USUAL)
+        && beyond(at.wrapping_add(4), start) == frames.start
+        && (0..rows.len())
+            .step_by(8)
+            .filter_map(|row| number(HEAD + row + 4))
+            .all(|frame| frames.contains(&beyond(at, frame)))
 }
 
 /// The functions among symbols: of several that begin together the one whose name is plainest.

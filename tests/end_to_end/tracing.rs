@@ -56,6 +56,100 @@ fn a_traced_command_inherits_what_it_would_untraced() {
 }
 
 #[test]
+fn a_command_may_take_the_place_of_who_traces_it() {
+    let place = Place::new();
+    let out = place.at("out");
+    // Who it is, whose child, in which group and session, and who traces it and whose child, group and session that is.
+    let says = "field() { sed -n \"s/^$1:[[:space:]]*//p\" /proc/$2/status; }; about() { cut -d' ' -f4-6 /proc/$1/stat; }
+        t=$(field Tgid $(field TracerPid $$)); echo $$ $(about $$) $t $(about $t); exit 7";
+    for engine in ["auto", "ptrace"] {
+        for apart in ["-D", "-DD", "--daemonize=session"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_backsight"));
+            command.args(["trace", apart, "--engine", engine, "-f", "-o", &out]);
+            let mut run = command
+                .args(["sh", "-c", says])
+                .stdout(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let own = run.id();
+            let mut said = String::new();
+            std::io::Read::read_to_string(run.stdout.as_mut().unwrap(), &mut said).unwrap();
+            assert_eq!(run.wait().unwrap().code(), Some(7), "{said}");
+            let numbers: Vec<u32> = said
+                .split_whitespace()
+                .map(|it| it.parse().unwrap())
+                .collect();
+            let &[
+                pid,
+                parent,
+                group,
+                session,
+                tracer,
+                tracer_parent,
+                tracer_group,
+                tracer_session,
+            ] = numbers.as_slice()
+            else {
+                panic!("{said}");
+            };
+            assert_eq!((pid, parent), (own, std::process::id()), "{said}");
+            assert!(![0, own, parent].contains(&tracer), "{said}");
+            assert!(![own, parent].contains(&tracer_parent), "{said}");
+            assert_eq!(tracer_group == group, apart == "-D", "{said}");
+            assert_eq!(
+                tracer_session == session,
+                apart != "--daemonize=session",
+                "{said}"
+            );
+            // What is traced is written when who traces it is gone.
+            processes::until_ended(tracer.cast_signed(), std::time::Duration::from_secs(30));
+            let traced = place.read("out");
+            let first = traced.lines().next().unwrap();
+            assert!(
+                first.starts_with(&format!("{own} ")) && first.contains(" execve("),
+                "{first}"
+            );
+            assert!(
+                traced.ends_with(&format!("{own:<5} +++ exited with 7 +++\n")),
+                "{traced}"
+            );
+        }
+        let killed = Command::new(env!("CARGO_BIN_EXE_backsight"))
+            .args([
+                "trace",
+                "-D",
+                "--engine",
+                engine,
+                "-e",
+                "trace=none",
+                "sh",
+                "-c",
+                "kill -TERM $$",
+            ])
+            .output()
+            .unwrap();
+        assert_eq!(killed.status.signal(), Some(15));
+        assert!(String::from_utf8_lossy(&killed.stderr).contains("+++ killed by SIGTERM +++"));
+    }
+    place
+        .ends(&["trace", "-D", "no-such-program"])
+        .assert_code(2);
+    place.write("broken", "");
+    let unfit = place.ends(&["trace", "-D", &place.at("broken")]);
+    unfit.assert_code(127);
+    assert!(
+        unfit.stderr.contains("can't be started"),
+        "{}",
+        unfit.stderr
+    );
+    let pid = std::process::id().to_string();
+    let refused = place.ends(&["trace", "-D", "-p", &pid]);
+    refused.assert_code(2);
+    assert!(refused.stderr.contains("give one"), "{}", refused.stderr);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn each_thread_has_a_file_of_its_own_if_that_is_asked_for() {
     let place = Place::new();
     place

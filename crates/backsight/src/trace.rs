@@ -8,14 +8,15 @@ mod output;
 pub mod watching;
 
 use backsight_trace::{
-    Asked, Calls, Command, Ended, Event, Finish, Interrupt, Signal, Status, Statuses, TraceError,
-    User,
+    Apart, Asked, Calls, Command, Ended, Event, Finish, Interrupt, Signal, Status, Statuses,
+    TraceError, User,
     descriptors::{Aspects, Files},
     engine,
     json::Json,
     perfetto::Perfetto,
     processes::Told,
     recording::{Header, Recorder, Recording},
+    stand_aside,
     summary::{Summary, changes, changes_table},
     table,
     text::{self, Numbers, Text, Who},
@@ -104,9 +105,22 @@ pub struct Trace {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     engine: Engine,
     /// When signals that end a program, as ^C, end tracing: anywhere or waiting (1, 2), as they come; never (3), as it is
-    /// where a command is traced into a file; never-tstp (4), nor does ^Z stop it
+    /// where a command is traced into a file; never-tstp (4), nor does ^Z stop it, as it is with -D
     #[arg(short = 'I', long, value_name = "WHEN")]
     interruptible: Option<Interruptible>,
+    /// The command takes this process's place, with its number and its parent; who traces it is a grandchild of it, with -DD
+    /// in a group of its own, with -DDD in a session of its own
+    #[arg(short = 'D', action = clap::ArgAction::Count)]
+    apart: u8,
+    /// The same: grandchild, pgroup or session
+    #[arg(
+        long,
+        value_name = "WHERE",
+        default_missing_value = "grandchild",
+        num_args = 0..=1,
+        require_equals = true
+    )]
+    daemonize: Option<Daemonize>,
     /// Set a variable of the command's environment, or remove it
     #[arg(short = 'E', long = "env", value_name = "NAME[=VALUE]")]
     environment: Vec<OsString>,
@@ -161,6 +175,15 @@ enum Interruptible {
     NeverTstp,
 }
 
+/// Where a tracer is that isn't the parent of its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Daemonize {
+    Grandchild = 1,
+    #[value(alias = "pgrp")]
+    Pgroup = 2,
+    Session = 3,
+}
+
 /// How calls are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Engine {
@@ -185,7 +208,12 @@ impl Trace {
         if let Some(file) = &self.replay {
             return self.told_again(file);
         }
-        let (asked, manner) = self.asked()?;
+        let (mut asked, manner) = self.asked()?;
+        let apart = self.apart()?;
+        if let (Some(apart), Some(command)) = (apart, &mut asked.command) {
+            // First of all, as long as there is one thread and nothing is open but what was inherited.
+            stand_aside(command, apart).map_err(|error| miette::miette!("{}", chain(&error)))?;
+        }
         // Who doesn't want to hear how a program calls the kernel doesn't want to hear how that is watched.
         let quiet = manner.quiet.attach || manner.quiet.personality;
         let into = self.record.clone().map(PathBuf::into_os_string);
@@ -224,13 +252,34 @@ impl Trace {
                 .into_diagnostic()
                 .wrap_err("what was traced can't be written")?,
         }
-        Ok(status(ended, interrupt.signal()))
+        Ok(match apart {
+            None => status(ended, interrupt.signal()),
+            // The command itself says to its parent how it ended.
+            Some(_) => ExitCode::SUCCESS,
+        })
+    }
+
+    /// How far from the command who traces it is to be; nothing where that is the command's parent.
+    fn apart(&self) -> miette::Result<Option<Apart>> {
+        let apart = match self.apart.max(self.daemonize.map_or(0, |it| it as u8)) {
+            0 => return Ok(None),
+            1 => Apart::Near,
+            2 => Apart::Group,
+            _ => Apart::Session,
+        };
+        miette::ensure!(
+            !self.command.is_empty(),
+            "-D, --daemonize: it is a command whose place this process leaves; give one"
+        );
+        Ok(Some(apart))
     }
 
     /// What ends tracing from outside.
     fn interrupted(&self, into_file: bool) -> io::Result<Arc<Interrupt>> {
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
-        let usual = if into_file && self.pids.is_empty() {
+        let usual = if self.apart > 0 || self.daemonize.is_some() {
+            Interruptible::NeverTstp
+        } else if into_file && self.pids.is_empty() {
             Interruptible::Never
         } else {
             Interruptible::Waiting

@@ -1,5 +1,6 @@
 /* threads N CALLS: N threads at once, each of which makes CALLS calls. With CALLS 0 each calls for a second, and the
- * least and the greatest number of calls of a thread are printed. */
+ * least and the greatest number of calls of a thread are printed; with CALLS -1 each calls for ever, and once all of them
+ * are there and a second is over the process ends. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static void *work(void *made)
 	long *number = made;
 	double until = now() + 1;
 
-	for (*number = 0; calls ? *number < calls : now() < until; ++*number)
+	for (*number = 0; calls < 0 || (calls ? *number < calls : now() < until); ++*number)
 		syscall(SYS_getppid);
 	return NULL;
 }
@@ -38,6 +39,10 @@ int main(int count, char **words)
 	for (int thread = 0; thread < threads; thread++)
 		if (pthread_create(&handle[thread], NULL, work, &made[thread]))
 			return 1;
+	if (calls < 0) {
+		sleep(1);
+		return 0;
+	}
 	for (int thread = 0; thread < threads; thread++)
 		pthread_join(handle[thread], NULL);
 	least = most = made[0];

@@ -19,7 +19,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::table::Limits;
+use crate::{ptrace::start::StandIn, table::Limits};
 
 /// What is asked of an engine.
 #[derive(Debug, Clone)]
@@ -131,6 +131,8 @@ pub struct Command {
     pub user: Option<User>,
     /// What is done once it has all that it inherits, before it is executed.
     pub started: Option<fn()>,
+    /// Who waits to become it, if it isn't to be a child of the tracer: see [`stand_aside`](crate::stand_aside).
+    pub stand_in: Option<StandIn>,
 }
 
 /// Somebody whose rights a command gets.

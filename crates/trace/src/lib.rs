@@ -34,3 +34,4 @@ pub use decode::{CURRENT_DIRECTORY, Described, Descriptors};
 pub use error::{ExpressionError, TraceError};
 pub use event::{Abi, Call, Event, Frame, Memory, Outcome, Piece, What, When};
 pub use nix::sys::signal::Signal;
+pub use ptrace::start::{Apart, StandIn, stand_aside};

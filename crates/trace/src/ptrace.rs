@@ -11,6 +11,7 @@ mod filter;
 pub(crate) mod halt;
 mod inherited;
 pub(crate) mod kernel;
+mod names;
 mod pages;
 mod placement;
 mod stack;
@@ -184,6 +185,10 @@ impl<'a> Engine<'a> {
         asked.filter
             && asked.follow
             && asked.pids.is_empty()
+            && asked
+                .command
+                .as_ref()
+                .is_some_and(|it| it.stand_in.is_none())
             && asked.limit.is_none()
             && asked.detach_on.is_empty()
             && !asked.calls.is_all()

@@ -2,10 +2,14 @@
 //! and what changed between two runs.
 //!
 //! Times are those that calls took by the clock, sleeping included, or where that was asked for those that processors worked
-//! on them. They are counted in a histogram whose buckets grow with
-//! what they count: 32 to each doubling, so that a percentile is wrong by 3 % at most, however long the tail.
+//! on them. They are counted in a histogram whose buckets grow with what they count: 32 to each doubling, so that a
+//! percentile is wrong by 3 % at most, however long the tail.
 //!
 //! Refuses: to keep more than counts.
+
+mod changes;
+
+pub use changes::{Change, changes, changes_table};
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -516,168 +520,6 @@ fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
     text
 }
 
-/// What changed of one call from one run to another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
-    /// The call.
-    pub name: String,
-    /// Before; no calls if there were none.
-    pub before: Figures,
-    /// After; no calls if there are none.
-    pub after: Figures,
-}
-
-impl Change {
-    /// How much longer all calls of this name took, in nanoseconds.
-    pub fn time(&self) -> i128 {
-        i128::from(self.after.total) - i128::from(self.before.total)
-    }
-
-    /// How much of that is because it was called more often, at the price of before; the rest is because calls took longer.
-    pub fn by_calls(&self) -> i128 {
-        let more = i128::from(self.after.calls) - i128::from(self.before.calls);
-        let price = if self.before.calls == 0 {
-            self.after.mean()
-        } else {
-            self.before.mean()
-        };
-        more * i128::from(price)
-    }
-
-    /// In words: what is new, gone, called more or less often, slower or faster, failing more often.
-    pub fn words(&self) -> String {
-        let (before, after) = (&self.before, &self.after);
-        if before.calls == 0 {
-            return "new".to_owned();
-        }
-        if after.calls == 0 {
-            return "gone".to_owned();
-        }
-        let mut words = Vec::new();
-        if before.calls != after.calls {
-            words.push(format!(
-                "{} as often",
-                times(after.calls as f64 / before.calls as f64)
-            ));
-        }
-        // A call that changed by less than what the histogram can tell hasn't changed.
-        let (old, new) = (before.quantile(0.5) as f64, after.quantile(0.5) as f64);
-        if old > 0.0 && (new / old - 1.0).abs() > 0.1 {
-            words.push(format!("{} as long (median)", times(new / old)));
-        }
-        let (old, new) = (before.quantile(0.99) as f64, after.quantile(0.99) as f64);
-        if old > 0.0 && !(0.67..1.5).contains(&(new / old)) {
-            words.push(format!("{} as long (p99)", times(new / old)));
-        }
-        if before.errors * after.calls != after.errors * before.calls {
-            words.push(format!(
-                "{} errors instead of {}",
-                after.errors, before.errors
-            ));
-        }
-        if words.is_empty() {
-            "as before".to_owned()
-        } else {
-            words.join(", ")
-        }
-    }
-}
-
-fn times(ratio: f64) -> String {
-    format!("{ratio:.2}×")
-}
-
-/// What changed from one run to another, per unit of work: what cost most more time first, what saved most last.
-///
-/// `units` is how much work each did, as of requests served: counts and times of the second are scaled to the work of the
-/// first. `(1, 1)` compares as they are.
-pub fn changes(before: &Summary, after: &Summary, units: (u64, u64)) -> Vec<Change> {
-    let mut by_name: BTreeMap<String, (Figures, Figures)> = BTreeMap::new();
-    for (name, figures) in before.calls() {
-        by_name.entry(name).or_default().0.merge(&figures);
-    }
-    for (name, figures) in after.calls() {
-        by_name
-            .entry(name)
-            .or_default()
-            .1
-            .merge(&scaled(&figures, units));
-    }
-    let mut changes: Vec<_> = by_name
-        .into_iter()
-        .map(|(name, (before, after))| Change {
-            name,
-            before,
-            after,
-        })
-        .collect();
-    changes.sort_by(|a, b| b.time().cmp(&a.time()).then_with(|| a.name.cmp(&b.name)));
-    changes
-}
-
-fn scaled(figures: &Figures, (before, after): (u64, u64)) -> Figures {
-    let scale = |value: u64| {
-        u64::try_from(u128::from(value) * u128::from(before) / u128::from(after.max(1)))
-            .unwrap_or(u64::MAX)
-    };
-    if before == after {
-        return figures.clone();
-    }
-    Figures {
-        calls: scale(figures.calls),
-        errors: scale(figures.errors),
-        total: scale(figures.total),
-        ..figures.clone()
-    }
-}
-
-/// What changed, as a table; what stayed as it was is only counted.
-pub fn changes_table(changes: &[Change]) -> String {
-    let mut lines =
-        vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
-    let mut same = 0;
-    for change in changes {
-        let words = change.words();
-        if words == "as before" {
-            same += 1;
-            continue;
-        }
-        let arrow = |before: String, after: String| format!("{before} → {after}");
-        let (before, after) = (&change.before, &change.after);
-        lines.push([
-            arrow(before.calls.to_string(), after.calls.to_string()),
-            signed_duration(change.time()),
-            signed_duration(change.by_calls()),
-            arrow(
-                duration(before.quantile(0.5)),
-                duration(after.quantile(0.5)),
-            ),
-            arrow(
-                duration(before.quantile(0.99)),
-                duration(after.quantile(0.99)),
-            ),
-            format!("{}: {words}", change.name),
-        ]);
-    }
-    let mut text = if lines.len() > 1 {
-        aligned(&lines)
-    } else {
-        String::new()
-    };
-    if same > 0 {
-        let _ = writeln!(text, "{same} other calls as before");
-    }
-    text
-}
-
-fn signed_duration(nanoseconds: i128) -> String {
-    let sign = if nanoseconds < 0 { "−" } else { "+" };
-    format!(
-        "{sign}{}",
-        duration(u64::try_from(nanoseconds.unsigned_abs()).unwrap_or(u64::MAX))
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -706,7 +548,7 @@ mod tests {
         }
     }
 
-    fn summary(events: &[(i32, &str, i64, u64)]) -> Summary {
+    pub fn summary(events: &[(i32, &str, i64, u64)]) -> Summary {
         let mut summary = Summary::new();
         for (pid, name, value, took) in events {
             summary.add(&event(*pid, name, *value, *took));
@@ -771,50 +613,6 @@ total                    3 0.000010
                 .wide_by_process(Sort::Time)
                 .starts_with("process 7\n")
         );
-    }
-
-    #[test]
-    fn what_changed_is_said_in_words() {
-        let before = summary(&[
-            (1, "read", 5, 1000),
-            (1, "close", 0, 10),
-            (1, "open", 1, 5),
-            (1, "stat", 0, 70),
-        ]);
-        let after = summary(&[
-            (1, "read", 5, 2000),
-            (1, "read", 5, 2000),
-            (1, "close", -9, 10),
-            (1, "mmap", 0, 5),
-            (1, "stat", 0, 70),
-        ]);
-        let changes = changes(&before, &after, (1, 1));
-        let said: Vec<_> = changes
-            .iter()
-            .map(|change| (change.name.as_str(), change.words()))
-            .collect();
-        assert_eq!(
-            said,
-            [
-                (
-                    "read",
-                    "2.00× as often, 2.00× as long (median), 2.00× as long (p99)".to_owned()
-                ),
-                ("mmap", "new".to_owned()),
-                ("close", "1 errors instead of 0".to_owned()),
-                ("stat", "as before".to_owned()),
-                ("open", "gone".to_owned()),
-            ]
-        );
-        assert_eq!((changes[0].time(), changes[0].by_calls()), (3000, 1000));
-        assert!(changes_table(&changes).ends_with("1 other calls as before\n"));
-    }
-
-    #[test]
-    fn runs_of_different_length_are_compared_by_their_work() {
-        let before = summary(&[(1, "read", 5, 1000)]);
-        let after = summary(&[(1, "read", 5, 1000), (1, "read", 5, 1000)]);
-        assert_eq!(changes(&before, &after, (10, 20))[0].words(), "as before");
     }
 
     proptest! {

@@ -133,7 +133,7 @@ pub(super) struct Look {
     #[arg(short = 'U', long, value_name = "COLUMNS")]
     pub summary_columns: Option<String>,
     /// Behind each call and each signal the functions of the program that the thread was in, the innermost first
-    #[arg(short = 'k', long)]
+    #[arg(short = 'k', long, conflicts_with = "perfetto")]
     pub stack_traces: bool,
     /// Don't say which engine traces, nor what is attached to; twice: nor how processes end; thrice: nothing of the kind
     #[arg(short = 'q', action = clap::ArgAction::Count)]

@@ -10,7 +10,7 @@ use std::{
     ops::Range,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use framehop::{
@@ -21,6 +21,7 @@ use object::{Object as _, ObjectSection as _, ObjectSegment as _, ReadCache, Rea
 
 use super::{
     kernel::{self, Tid},
+    names,
     pages::Pages,
 };
 use crate::{
@@ -232,7 +233,7 @@ impl Space {
             let moved = |address: u64| (address - mapping.range.start).wrapping_add(*first);
             let function = image.function(moved(within))?;
             let into = moved(address).wrapping_sub(function.range.start);
-            Some((function.name.clone(), into))
+            Some((function.shown().to_vec(), into))
         });
         Some(Frame {
             file: mapping.file.clone(),
@@ -376,6 +377,15 @@ struct Load {
 struct Function {
     range: Range<u64>,
     name: Vec<u8>,
+    /// As its source has it, once it was on a stack.
+    in_source: OnceLock<Option<Vec<u8>>>,
+}
+
+impl Function {
+    fn shown(&self) -> &[u8] {
+        let in_source = self.in_source.get_or_init(|| names::in_source(&self.name));
+        in_source.as_ref().unwrap_or(&self.name)
+    }
 }
 
 impl Image {
@@ -495,6 +505,7 @@ fn functions<'data>(
         Some(Function {
             range: symbol.address()..end,
             name: name.to_vec(),
+            in_source: OnceLock::new(),
         })
     });
     let mut functions: Vec<Function> = named.collect();

@@ -1,18 +1,26 @@
-//! A command's way from nothing to its first call under the tracer's eyes.
+//! A command's way from nothing to its first call under the tracer's eyes: as a child of the tracer, or as the process that
+//! was there before the tracer and that somebody else waits for.
 //!
 //! By hand, since who else starts commands here also waits for those that can't be executed, and so does the engine.
 
 use nix::{
     errno::Errno,
     libc,
-    sys::signal::{SigSet, Signal, kill},
-    unistd::{ForkResult, Pid, fork},
+    sys::{
+        signal::{SigSet, Signal, kill},
+        wait::{WaitStatus, waitpid},
+    },
+    unistd::{ForkResult, Pid, fork, getpid, setpgid, setsid},
 };
 use std::{
     ffi::{CString, OsString},
-    io::{self, PipeReader, PipeWriter, Read as _, Write as _},
-    os::{fd::AsRawFd as _, unix::ffi::OsStringExt as _},
+    io::{self, Read as _, Write as _},
+    os::{
+        fd::AsRawFd,
+        unix::{ffi::OsStringExt as _, net::UnixStream},
+    },
     ptr,
+    sync::Arc,
 };
 
 use super::{
@@ -28,21 +36,20 @@ pub struct Starting {
     /// Its number.
     pub tid: Tid,
     program: OsString,
-    go: PipeWriter,
-    faults: PipeReader,
+    door: Arc<UnixStream>,
 }
 
 impl Starting {
     /// Lets it go on to its `execve`: it waits stopped.
     pub fn release(&mut self) {
         // Should it be gone already, its end tells.
-        let _gone = self.go.write_all(&[1]);
+        let _gone = (&*self.door).write_all(&[1]);
     }
 
     /// Why it didn't get to its `execve`, once it ended without.
-    pub fn failure(mut self) -> TraceError {
+    pub fn failure(self) -> TraceError {
         let mut number = [0_u8; size_of::<i32>()];
-        let why = match self.faults.read_exact(&mut number) {
+        let why = match (&*self.door).read_exact(&mut number) {
             Ok(()) => io::Error::from_raw_os_error(i32::from_ne_bytes(number)),
             Err(_) => io::Error::other("it was killed before it began"),
         };
@@ -53,39 +60,111 @@ impl Starting {
     }
 }
 
-/// Starts a command as a tracee that is stopped before its `execve`.
+/// A process that waits to become the command, and how it is told to.
+#[derive(Debug, Clone)]
+pub struct StandIn {
+    tid: Tid,
+    door: Arc<UnixStream>,
+}
+
+/// How far a tracer is from a command that isn't its child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Apart {
+    /// In the same group of processes.
+    Near,
+    /// In a group of its own.
+    Group,
+    /// In a session of its own.
+    Session,
+}
+
+/// Has this process wait to become the command, under its number and as its parent's child. What comes back is its
+/// grandchild, which is to trace it and has everything that it had. Only while this process has no other thread: threads
+/// wouldn't go along.
+///
+/// # Errors
+///
+/// In this process, if there is no such program or no process can be made; then nothing is different.
+pub fn stand_aside(command: &mut Command, apart: Apart) -> Result<(), TraceError> {
+    let failed = failure_of(command);
+    let image = Image::of(command)?;
+    let (door, theirs) = UnixStream::pair().map_err(&failed)?;
+    let tid = getpid().as_raw();
+    // SAFETY: this process has one thread, says the caller, so that a child may do whatever it may.
+    match unsafe { fork() }.map_err(|errno| failed(errno.into()))? {
+        ForkResult::Parent { child } => {
+            drop(door);
+            match waitpid(child, None) {
+                Ok(WaitStatus::Exited(_, 0)) => {}
+                _ => {
+                    return Err(failed(io::Error::other(
+                        "no process can be made to trace it",
+                    )));
+                }
+            }
+            let_trace(&theirs);
+            Child::of(command, &theirs, None, None, None, &image.pointers()).run()
+        }
+        ForkResult::Child => {
+            // Nobody waits for a grandchild but who waits for orphans.
+            // SAFETY: as above; the process in between makes only system calls.
+            match unsafe { fork() } {
+                Ok(ForkResult::Child) => {}
+                // SAFETY: a system call.
+                other => unsafe { libc::_exit(i32::from(other.is_err())) },
+            }
+        }
+    }
+    drop(theirs);
+    let left = match apart {
+        Apart::Near => Ok(()),
+        Apart::Group => setpgid(Pid::from_raw(0), Pid::from_raw(0)),
+        Apart::Session => setsid().map(drop),
+    };
+    left.map_err(|errno| failed(errno.into()))?;
+    let told = (&door).write_all(&getpid().as_raw().to_ne_bytes());
+    told.and_then(|()| (&door).read_exact(&mut [0]))
+        .map_err(failed)?;
+    command.stand_in = Some(StandIn {
+        tid,
+        door: Arc::new(door),
+    });
+    Ok(())
+}
+
+/// Lets the tracer trace this process, where only parents may; it says who it is.
+fn let_trace(mut door: &UnixStream) {
+    let mut tracer = [0_u8; size_of::<i32>()];
+    // Should it be gone, what is waited for next never comes.
+    if door.read_exact(&mut tracer).is_ok() {
+        // Where everybody may, the kernel doesn't know of it.
+        // SAFETY: a system call on numbers.
+        unsafe { libc::prctl(libc::PR_SET_PTRACER, i32::from_ne_bytes(tracer), 0, 0, 0) };
+        let _gone = door.write_all(&[1]);
+    }
+}
+
+/// What is said if a command can't be started.
+fn failure_of(command: &Command) -> impl Fn(io::Error) -> TraceError + use<> {
+    let program = command.program.clone();
+    move |why| TraceError::NotStarted {
+        program: program.clone(),
+        why,
+    }
+}
+
+/// Starts a command as a tracee that is stopped before its `execve`. One that somebody stands in for gets no filter, and
+/// its signals are as they were when it was made to.
 pub fn start(
     command: &Command,
     filter: Option<Filter>,
     options: usize,
     mask: Option<SigSet>,
 ) -> Result<Starting, TraceError> {
-    let program = command.program.clone();
-    let failed = |why: io::Error| TraceError::NotStarted {
-        program: program.clone(),
-        why,
+    let StandIn { tid, door } = match &command.stand_in {
+        Some(stand_in) => stand_in.clone(),
+        None => child(command, filter, mask)?,
     };
-    let image = Image::of(command)?;
-    let (door, go) = io::pipe().map_err(failed)?;
-    let (faults, fault) = io::pipe().map_err(failed)?;
-    let child = Child {
-        door: door.as_raw_fd(),
-        go: go.as_raw_fd(),
-        fault: fault.as_raw_fd(),
-        user: command.user.clone(),
-        filter,
-        mask,
-        ignores_broken_pipes: inherited::ignores_broken_pipes(),
-        closed: inherited::closed(),
-        image: image.pointers(),
-    };
-    // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
-    let tid = match unsafe { fork() } {
-        Ok(ForkResult::Child) => child.run(),
-        Ok(ForkResult::Parent { child }) => child.as_raw(),
-        Err(errno) => return Err(failed(errno.into())),
-    };
-    drop(fault);
     if let Some(started) = command.started {
         started();
     }
@@ -99,10 +178,31 @@ pub fn start(
     }
     Ok(Starting {
         tid,
-        program,
-        go,
-        faults,
+        program: command.program.clone(),
+        door,
     })
+}
+
+/// A child that waits to become the command.
+fn child(
+    command: &Command,
+    filter: Option<Filter>,
+    mask: Option<SigSet>,
+) -> Result<StandIn, TraceError> {
+    let failed = failure_of(command);
+    let image = Image::of(command)?;
+    let pointers = image.pointers();
+    let (door, theirs) = UnixStream::pair().map_err(&failed)?;
+    let child = Child::of(command, &theirs, Some(&door), filter, mask, &pointers);
+    // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
+    match unsafe { fork() } {
+        Ok(ForkResult::Child) => child.run(),
+        Ok(ForkResult::Parent { child }) => Ok(StandIn {
+            tid: child.as_raw(),
+            door: Arc::new(door),
+        }),
+        Err(errno) => Err(failed(errno.into())),
+    }
 }
 
 /// Traces a process and stops it.
@@ -179,18 +279,38 @@ struct Pointers<'a> {
 /// What happens between `fork` and `execve`.
 struct Child<'a> {
     door: i32,
-    go: i32,
-    fault: i32,
-    user: Option<User>,
+    /// The tracer's end of it, which isn't the command's to hold: it would never see it closed.
+    other: Option<i32>,
+    user: Option<&'a User>,
     filter: Option<Filter>,
     mask: Option<SigSet>,
     ignores_broken_pipes: bool,
     /// Which standard streams it has none of.
     closed: [bool; 3],
-    image: Pointers<'a>,
+    image: &'a Pointers<'a>,
 }
 
-impl Child<'_> {
+impl<'a> Child<'a> {
+    fn of(
+        command: &'a Command,
+        door: &UnixStream,
+        other: Option<&UnixStream>,
+        filter: Option<Filter>,
+        mask: Option<SigSet>,
+        image: &'a Pointers<'a>,
+    ) -> Self {
+        Self {
+            door: door.as_raw_fd(),
+            other: other.map(AsRawFd::as_raw_fd),
+            user: command.user.as_ref(),
+            filter,
+            mask,
+            ignores_broken_pipes: inherited::ignores_broken_pipes(),
+            closed: inherited::closed(),
+            image,
+        }
+    }
+
     fn run(&self) -> ! {
         let number = match self.execute() {
             Err(errno) => (errno as i32).to_ne_bytes(),
@@ -198,7 +318,12 @@ impl Child<'_> {
         };
         // SAFETY: system calls on numbers and on memory of this process's own.
         unsafe {
-            libc::write(self.fault, number.as_ptr().cast(), number.len());
+            libc::send(
+                self.door,
+                number.as_ptr().cast(),
+                number.len(),
+                libc::MSG_NOSIGNAL,
+            );
             libc::_exit(127)
         }
     }
@@ -207,8 +332,9 @@ impl Child<'_> {
         let mut byte = 0_u8;
         // SAFETY: system calls on numbers and on memory of this process's own.
         unsafe {
-            // Else it would never see the door closed.
-            libc::close(self.go);
+            if let Some(other) = self.other {
+                libc::close(other);
+            }
             if libc::read(self.door, (&raw mut byte).cast(), 1) != 1 {
                 return Err(Errno::EPIPE);
             }
@@ -227,7 +353,7 @@ impl Child<'_> {
         if let Some(filter) = &self.filter {
             filter.install()?;
         }
-        if let Some(user) = &self.user {
+        if let Some(user) = self.user {
             become_user(user)?;
         }
         // SAFETY: the texts and the lists of pointers to them, which end in a null, live on in this process's memory.

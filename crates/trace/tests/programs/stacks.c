@@ -18,9 +18,25 @@ __attribute__((noinline)) void inner(void)
 	sum += getuid();
 }
 
-__attribute__((noinline)) void outer(void)
+/* Named as compilers of C++ and of Rust would. */
+void in_space(int number) __asm__("_ZN5space4calmEi");
+void in_crate(void) __asm__("_ZN5crate6shaken17h0123456789abcdefE");
+
+__attribute__((noinline)) void in_space(int number)
 {
 	inner();
+	sum += number;
+}
+
+__attribute__((noinline)) void in_crate(void)
+{
+	in_space(1);
+	sum++;
+}
+
+__attribute__((noinline)) void outer(void)
+{
+	in_crate();
 	sum++;
 }
 

@@ -1013,8 +1013,15 @@ fn a_call_is_told_with_the_functions_that_the_thread_was_in() {
     });
     let told = stacks(&events);
     assert_eq!(
-        functions(&told, "getuid")[..4],
-        ["getuid", "inner", "outer", "main"]
+        functions(&told, "getuid")[..6],
+        [
+            "getuid",
+            "inner",
+            "space::calm(int)",
+            "crate::shaken",
+            "outer",
+            "main"
+        ]
     );
     // What a handler goes back to has no name.
     let handled = ["getgid", "handler", "", "kill", "raised", "main"];
@@ -1058,8 +1065,8 @@ fn stacks_are_those_of_strace() {
     for line in String::from_utf8_lossy(&std::fs::read(out).unwrap()).lines() {
         match (line.strip_prefix(" > "), theirs.last_mut()) {
             (Some(frame), Some((_, frames))) => {
-                // Which symbol is before a place, however far, isn't which function it is in.
-                let (file, rest) = frame.rsplit_once('(').unwrap();
+                // Which symbol is before a place, however far, isn't which function it is in; a name in C++ has parentheses.
+                let (file, rest) = frame.split_once('(').unwrap();
                 let (_, place) = rest.rsplit_once(") ").unwrap();
                 frames.push(format!("{file} {place}"));
             }

@@ -218,7 +218,7 @@ impl Trace {
         let quiet = manner.quiet.attach || manner.quiet.personality;
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
-        let interrupt = self.interrupted(into.is_some()).into_diagnostic()?;
+        let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
         let place = self.place(into);
         let mut output = Output::open(place, false, self.shown(wall(), manner)?)?;
         let mut broken = None;
@@ -275,9 +275,9 @@ impl Trace {
     }
 
     /// What ends tracing from outside.
-    fn interrupted(&self, into_file: bool) -> io::Result<Arc<Interrupt>> {
+    fn interrupted(&self, into_file: bool, apart: Option<Apart>) -> io::Result<Arc<Interrupt>> {
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
-        let usual = if self.apart > 0 || self.daemonize.is_some() {
+        let usual = if apart.is_some() {
             Interruptible::NeverTstp
         } else if into_file && self.pids.is_empty() {
             Interruptible::Never

@@ -164,7 +164,7 @@ impl<'a> Engine<'a> {
         };
         self.filtered = self.may_filter();
         let filter = self.filtered.then(|| Filter::new(&self.asked.calls));
-        let mut starting = start::start(
+        let starting = start::start(
             command,
             filter,
             self.options(self.filtered),

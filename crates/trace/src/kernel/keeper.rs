@@ -274,7 +274,7 @@ impl Hold {
     }
 
     fn command(&mut self, command: &Command, mask: Option<SigSet>) -> Result<(), TraceError> {
-        let mut starting = start::start(command, None, self.options(), mask)?;
+        let starting = start::start(command, None, self.options(), mask)?;
         let tid = starting.tid;
         self.known.insert(tid);
         self.threads

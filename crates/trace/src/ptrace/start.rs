@@ -41,7 +41,7 @@ pub struct Starting {
 
 impl Starting {
     /// Lets it go on to its `execve`: it waits stopped.
-    pub fn release(&mut self) {
+    pub fn release(&self) {
         // Should it be gone already, its end tells.
         let _gone = (&*self.door).write_all(&[1]);
     }

@@ -18,8 +18,8 @@ fn known() -> Place {
         "known",
         "[params]\nsize = { default = 1 }\nextra = { default = 0 }\n\
          [tester]\nrun = \"sh -c '@/known $(cat @/factor) {extra} {size}'\"\n\
-         [metric.latency]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'seconds=(?<value>\\d+)'\n\
-         [metric.rate]\nunit = \"ops/s\"\nbetter = \"higher\"\nregex = 'rate=(?<value>\\d+)'\n",
+         [metric.latency]\nunit = \"s\"\nbetter = \"lower\"\nprimary = true\nregex = 'seconds=(?<value>\\d+)'\n\
+         [metric.rate]\nunit = \"ops/s\"\nbetter = \"higher\"\nprimary = true\nregex = 'rate=(?<value>\\d+)'\n",
     );
     place.plan(
         "use = [\"known\"]\nrounds = 4\n[params]\nsize = [1, 2]\n\
@@ -150,6 +150,106 @@ fn two_sets_are_compared_in_every_format() {
         ])
         .assert_code(1);
     assert_eq!(place.read("file.csv"), csv);
+}
+
+/// Studies `base` and `new` of a primary metric and of secondary ones of which one, `size`, doubles in `new` and two don't.
+fn with_secondary_metrics() -> Place {
+    let place = Place::new();
+    place.script(
+        "told",
+        "#!/bin/sh\nfactor=$(cat $(dirname \"$0\")/factor)\necho \"time=100 size=$((factor * 7)) calls=5 pages=9\"\n",
+    );
+    let metric = |name: &str, mark: &str| {
+        format!(
+            "[metric.{name}]\nunit = \"count\"\nbetter = \"lower\"\n{mark}regex = '{name}=(?<value>\\d+)'\n"
+        )
+    };
+    let metrics = metric("calls", "") + &metric("size", "") + &metric("pages", "");
+    place.benchmark(
+        "told",
+        &format!(
+            "[tester]\nrun = \"@/told\"\n{metrics}{}",
+            metric("time", "primary = true\n")
+        ),
+    );
+    place.plan("use = [\"told\"]\nrounds = 4\n");
+    for (study, factor) in [("base", "1"), ("new", "2")] {
+        place.write("factor", factor);
+        let run = place.ends(&["run", "plan.toml", "--name", study]);
+        run.assert_code(0);
+        assert!(
+            run.stdout().contains("… and 3 secondary metrics"),
+            "{}",
+            run.stdout()
+        );
+    }
+    place
+}
+
+#[test]
+fn what_a_benchmark_is_run_for_stands_first_and_raises_the_alarm() {
+    let place = with_secondary_metrics();
+    // `calls` stands first in the definition, `time` is marked; of the others the one that differs is shown.
+    let text = place.prints_of(&["compare", "base", "new"]);
+    let at = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no {what}: {text}"))
+    };
+    assert!(at("time count") < at("size count"), "{text}");
+    assert!(!text.contains("calls"), "{text}");
+    assert!(
+        text.contains("1 no change larger than 1%; of secondary metrics 1 worse"),
+        "{text}"
+    );
+    assert!(text.contains("… and 2 secondary metrics, none different; --all-metrics shows them"));
+    let all = place.ends(&["compare", "base", "new", "--all-metrics"]);
+    all.assert_code(1);
+    assert!(
+        all.stdout().contains("calls") && !all.stdout().contains("… and"),
+        "{}",
+        all.stdout()
+    );
+    let markdown = place.prints_of(&["compare", "base", "new", "--format", "markdown"]);
+    assert!(markdown.contains("… and 2 secondary metrics"), "{markdown}");
+    let json = place.prints_of(&["compare", "base", "new", "--format", "json"]);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let primary: Vec<(&str, bool)> = (json["rows"].as_array().unwrap().iter())
+        .map(|row| {
+            (
+                row["metric"].as_str().unwrap(),
+                row["primary"].as_bool().unwrap(),
+            )
+        })
+        .collect();
+    let wanted = [
+        ("time", true),
+        ("size", false),
+        ("calls", false),
+        ("pages", false),
+    ];
+    assert_eq!(primary, wanted);
+    assert_eq!(json["sides"][1]["tally"]["worse"], 0);
+    assert_eq!(json["sides"][1]["tally_of_secondary"]["worse"], 1);
+    let csv = place.prints_of(&["compare", "base", "new", "--format", "csv"]);
+    assert_eq!(
+        csv.lines()
+            .filter(|line| line.contains(",time,true,"))
+            .count(),
+        2,
+        "{csv}"
+    );
+    let page = place.prints_of(&["compare", "base", "new", "--format", "html"]);
+    assert!(page.contains("Secondary metrics, none different <small>2</small>"));
+    // What was exported and imported again knows them still.
+    place.prints_of(&["export", "new", "--format", "json", "-o", "new.json"]);
+    place
+        .ends(&["import", "json", "new.json", "--name", "again"])
+        .assert_code(0);
+    let again = place.prints_of(&["compare", "base", "again"]);
+    assert!(
+        again.contains("… and 2 secondary metrics, none different"),
+        "{again}"
+    );
 }
 
 #[test]

@@ -366,6 +366,7 @@ async fn fill(folder: &Path, cells: usize, trials: usize, samples: usize) {
             unit: Unit::parse("ops/s").expect("a unit"),
             better: Better::Higher,
             about: String::new(),
+            primary: true,
             simulator: None,
         };
         let study = store

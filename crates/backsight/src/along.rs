@@ -296,6 +296,7 @@ impl<V: AlongVerb> Asking<V> {
                 unit: shape.unit,
                 better: shape.better,
                 about: shape.about,
+                primary: shape.primary,
                 simulator: shape.simulator,
             });
             HistoryCell {

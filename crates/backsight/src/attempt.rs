@@ -71,7 +71,8 @@ pub struct Attempt {
     /// All reverts and patches are one side, in this order
     #[arg(long)]
     together: bool,
-    /// Decide by this metric: `time` or `work.time`; may be repeated. The others are only shown. All decide unless said
+    /// Decide by this metric: `time` or `work.time`; may be repeated. The others are only shown. The primary ones
+    /// decide unless said
     #[arg(long = "metric", value_name = "METRIC")]
     metrics: Vec<String>,
     /// What builds, boots and trials may take together
@@ -356,7 +357,10 @@ fn policy(
             AskedMetric {
                 name: metric.name.clone(),
                 better: metric.better,
-                decides: named.is_empty() || named.contains(&short) || named.contains(&full),
+                decides: match named.is_empty() {
+                    true => metric.primary,
+                    false => named.contains(&short) || named.contains(&full),
+                },
             }
         });
         metrics.collect()

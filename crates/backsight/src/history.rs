@@ -47,6 +47,9 @@ pub struct History {
     /// Every version in the tables
     #[arg(long)]
     all: bool,
+    /// Every metric: show secondary ones without a change, too, and let each count for --fail-on
+    #[arg(long)]
+    all_metrics: bool,
     /// Everything, as JSON
     #[arg(long, conflicts_with_all = ["csv", "all"])]
     json: bool,
@@ -67,6 +70,8 @@ struct Along<'a> {
     studies: &'a [StudyHistory],
     history: &'a Verdict,
     series: Vec<&'a VersionSeries>,
+    /// Whether secondary metrics without a change are shown too.
+    all_metrics: bool,
 }
 
 impl History {
@@ -85,6 +90,7 @@ impl History {
                 studies: &studies,
                 series: self.chosen(&history)?,
                 history: &history,
+                all_metrics: self.counts_all(),
             };
             if self.json {
                 files::print(&rows::json(&along))?;
@@ -100,13 +106,20 @@ impl History {
         })
     }
 
+    /// Whether secondary metrics count as the primary ones do: all, or those that were named.
+    fn counts_all(&self) -> bool {
+        self.all_metrics || !self.metrics.is_empty()
+    }
+
     fn fails(&self, series: &[&VersionSeries]) -> bool {
         let alarming = |change: &ChangePoint| match self.fail_on {
             None => false,
             Some(FailOn::AnyChange) => true,
             Some(FailOn::Worse) => change.direction == Direction::Worse,
         };
-        let believed = series.iter().flat_map(|series| series.believed());
+        let counts = |series: &&&VersionSeries| series.metric.primary || self.counts_all();
+        let series = series.iter().filter(counts);
+        let believed = series.flat_map(|series| series.believed());
         believed
             .filter(|change| !change.is_accepted())
             .any(alarming)
@@ -141,6 +154,7 @@ pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<Strin
         studies: &studies,
         series: history.series.iter().collect(),
         history: &history,
+        all_metrics: false,
     };
     Ok(text::render(&along, &look(false)))
 }

@@ -175,6 +175,7 @@ fn study(
                 unit: metric.unit,
                 better: metric.better,
                 about: metric.about,
+                primary: metric.primary,
                 simulator: None,
             });
             (benchmark, shapes.collect())

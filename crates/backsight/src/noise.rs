@@ -535,6 +535,7 @@ async fn cells_of(store: &Store, row: &StudyRow) -> miette::Result<Vec<HistoryCe
             unit: shape.unit,
             better: shape.better,
             about: shape.about.clone(),
+            primary: shape.primary,
             simulator: shape.simulator,
         });
         HistoryCell {

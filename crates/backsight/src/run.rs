@@ -305,6 +305,7 @@ pub fn shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShap
         unit: metric.unit,
         better: metric.better,
         about: metric.about.clone(),
+        primary: metric.primary,
         simulator: match metric.simulated {
             true => Some(Simulator::Program),
             false => clock,

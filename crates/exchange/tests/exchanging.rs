@@ -760,6 +760,7 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
         unit: Unit::parse("ms").unwrap(),
         better: Better::Lower,
         about: String::new(),
+        primary: true,
         simulator: None,
         trials: trials
             .into_iter()

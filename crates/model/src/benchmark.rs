@@ -18,6 +18,9 @@ use crate::{
 /// Names that placeholders may use in every command, beside parameters and roles.
 pub const BUILT_IN: &[&str] = &["cpus", "memory", "build", "version"];
 
+/// How many metrics of a benchmark can be primary.
+const MOST_PRIMARY: usize = 2;
+
 /// What `{role.…}` can ask of a role.
 pub const ROLE_FACTS: &[&str] = &["data", "control", "interface", "host"];
 
@@ -250,6 +253,8 @@ pub struct Metric {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// Whether the benchmark is run for it: see [`Benchmark::primary_metrics`].
+    pub primary: bool,
     /// Where the text comes from.
     pub from: Source,
     /// Whether an output without it is fine.
@@ -275,6 +280,10 @@ struct MetricTable {
     /// One line about it.
     #[serde(default)]
     about: String,
+    /// Whether the benchmark is run for it: tables begin with it, and it raises alarms. Of at most two; of the first one
+    /// where none says so.
+    #[serde(default)]
+    primary: bool,
     /// Where the text comes from: role.phase, perhaps with .stderr; the only role that runs something unless said.
     #[schemars(with = "Option<String>")]
     from: Option<At<Source>>,
@@ -495,8 +504,21 @@ impl Benchmark {
         }
         benchmark.check_steps(document)?;
         for (name, metric) in table.metric {
+            if metric.primary && benchmark.primary_metrics().count() == MOST_PRIMARY {
+                return Err(document.problem(
+                    metric.span(),
+                    format!("more than {MOST_PRIMARY} metrics are primary"),
+                    "this one besides",
+                    Some("mark the one or two that the benchmark is run for".to_owned()),
+                ));
+            }
             let metric = benchmark.metric(document, &name, metric)?;
             benchmark.metrics.insert(name, metric);
+        }
+        if benchmark.primary_metrics().next().is_none()
+            && let Some((_, first)) = benchmark.metrics.first_mut()
+        {
+            first.primary = true;
         }
         if benchmark.metrics.is_empty() {
             return Err(missing(
@@ -508,6 +530,13 @@ impl Benchmark {
             search.check(document, &benchmark.params, &benchmark.metrics)?;
         }
         Ok(benchmark)
+    }
+
+    /// The metrics that it is run for: those marked `primary = true`, else the first. Verdicts, alarms and the heads of
+    /// tables are about these.
+    pub fn primary_metrics(&self) -> impl Iterator<Item = &MetricName> {
+        let primary = self.metrics.iter().filter(|(_, metric)| metric.primary);
+        primary.map(|(name, _)| name)
     }
 
     /// The steps of a role in a phase; none if it has no such role.
@@ -629,6 +658,7 @@ impl Benchmark {
                 BetterWord::Lower => Better::Lower,
             },
             about: table.about,
+            primary: table.primary,
             from,
             optional: table.optional,
             simulated: table.simulated,
@@ -904,6 +934,30 @@ each = ".intervals[].sum.bits_per_second"
         let metric = &benchmark.metrics["throughput"];
         assert_eq!(metric.from.to_string(), "client.run");
         assert_eq!(metric.better, Better::Higher);
+    }
+
+    #[test]
+    fn a_benchmark_is_run_for_the_metrics_that_it_marks_else_for_the_first() {
+        let rest = |name: &str, primary: &str| {
+            format!("[metric.{name}]\nunit = \"%\"\nbetter = \"lower\"\njson = \".\"\n{primary}\n")
+        };
+        let primary = |text: &str| -> Vec<String> {
+            let benchmark = read(text).unwrap();
+            let names = benchmark.primary_metrics();
+            names.map(ToString::to_string).collect()
+        };
+        let none = format!("{IPERF3}{}{}", rest("cpu", ""), rest("loss", ""));
+        assert_eq!(primary(&none), ["throughput"]);
+        let mark = "primary = true";
+        let two = format!("{IPERF3}{}{}", rest("cpu", mark), rest("loss", mark));
+        assert_eq!(primary(&two), ["cpu", "loss"]);
+        let three = read(&format!("{two}{}", rest("jitter", mark))).unwrap_err();
+        assert!(
+            three
+                .to_string()
+                .contains("more than 2 metrics are primary")
+        );
+        assert!(three.place().0 > 25, "{three:?}");
     }
 
     #[test]

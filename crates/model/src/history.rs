@@ -131,6 +131,8 @@ pub struct CellMetric {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// Whether the benchmark is run for it.
+    pub primary: bool,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
 }

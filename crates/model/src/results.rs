@@ -58,6 +58,8 @@ pub struct Series {
     pub better: Better,
     /// One line about the metric.
     pub about: String,
+    /// Whether the benchmark is run for this metric.
+    pub primary: bool,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
     /// The samples, by trial.

@@ -73,10 +73,10 @@ pub struct Comparison {
     /// What is compared.
     pub sides: Vec<Side>,
     /// One row a metric and cell: those of a benchmark together, in the order in which the baseline's plan has the
-    /// benchmarks, then what only others have; of a benchmark first what became worse, then what became better, then
-    /// the rest in the plan's order.
+    /// benchmarks, then what only others have; of a benchmark the primary metrics before the others, and of either first
+    /// what became worse, then what became better, then the rest in the plan's order.
     pub rows: Vec<Row>,
-    /// The geometric means of the ratios of each side but the first, by direction.
+    /// The geometric means of the primary metrics' ratios of each side but the first, by direction.
     pub ratios: Vec<RatioMean>,
     /// What a reader should know before believing it.
     pub warnings: Vec<Warning>,
@@ -111,6 +111,32 @@ impl Tally {
 }
 
 impl Comparison {
+    /// Without the rows of secondary metrics that every side has and none has differently; and how many those are.
+    pub fn without_quiet_rows(&self) -> (Self, usize) {
+        let mut shown = self.clone();
+        let is_shown = |row: &Row| !row.is_secondary_and_quiet();
+        // Remarks are about rows by their place.
+        let mut places = Vec::with_capacity(self.rows.len());
+        let mut kept = 0;
+        for row in &self.rows {
+            places.push(is_shown(row).then_some(kept));
+            kept += usize::from(is_shown(row));
+        }
+        shown.rows.retain(is_shown);
+        shown.remarks = self
+            .remarks
+            .iter()
+            .filter_map(|remark| {
+                let row = places.get(remark.row).copied().flatten()?;
+                Some(Remark {
+                    row,
+                    ..remark.clone()
+                })
+            })
+            .collect();
+        (shown, self.rows.len() - kept)
+    }
+
     /// Every difference, with its row and the place of its side.
     pub fn differences(&self) -> impl Iterator<Item = (&Row, usize, &Difference)> {
         self.rows.iter().flat_map(|row| {
@@ -119,10 +145,19 @@ impl Comparison {
         })
     }
 
-    /// The answers about one side, counted.
+    /// The answers about one side by primary metrics, counted.
     pub fn tally(&self, side: usize) -> Tally {
+        self.tally_of(side, |row| row.primary)
+    }
+
+    /// The same by secondary metrics.
+    pub fn tally_of_secondary(&self, side: usize) -> Tally {
+        self.tally_of(side, |row| !row.primary)
+    }
+
+    fn tally_of(&self, side: usize, of: impl Fn(&Row) -> bool) -> Tally {
         let mut tally = Tally::default();
-        for row in &self.rows {
+        for row in self.rows.iter().filter(|row| of(row)) {
             let against = row
                 .entries
                 .get(side)
@@ -198,12 +233,29 @@ pub struct Row {
     pub better: Better,
     /// One line about the metric.
     pub about: String,
+    /// Whether the benchmark is run for this metric, as some side says.
+    pub primary: bool,
     /// What counted it on the first side that has it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
     /// The mean that is shown: harmonic where higher is better, unless a sample is zero or negative.
     pub mean: Mean,
     /// One for each side.
     pub entries: Vec<Entry>,
+}
+
+impl Row {
+    /// Whether it is of a secondary metric that every side has and none has differently: of little interest.
+    pub fn is_secondary_and_quiet(&self) -> bool {
+        let is_quiet = |entry: &Entry| match entry {
+            Entry::Missing(_) => false,
+            Entry::Measured(measured) => match &measured.against {
+                None => true,
+                Some(Against::NotComparable(_)) => false,
+                Some(Against::Compared(difference)) => !difference.call.changed(),
+            },
+        };
+        !self.primary && self.entries.iter().all(is_quiet)
+    }
 }
 
 /// What one side has in a row.
@@ -326,7 +378,7 @@ pub enum Against {
     NotComparable(NotComparable),
 }
 
-/// The geometric mean of a side's ratios to the baseline, over the rows of one direction.
+/// The geometric mean of a side's ratios to the baseline, over the rows of primary metrics of one direction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RatioMean {
     /// Which side, by its place in [`Comparison::sides`].
@@ -352,7 +404,10 @@ pub fn compare(sets: &[ResultSet], options: CompareOptions) -> Comparison {
 
 fn compare_sets(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Comparison {
     let mut rows = rows(sets, options, origin);
-    answer::believe(&mut rows, 1.0 - options.confidence.share());
+    for primary in [true, false] {
+        let family = rows.iter_mut().filter(|row| row.primary == primary);
+        answer::believe(family, 1.0 - options.confidence.share());
+    }
     let mut comparison = Comparison {
         origin,
         by: None,
@@ -393,7 +448,7 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
     }
 }
 
-/// The rows of a benchmark together; first those in which a side became worse, then better, then all others.
+/// The rows of a benchmark together, primary metrics before the others; of either first those in which a side became worse, then better, then all others.
 fn changed_first(rows: Vec<Row>) -> Vec<Row> {
     let benchmarks: IndexSet<String> = rows
         .iter()
@@ -412,6 +467,7 @@ fn changed_first(rows: Vec<Row>) -> Vec<Row> {
     rows.sort_by_key(|row| {
         (
             benchmarks.get_index_of(row.cell.benchmark.as_str()),
+            !row.primary,
             rank(row),
         )
     });
@@ -538,6 +594,7 @@ impl Asked<'_> {
             unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
             better: shape.better,
             about: shape.about.clone(),
+            primary: series.iter().flatten().any(|series| series.primary),
             simulator: shape.simulator,
             mean,
             entries: entries.collect(),
@@ -756,7 +813,8 @@ fn ratio_means(comparison: &Comparison) -> Vec<RatioMean> {
 }
 
 fn ratio_mean(rows: &[Row], side: usize, better: Better) -> Option<RatioMean> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.better == better).collect();
+    let of_direction = |row: &&Row| row.primary && row.better == better;
+    let rows: Vec<&Row> = rows.iter().filter(of_direction).collect();
     let ratios: Vec<(f64, Option<Interval>)> = rows
         .iter()
         .filter_map(|row| row.entries[side].difference())

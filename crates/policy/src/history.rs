@@ -182,13 +182,17 @@ pub fn history(studies: &[StudyHistory]) -> History {
         unplaced: drafts.unplaced,
         series: drafts.series(),
     };
-    let tests: Vec<Vec<f64>> = history.series.iter().map(|s| s.found.tests()).collect();
-    for (series, adjusted) in history
-        .series
-        .iter_mut()
-        .zip(adjusted_tests(&tests, &[]).into_iter().flatten())
-    {
-        series.found.adjust(adjusted, FALSE_SHARE);
+    history.series.sort_by_key(|series| !series.metric.primary);
+    // Secondary metrics take no certainty from the primary ones.
+    for primary in [true, false] {
+        let family = history.series.iter_mut();
+        let mut family: Vec<&mut VersionSeries> =
+            family.filter(|it| it.metric.primary == primary).collect();
+        let tests: Vec<Vec<f64>> = family.iter().map(|s| s.found.tests()).collect();
+        let adjusted = adjusted_tests(&tests, &[]).into_iter().flatten();
+        for (series, adjusted) in family.iter_mut().zip(adjusted) {
+            series.found.adjust(adjusted, FALSE_SHARE);
+        }
     }
     history
 }

@@ -36,7 +36,12 @@ pub(crate) type Sentence = Vec<Piece>;
 pub(crate) struct Compared {
     pub base: String,
     pub others: Vec<String>,
+    /// Primary metrics, and others that differ or are missing somewhere.
     pub benchmarks: Vec<Benchmark>,
+    /// The rest.
+    pub secondary: Vec<Benchmark>,
+    /// How many rows that is.
+    pub folded: usize,
     pub ratios: Vec<Direction>,
     /// Confidence of the intervals, in percent.
     pub confidence: String,
@@ -124,24 +129,15 @@ impl Compared {
         let most = MOST_ROWS.min(MOST_ENTRIES / comparison.sides.len().max(1));
         let rows = &comparison.rows[..comparison.rows.len().min(most)];
         let reach = reach(rows);
-        let mut benchmarks: Vec<Benchmark> = Vec::new();
-        for row in rows {
-            let name = row.cell.benchmark.as_str();
-            if benchmarks.last().is_none_or(|last| last.name != name) {
-                benchmarks.push(Benchmark {
-                    name: name.to_owned(),
-                    rows: Vec::new(),
-                });
-            }
-            if let Some(last) = benchmarks.last_mut() {
-                last.rows.push(RowView::new(row, reach));
-            }
-        }
+        let (quiet, shown): (Vec<&Row>, Vec<&Row>) =
+            rows.iter().partition(|row| row.is_secondary_and_quiet());
         Self {
             columns: 3 + others.len() * 4,
             base,
             others,
-            benchmarks,
+            benchmarks: Benchmark::each(&shown, reach),
+            secondary: Benchmark::each(&quiet, reach),
+            folded: quiet.len(),
             ratios: ratios(comparison, rows),
             confidence: format!(
                 "{} %",
@@ -154,6 +150,19 @@ impl Compared {
             scope: comparison.scope().unwrap_or_default(),
             left_out: comparison.rows.len() - rows.len(),
         }
+    }
+}
+
+impl Benchmark {
+    /// The rows of each benchmark, in their order.
+    fn each(rows: &[&Row], reach: f64) -> Vec<Self> {
+        let of_one = rows.chunk_by(|a, b| a.cell.benchmark == b.cell.benchmark);
+        of_one
+            .map(|rows| Self {
+                name: rows[0].cell.benchmark.to_string(),
+                rows: rows.iter().map(|row| RowView::new(row, reach)).collect(),
+            })
+            .collect()
     }
 }
 
@@ -338,6 +347,7 @@ fn differences(row: &Row) -> impl Iterator<Item = (usize, &Difference)> {
     sides.filter_map(|(side, entry)| Some((side, entry.difference()?)))
 }
 
+/// The ratios of primary metrics.
 fn ratios(comparison: &Comparison, rows: &[Row]) -> Vec<Direction> {
     [
         (Better::Higher, "Higher is better"),
@@ -348,7 +358,7 @@ fn ratios(comparison: &Comparison, rows: &[Row]) -> Vec<Direction> {
         name,
         rows: rows
             .iter()
-            .filter(|row| row.better == better)
+            .filter(|row| row.primary && row.better == better)
             .map(RatioRow::new)
             .collect(),
         total: (1..comparison.sides.len())
@@ -520,7 +530,7 @@ fn alone(report: &Report) -> String {
 fn sentence(comparison: &Comparison, side: usize) -> Sentence {
     let mut changes: Vec<Change<'_>> = comparison
         .differences()
-        .filter(|(_, of, _)| *of == side)
+        .filter(|(row, of, _)| *of == side && row.primary)
         .filter_map(|(row, _, difference)| Change::of(row, difference, side))
         .collect();
     changes.sort_by(|a, b| b.size.total_cmp(&a.size));

@@ -195,6 +195,7 @@ mod tests {
             unit: Unit::parse("s").unwrap(),
             better: Better::Lower,
             about: String::new(),
+            primary: true,
             simulator: None,
             trials: values.iter().enumerate().map(trial).collect(),
         }

@@ -455,6 +455,7 @@ mod from_a_store {
             unit: Unit::parse("bit/s").unwrap(),
             better: Better::Higher,
             about: String::new(),
+            primary: true,
             simulator: None,
         };
         let id = store

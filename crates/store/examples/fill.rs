@@ -67,6 +67,7 @@ fn study(name: &str, cells: usize) -> Result<NewStudy, Box<dyn Error>> {
         unit: Unit::parse("us")?,
         better: Better::Lower,
         about: String::new(),
+        primary: true,
         simulator: None,
     };
     Ok(NewStudy {

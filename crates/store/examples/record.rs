@@ -50,6 +50,7 @@ fn study() -> Result<NewStudy, Box<dyn Error>> {
         unit: Unit::parse("s")?,
         better: Better::Lower,
         about: String::new(),
+        primary: true,
         simulator: None,
     };
     Ok(NewStudy {

@@ -59,6 +59,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "testbeds",
         include_str!("../migrations/0007_testbeds.sql"),
     ),
+    (
+        10,
+        "primary metrics",
+        include_str!("../migrations/0010_primary_metrics.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

@@ -421,6 +421,7 @@ impl Store {
                 unit: shape.unit,
                 better: shape.better,
                 about: shape.about.clone(),
+                primary: shape.primary,
                 simulator: shape.simulator,
             });
             HistoryCell {

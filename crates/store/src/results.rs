@@ -30,6 +30,7 @@ impl Store {
                     unit: metric.unit,
                     better: metric.better,
                     about: metric.about.clone(),
+                    primary: metric.primary,
                     simulator: metric.simulator,
                     trials: Vec::new(),
                 });

@@ -52,6 +52,8 @@ pub struct MetricShape {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// Whether the benchmark is run for it.
+    pub primary: bool,
     /// What counted it, where it wasn't a real machine's clock.
     pub simulator: Option<Simulator>,
 }
@@ -173,7 +175,7 @@ macro_rules! studies {
 macro_rules! metrics {
     ($which:literal) => {
         concat!(
-            "SELECT benchmark, name, unit, better, about, simulator FROM metric WHERE study = $1 ",
+            "SELECT benchmark, name, unit, better, about, simulator, is_primary FROM metric WHERE study = $1 ",
             $which,
             " ORDER BY benchmark, position"
         )
@@ -280,7 +282,7 @@ impl Store {
             .collect();
         for (chunk, _) in chunks(&rows) {
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO metric (study, benchmark, position, name, unit, better, about, simulator) ",
+                "INSERT INTO metric (study, benchmark, position, name, unit, better, about, simulator, is_primary) ",
             );
             insert.push_values(chunk, |mut row, (benchmark, position, metric)| {
                 row.push_bind(study)
@@ -290,7 +292,8 @@ impl Store {
                     .push_bind(metric.unit.to_string())
                     .push_bind(metric.better.as_str())
                     .push_bind(&metric.about)
-                    .push_bind(metric.simulator.map(|simulator| simulator.to_string()));
+                    .push_bind(metric.simulator.map(|simulator| simulator.to_string()))
+                    .push_bind(metric.primary);
             });
             self.execute(tx, insert).await?;
         }
@@ -578,6 +581,7 @@ impl Store {
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
                 better: db.parsed(row, 3, "`higher` or `lower`")?,
                 about: db.column(row, 4)?,
+                primary: db.column(row, 6)?,
                 simulator: simulator
                     .map(|text| text.parse().map_err(|_| db.strange("a simulator", text)))
                     .transpose()?,

@@ -52,6 +52,7 @@ fn metric(name: &str, unit: &str, better: Better) -> MetricShape {
         unit: Unit::parse(unit).unwrap(),
         better,
         about: format!("what {name} is"),
+        primary: true,
         simulator: None,
     }
 }
@@ -737,6 +738,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     store.close().await;
     for before in [
         "ALTER TABLE metric DROP COLUMN simulator",
+        "ALTER TABLE metric DROP COLUMN is_primary",
         "ALTER TABLE metric DROP COLUMN monitor",
         "ALTER TABLE machine_load DROP COLUMN busiest",
         "ALTER TABLE step DROP COLUMN monitor",
@@ -752,6 +754,10 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
     let store = Store::open(dir.path()).await.unwrap();
     let metrics = store.metrics(study).await.unwrap();
     assert_eq!(metrics["ping-rtt"][0].simulator, None);
+    let primary =
+        |benchmark: &str| -> Vec<bool> { metrics[benchmark].iter().map(|it| it.primary).collect() };
+    assert_eq!(primary("ping-rtt"), [true]);
+    assert_eq!(primary("iperf3-tcp"), [true, false], "the first is primary");
     store.create_study(&new_study("later")).await.unwrap();
     let later = store.study("later").await.unwrap().id;
     let metrics = store.metrics(later).await.unwrap();

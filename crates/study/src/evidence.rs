@@ -75,12 +75,16 @@ pub fn questions(
     cells.iter().map(of).collect()
 }
 
-/// What a definition says, without its comments and its prose.
+/// What a definition says, without its comments, its prose and which of its metrics matter most.
 fn meaning(document: &Document) -> String {
     let Ok(mut table) = document.read::<serde_json::Map<String, serde_json::Value>>() else {
         return document.text.to_string();
     };
     table.shift_remove("about");
+    let metrics = table.get_mut("metric").and_then(|it| it.as_object_mut());
+    for metric in metrics.into_iter().flat_map(|it| it.values_mut()) {
+        metric.as_object_mut().map(|it| it.shift_remove("primary"));
+    }
     serde_json::Value::Object(table).to_string()
 }
 

@@ -150,7 +150,7 @@ fn yes() -> bool {
 pub struct AttemptChoices {
     /// What every verb along a history has chosen.
     pub along: AlongChoices,
-    /// The metrics that decide, `time` or `work.time`; all if none is named.
+    /// The metrics that decide, `time` or `work.time`; the primary ones if none is named.
     pub metrics: Vec<String>,
     /// Trials of each cell on each side in a pass.
     pub trials: u32,

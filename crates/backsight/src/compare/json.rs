@@ -4,7 +4,7 @@
 //! Refuses: to be read without its `format`, which grows by one with every change that an old reader would trip over.
 
 use backsight_model::Value;
-use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side};
+use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
 use backsight_stats::{Better, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -74,6 +74,9 @@ struct SideShape {
     /// The answers about it; not there for the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     tally: Option<TallyShape>,
+    /// The same of secondary metrics, which `tally` doesn't count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tally_of_secondary: Option<TallyShape>,
 }
 
 /// The study that a side is of.
@@ -97,6 +100,8 @@ struct RowShape {
     chosen: Vec<String>,
     variant: String,
     metric: String,
+    /// Whether the benchmark is run for this metric. Others are secondary: corrected apart, and not counted in `tally`.
+    primary: bool,
     about: String,
     /// Empty if nobody said it.
     unit: String,
@@ -279,7 +284,6 @@ pub fn render(comparison: &Comparison) -> String {
 
 fn side(comparison: &Comparison, number: usize) -> SideShape {
     let side = &comparison.sides[number];
-    let tally = comparison.tally(number);
     SideShape {
         name: side.name.clone(),
         study: side.study.as_ref().map(|study| StudyShape {
@@ -290,14 +294,21 @@ fn side(comparison: &Comparison, number: usize) -> SideShape {
         }),
         trials: side.measured,
         failed_trials: side.failed,
-        tally: (number > 0).then_some(TallyShape {
+        tally: (number > 0).then(|| comparison.tally(number).into()),
+        tally_of_secondary: (number > 0).then(|| comparison.tally_of_secondary(number).into()),
+    }
+}
+
+impl From<Tally> for TallyShape {
+    fn from(tally: Tally) -> Self {
+        Self {
             worse: tally.worse,
             better: tally.better,
             no_change: tally.no_change,
             cannot_tell: tally.cannot_tell,
             not_comparable: tally.not_comparable,
             missing: tally.missing,
-        }),
+        }
     }
 }
 
@@ -313,6 +324,7 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
         chosen: row.cell.chosen.iter().map(ToString::to_string).collect(),
         variant: row.cell.set_up().into_owned(),
         metric: row.metric.to_string(),
+        primary: row.primary,
         about: row.about.clone(),
         unit: unit_of(row, None),
         better: row.better,

@@ -12,6 +12,11 @@ use super::{
 };
 
 pub fn render(comparison: &Comparison, look: &Look) -> String {
+    let (shown, folded) = match look.all_metrics {
+        true => (comparison.clone(), 0),
+        false => comparison.without_quiet_rows(),
+    };
+    let comparison = &shown;
     let mut text = String::new();
     for tally in sheet::tallies(comparison) {
         let _ = writeln!(text, "**{}**\n", escaped(&tally));
@@ -22,6 +27,9 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         2 => draw(&sheet::beside(comparison, look.digits)),
         _ => draw(&sheet::stacked(comparison, look.digits)),
     });
+    if let Some(folded) = sheet::folded(comparison, folded) {
+        let _ = writeln!(text, "\n{}", escaped(&folded));
+    }
     text.push_str(&legend(comparison));
     if look.ratio && comparison.sides.len() > 1 {
         let base = escaped(&comparison.sides[0].name);

@@ -40,6 +40,8 @@ pub enum Format {
 /// What is shown beside the comparison itself, and how wide. Only tables know of it; CSV and JSON have everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
+    /// Secondary metrics that don't differ, too.
+    pub all_metrics: bool,
     /// Every summary of the samples.
     pub statistics: bool,
     /// The ratios and their geometric means.
@@ -55,6 +57,7 @@ pub struct Look {
 impl Default for Look {
     fn default() -> Self {
         Self {
+            all_metrics: false,
             statistics: false,
             ratio: false,
             colour: false,

@@ -406,14 +406,39 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let said = if said.is_empty() {
+        let mut said = if said.is_empty() {
             "nothing measured".to_owned()
         } else {
             said.join(", ")
         };
+        let secondary = comparison.tally_of_secondary(number + 1);
+        let changed = [(secondary.worse, "worse"), (secondary.better, "better")];
+        let changed: Vec<String> = (changed.iter())
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        if !changed.is_empty() {
+            said.push_str(&format!("; of secondary metrics {}", changed.join(", ")));
+        }
         format!("{} against {}: {said}", side.name, base.name)
     };
     others.iter().enumerate().map(of_side).collect()
+}
+
+/// What is said of rows that aren't shown: `… and 12 secondary metrics, none different; --all-metrics shows them`.
+pub fn folded(comparison: &Comparison, rows: usize) -> Option<String> {
+    let what = match rows {
+        0 => return None,
+        1 => "1 secondary metric".to_owned(),
+        rows => format!("{rows} secondary metrics"),
+    };
+    Some(match comparison.sides.len() {
+        1 => format!(
+            "… and {what}: backsight report {} shows them",
+            comparison.sides[0].name
+        ),
+        _ => format!("… and {what}, none different; --all-metrics shows them"),
+    })
 }
 
 /// How a verdict is come by, in a sentence or two.

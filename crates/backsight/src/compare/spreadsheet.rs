@@ -1,7 +1,7 @@
 //! A comparison for spreadsheets and data frames: one line for each cell, metric and side, every number in full.
 //!
-//! Columns, in order: `benchmark`, `params` (`name=value`, separated by spaces), `variant`, `metric`, `unit`, `better`,
-//! `side`, `study` (empty for a file of numbers), `status` (`measured` or `missing`), `reason` (why it is missing or not
+//! Columns, in order: `benchmark`, `params` (`name=value`, separated by spaces), `variant`, `metric`, `primary` (`true` if the
+//! benchmark is run for it), `unit`, `better`, `side`, `study` (empty for a file of numbers), `status` (`measured` or `missing`), `reason` (why it is missing or not
 //! comparable), `trials`, `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or
 //! `harmonic`), `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples`
 //! where there is one trial, or a file of numbers), `difference_percent` with `_low` and `_high` (positive is better),
@@ -23,6 +23,7 @@ const COLUMNS: &[&str] = &[
     "params",
     "variant",
     "metric",
+    "primary",
     "unit",
     "better",
     "side",
@@ -116,6 +117,7 @@ fn place(row: &Row, entry: &Entry, side: &Side) -> Vec<String> {
         params.join(" "),
         row.cell.set_up().into_owned(),
         row.metric.to_string(),
+        row.primary.to_string(),
         unit_of(row, measured),
         row.better.to_string(),
         side.name.clone(),

@@ -35,8 +35,8 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// The exit status: 0, 1 or 3.
-    pub fn status(&self, comparison: &Comparison) -> u8 {
+    /// The exit status: 0, 1 or 3; by the primary metrics unless every one is to count.
+    pub fn status(&self, comparison: &Comparison, all_metrics: bool) -> u8 {
         let threshold = self.threshold.unwrap_or(0.0);
         let asked = |what| match self.fail_on[..] {
             [] => what == FailOn::Worse && (comparison.by.is_none() || self.threshold.is_some()),
@@ -45,16 +45,18 @@ impl Asked {
         let some = |holds: &dyn Fn(&Difference) -> bool| {
             comparison
                 .differences()
-                .any(|(_, _, difference)| holds(difference))
+                .any(|(row, _, difference)| (row.primary || all_metrics) && holds(difference))
         };
         let worse = || some(&|difference| difference.worse_beyond(threshold));
         let changed = || some(&|difference| difference.changed_beyond(threshold));
+        let without_answer = |side: usize| {
+            let secondary = comparison.tally_of_secondary(side).without_answer();
+            comparison.tally(side).without_answer() + if all_metrics { secondary } else { 0 }
+        };
         let mut others = 1..comparison.sides.len();
         if asked(FailOn::Worse) && worse() || asked(FailOn::AnyChange) && changed() {
             CHANGED
-        } else if asked(FailOn::CantTell)
-            && others.any(|side| comparison.tally(side).without_answer() > 0)
-        {
+        } else if asked(FailOn::CantTell) && others.any(|side| without_answer(side) > 0) {
             CANNOT_TELL
         } else {
             0
@@ -83,7 +85,7 @@ mod tests {
             fail_on: fail_on.to_vec(),
             threshold,
         };
-        asked.status(&comparison)
+        asked.status(&comparison, false)
     }
 
     #[test]

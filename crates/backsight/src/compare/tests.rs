@@ -32,6 +32,7 @@ fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Seri
         unit: Unit::parse(unit).unwrap(),
         better,
         about: format!("what {metric} is"),
+        primary: true,
         simulator: None,
         trials: trials
             .iter()

@@ -19,6 +19,11 @@ use super::{
 const HEADING: &str = "\u{e000}";
 
 pub fn render(comparison: &Comparison, look: &Look) -> String {
+    let (shown, folded) = match look.all_metrics {
+        true => (comparison.clone(), 0),
+        false => comparison.without_quiet_rows(),
+    };
+    let comparison = &shown;
     let mut text = sides(comparison);
     let main = match comparison.sides.len() {
         0 => return "there is nothing to compare\n".to_owned(),
@@ -36,7 +41,11 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     for tally in sheet::tallies(comparison) {
         wrapped(&mut text, &one_line(&tally), look.width);
     }
-    let _ = write!(text, "\n{main}\n\n");
+    let _ = write!(text, "\n{main}\n");
+    if let Some(folded) = sheet::folded(comparison, folded) {
+        wrapped(&mut text, &one_line(&folded), look.width);
+    }
+    text.push('\n');
     wrapped(&mut text, &legend(comparison), look.width);
     let several = comparison.sides.len() > 1;
     if look.ratio && several {

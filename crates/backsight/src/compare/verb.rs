@@ -36,6 +36,9 @@ pub struct Compare {
     /// Show the ratios to the baseline and their geometric mean
     #[arg(long)]
     ratio: bool,
+    /// Every metric: show secondary ones that don't differ, too, and let each of them count for the exit status
+    #[arg(long)]
+    all_metrics: bool,
     /// Show every summary of the samples, and the p-values
     #[arg(long)]
     stats: bool,
@@ -174,7 +177,9 @@ impl Compare {
                 Some(path) => files::write_whole(path, &text)?,
                 None => files::print(&text)?,
             }
-            Ok(ExitCode::from(self.asked.status(&comparison)))
+            Ok(ExitCode::from(
+                self.asked.status(&comparison, self.all_metrics),
+            ))
         })
     }
 
@@ -335,6 +340,7 @@ impl Compare {
         let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
         let usual = Look::default();
         Look {
+            all_metrics: self.all_metrics,
             statistics: self.stats,
             ratio: self.ratio,
             colour: to_terminal

@@ -81,6 +81,7 @@ fn series(history: &History, series: &VersionSeries) -> Value {
         "params": params(series),
         "variant": series.cell.variant.as_str(),
         "metric": series.metric.name.as_str(),
+        "primary": series.metric.primary,
         "unit": series.metric.unit.to_string(),
         "better": series.metric.better.as_str(),
         "simulator": series.metric.simulator.map(|simulator| simulator.to_string()),
@@ -185,7 +186,7 @@ fn epoch(history: &History, epoch: &NoiseEpoch) -> Value {
 }
 
 /// Columns of the CSV.
-const COLUMNS: [&str; 29] = [
+const COLUMNS: [&str; 30] = [
     "target",
     "benchmark",
     "params",
@@ -215,6 +216,7 @@ const COLUMNS: [&str; 29] = [
     "unstable",
     "change_percent",
     "simulator",
+    "primary",
 ];
 
 pub fn csv(along: &Along<'_>) -> String {
@@ -272,8 +274,8 @@ fn line(
         .simulator
         .map_or(String::new(), |simulator| simulator.to_string());
     let Some(point) = point else {
-        line.resize(COLUMNS.len() - 1, String::new());
-        line.push(simulator);
+        line.resize(COLUMNS.len() - 2, String::new());
+        line.extend([simulator, series.metric.primary.to_string()]);
         return line;
     };
     let spreads = [point.again, point.reboot, point.relink];
@@ -298,6 +300,6 @@ fn line(
     let change = series.believed().find(|change| change.at == at);
     let percent = change.and_then(|change| percent_of(&change.change));
     line.push(number(percent.map(|(percent, _)| percent)));
-    line.push(simulator);
+    line.extend([simulator, series.metric.primary.to_string()]);
     line
 }

@@ -30,14 +30,29 @@ pub fn render(along: &Along<'_>, look: &Look) -> String {
     if along.series.is_empty() {
         text.push_str("\nNothing has been measured.\n");
     }
-    if along.series.len() > MOST_BLOCKS {
-        let _ = write!(text, "\n{}\n", summary(along, look));
+    let is_shown = |series: &&&VersionSeries| {
+        along.all_metrics || series.metric.primary || !series.found.changes.is_empty()
+    };
+    let series: Vec<&VersionSeries> = along.series.iter().filter(is_shown).copied().collect();
+    if series.len() > MOST_BLOCKS {
+        let _ = write!(text, "\n{}\n", summary(along.history, &series, look));
         text.push_str("\none in full: --metric BENCHMARK.METRIC, --benchmark NAME\n");
     } else {
-        for series in &along.series {
+        for series in &series {
             text.push('\n');
             block(&mut text, along.history, series, look);
         }
+    }
+    let folded = match along.series.len() - series.len() {
+        0 => String::new(),
+        1 => "1 secondary metric".to_owned(),
+        count => format!("{count} secondary metrics"),
+    };
+    if !folded.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n… and {folded}, none with a change; --all-metrics shows them"
+        );
     }
     let troubled: Vec<&HistoryVersion> = along
         .history
@@ -87,7 +102,7 @@ fn overview(along: &Along<'_>) -> String {
 }
 
 /// A line a series: its latest value and its latest change.
-fn summary(along: &Along<'_>, look: &Look) -> comfy_table::Table {
+fn summary(history: &History, series: &[&VersionSeries], look: &Look) -> comfy_table::Table {
     let mut table = list::table(&[
         "series",
         "versions",
@@ -97,8 +112,8 @@ fn summary(along: &Along<'_>, look: &Look) -> comfy_table::Table {
         "latest change",
     ]);
     table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
-    for series in &along.series {
-        let words = SeriesWords::new(along.history, series);
+    for series in series {
+        let words = SeriesWords::new(history, series);
         let latest = series.points.iter().rfind(|point| point.value.is_some());
         let change = series.believed().last();
         table.add_row([

@@ -50,6 +50,7 @@ fn series(series: &Series) -> Json {
     entry.insert("unit".into(), json!(series.unit.to_string()));
     entry.insert("better".into(), json!(series.better.as_str()));
     entry.insert("about".into(), json!(series.about));
+    entry.insert("primary".into(), json!(series.primary));
     if let Some(simulator) = series.simulator {
         entry.insert("simulator".into(), json!(simulator.to_string()));
     }

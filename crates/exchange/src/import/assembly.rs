@@ -38,6 +38,8 @@ pub struct ImportedMetric {
     pub better: Better,
     /// One line about it.
     pub about: String,
+    /// Whether the benchmark is run for it: as the importer marks it, else every one.
+    pub primary: bool,
 }
 
 /// A trial that somebody else made.
@@ -77,6 +79,7 @@ struct Learnt {
     unit: Option<Unit>,
     better: Option<Better>,
     about: String,
+    primary: bool,
 }
 
 #[derive(Debug, Default)]
@@ -311,6 +314,7 @@ impl<'a> Assembly<'a> {
             unit: known.copied().or(unit),
             better,
             about,
+            primary: record.primary,
         });
         if learnt.better.is_some() && better.is_some() && learnt.better != better {
             return Err(format!(
@@ -335,12 +339,15 @@ impl<'a> Assembly<'a> {
         self.refuse_unknown()?;
         let mut metrics = IndexMap::new();
         for (benchmark, learnt) in self.metrics {
+            // Where nobody says which ones matter, none is kept from raising alarms.
+            let unmarked = !learnt.values().any(|metric| metric.primary);
             let learnt = learnt.into_values().filter_map(|metric| {
                 Some(ImportedMetric {
                     name: metric.name,
                     unit: metric.unit?,
                     better: metric.better?,
                     about: metric.about,
+                    primary: metric.primary || unmarked,
                 })
             });
             metrics.insert(benchmark, learnt.collect::<Vec<_>>());

@@ -258,6 +258,7 @@ impl Gathered {
             unit: key.unit.clone(),
             better,
             about: None,
+            primary: false,
             trials: Vec::new(),
             each: Vec::new(),
             rounds: Vec::new(),

@@ -22,6 +22,8 @@ pub(super) struct Record {
     pub better: Option<Better>,
     /// One line about the metric.
     pub about: Option<String>,
+    /// Whether the benchmark is run for this metric.
+    pub primary: bool,
     /// The samples of each trial.
     pub trials: Vec<Vec<f64>>,
     /// The interval samples of each trial; none, or as many as `trials`.
@@ -40,6 +42,7 @@ const FIELDS: &[&str] = &[
     "unit",
     "better",
     "about",
+    "primary",
     "trials",
     "each",
     "rounds",
@@ -67,6 +70,7 @@ impl Record {
             unit: text(found, "unit")?,
             better: better(found)?,
             about: text(found, "about")?,
+            primary: truth(found, "primary")?,
             trials: lists(found, "trials")?,
             each: lists(found, "each")?,
             rounds: rounds(found)?,
@@ -99,6 +103,14 @@ fn text(found: &Found, field: &str) -> Result<Option<String>, String> {
         None | Some(Found::Nothing) => Ok(None),
         Some(Found::Text(text)) => Ok(Some(text.clone())),
         Some(other) => Err(format!("`{field}` is {}, not a text", shown(other))),
+    }
+}
+
+fn truth(found: &Found, field: &str) -> Result<bool, String> {
+    match found.get(field) {
+        None | Some(Found::Nothing) => Ok(false),
+        Some(Found::Truth(truth)) => Ok(*truth),
+        Some(other) => Err(format!("`{field}` is {}, not true or false", shown(other))),
     }
 }
 
@@ -270,6 +282,7 @@ mod tests {
         assert!(with("benchmark", Found::Nothing).contains("no name"));
         assert!(with("metric", Found::Nothing).contains("what was measured"));
         assert!(with("better", said("faster")).contains("neither `lower` nor `higher`"));
+        assert!(with("primary", said("yes")).contains("not true or false"));
         assert!(with("trials", Found::List(vec![])).contains("no samples"));
         assert!(with("rounds", Found::List(vec![Found::Whole(0)])).contains("0 is no round"));
         assert!(with("colour", said("red")).contains("no field `colour`"));

@@ -271,25 +271,24 @@ impl fmt::Display for NotComparable {
 }
 
 /// Every difference of these rows.
-pub(super) fn differences(rows: &mut [Row]) -> impl Iterator<Item = &mut Difference> {
-    rows.iter_mut()
-        .flat_map(|row| &mut row.entries)
-        .filter_map(|entry| match entry {
-            Entry::Measured(measured) => match &mut measured.against {
-                Some(Against::Compared(difference)) => Some(&mut **difference),
-                _ => None,
-            },
-            Entry::Missing(_) => None,
-        })
+fn differences(row: &mut Row) -> impl Iterator<Item = &mut Difference> {
+    row.entries.iter_mut().filter_map(|entry| match entry {
+        Entry::Measured(measured) => match &mut measured.against {
+            Some(Against::Compared(difference)) => Some(&mut **difference),
+            _ => None,
+        },
+        Entry::Missing(_) => None,
+    })
 }
 
-/// Adjusts the p-values over the table, and takes back what may well be chance in one of this size. Differences without
+/// Adjusts the p-values over these rows, and takes back what may well be chance among so many. Differences without
 /// a p-value, such as counts that never vary, are no matter of chance.
-pub(super) fn believe(rows: &mut [Row], level: f64) {
-    let p: Vec<f64> = differences(rows).filter_map(|d| d.p.ok()).collect();
+pub(super) fn believe<'a>(rows: impl Iterator<Item = &'a mut Row>, level: f64) {
+    let of_rows = rows.flat_map(differences);
+    let with_p: Vec<&mut Difference> = of_rows.filter(|it| it.p.is_ok()).collect();
+    let p: Vec<f64> = with_p.iter().filter_map(|it| it.p.ok()).collect();
     let adjusted = benjamini_hochberg(&p);
-    let with_p = differences(rows).filter(|difference| difference.p.is_ok());
-    for (difference, adjusted) in with_p.zip(adjusted) {
+    for (difference, adjusted) in with_p.into_iter().zip(adjusted) {
         difference.adjusted_p = Some(adjusted);
         // Alone, the interval decides: at the border its end and the p-value may lie on either side.
         if difference.call.changed() && adjusted > level && p.len() > 1 {

@@ -52,6 +52,7 @@ fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<Result
                 unit,
                 better,
                 about: String::new(),
+                primary: true,
                 simulator: None,
                 trials: vec![TrialSamples {
                     trial: 1,

@@ -25,6 +25,7 @@ fn series(
         unit: Unit::parse(unit).unwrap(),
         better,
         about: String::new(),
+        primary: true,
         simulator: None,
         trials: trials
             .iter()
@@ -405,6 +406,66 @@ fn another_prefix_is_converted_and_another_unit_or_direction_is_not_comparable()
         not,
         Against::NotComparable(NotComparable::Directions { .. })
     ));
+}
+
+/// Two sides of one primary metric and these many secondary ones, all by this factor apart.
+fn with_secondary(primary: f64, secondary: f64, count: usize) -> Comparison {
+    let side = |name: &str, study, factors: [f64; 2]| {
+        let mut random = Random::seeded(study as u64);
+        let mut of = |metric: &str, primary: bool, factor: f64| {
+            let noise = Noise::Gauss.draw(8, &mut random);
+            let trials: Vec<f64> = noise.iter().map(|z| factor * (100.0 + z)).collect();
+            let one = series(
+                "a",
+                1,
+                "default",
+                (metric, "us", Better::Lower),
+                &one_a_trial(&trials),
+            );
+            Series { primary, ..one }
+        };
+        let mut all: Vec<Series> = (0..count)
+            .map(|n| of(&format!("rest-{n}"), false, factors[1]))
+            .collect();
+        all.push(of("rtt", true, factors[0]));
+        set(name, study, all)
+    };
+    let sides = [
+        side("base", 1, [1.0; 2]),
+        side("new", 2, [primary, secondary]),
+    ];
+    compare(&sides, CompareOptions::default())
+}
+
+#[test]
+fn primary_metrics_stand_first_are_counted_apart_and_quiet_secondary_ones_are_folded() {
+    let comparison = with_secondary(1.5, 1.0, 12);
+    assert_eq!(comparison.rows[0].metric.as_str(), "rtt");
+    assert_eq!(comparison.rows.len(), 13);
+    assert_eq!(
+        comparison.tally(1),
+        Tally {
+            worse: 1,
+            ..Tally::default()
+        }
+    );
+    let (shown, folded) = comparison.without_quiet_rows();
+    assert_eq!((shown.rows.len(), folded), (1, 12));
+    assert_eq!(shown.tally(1).worse, 1);
+    let (shown, folded) = with_secondary(1.0, 1.5, 12).without_quiet_rows();
+    assert_eq!((shown.rows.len(), folded), (13, 0), "what changed is shown");
+    assert_eq!(shown.tally_of_secondary(1).worse, 12);
+    assert_eq!(shown.tally(1).worse, 0);
+}
+
+#[test]
+fn a_crowd_of_secondary_metrics_takes_no_certainty_from_a_primary_one() {
+    let p = |comparison: &Comparison| {
+        let (_, _, difference) = comparison.differences().next().unwrap();
+        (difference.p.unwrap(), difference.adjusted_p.unwrap())
+    };
+    let (alone, adjusted) = p(&with_secondary(1.02, 1.0, 60));
+    assert_eq!(alone, adjusted);
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn cell(key: &str) -> HistoryCell {
             unit: Unit::parse("bit/s").unwrap(),
             better: Better::Higher,
             about: String::new(),
+            primary: true,
             simulator: None,
         }],
     }
@@ -459,6 +460,32 @@ fn changes_are_doubted_among_many_series() {
             >= history.series[0].found.changes[0].change.p
     );
     assert!(history.series[0].found.changes[0].believed);
+}
+
+#[test]
+fn primary_metrics_come_first_and_are_doubted_only_among_themselves() {
+    let mut studies = measured(1, &all(40), &[1], 25);
+    let metric = studies.cells[0].metrics[0].clone();
+    studies.cells[0].metrics = (0..30)
+        .map(|n| CellMetric {
+            name: format!("metric-{n}").parse().unwrap(),
+            primary: n == 29,
+            ..metric.clone()
+        })
+        .collect();
+    for trial in &mut studies.trials {
+        let last = trial.samples[0].clone();
+        trial.samples = (0..30)
+            .map(|n| match n {
+                29 => last.clone(),
+                n => vec![noise(trial.number as usize * 100 + n)],
+            })
+            .collect();
+    }
+    let history = history(&[studies]);
+    assert_eq!(history.series[0].metric.name.as_str(), "metric-29");
+    let change = &history.series[0].found.changes[0];
+    assert!(change.believed && change.adjusted.is_none_or(|p| p == change.change.p));
 }
 
 /// What a history says without what tells studies apart.

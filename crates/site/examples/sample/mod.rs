@@ -212,6 +212,7 @@ impl Draft {
                     unit: measure.unit,
                     better: measure.better,
                     about: measure.about.clone(),
+                    primary: series.iter().all(|own: &Series| own.cell != *cell),
                     simulator: None,
                     trials: Vec::new(),
                 });

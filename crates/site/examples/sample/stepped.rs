@@ -106,6 +106,7 @@ async fn create(store: &Store, part: usize, versions: &[usize]) -> Result<StudyI
             unit: Unit::parse(unit)?,
             better,
             about: format!("what {name} says"),
+            primary: true,
             simulator: None,
         })
     };

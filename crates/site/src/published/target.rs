@@ -29,6 +29,8 @@ struct TargetPage {
     frame: Frame,
     counts: String,
     charts: Vec<ChartView>,
+    /// How many of the charts, the last ones, are of secondary metrics without a change.
+    folded: usize,
     charts_left_out: usize,
     names: Vec<Name>,
     columns: Vec<Column>,
@@ -119,12 +121,18 @@ impl Press<'_> {
         let history = &book.history;
         let mut room = MOST_POINTS;
         let mut charts = Vec::new();
-        for (number, series) in history.series.iter().enumerate() {
+        let is_quiet =
+            |series: &VersionSeries| !series.metric.primary && series.found.changes.is_empty();
+        let mut all: Vec<(usize, &VersionSeries)> = history.series.iter().enumerate().collect();
+        all.sort_by_key(|(_, series)| is_quiet(series));
+        let mut folded = 0;
+        for (number, series) in all {
             if series.points.len() > room {
                 break;
             }
             room -= series.points.len();
             charts.push(chart(book, series, number));
+            folded += usize::from(is_quiet(series));
         }
         let mut crumbs = book.crumbs();
         crumbs.pop();
@@ -133,6 +141,7 @@ impl Press<'_> {
             counts: counts(book),
             charts_left_out: history.series.len() - charts.len(),
             charts,
+            folded,
             names: if history.versions.is_empty() {
                 Vec::new()
             } else {
@@ -173,10 +182,10 @@ fn counts(book: &Book) -> String {
     format!("{text}; {} series of {studies}", history.series.len())
 }
 
-/// The latest changes, the newest first.
+/// The latest changes of primary metrics, the newest first.
 fn brief(book: &Book) -> TargetBrief {
     let mut changes: Vec<(usize, Told)> = Vec::new();
-    for series in &book.history.series {
+    for series in book.history.series.iter().filter(|it| it.metric.primary) {
         let points = series.found.changes.iter().zip(told(book, series));
         let believed = points.filter(|(point, _)| point.believed);
         changes.extend(believed.map(|(point, told)| (point.at, told)));

@@ -74,6 +74,8 @@
     draw();
   };
   show.addEventListener("click", () => narrow(...whole));
+  // What was folded had no width to choose names by.
+  for (const fold of document.querySelectorAll("details.secondary")) fold.addEventListener("toggle", draw);
 
   for (const figure of figures) {
     const ground = figure.querySelector(".ground");

@@ -114,6 +114,7 @@ impl World {
             unit: metric.unit,
             better: metric.better,
             about: metric.about.clone(),
+            primary: true,
             simulator: None,
         };
         let study = NewStudy {

@@ -91,6 +91,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
         unit: backsight_model::Unit::parse("s").unwrap(),
         better: backsight_model::Better::Lower,
         about: String::new(),
+        primary: true,
         simulator: None,
     };
     let id = store

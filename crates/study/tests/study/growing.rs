@@ -120,6 +120,7 @@ async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resum
         unit: Unit::parse("s").unwrap(),
         better: Better::Lower,
         about: String::new(),
+        primary: true,
         simulator: None,
     };
     let id = store

@@ -223,6 +223,67 @@ fn programs_are_run_and_builds_installed_on_a_machine_that_is_not_rebooted() {
 }
 
 #[test]
+fn hosts_with_one_home_get_their_agent_at_the_same_moment() {
+    const HOSTS: [&str; 4] = ["a", "b", "c", "d"];
+    let Some(place) = place() else { return };
+    let one = place.read("lab.toml");
+    let one = one.split_once("[host").unwrap().1;
+    let mut lab = format!("name = \"{}\"\n", place.name);
+    for host in HOSTS {
+        let name = format!("{host}-{}", place.name);
+        lab.push_str(&format!("[host{}", one.replacen(&place.name, &name, 1)));
+    }
+    lab.push_str("[testbed.all]\n");
+    for host in HOSTS {
+        lab.push_str(&format!("{host} = \"{host}-{}\"\n", place.name));
+    }
+    place.write("lab.toml", lab);
+    let roles: String = HOSTS
+        .map(|host| format!("[{host}]\nrun = \"echo 42\"\n"))
+        .concat();
+    let text = format!(
+        "name = \"number\"\nabout = \"a test's own\"\nroles = {HOSTS:?}\n{roles}{}from = \"a.run\"\n",
+        VALUE
+    );
+    place.write("benchmarks/number.toml", text);
+    place.write("number.toml", "use = [\"number\"]\nrounds = 1\n");
+    let cache = place.path("home/.cache/backsight");
+    for round in 1..=3 {
+        let _at_first = fs::remove_dir_all(&cache);
+        fs::create_dir_all(&cache).unwrap();
+        for file in [
+            "agent-old",
+            ".agent.old",
+            "agent-of-another",
+            ".agent.of-another",
+        ] {
+            place.write(&format!("home/.cache/backsight/{file}"), "");
+        }
+        for file in ["agent-old", ".agent.old"] {
+            let aged = Command::new("touch")
+                .args(["-d", "30 days ago"])
+                .arg(cache.join(file))
+                .status();
+            assert!(aged.unwrap().success());
+        }
+        let study = format!("r{round}");
+        ends(&place, &["run", "number.toml", "--name", &study]).assert_code(0);
+        let mut kept: Vec<String> = fs::read_dir(&cache)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        kept.sort();
+        let [upload, agent, other] = &kept[..] else {
+            panic!("one agent, and what others use: {kept:?}")
+        };
+        assert_eq!(upload, ".agent.of-another");
+        assert!(agent.starts_with("agent-0"), "{kept:?}");
+        assert_eq!(other, "agent-of-another");
+    }
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_version_that_does_not_come_to_run_is_a_fact_and_the_study_goes_on() {
     let Some(place) = place() else { return };
     version(&place, 1, INSTALL, REBOOT);

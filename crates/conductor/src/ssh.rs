@@ -8,7 +8,14 @@
 
 use backsight_agent::Client;
 use backsight_model::{Host, HostName};
-use std::{fs::File, io, path::PathBuf, process::Stdio, time::Duration};
+use std::{
+    fs::File,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    io,
+    path::PathBuf,
+    process::Stdio,
+    time::Duration,
+};
 use tokio::process::Command;
 
 use crate::{
@@ -37,6 +44,8 @@ const SETTINGS: &[&str] = &[
     "ClearAllForwardings=yes",
     "LogLevel=ERROR",
 ];
+/// How many days an agent that nobody uses stays on a host.
+const KEPT_DAYS: u32 = 7;
 /// Where our files are on a host.
 const FOLDER: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/backsight";
 
@@ -129,8 +138,11 @@ impl Far<'_> {
     /// Greets the agent there; none if there is none.
     async fn greet(&self) -> Result<Option<(Client, Process)>, ConnectError> {
         let (agent, _) = self.agent().map_err(|cause| self.unstartable(cause))?;
-        let script =
-            format!("a=\"{FOLDER}/{agent}\"; test -x \"$a\" || exit {MISSING}; exec \"$a\" agent");
+        // Its time says when it was last of use: see `upload_script`.
+        let script = format!(
+            "a=\"{FOLDER}/{agent}\"; test -x \"$a\" || exit {MISSING}; \
+             touch -c \"$a\" 2> /dev/null; exec \"$a\" agent"
+        );
         let greeted = Process::greet(self.ssh(&script), HELLO_LIMIT).await;
         let (cause, process) = match greeted {
             Ok(greeted) => return Ok(Some(greeted)),
@@ -149,14 +161,14 @@ impl Far<'_> {
         }
     }
 
-    /// Puts this program there, in the place of earlier ones.
+    /// Puts this program there.
     async fn put_agent(&self) -> Result<(), ConnectError> {
         let unreadable =
             |cause: io::Error| self.not_put(&format!("{}: {cause}", self.program.display()));
         let (agent, size) = self.agent().map_err(unreadable)?;
         let program = File::open(&self.program).map_err(unreadable)?;
         let child = self
-            .ssh(&put_script(&agent, size))
+            .ssh(&upload_script(&agent, size, random()))
             .stdin(Stdio::from(program))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -183,17 +195,29 @@ impl Far<'_> {
     }
 }
 
-/// Takes the agent from standard input. Half of one never gets its name, and it is on the disk before it is used: what
-/// comes next may be a reboot.
-fn put_script(agent: &str, size: u64) -> String {
+/// A script that takes the agent from standard input.
+///
+/// Several hosts may have one home, and several conductors one host, all of which upload at the same moment. So each
+/// upload has a file of its own, `token`; it gets the agent's name only whole and on the disk, because what comes next
+/// may be a reboot; and it never takes the place of an agent that is there, which another host may have begun to run.
+/// Of others' files only those are removed that nobody has used for [`KEPT_DAYS`], which a slow upload isn't.
+fn upload_script(agent: &str, size: u64, token: u64) -> String {
     let ours = format!("Linux {}", std::env::consts::ARCH);
     format!(
         "umask 077; s=\"$(uname -s) $(uname -m)\"; \
          test \"$s\" = \"{ours}\" || {{ echo \"it runs $s, and this agent is for {ours}\" >&2; exit 78; }}; \
-         d=\"{FOLDER}\"; n=\"$d/.agent.$$\"; \
-         mkdir -p \"$d\" && rm -f \"$d\"/.agent.* \"$d\"/agent-* && cat > \"$n\" && \
-         test $(wc -c < \"$n\") -eq {size} && chmod 700 \"$n\" && sync \"$n\" && mv \"$n\" \"$d/{agent}\""
+         d=\"{FOLDER}\"; n=\"$d/.agent.{token:016x}\"; a=\"$d/{agent}\"; \
+         mkdir -p \"$d\" && cat > \"$n\" && test $(wc -c < \"$n\") -eq {size} && chmod 700 \"$n\" && sync \"$n\" && \
+         {{ ln \"$n\" \"$a\" 2> /dev/null || test -x \"$a\" || mv \"$n\" \"$a\"; }}; e=$?; rm -f \"$n\"; \
+         test $e -eq 0 && find \"$d\" -type f \\( -name \"agent-*\" -o -name \".agent.*\" \\) ! -name \"{agent}\" \
+         -mtime +{KEPT_DAYS} -exec rm -f {{}} + 2> /dev/null; exit $e"
     )
+}
+
+/// A number that no other upload has, on whatever machine.
+fn random() -> u64 {
+    // Each state has keys of its own, out of the system's random numbers.
+    RandomState::new().build_hasher().finish()
 }
 
 /// Whether these words of `ssh` mean that somebody is there and doesn't let us in.
@@ -223,7 +247,7 @@ mod tests {
             host: &host,
             program: "/bin/sh".into(),
         };
-        let command = far.ssh(&put_script("agent-1", 5));
+        let command = far.ssh(&upload_script("agent-1", 5, 7));
         let words: Vec<_> = command
             .as_std()
             .get_args()

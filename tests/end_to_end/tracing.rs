@@ -23,6 +23,37 @@ fn a_traced_command_ends_as_it_would_untraced() {
 }
 
 #[test]
+fn tracing_into_a_closed_pipe_ends_and_is_no_success() {
+    let place = Place::new();
+    let trace = format!("'{}' trace", env!("CARGO_BIN_EXE_backsight"));
+    let recording = place.at("recording");
+    let prefix = format!("set -o pipefail; RECORDING='{recording}'; ");
+    let shell = |line: &str| {
+        let line = format!("{prefix}{}", line.replace("TRACE", &trace));
+        let arguments = ["-c", &line];
+        Running::start(place.put(Command::new("bash"), &arguments)).ends()
+    };
+    shell("TRACE --record \"$RECORDING\" ls -R /etc > /dev/null").assert_code(0);
+    for line in [
+        "TRACE ls -R / 2> /dev/null | head -1",
+        "TRACE ls -R / 2>&1 > /dev/null | head -1",
+        "TRACE -o '|head -1' ls -R / > /dev/null",
+        "TRACE -c ls / 2>&1 > /dev/null | true",
+        "TRACE --replay \"$RECORDING\" | head -1",
+        // The command has nothing more to say, and would go on for an hour.
+        "TRACE sleep 3600 2>&1 | head -1",
+        "TRACE --engine ptrace sleep 3600 2>&1 | head -1",
+        "TRACE -c sleep 3600 2>&1 | true",
+    ] {
+        let ended = shell(line);
+        assert_eq!(ended.status.code(), Some(141), "{line}: {}", ended.stderr);
+    }
+    // What was traced is let go, as by strace.
+    processes::end_all(&place.name);
+    place.assert_nothing_left();
+}
+
+#[test]
 fn a_traced_command_inherits_what_it_would_untraced() {
     let place = Place::new();
     let out = place.at("out");

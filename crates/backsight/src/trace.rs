@@ -220,7 +220,7 @@ impl Trace {
         let into = into.or_else(|| self.output.clone());
         let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
         let place = self.place(into);
-        let mut output = Output::open(place, false, self.shown(wall(), manner)?)?;
+        let mut output = Output::open(place, Some(&interrupt), self.shown(wall(), manner)?)?;
         let mut broken = None;
         let counts = self.counts_alone();
         let mut trace = |engine| {
@@ -245,14 +245,9 @@ impl Trace {
             Engine::Ptrace => trace(engine::Engine::Ptrace),
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
-        match broken.map_or_else(|| output.close(), Err) {
-            // The reader has seen enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            written => written
-                .into_diagnostic()
-                .wrap_err("what was traced can't be written")?,
-        }
+        let unread = is_unread(broken.map_or_else(|| output.close(), Err))?;
         Ok(match apart {
+            None if unread => nobody_reads(),
             None => status(ended, interrupt.signal()),
             // The command itself says to its parent how it ended.
             Some(_) => ExitCode::SUCCESS,
@@ -328,21 +323,21 @@ impl Trace {
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = opened(file)?;
         let shown = self.shown(recording.header.wall, self.manner())?;
-        let mut output = Output::open(self.place(self.output.clone()), true, shown)?;
+        let mut output = Output::open(self.place(self.output.clone()), None, shown)?;
         let mut fault = None;
         for event in recording {
             match event {
-                Ok(event) => match output.show(&event) {
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                        return Ok(ExitCode::SUCCESS);
+                Ok(event) => {
+                    if is_unread(output.show(&event))? {
+                        return Ok(nobody_reads());
                     }
-                    shown => shown.into_diagnostic()?,
-                },
+                }
                 Err(error) => fault = Some(error),
             }
         }
-        output.close().into_diagnostic()?;
+        let unread = is_unread(output.close())?;
         match fault {
+            None if unread => Ok(nobody_reads()),
             None => Ok(ExitCode::SUCCESS),
             Some(error) => Err(miette::miette!("{}: {error}", file.display())),
         }
@@ -617,6 +612,23 @@ fn variable(text: &OsString) -> (OsString, Option<OsString>) {
         }
         None => (text.clone(), None),
     }
+}
+
+/// Whether what was traced couldn't be written because nobody reads it any more.
+fn is_unread(written: io::Result<()>) -> miette::Result<bool> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        written => {
+            let written = written.into_diagnostic();
+            written.wrap_err("what was traced can't be written")?;
+            Ok(false)
+        }
+    }
+}
+
+/// Ends this process as a program ends that writes into a closed pipe.
+fn nobody_reads() -> ExitCode {
+    ExitCode::from(Finish::Killed(Signal::SIGPIPE as i32).follow())
 }
 
 /// How this process is to end when its command ended so; without one, as the signal would have it that ended tracing.

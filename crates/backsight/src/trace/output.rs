@@ -2,10 +2,10 @@
 //!
 //! What is gathered is written within a tenth of a second, so that who watches a program that hangs sees where.
 //!
-//! Refuses: to keep a program waiting for a line that nobody sees at once.
+//! Refuses: to keep a program waiting for a line that nobody sees at once, and to go on when nobody reads any more.
 
 use backsight_trace::{
-    Abi, Event, What,
+    Abi, Event, Interrupt, Signal, What,
     json::Json,
     perfetto::Perfetto,
     recording::Recorder,
@@ -14,11 +14,13 @@ use backsight_trace::{
     text::Text,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::{
     collections::HashMap,
     ffi::OsString,
     fs::File,
     io::{self, BufWriter, IsTerminal as _, Write},
+    os::fd::AsFd,
     path::{Path, PathBuf},
     process::{self, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
@@ -86,10 +88,17 @@ fn held(place: &Mutex<Gathered>) -> MutexGuard<'_, Gathered> {
 }
 
 impl Output {
-    /// Into this file or command; else to the standard error, or to the standard output where nothing is traced now.
-    pub fn open(into: Where, replayed: bool, shown: Shown) -> miette::Result<Self> {
+    /// Into this file or command; else to the standard error, or to the standard output where nothing is traced now, which
+    /// is where there is no `interrupt` to ask that tracing ends when nobody reads any more.
+    pub fn open(
+        into: Where,
+        interrupt: Option<&Arc<Interrupt>>,
+        shown: Shown,
+    ) -> miette::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let (mut at_once, mut reader) = (false, None);
+        let replayed = interrupt.is_none();
+        let to_standard_error = into.file.is_none() && !replayed;
         let Where { file, each, append } = into;
         let place = match file {
             None if replayed => gathered(io::stdout()),
@@ -120,9 +129,12 @@ impl Output {
             place,
             waits: false,
         }));
-        let writer = match at_once || replayed {
-            true => None,
-            false => Some(Writer::of(&place).into_diagnostic()?),
+        let writer = match interrupt {
+            Some(interrupt) if !at_once => {
+                let writer = Writer::start(&place, interrupt, to_standard_error);
+                Some(writer.into_diagnostic()?)
+            }
+            _ => None,
         };
         Ok(Self {
             shown,
@@ -208,23 +220,37 @@ impl Output {
     }
 }
 
-/// A thread that writes what has waited for a while. What can't be written stays, and whoever writes next is told.
+/// A thread that writes what has waited for a while. What can't be written stays, and whoever writes next is told; if that
+/// is because nobody reads it, tracing is asked to end.
 struct Writer {
     ends: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    fn of(place: &Arc<Mutex<Gathered>>) -> io::Result<Self> {
+    fn start(
+        place: &Arc<Mutex<Gathered>>,
+        interrupt: &Arc<Interrupt>,
+        to_standard_error: bool,
+    ) -> io::Result<Self> {
         let (ends, ended) = mpsc::channel();
-        let place = Arc::clone(place);
+        let (place, interrupt) = (Arc::clone(place), Arc::clone(interrupt));
         let thread = std::thread::Builder::new()
             .name("writer".to_owned())
             .spawn(move || {
                 while ended.recv_timeout(WAITS) == Err(mpsc::RecvTimeoutError::Timeout) {
                     let mut gathered = held(&place);
-                    if gathered.waits {
-                        let _told_later = gathered.flush();
+                    let unread = match gathered.waits {
+                        true => gathered
+                            .flush()
+                            .is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe),
+                        false => to_standard_error && nobody_reads(io::stderr()),
+                    };
+                    // The engine may wait for the place.
+                    drop(gathered);
+                    if unread {
+                        interrupt.ask(Signal::SIGPIPE as i32);
+                        break;
                     }
                 }
             })?;
@@ -240,6 +266,13 @@ impl Drop for Writer {
         self.ends = None;
         let _panicked = self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// Whether this is a pipe that nobody reads from any more.
+fn nobody_reads(out: impl AsFd) -> bool {
+    let mut asked = [PollFd::new(&out, PollFlags::empty())];
+    let now = rustix::time::Timespec::default();
+    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::ERR)
 }
 
 fn gathered(out: impl Write + Send + 'static) -> Place {

@@ -58,11 +58,11 @@ impl Searched {
         }
     }
 
-    /// A number, as a document.
-    pub fn number(number: f64) -> Self {
+    /// A whole number, as a document.
+    pub fn whole(number: isize) -> Self {
         Self {
             value: Val::from(number),
-            bytes: size_of::<f64>(),
+            bytes: size_of::<isize>(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! that go out and come back.
 //!
 //! `fixtures` has short runs of the tools themselves where they could be had (hyperfine, Criterion, Google Benchmark,
-//! pytest-benchmark, JMH, Go, fio, iperf3, asv), with nothing changed but what they say about the machine, and files in
+//! pytest-benchmark, JMH, Go, fio, iperf3, sysbench, asv), with nothing changed but what they say about the machine, and files in
 //! the documented form of the others.
 
 #![allow(clippy::unwrap_used, reason = "a test that can't go on has failed")]
@@ -182,6 +182,179 @@ fn google_benchmark_has_a_repetition_a_trial_and_no_means() {
 }
 
 #[test]
+fn a_table_of_hyperfine_has_the_means_of_its_commands() {
+    let imported = of("hyperfine", &["hyperfine.csv"], &Choices::default());
+    let said = lines(&imported);
+    assert_eq!(said[0], "true time s lower: 0.002323875");
+    assert_eq!(said[1], "true time-median s lower: 0.0007097550000000001");
+    assert_eq!(said.len(), 12, "{said:#?}");
+    let quoted = &imported.cells[1].params["name"];
+    assert_eq!(*quoted, Value::Text("echo a, \"b\"".into()));
+    let about = &imported.metrics[&imported.cells[0].benchmark][0].about;
+    assert_eq!(about, "elapsed time of a run, the mean of its runs");
+    let with_params = of("hyperfine", &["hyperfine-params.csv"], &Choices::default());
+    assert_eq!(
+        with_params.cells[0].params["size"],
+        Value::Integer(10),
+        "{:?}",
+        with_params.cells
+    );
+    let (_folder, path) = file(
+        "broken.csv",
+        "command,mean,stddev,median,user,system,min,max\ntrue,1,0,1,0,0,1,1\nfalse,fast,0,1,0,0,1,1\n",
+    );
+    let broken = refused("hyperfine", &path, &Choices::default());
+    assert_eq!(
+        (broken.place.as_str(), broken.message.as_str()),
+        ("line 3", "`mean` is `fast`, not a number")
+    );
+    let (_folder, path) = file("other.csv", "command,median\ntrue,1\n");
+    let other = refused("hyperfine", &path, &Choices::default());
+    assert!(other.message.contains("expected"), "{other}");
+}
+
+#[test]
+fn a_table_of_google_benchmark_has_a_repetition_a_trial_or_else_the_means() {
+    let choices = better(&["widgets=lower"]);
+    let imported = of("google-benchmark", &["google-benchmark.csv"], &choices);
+    assert_eq!(
+        lines(&imported),
+        [
+            "BM_Sum arg1=8 real-time ns lower: 10.7183 14.1567 13.6833",
+            "BM_Sum arg1=8 cpu-time ns lower: 3.3446 3.33183 3.27288",
+            "BM_Sum arg1=8 bytes_per_second B/s higher: 19135300000 19208600000 19554600000",
+            "BM_Sum arg1=8 widgets count lower: 3 3 3",
+            "BM_Sum arg1=64 real-time ns lower: 119.461 139.673 103.318",
+            "BM_Sum arg1=64 cpu-time ns lower: 26.4592 31.6065 22.7482",
+            "BM_Sum arg1=64 bytes_per_second B/s higher: 19350500000 16199200000 22507200000",
+            "BM_Sum arg1=64 widgets count lower: 3 3 3",
+            "BM_Fails failed: no, \"not\" today",
+            "BM_Fails failed: no, \"not\" today",
+            "BM_Fails failed: no, \"not\" today",
+        ]
+    );
+    let means = of(
+        "google-benchmark",
+        &["google-benchmark-aggregates.csv"],
+        &choices,
+    );
+    assert_eq!(
+        lines(&means)[..2],
+        [
+            "BM_Sum arg1=8 real-time ns lower: 11.0267",
+            "BM_Sum arg1=8 cpu-time ns lower: 3.26309",
+        ]
+    );
+    assert_eq!(means.cells.len(), 3, "{:?}", means.cells);
+    let json = of(
+        "google-benchmark",
+        &["google-benchmark-aggregates.json"],
+        &choices,
+    );
+    let said = lines(&json);
+    assert_eq!(
+        said[0],
+        "BM_Sum arg1=8 real-time ns lower: 14.634621672097838"
+    );
+    assert_eq!(json.cells.len(), 3, "{said:#?}");
+    for imported in [&means, &json] {
+        let about = &imported.metrics[&imported.cells[0].benchmark][0].about;
+        assert_eq!(
+            about,
+            "elapsed time of an iteration, the mean of 3 repetitions"
+        );
+    }
+}
+
+#[test]
+fn a_benchmark_that_is_called_like_a_mean_is_none() {
+    let table = "name,iterations,real_time,cpu_time,time_unit\n\
+        BM_running_mean,10,5,4,ns\nBM_running_mean_mean,1,5,4,ns\nBM_running_mean_median,1,5,4,ns\n\
+        BM_running_mean_stddev,1,0,0,ns\nBM_running_mean_cv,1,0,0,ns\n";
+    let (_folder, path) = file("means.csv", table);
+    let imported = import(&importer("google-benchmark"), &[path], &Choices::default()).unwrap();
+    assert_eq!(
+        lines(&imported),
+        [
+            "BM_running_mean real-time ns lower: 5",
+            "BM_running_mean cpu-time ns lower: 4"
+        ]
+    );
+}
+
+#[test]
+fn sysbench_has_a_run_a_trial() {
+    let of_sysbench = |name: &str| {
+        let imported = of(
+            "sysbench",
+            &[&format!("sysbench/{name}.txt")],
+            &Choices::default(),
+        );
+        assert_eq!(imported.facts["sysbench"], "1.0.20");
+        lines(&imported)
+    };
+    let cpu = of_sysbench("cpu");
+    let cell = "sysbench-cpu threads=1 primes=10000";
+    assert!(
+        cpu[0].starts_with(&format!("{cell} events-per-second /s higher: 1042.1 ")),
+        "{cpu:#?}"
+    );
+    assert_eq!(
+        cpu[0].matches(' ').count(),
+        7,
+        "two runs, two trials: {cpu:#?}"
+    );
+    assert!(
+        cpu.iter()
+            .any(|line| line.starts_with(&format!("{cell} latency-p95 ms lower: 8.28 ")))
+    );
+    assert_eq!(
+        cpu.last().unwrap(),
+        "sysbench-fileio threads=1 mode=random r/w block-size=16KiB failed: \
+         FATAL: Cannot open file 'test_file.0' errno = 2 (No such file or directory)"
+    );
+    let memory = of_sysbench("memory");
+    let cell = "sysbench-memory threads=1 block-size=1KiB operation=write scope=global";
+    assert_eq!(
+        memory[..2],
+        [
+            format!("{cell} operations-per-second ops/s higher: 1667396.94"),
+            format!("{cell} transferred MiB/s higher: 1628.32"),
+        ]
+    );
+    let fileio = of_sysbench("fileio");
+    let cell = "sysbench-fileio threads=1 mode=random r/w block-size=16KiB";
+    assert_eq!(
+        fileio[..5],
+        [
+            format!("{cell} reads-per-second /s higher: 2400.59"),
+            format!("{cell} writes-per-second /s higher: 1600.39"),
+            format!("{cell} fsyncs-per-second /s higher: 160.53"),
+            format!("{cell} read MiB/s higher: 37.51"),
+            format!("{cell} written MiB/s higher: 25.01"),
+        ]
+    );
+    assert!(
+        of_sysbench("threads")
+            .contains(&"sysbench threads=1 latency-mean ms lower: 2.09".to_owned())
+    );
+    assert!(
+        of_sysbench("mutex").contains(&"sysbench threads=1 total-time s lower: 0.6038".to_owned())
+    );
+    let oltp = of_sysbench("oltp");
+    assert_eq!(
+        oltp[..2],
+        [
+            "sysbench-oltp threads=1 transactions-per-second /s higher: 432.81",
+            "sysbench-oltp threads=1 queries-per-second /s higher: 8656.22",
+        ]
+    );
+    let within = of("sysbench", &["sysbench/cpu.txt"], &Choices::default());
+    let first = within.trials[0].outcome.as_ref().unwrap();
+    assert_eq!(first[0].each, [1020.93]);
+}
+
+#[test]
 fn pytest_benchmark_has_a_round_a_trial() {
     let imported = of(
         "pytest-benchmark",
@@ -285,6 +458,29 @@ fn lines_of_go_have_all_their_measures_in_one_trial() {
         (broken.place.as_str(), broken.message.as_str()),
         ("line 3", "`fast` stands where a number should")
     );
+}
+
+#[test]
+fn events_of_go_test_have_the_same_lines_in_pieces() {
+    let choices = better(&["widgets/op=lower"]);
+    let imported = of("go", &["go-test.json"], &choices);
+    assert_eq!(
+        lines(&imported),
+        [
+            "Sum pkg=example.org/sum n=10 procs=2 time ns lower: 29.74 3.716 4.496",
+            "Sum pkg=example.org/sum n=10 procs=2 speed MB/s higher: 2689.62 21528.53 17793.59",
+            "Sum pkg=example.org/sum n=10 procs=2 allocated B lower: 0 0 0",
+            "Sum pkg=example.org/sum n=10 procs=2 allocations count lower: 0 0 0",
+            "Sum pkg=example.org/sum n=100 procs=2 time ns lower: 55.75 29.49 28.96",
+            "Sum pkg=example.org/sum n=100 procs=2 speed MB/s higher: 14349 27124.16 27620.49",
+            "Sum pkg=example.org/sum n=100 procs=2 allocated B lower: 0 0 0",
+            "Sum pkg=example.org/sum n=100 procs=2 allocations count lower: 0 0 0",
+            "Make pkg=example.org/sum/other procs=2 time ns lower: 25.41 29.31 53.12",
+            "Make pkg=example.org/sum/other procs=2 widgets-op count lower: 3 3 3",
+        ]
+    );
+    assert_eq!(imported.facts["goos"], "linux");
+    assert_eq!(imported.facts["cpu"], "AMD EPYC");
 }
 
 #[test]

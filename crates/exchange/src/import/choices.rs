@@ -1,7 +1,7 @@
 //! What a person says about numbers whose format doesn't say it.
 
 use backsight_model::{Better, Unit};
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// Something said about one metric, or about all that nothing else is said about.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,15 @@ impl<T: FromStr> FromStr for Choice<T> {
                 value: text.parse()?,
             }),
         }
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for Choice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(metric) = &self.metric {
+            write!(f, "{metric}=")?;
+        }
+        self.value.fmt(f)
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) enum Reads {
     Xml,
     /// Lines of text: an array of what `line` finds in them.
     Lines,
+    /// Rows between commas below their names: an array of objects of texts.
+    CsvRows,
     /// A table between commas, whose columns tell what they are; no program reads it.
     Csv,
     /// The same between tabs.
@@ -50,7 +52,7 @@ impl Reads {
             Self::Tsv => Some(Format::Tsv),
             Self::JsonRows => Some(Format::JsonLines),
             Self::Parquet => Some(Format::Parquet),
-            Self::Json | Self::JsonLines | Self::Xml | Self::Lines => None,
+            Self::Json | Self::JsonLines | Self::Xml | Self::Lines | Self::CsvRows => None,
         }
     }
 }

@@ -200,6 +200,7 @@ fn may_be(reads: Reads, content: &[u8]) -> bool {
     match reads {
         Reads::Json | Reads::JsonLines => matches!(first, Some(b'{' | b'[')),
         Reads::Xml => first == Some(&b'<'),
+        Reads::CsvRows => !matches!(first, Some(b'{' | b'[' | b'<')),
         Reads::Lines | Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => true,
     }
 }
@@ -329,7 +330,7 @@ impl Step {
     fn as_document(&self) -> Searched {
         match self {
             Self::Name(name) => Searched::text(name.clone()),
-            Self::Index(index) => Searched::number(*index as f64),
+            Self::Index(index) => Searched::whole(*index as isize),
             Self::Whole | Self::Known(_) | Self::All(_) => Searched::nothing(),
         }
     }

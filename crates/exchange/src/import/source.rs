@@ -151,6 +151,7 @@ impl Reading {
             Reads::JsonLines => json_lines(file)?,
             Reads::Xml => (xml(file)?, Vec::new()),
             Reads::Lines => text_lines(file, shape),
+            Reads::CsvRows => csv_rows(file)?,
             Reads::Csv | Reads::Tsv | Reads::JsonRows | Reads::Parquet => {
                 (Searched::nothing(), Vec::new())
             }
@@ -254,6 +255,32 @@ fn text_lines(file: &SourceFile, shape: &Shape) -> (Searched, Vec<usize>) {
         }
     }
     (Searched::list(items), lines)
+}
+
+/// The rows below the first, each an object of its texts by the names in the first.
+fn csv_rows(file: &SourceFile) -> Result<(Searched, Vec<usize>), Refused> {
+    let content = &file.content[..];
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    // A program may leave out what is missing at the end of a row.
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(content);
+    let fault = |error: csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        let what = format!("this isn't a table between commas: {error}");
+        Refused::new(&file.path, printable(&what)).at(format!("line {line}"))
+    };
+    let names = reader.headers().map_err(fault)?.clone();
+    let mut rows = Vec::new();
+    let mut lines = Vec::new();
+    for row in reader.records() {
+        let row = row.map_err(fault)?;
+        let fields = names.iter().zip(&row);
+        let fields = fields.map(|(name, text)| (name.to_owned(), Searched::text(text.to_owned())));
+        rows.push(Searched::table(fields));
+        lines.push(row.position().map_or(1, csv::Position::line) as usize);
+    }
+    Ok((Searched::list(rows), lines))
 }
 
 /// The files beside a file that say more about it; one that isn't there isn't there.

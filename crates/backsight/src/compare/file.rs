@@ -1,8 +1,10 @@
-//! Files of numbers: `VALUE` or `CELL VALUE` a line, from any program, without a store.
+//! Files of numbers, from any program, without a store: `VALUE` or `CELL VALUE` a line, or a table whose first line names
+//! its columns, read as `detect` reads it.
 //!
 //! Refuses: to skip a line that it can't read, to guess what a number means, and to take a line without an end into
 //! memory.
 
+use backsight_exchange::table::{self, Columns, Holds, Reading, Table, TableError};
 use backsight_policy::Listed;
 use indexmap::IndexMap;
 use std::{
@@ -37,20 +39,36 @@ impl Source {
     /// Reads all of it.
     ///
     /// # Errors
-    /// It can't be read, a line is wrong, or there is no number in it.
-    pub fn read(&self) -> Result<Listed, FileError> {
+    /// It can't be read, a line is wrong, there is no number in it, or a column isn't there.
+    pub fn read(&self, wanted: &Wanted) -> Result<Listed, FileError> {
         let name = self.to_string();
         let unreadable = |why| FileError::Unreadable {
             name: name.clone(),
             why,
         };
         match self {
-            Self::StandardInput => read(&name, &mut io::stdin().lock()),
+            Self::StandardInput => read(&name, Box::new(BufReader::new(io::stdin())), wanted),
             Self::File(path) => {
                 let file = std::fs::File::open(path).map_err(unreadable)?;
-                read(&name, &mut BufReader::with_capacity(1 << 17, file))
+                let file = BufReader::with_capacity(1 << 17, file);
+                read(&name, Box::new(file), wanted)
             }
         }
+    }
+}
+
+/// Which columns of a table are what.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Those with the numbers; none: every column of numbers.
+    pub columns: Vec<String>,
+    /// Those that name the cells; none: every column of text.
+    pub series: Vec<String>,
+}
+
+impl Wanted {
+    fn is_said(&self) -> bool {
+        !(self.columns.is_empty() && self.series.is_empty())
     }
 }
 
@@ -96,9 +114,101 @@ pub enum FileError {
         /// What is wrong with it.
         what: String,
     },
+    /// A table has more cells than any comparison is read.
+    #[error("{name}: more than {MOST_CELLS} cells: is it a column of names?")]
+    #[diagnostic(help("`--series NAME` says which columns name what was measured"))]
+    Cells {
+        /// What was read.
+        name: String,
+    },
+    /// A table isn't what it should be.
+    #[error(transparent)]
+    #[diagnostic(help(
+        "`--column NAME` says which column has the numbers, `--series NAME` which ones name what was measured"
+    ))]
+    Table(#[from] TableError),
 }
 
-fn read(name: &str, from: &mut impl BufRead) -> Result<Listed, FileError> {
+fn read(
+    name: &str,
+    mut from: Box<dyn BufRead + Send>,
+    wanted: &Wanted,
+) -> Result<Listed, FileError> {
+    let beginning = from.fill_buf().map_err(|why| FileError::Unreadable {
+        name: name.to_owned(),
+        why,
+    })?;
+    if wanted.is_said() || names_columns(beginning) {
+        return table(name, from, wanted);
+    }
+    read_lines(name, &mut from)
+}
+
+/// Whether the first line of a text with more lines names columns: no field of it is a number.
+fn names_columns(beginning: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(beginning);
+    let mut lines = text
+        .lines()
+        .map(|line| line.trim_start_matches('\u{feff}').trim())
+        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let (Some(first), Some(_)) = (lines.next(), lines.next()) else {
+        return false;
+    };
+    let delimiter = [',', '\t', ';'];
+    let is_name = |field: &str| !field.is_empty() && field.parse::<f64>().is_err();
+    match first.contains(delimiter) {
+        true => first.split(delimiter).map(str::trim).all(is_name),
+        false => is_name(first) && !first.contains(char::is_whitespace),
+    }
+}
+
+/// A cell is what its columns of text say and, where there are several columns of numbers, the column's name.
+fn table(name: &str, from: Box<dyn BufRead + Send>, wanted: &Wanted) -> Result<Listed, FileError> {
+    let table = Table::of_lines(from, name, Reading::default())?;
+    let mut keys = wanted.series.clone();
+    if keys.is_empty() {
+        let held = table.columns().iter().zip(table.holds());
+        let texts =
+            held.filter(|(name, holds)| **holds == Holds::Text && !wanted.columns.contains(name));
+        keys = texts.map(|(name, _)| name.clone()).collect();
+    }
+    let columns = Columns {
+        keys,
+        values: wanted.columns.clone(),
+        ..Columns::default()
+    };
+    let series = table::series(table, &columns)?;
+    let several = series.values().len() > 1;
+    let mut cells: IndexMap<String, Vec<f64>> = IndexMap::new();
+    for series in series {
+        let series = series?;
+        if series.values.is_empty() {
+            continue;
+        }
+        let mut named = series.keys;
+        if several {
+            named.push(series.column);
+        }
+        let named = named.iter().filter(|part| !part.is_empty());
+        let cell = named.map(String::as_str).collect::<Vec<_>>().join(" ");
+        if cells.len() == MOST_CELLS && !cells.contains_key(&cell) {
+            let place = name.to_owned();
+            return Err(FileError::Cells { name: place });
+        }
+        cells.entry(cell).or_default().extend(series.values);
+    }
+    if cells.is_empty() {
+        return Err(FileError::Empty {
+            name: name.to_owned(),
+        });
+    }
+    Ok(Listed {
+        name: name.to_owned(),
+        cells: cells.into_iter().collect(),
+    })
+}
+
+fn read_lines(name: &str, from: &mut impl BufRead) -> Result<Listed, FileError> {
     let mut cells: IndexMap<String, Vec<f64>> = IndexMap::new();
     let (mut line, mut number, mut last) = (Vec::new(), 0, 0);
     loop {
@@ -221,7 +331,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn of(text: &str) -> Result<Vec<(String, Vec<f64>)>, String> {
-        read("f.txt", &mut text.as_bytes())
+        of_columns(text, &Wanted::default())
+    }
+
+    fn of_columns(text: &str, wanted: &Wanted) -> Result<Vec<(String, Vec<f64>)>, String> {
+        let from = io::Cursor::new(text.to_owned());
+        read("f.txt", Box::new(from), wanted)
             .map(|list| list.cells)
             .map_err(|error| error.to_string())
     }
@@ -270,8 +385,54 @@ mod tests {
         }
         let long = format!("1\n{}\n", "9".repeat(5000));
         assert!(of(&long).unwrap_err().contains("line 2: longer than"));
-        let binary = read("f", &mut &b"1\n\xff\xfe\n"[..]).unwrap_err();
+        let binary = Box::new(&b"1\n\xff\xfe\n"[..]);
+        let binary = read("f", binary, &Wanted::default()).unwrap_err();
         assert!(binary.to_string().contains("line 2: not UTF-8"));
+    }
+
+    #[test]
+    fn a_table_with_names_above_its_columns_is_read_by_them() {
+        let one = |text: &str| of(text).unwrap();
+        assert_eq!(one("ms\n1\n2\n"), [cell("", &[1.0, 2.0])]);
+        assert_eq!(
+            one("# made today\nname;ms\n\"read 4k\";1\nsync;5\nread 4k;2\n"),
+            [cell("read 4k", &[1.0, 2.0]), cell("sync", &[5.0])]
+        );
+        assert_eq!(
+            one("host,name,ms,rss\na,sort,1,10\na,sort,2,\nb,sort,3,30\n"),
+            [
+                cell("a sort ms", &[1.0, 2.0]),
+                cell("a sort rss", &[10.0]),
+                cell("b sort ms", &[3.0]),
+                cell("b sort rss", &[30.0]),
+            ]
+        );
+        let wanted = Wanted {
+            columns: vec!["rss".into()],
+            series: vec!["n".into()],
+        };
+        let text = "n,name,ms,rss\n1,x,1,10\n2,x,2,20\n1,x,3,30\n";
+        assert_eq!(
+            of_columns(text, &wanted),
+            Ok(vec![cell("1", &[10.0, 30.0]), cell("2", &[20.0])])
+        );
+        let missing = Wanted {
+            columns: vec!["speed".into()],
+            ..wanted
+        };
+        let error = of_columns(text, &missing).unwrap_err();
+        assert!(
+            error.contains("speed") && error.contains("f.txt"),
+            "{error}"
+        );
+        for (text, said) in [
+            ("name,ms\nsort,fast\n", "f.txt"),
+            ("name,ms\nsort,1\nsort,2,3\n", "line 3"),
+            ("name,ms\nsort,nan\n", "line 2"),
+        ] {
+            let error = of(text).unwrap_err();
+            assert!(error.contains(said), "{text:?}: {error}");
+        }
     }
 
     proptest! {

@@ -9,7 +9,12 @@ use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, path::PathBuf, process::ExitCode};
 
-use super::{Format, Look, file::Source, render, status::Asked};
+use super::{
+    Format, Look,
+    file::{Source, Wanted},
+    render,
+    status::Asked,
+};
 use crate::{cli::Shared, files, overhead};
 
 /// Narrower terminals than this break words.
@@ -33,6 +38,14 @@ pub struct Compare {
     /// Files: the unit of the numbers, such as `ms` or `Gbit/s`
     #[arg(long, value_name = "UNIT", value_parser = |unit: &str| Unit::parse(unit))]
     unit: Option<Unit>,
+    /// Files with names above their columns: a column with the numbers, by name or number; may be repeated. Else every
+    /// column of numbers
+    #[arg(long = "column", value_name = "NAME")]
+    columns: Vec<String>,
+    /// Files with names above their columns: the columns that name what was measured, separated by commas. Else every
+    /// column of text
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    series: Vec<String>,
     /// Show the ratios to the baseline and their geometric mean
     #[arg(long)]
     ratio: bool,
@@ -216,6 +229,12 @@ impl Compare {
                     "--unit is for files of numbers, and these are studies"
                 ));
             }
+            if !(self.columns.is_empty() && self.series.is_empty()) {
+                return Err(miette::miette!(
+                    help = "leave them out: a study knows its cells and metrics",
+                    "--column and --series are for files of numbers, and these are studies"
+                ));
+            }
             return Ok(Named::Studies);
         }
         if let Some(lost) = lost {
@@ -279,9 +298,13 @@ impl Compare {
                 "there is nothing to compare {only} with"
             ));
         }
+        let wanted = Wanted {
+            columns: self.columns.clone(),
+            series: self.series.clone(),
+        };
         let mut lists = Vec::new();
         for source in sources {
-            lists.push(source.read()?);
+            lists.push(source.read(&wanted)?);
         }
         Ok(compare_listed(lists, better, self.unit, self.options()))
     }

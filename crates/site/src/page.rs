@@ -214,7 +214,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Renders trials without their outputs until their room is used up: failed ones first, then by number. Returns
+    /// Renders those trials that are shown, without their outputs, until their room is used up: failed ones first, then by number. Returns
     /// those that have room, in order of time.
     fn choose_trials<'r>(
         &mut self,
@@ -224,7 +224,8 @@ impl<'a> Page<'a> {
         let mut room = TRIALS_LIMIT;
         let mut all = Vec::new();
         for (study, view) in report.studies.iter().zip(views) {
-            let mut order: Vec<&Trial> = study.trials.iter().collect();
+            let shown = study.trials.iter().filter(|trial| trial.shown);
+            let mut order: Vec<&Trial> = shown.collect();
             order.sort_by_key(|trial| (trial.row.failure.is_none(), trial.row.number));
             let mut chosen: Vec<(&Trial, String)> = Vec::new();
             for trial in order {

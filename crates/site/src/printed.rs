@@ -29,6 +29,8 @@ pub struct Printed {
     printed: u64,
     /// Why the store can't give what it kept, if so.
     unreadable: Option<String>,
+    /// The trial that printed the same before, where it is shown.
+    same_as: Option<u32>,
 }
 
 /// What is shown of an output.
@@ -59,8 +61,23 @@ impl Printed {
             tail,
             kept: length,
             printed: printed.max(length),
-            unreadable: None,
+            ..Self::default()
         }
+    }
+
+    /// An output of which this trial, which is shown already, printed the same.
+    pub(crate) fn same_as(trial: u32, kept: u64, printed: u64) -> Self {
+        Self {
+            kept,
+            printed,
+            same_as: Some(trial),
+            ..Self::default()
+        }
+    }
+
+    /// The trial that printed the same, and shows it.
+    pub(crate) fn shown_by(&self) -> Option<u32> {
+        self.same_as
     }
 
     /// An output of which the store has lost what it kept.

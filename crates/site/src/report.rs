@@ -1,18 +1,26 @@
 //! What a report is made of: studies as the store has them, and what they came to beside each other.
 //!
-//! Refuses: to hold more of the raw outputs than a page can show; the rest stays in the store.
+//! Refuses: to hold more of the trials and their raw outputs than a page can show; the rest stays in the store.
 
 use backsight_model::{Cell, ResultSet};
 use backsight_policy::Comparison;
 use backsight_store::{
-    Kept, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
+    Kept, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
 };
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     overhead::OverheadStory,
     page::PAGE_LIMIT,
     printed::{Printed, share_out},
 };
+
+/// Most trials of a report whose steps are on its page.
+const MOST_TRIALS: usize = 500;
+/// Most bytes of one output that are on a page.
+const MOST_OF_AN_OUTPUT: usize = 1 << 20;
+/// An output of more bytes that is on the page already isn't there again.
+const REPEATED: u64 = 1024;
 
 /// Everything that a report page shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +57,9 @@ pub struct Study {
 pub struct Trial {
     /// The trial.
     pub row: TrialRow,
-    /// Every step that was begun.
+    /// Whether it is one of those that a page shows.
+    pub shown: bool,
+    /// Every step that was begun; none where it isn't shown.
     pub steps: Vec<Step>,
 }
 
@@ -66,7 +76,8 @@ pub struct Step {
 
 /// Collects from the store what a report on these studies shows.
 ///
-/// Outputs are cut, the longest first, to what [`crate::report`] can show of them.
+/// Of very many trials some are shown: failed ones, and of the others as many evenly over the study. Outputs are cut, the
+/// longest first, to what [`crate::report`] can show of them.
 ///
 /// # Errors
 /// There is no such study; the store's own.
@@ -78,14 +89,15 @@ pub async fn report_of(
 ) -> Result<Report, StoreError> {
     let mut collected = Vec::new();
     for study in studies {
-        collected.push(WithoutOutputs::read(store, *study).await?);
+        let most = MOST_TRIALS / studies.len().max(1);
+        collected.push(WithoutOutputs::read(store, *study, most).await?);
     }
     let lengths: Vec<usize> = collected
         .iter()
         .flat_map(WithoutOutputs::outputs)
         .map(|output| usize::try_from(output.kept).unwrap_or(usize::MAX))
         .collect();
-    let most = share_out(&lengths, PAGE_LIMIT);
+    let most = share_out(&lengths, PAGE_LIMIT).min(MOST_OF_AN_OUTPUT);
     let mut studies = Vec::new();
     for study in collected {
         studies.push(study.with_outputs(store, most).await);
@@ -105,15 +117,37 @@ struct WithoutOutputs {
     results: ResultSet,
     cells: Vec<Cell>,
     documents: Vec<StudyDocument>,
-    trials: Vec<(TrialRow, Vec<StepRow>)>,
+    /// Each with its steps, if it is shown.
+    trials: Vec<(TrialRow, Option<Vec<Unread>>)>,
+}
+
+/// A step and where its outputs are.
+struct Unread {
+    row: StepRow,
+    stdout: Source,
+    stderr: Source,
+}
+
+/// Where an output is.
+enum Source {
+    Store(Kept),
+    /// It is the same as one of this trial.
+    Trial(u32, Kept),
 }
 
 impl WithoutOutputs {
-    async fn read(store: &Store, study: StudyId) -> Result<Self, StoreError> {
-        let mut trials = Vec::new();
-        for trial in store.trials(study).await? {
-            let steps = store.steps(study, trial.number).await?;
-            trials.push((trial, steps));
+    /// With the steps of at most so many trials.
+    async fn read(store: &Store, study: StudyId, most: usize) -> Result<Self, StoreError> {
+        let rows = store.trials(study).await?;
+        let shown = spread(&rows, most);
+        let mut first = HashMap::new();
+        let mut trials = Vec::with_capacity(rows.len());
+        for row in rows {
+            let steps = match shown.contains(&row.number) {
+                true => Some(unread(store, study, row.number, &mut first).await?),
+                false => None,
+            };
+            trials.push((row, steps));
         }
         Ok(Self {
             row: store.study_of(study).await?,
@@ -125,22 +159,27 @@ impl WithoutOutputs {
     }
 
     fn outputs(&self) -> impl Iterator<Item = &Kept> {
-        let steps = self.trials.iter().flat_map(|(_, steps)| steps);
-        steps.flat_map(|step| [&step.stdout, &step.stderr])
+        let steps = self.trials.iter().flat_map(|(_, steps)| steps).flatten();
+        let sources = steps.flat_map(|step| [&step.stdout, &step.stderr]);
+        sources.filter_map(|source| match source {
+            Source::Store(kept) => Some(kept),
+            Source::Trial(..) => None,
+        })
     }
 
     async fn with_outputs(self, store: &Store, most: usize) -> Study {
-        let mut trials = Vec::new();
-        for (row, rows) in self.trials {
+        let mut trials = Vec::with_capacity(self.trials.len());
+        for (row, unread) in self.trials {
+            let shown = unread.is_some();
             let mut steps = Vec::new();
-            for row in rows {
+            for step in unread.into_iter().flatten() {
                 steps.push(Step {
-                    stdout: printed(store, &row.stdout, most).await,
-                    stderr: printed(store, &row.stderr, most).await,
-                    row,
+                    stdout: printed(store, &step.stdout, most).await,
+                    stderr: printed(store, &step.stderr, most).await,
+                    row: step.row,
                 });
             }
-            trials.push(Trial { row, steps });
+            trials.push(Trial { row, shown, steps });
         }
         Study {
             row: self.row,
@@ -152,13 +191,103 @@ impl WithoutOutputs {
     }
 }
 
+/// The numbers of the trials to show: at most half of them failed ones, the first that there are, and of the others as many
+/// as have room, evenly over the study.
+fn spread(rows: &[TrialRow], most: usize) -> HashSet<u32> {
+    let (failed, measured): (Vec<&TrialRow>, Vec<&TrialRow>) =
+        rows.iter().partition(|row| row.failure.is_some());
+    let room_for_failed = most - measured.len().min(most / 2);
+    let failed = failed.into_iter().take(room_for_failed);
+    let mut shown: HashSet<u32> = failed.map(|row| row.number).collect();
+    let room = most - shown.len();
+    let count = measured.len();
+    let some = measured.iter().enumerate().filter(|(place, _)| {
+        // One where the share that should be shown by now grows by one.
+        count <= room || (place + 1) * room / count > place * room / count
+    });
+    shown.extend(some.map(|(_, row)| row.number));
+    shown
+}
+
+/// The steps of a trial. `first` has the trial whose outputs are the first of their kind.
+async fn unread(
+    store: &Store,
+    study: StudyId,
+    trial: u32,
+    first: &mut HashMap<RawRef, u32>,
+) -> Result<Vec<Unread>, StoreError> {
+    let mut source = |kept: Kept| match kept.raw.filter(|_| kept.kept > REPEATED) {
+        None => Source::Store(kept),
+        Some(raw) => match *first.entry(raw).or_insert(trial) {
+            before if before != trial => Source::Trial(before, kept),
+            _ => Source::Store(kept),
+        },
+    };
+    let steps = store.steps(study, trial).await?.into_iter();
+    let unread = steps.map(|row| Unread {
+        stdout: source(row.stdout),
+        stderr: source(row.stderr),
+        row,
+    });
+    Ok(unread.collect())
+}
+
 /// One lost object is no reason to show nothing of all the others.
-async fn printed(store: &Store, output: &Kept, most: usize) -> Printed {
+async fn printed(store: &Store, source: &Source, most: usize) -> Printed {
+    let output = match source {
+        Source::Store(output) => output,
+        Source::Trial(trial, output) => {
+            return Printed::same_as(*trial, output.kept, output.printed);
+        }
+    };
     match &output.raw {
         None => Printed::new(Vec::new(), output.printed, most),
         Some(raw) => match store.raw(raw).await {
             Ok(bytes) => Printed::new(bytes, output.printed, most),
             Err(why) => Printed::unreadable_because(why.to_string(), output.printed),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::Failure;
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    proptest! {
+        #[test]
+        fn trials_that_are_shown_are_failed_ones_and_others_evenly(
+            failed in prop::collection::vec(any::<bool>(), 0..3000),
+            most in 1usize..600,
+        ) {
+            let rows: Vec<TrialRow> = failed
+                .iter()
+                .zip(1..)
+                .map(|(failed, number)| TrialRow {
+                    number,
+                    boot: 0,
+                    cell: 0,
+                    round: number,
+                    began: jiff::Timestamp::UNIX_EPOCH,
+                    took: Duration::ZERO,
+                    failure: failed.then(|| Failure::of_trial("x")),
+                    load: Vec::new(),
+                    neighbours: 0.0,
+                    warnings: Vec::new(),
+                })
+                .collect();
+            let shown = spread(&rows, most);
+            prop_assert_eq!(shown.len(), rows.len().min(most));
+            let count = failed.iter().filter(|failed| **failed).count();
+            let of_failed = rows.iter().filter(|row| row.failure.is_some() && shown.contains(&row.number)).count();
+            prop_assert!(of_failed >= count.min(most / 2));
+            // No half of the measured trials is left out.
+            let measured: Vec<u32> = rows.iter().filter(|row| row.failure.is_none()).map(|row| row.number).collect();
+            let halves = measured.split_at(measured.len() / 2);
+            let [first, second] = [halves.0, halves.1].map(|half| half.iter().filter(|number| shown.contains(number)).count());
+            prop_assert!(first.abs_diff(second) <= 1, "{} and {}", first, second);
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use askama::Template;
 use backsight_model::{Ending, HostName, MachineLoad, TrialSamples, significant};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::{
     chart,
@@ -100,9 +100,12 @@ pub(crate) struct Trials<'a> {
 impl<'a> Trials<'a> {
     /// `number` is the study's place on the page, of `studies`.
     pub fn new(study: &'a Study, number: usize, studies: usize) -> Self {
+        let shown = study.trials.iter().filter(|trial| trial.shown);
+        let shown: HashSet<u32> = shown.map(|trial| trial.row.number).collect();
         let mut metrics: HashMap<u32, Vec<MetricView>> = HashMap::new();
         for series in &study.results.series {
-            for trial in &series.trials {
+            let trials = series.trials.iter();
+            for trial in trials.filter(|trial| shown.contains(&trial.trial)) {
                 let all = trial.values.iter().chain(&trial.each).copied();
                 let scale = Scale::fitting(series.unit, all);
                 let view = MetricView::new(series.metric.as_str(), &scale, trial);
@@ -330,7 +333,9 @@ impl StreamView {
         if let Some(why) = printed.unreadable() {
             rest.push(format!("the store can't read it: {why}"));
         }
-        if shown.left_out > 0 {
+        if let Some(trial) = printed.shown_by() {
+            rest.push(format!("the same as of trial {trial}"));
+        } else if shown.left_out > 0 {
             let what = if shown.binary { "not text; " } else { "" };
             rest.push(format!(
                 "{what}{} left out of this page",

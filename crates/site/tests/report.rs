@@ -241,7 +241,7 @@ fn more_trials_than_a_page_holds_are_counted_and_the_failed_ones_stay() {
     assert!(page.len() <= PAGE_LIMIT);
     place(
         &page,
-        "more trials have no room here: <code>backsight show through-dut</code>",
+        "of the others some, evenly over the study: <code>backsight show through-dut</code>",
     );
     place(&page, "id=\"trial-7999\"");
 }
@@ -397,10 +397,13 @@ proptest! {
 mod from_a_store {
     use super::{page, place};
     use backsight_model::{
-        Better, Cell, Ending, MetricSamples, Output, Phase, StepRecord, TrialRecord, Unit, Usage,
+        Better, Cell, Ending, Failure, MetricSamples, Output, Phase, StepRecord, TrialRecord, Unit,
+        Usage,
     };
     use backsight_site::report_of;
-    use backsight_store::{MetricShape, NewStudy, Store};
+    use backsight_store::{
+        FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, Store,
+    };
     use std::time::Duration;
 
     fn trial(printed: &[u8]) -> TrialRecord {
@@ -437,6 +440,78 @@ mod from_a_store {
             load: vec![],
             warnings: vec![],
         }
+    }
+
+    #[tokio::test]
+    async fn of_very_many_trials_some_are_shown_and_a_file_that_they_share_once() {
+        const TRIALS: u32 = 4000;
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let cell = Cell {
+            benchmark: "bulk".parse().unwrap(),
+            params: indexmap::IndexMap::new(),
+            chosen: vec![],
+            variant: "default".parse().unwrap(),
+            monitors: None,
+        };
+        let rate = MetricShape {
+            name: "rate".parse().unwrap(),
+            unit: Unit::parse("bit/s").unwrap(),
+            better: Better::Higher,
+            about: String::new(),
+            simulator: None,
+        };
+        let trials = (1..=TRIALS).map(|round| FinishedTrial {
+            cell: 0,
+            round,
+            outcome: match round {
+                2001 => Err(Failure::of_trial("out of luck")),
+                _ => Ok(vec![MetricSamples {
+                    metric: "rate".parse().unwrap(),
+                    values: vec![f64::from(round)],
+                    each: vec![],
+                }]),
+            },
+            files: vec![0],
+        });
+        let study = FinishedStudy {
+            new: NewStudy {
+                target: None,
+                name: "many".parse().unwrap(),
+                verb: "import".into(),
+                documents: vec![],
+                arguments: "{}".into(),
+                seed: 0,
+                metrics: [(cell.benchmark.clone(), vec![rate])].into_iter().collect(),
+                cells: vec![cell],
+            },
+            at: jiff::Timestamp::now(),
+            host: ("elsewhere".parse().unwrap(), "import".parse().unwrap()),
+            facts: indexmap::IndexMap::new(),
+            files: vec![FinishedFile {
+                command: "read it".into(),
+                content: (0..500_000)
+                    .flat_map(|n| format!("{n}\n").into_bytes())
+                    .collect(),
+            }],
+            trials: trials.collect(),
+            warnings: vec![],
+        };
+        let id = store.add_finished_study(&study).await.unwrap();
+        let report = report_of(&store, "many".into(), &[id], None).await.unwrap();
+        let page = page(&report);
+        for part in [
+            "3,999 measured",
+            "3500 more trials have no room here",
+            "out of luck",
+            "id=\"trial-2001\"",
+            "the same as of trial ",
+        ] {
+            place(&page, part);
+        }
+        assert_eq!(page.matches("\n100\n101\n").count(), 1);
+        assert!(page.len() < 4_000_000, "{} bytes", page.len());
+        store.close().await;
     }
 
     #[tokio::test]

@@ -241,6 +241,7 @@ impl Draft {
             None => self.measure(&cell, (number, round), neighbours),
         };
         Trial {
+            shown: true,
             steps: steps(&cell, number, failure.is_some(), &printed),
             row: TrialRow {
                 boot: 0,

@@ -63,6 +63,7 @@ impl Press<'_> {
         let outputs = 2 * steps.len().max(1);
         let trial = Trial {
             row: row.clone(),
+            shown: true,
             steps,
         };
         let page = TrialPage {
@@ -100,6 +101,7 @@ impl Press<'_> {
 fn without_steps(row: TrialRow) -> Trial {
     Trial {
         row,
+        shown: true,
         steps: Vec::new(),
     }
 }

@@ -39,6 +39,7 @@ mod searching;
 mod servers;
 mod stepping;
 mod steps;
+mod storing;
 mod studies;
 mod tracing;
 mod trying;

@@ -5,9 +5,9 @@ use clap::{Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    accept, agent, attempt, bisect, compare, detect, doctor, export, history, import, init, lab,
-    list, manual, monitor, noise, overhead, publish, report, resume, run, schema, search, step,
-    studies, trace,
+    accept, agent, attempt, bisect, check, compare, detect, doctor, export, history, import, init,
+    lab, list, manual, monitor, noise, overhead, publish, report, resume, run, schema, search,
+    step, studies, trace,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -98,6 +98,8 @@ enum Verb {
     Show(studies::Show),
     /// Delete a study and the raw outputs that only it has
     Delete(studies::Delete),
+    /// Check that the store holds what was recorded, and mend it
+    Check(check::Check),
     /// List what there is: `list benchmarks`, `list monitors`, `list importers`
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
@@ -147,6 +149,7 @@ impl Arguments {
             Verb::Studies(verb) => verb.execute(&shared),
             Verb::Show(verb) => verb.execute(&shared),
             Verb::Delete(verb) => verb.execute(&shared),
+            Verb::Check(verb) => verb.execute(&shared),
             Verb::List(verb) => verb.execute(&shared),
             Verb::Doctor(verb) => verb.execute(&shared),
             Verb::Schema(verb) => verb.execute(),

@@ -8,7 +8,8 @@ use backsight_store::{
     FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, StudyDocument,
 };
 use indexmap::IndexMap;
-use miette::IntoDiagnostic as _;
+use miette::{IntoDiagnostic as _, WrapErr as _};
+use serde::{Deserialize, Serialize};
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
@@ -69,6 +70,73 @@ fn unit(text: &str) -> Result<Choice<Unit>, String> {
     Ok(Choice { metric, value })
 }
 
+/// What was asked for, as the study keeps it: enough to read the files again.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Arguments {
+    format: String,
+    /// The folder that the files' paths begin in.
+    #[serde(default)]
+    pub folder: PathBuf,
+    /// As they were named.
+    pub files: Vec<PathBuf>,
+    #[serde(default)]
+    better: Vec<String>,
+    #[serde(default)]
+    unit: Vec<String>,
+    #[serde(default)]
+    without: Vec<String>,
+    #[serde(default)]
+    values: Vec<String>,
+    #[serde(default)]
+    params: Vec<String>,
+}
+
+impl Arguments {
+    fn new(importer: &Importer, files: &[PathBuf], choices: &Choices) -> Self {
+        Self {
+            format: importer.format.name.clone(),
+            folder: std::env::current_dir().unwrap_or_default(),
+            files: files.to_vec(),
+            better: choices.better.iter().map(ToString::to_string).collect(),
+            unit: choices.unit.iter().map(ToString::to_string).collect(),
+            without: choices.without.clone(),
+            values: choices.values.clone(),
+            params: choices.params.clone(),
+        }
+    }
+
+    /// Out of what a study keeps.
+    pub fn read(kept: &str) -> miette::Result<Self> {
+        serde_json::from_str(kept)
+            .into_diagnostic()
+            .wrap_err("what was asked for isn't known any more")
+    }
+
+    /// What was said about the numbers.
+    pub fn choices(&self) -> miette::Result<Choices> {
+        let unknown =
+            |why: String| miette::miette!("what was asked for isn't known any more: {why}");
+        let better = self.better.iter().map(|text| better(text));
+        let unit = self.unit.iter().map(|text| unit(text));
+        Ok(Choices {
+            better: better.collect::<Result<_, _>>().map_err(unknown)?,
+            unit: unit.collect::<Result<_, _>>().map_err(unknown)?,
+            without: self.without.clone(),
+            values: self.values.clone(),
+            params: self.params.clone(),
+        })
+    }
+}
+
+/// The command that a file stands under in its study.
+pub fn command(importer: &Importer, file: &Path) -> String {
+    format!(
+        "backsight import {} {}",
+        importer.format.name,
+        file.display()
+    )
+}
+
 impl Import {
     /// Imports them, and says what has become of them.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
@@ -99,7 +167,8 @@ impl Import {
                 ));
             }
             let notes = imported.notes.clone();
-            let study = study(&importer, name.clone(), &self.files, imported)?;
+            let arguments = Arguments::new(&importer, &self.files, &choices);
+            let study = study(&importer, name.clone(), &arguments, imported)?;
             let said = summary(&study);
             store.add_finished_study(&study).await.into_diagnostic()?;
             store.close().await;
@@ -132,7 +201,10 @@ fn importer(format: &str) -> miette::Result<Importer> {
 fn name_of(file: &Path) -> miette::Result<StudyName> {
     let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let stem = whole.file_stem().unwrap_or_default().to_string_lossy();
-    StudyName::new(stem.as_ref()).map_err(|_| {
+    // All digits would be taken for a study's number.
+    let legal = stem.bytes().any(|byte| !byte.is_ascii_digit());
+    let name = StudyName::new(stem.as_ref()).ok().filter(|_| legal);
+    name.ok_or_else(|| {
         miette::miette!(
             help = "say what it is called: --as NAME",
             "{} can't be a study's name",
@@ -163,7 +235,7 @@ fn summary(study: &FinishedStudy) -> String {
 fn study(
     importer: &Importer,
     name: StudyName,
-    paths: &[PathBuf],
+    arguments: &Arguments,
     imported: Imported,
 ) -> miette::Result<FinishedStudy> {
     let metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = imported
@@ -181,10 +253,6 @@ fn study(
             (benchmark, shapes.collect())
         })
         .collect();
-    let arguments = serde_json::json!({
-        "format": importer.format.name,
-        "files": paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-    });
     let host = imported
         .facts
         .get("hostname")
@@ -192,11 +260,7 @@ fn study(
         .map_or_else(|| HOST.parse(), Ok)
         .into_diagnostic()?;
     let sources = imported.files.into_iter().map(|file| FinishedFile {
-        command: format!(
-            "backsight import {} {}",
-            importer.format.name,
-            file.path.display()
-        ),
+        command: command(importer, &file.path),
         content: file.content,
     });
     let trials = imported.trials.into_iter().map(|trial| FinishedTrial {
@@ -215,7 +279,7 @@ fn study(
                 name: importer.format.name.clone(),
                 text: importer.document.text.to_string(),
             }],
-            arguments: arguments.to_string(),
+            arguments: serde_json::to_string(arguments).into_diagnostic()?,
             seed: 0,
             cells: imported.cells,
             metrics,

@@ -14,14 +14,17 @@ use sqlx::{
     },
 };
 use std::{
-    fs::File,
+    fs::{self, File},
     future::poll_fn,
     io::{self, Read},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::Arc,
     task::Poll,
     time::Duration,
 };
+use tempfile::TempDir;
 use tokio_stream::StreamExt as _;
 
 use crate::{StoreError, holder, raw::RawFolder};
@@ -64,6 +67,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "primary metrics",
         include_str!("../migrations/0010_primary_metrics.sql"),
     ),
+    (
+        12,
+        "checksums of samples",
+        include_str!("../migrations/0011_checksums_of_samples.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.
@@ -90,30 +98,117 @@ pub(crate) fn file_in(dir: &Path) -> PathBuf {
 pub(crate) struct Database {
     pool: SqlitePool,
     path: PathBuf,
+    /// A copy that is read in place of a database that can't be opened where it is; goes with the last user.
+    _copy: Option<Arc<TempDir>>,
 }
 
 impl Database {
     pub(crate) async fn open(
         dir: &Path,
         patience: Duration,
-        lock: &RawFolder,
+        raw: &RawFolder,
     ) -> Result<Self, StoreError> {
         let path = file_in(dir);
         // Two processes that open a new store together must not both set it up.
         let alone = match is_set_up(&path) {
             true => None,
-            false => Some(lock.alone().await?),
+            false => {
+                let alone = raw.alone().await?;
+                // Outputs are written under the lock, into a store that is set up: these had another database.
+                if !is_set_up(&path) && is_empty(&path) && raw.has_objects()? {
+                    return Err(raw.database_lost(path));
+                }
+                Some(alone)
+            }
         };
-        let options = SqliteConnectOptions::new()
-            .filename(&path)
+        let options = connect_options(&path, patience)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             // A commit is on disk when it returns: FULL, not WAL's usual NORMAL.
-            .synchronous(SqliteSynchronous::Full)
-            .foreign_keys(true)
-            .busy_timeout(patience)
-            .row_buffer_size(ROWS_AHEAD)
-            .disable_statement_logging();
+            .synchronous(SqliteSynchronous::Full);
+        let database = Self::connect(options, path, patience).await?;
+        if database.lacks_migrations().await? {
+            let _alone = match alone {
+                Some(alone) => alone,
+                None => raw.alone().await?,
+            };
+            if database.schema().await?.is_empty() && raw.has_objects()? {
+                return Err(raw.database_lost(database.path));
+            }
+            database.migrate().await?;
+        }
+        Ok(database)
+    }
+
+    /// Opens a database that can't be written where it is. It is read in place where SQLite can do that; else, and where
+    /// its schema is an older one, from a copy: what stands in its write-ahead log only can't be read without writing.
+    pub(crate) async fn open_to_read(
+        dir: &Path,
+        patience: Duration,
+        raw: &RawFolder,
+    ) -> Result<Self, StoreError> {
+        let path = file_in(dir);
+        if is_empty(&path) && raw.has_objects()? {
+            return Err(raw.database_lost(path));
+        }
+        let in_place = connect_options(&path, patience).read_only(true);
+        // Without a log nobody writes it now, and SQLite needs none of its own files beside it.
+        let has_log = beside(&path, "-wal")
+            .metadata()
+            .is_ok_and(|log| log.len() > 0);
+        let unchanging = (!has_log).then(|| in_place.clone().immutable(true));
+        for options in std::iter::once(in_place).chain(unchanging) {
+            if let Ok(database) = Self::connect(options, path.clone(), patience).await
+                && matches!(database.lacks_migrations().await, Ok(false))
+            {
+                return Ok(database);
+            }
+        }
+        Self::open_copy(&path, patience).await
+    }
+
+    async fn open_copy(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        let unreadable = |error| StoreError::file("read", path, error);
+        File::open(path).map_err(unreadable)?;
+        let not_copied = |source| StoreError::File {
+            doing: "copy into a temporary folder",
+            path: path.to_owned(),
+            source,
+        };
+        let folder = tempfile::Builder::new()
+            .prefix("backsight-store-")
+            .tempdir()
+            .map_err(not_copied)?;
+        let copy = file_in(folder.path());
+        fs::copy(path, &copy).map_err(not_copied)?;
+        match fs::copy(beside(path, "-wal"), beside(&copy, "-wal")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(not_copied(error)),
+            _ => {}
+        }
+        for file in [&copy, &beside(&copy, "-wal")] {
+            if file.exists() {
+                // The copy has the original's permissions.
+                fs::set_permissions(file, fs::Permissions::from_mode(0o600)).map_err(not_copied)?;
+            }
+        }
+        let options = connect_options(&copy, patience);
+        let mut database = Self::connect(options, path.to_owned(), patience).await?;
+        if database.lacks_migrations().await? {
+            database.migrate().await?;
+        }
+        // What is written into a copy would be lost.
+        database.pool.close().await;
+        let options = connect_options(&copy, patience).read_only(true);
+        database = Self::connect(options, path.to_owned(), patience).await?;
+        database._copy = Some(Arc::new(folder));
+        Ok(database)
+    }
+
+    async fn connect(
+        options: SqliteConnectOptions,
+        path: PathBuf,
+        patience: Duration,
+    ) -> Result<Self, StoreError> {
         let pool = SqlitePoolOptions::new()
             .max_connections(4)
             .acquire_timeout(patience * 2)
@@ -129,15 +224,16 @@ impl Database {
             .connect_with(options)
             .await
             .map_err(|error| fault(&path, error))?;
-        let database = Self { pool, path };
-        if database.lacks_migrations().await? {
-            let _alone = match alone {
-                Some(alone) => alone,
-                None => lock.alone().await?,
-            };
-            database.migrate().await?;
-        }
-        Ok(database)
+        Ok(Self {
+            pool,
+            path,
+            _copy: None,
+        })
+    }
+
+    /// The database's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     pub(crate) async fn close(&self) {
@@ -241,13 +337,16 @@ impl Database {
 
     async fn lacks_migrations(&self) -> Result<bool, StoreError> {
         let known = MIGRATIONS.last().map_or(0, |(version, ..)| *version);
-        match self.schema().await? {
-            Some(found) if found > known => Err(StoreError::Newer {
+        let made = self.schema().await?;
+        match made.iter().max() {
+            Some(found) if *found > known => Err(StoreError::Newer {
                 path: self.path.clone(),
-                found,
+                found: *found,
                 known,
             }),
-            found => Ok(found != Some(known)),
+            _ => Ok(MIGRATIONS
+                .iter()
+                .any(|(version, ..)| !made.contains(version))),
         }
     }
 
@@ -278,18 +377,39 @@ impl Database {
             })
     }
 
-    /// The number of the newest schema change that was made; `None` in a new database.
-    async fn schema(&self) -> Result<Option<i64>, StoreError> {
-        let newest = sqlx::query_scalar("SELECT MAX(version) FROM _sqlx_migrations")
-            .fetch_one(&self.pool)
+    /// The numbers of the schema changes that were made; none in a new database.
+    async fn schema(&self) -> Result<Vec<i64>, StoreError> {
+        let made = sqlx::query_scalar("SELECT version FROM _sqlx_migrations")
+            .fetch_all(&self.pool)
             .await;
-        match newest {
-            Ok(version) => Ok(version),
+        match made {
+            Ok(versions) => Ok(versions),
             // SQLITE_ERROR: there is no such table.
-            Err(error) if code(&error) == Some(1) => Ok(None),
+            Err(error) if code(&error) == Some(1) => Ok(Vec::new()),
             Err(error) => Err(self.fault(error)),
         }
     }
+}
+
+fn connect_options(path: &Path, patience: Duration) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .busy_timeout(patience)
+        .row_buffer_size(ROWS_AHEAD)
+        .disable_statement_logging()
+}
+
+/// A file of SQLite's own beside a database.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Whether there is no database, or a file without anything in it.
+fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).map_or(true, |file| file.len() == 0)
 }
 
 /// Whether the file's header says that it has a write-ahead log, which is the first thing that we set: SQLite doesn't
@@ -323,8 +443,9 @@ fn fault(path: &Path, error: sqlx::Error) -> StoreError {
         Some(BUSY | LOCKED | PROTOCOL) => locked(path),
         Some(FULL) => StoreError::Full { path },
         Some(IO_ERROR | CANNOT_OPEN) if no_room(&path) => StoreError::Full { path },
-        Some(READ_ONLY | CANNOT_OPEN) => StoreError::File {
-            doing: "write",
+        Some(READ_ONLY) => StoreError::ReadOnly { path },
+        Some(CANNOT_OPEN) => StoreError::File {
+            doing: "open",
             path,
             source: io::Error::other(error.to_string()),
         },
@@ -346,12 +467,7 @@ fn fault(path: &Path, error: sqlx::Error) -> StoreError {
 }
 
 fn locked(path: PathBuf) -> StoreError {
-    let beside = |suffix: &str| {
-        let mut name = path.clone().into_os_string();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let by = holder::of_any(&[&path, &beside("-shm"), &beside("-wal")]);
+    let by = holder::of_any(&[&path, &beside(&path, "-shm"), &beside(&path, "-wal")]);
     StoreError::Locked { path, by }
 }
 

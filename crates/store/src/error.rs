@@ -1,5 +1,6 @@
 //! What can go wrong with a store, in words that say what to do about it.
 
+use backsight_model::StudyName;
 use std::{io, path::PathBuf};
 
 use crate::RawRef;
@@ -86,6 +87,47 @@ pub enum StoreError {
         path: PathBuf,
         /// What was found.
         detail: String,
+    },
+    /// Stored samples aren't what was recorded.
+    #[error(
+        "the samples of trial {trial} of study {study} in {} are damaged: they aren't what was recorded; `backsight check --repair` takes them from its raw output again",
+        path.display()
+    )]
+    SamplesDamaged {
+        /// The study: its name as messages have it, or its number.
+        study: String,
+        /// The trial's number.
+        trial: i64,
+        /// The database.
+        path: PathBuf,
+    },
+    /// There is no database, or nothing in it, where there are raw outputs.
+    #[error(
+        "{} is missing or empty, and {} holds raw outputs of studies: its database was lost; put a copy of it back, or move the folder away to begin anew",
+        path.display(), raw.display()
+    )]
+    DatabaseLost {
+        /// The database.
+        path: PathBuf,
+        /// The folder of raw objects.
+        raw: PathBuf,
+    },
+    /// Something was to be written into a store that can only be read.
+    #[error(
+        "{} can only be read here, and nothing can be recorded or removed: mend its permissions, or work on a copy of the store's folder",
+        path.display()
+    )]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A study's name would be taken for the number of one.
+    #[error(
+        "a study can't be called `{name}`: it would be taken for the number of a study; put a letter into its name"
+    )]
+    NameIsNumber {
+        /// The name.
+        name: String,
     },
     /// A study of that name exists.
     #[error(
@@ -174,6 +216,29 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether something couldn't be written that can perhaps be read.
+    pub(crate) fn is_of_permissions(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. } => true,
+            Self::File { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::ReadOnlyFilesystem
+                    // What SQLite couldn't open.
+                    | io::ErrorKind::Other
+            ),
+            _ => false,
+        }
+    }
+
+    /// The same of samples of the study of this name.
+    pub(crate) fn of_study(mut self, name: &StudyName) -> Self {
+        if let Self::SamplesDamaged { study, .. } = &mut self {
+            *study = format!("`{name}`");
+        }
+        self
+    }
+
     /// An error of the file system, told apart by what can be done about it.
     pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         let path = path.into();

@@ -11,8 +11,8 @@ use sqlx::{QueryBuilder, Transaction};
 use crate::{
     NewStudy, RawRef, Store, StoreError, StudyId,
     database::Kind,
-    packed::pack,
     study::{chunks, saturated},
+    trial::SampleRow,
 };
 
 /// A file that trials were read from: kept as what they printed.
@@ -199,23 +199,11 @@ impl Store {
                     let what = format!("`{benchmark}` has no metric `{}`", samples.metric);
                     return Err(stray(id, what));
                 };
-                rows.push((number, position as i64, samples));
+                let (position, values, each) = (position as i64, &samples.values, &samples.each);
+                rows.push(SampleRow::new(id, number, position, values, each));
             }
         }
-        for (chunk, _) in chunks(&rows) {
-            let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO sample (study, trial, metric, measured, within) ",
-            );
-            insert.push_values(chunk, |mut row, (number, metric, samples)| {
-                row.push_bind(id)
-                    .push_bind(*number)
-                    .push_bind(*metric)
-                    .push_bind(pack(&samples.values))
-                    .push_bind(pack(&samples.each));
-            });
-            self.execute(tx, insert).await?;
-        }
-        Ok(())
+        self.insert_sample_rows(tx, &rows).await
     }
 
     /// The files stand under each of their trials as what a step printed.

@@ -13,6 +13,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::{
     Store, StoreError, StudyId,
     database::{AnswerRow, Kind},
+    packed::{SampleKey, SampleKind},
     study::{chunks, saturated},
 };
 
@@ -40,7 +41,7 @@ pub struct Asked {
     pub content: String,
     /// Its layout.
     pub layout: Layout,
-    /// Which start of the build, from 1; 0 where there was none.
+    /// SampleKind start of the build, from 1; 0 where there was none.
     pub ordinal: u32,
     /// What identifies the cell's question; empty where no trial was begun.
     pub question: String,
@@ -295,7 +296,8 @@ impl Store {
     pub async fn study_history(&self, study: StudyId) -> Result<StudyHistory, StoreError> {
         let row = self.study_of(study).await?;
         let cells = self.history_cells(study).await?;
-        let trials = self.history_trials(study, &cells).await?;
+        let trials = self.history_trials(study, &cells).await;
+        let trials = trials.map_err(|error| error.of_study(&row.name))?;
         Ok(StudyHistory {
             study: study.0,
             name: row.name,
@@ -442,7 +444,7 @@ impl Store {
         let mut trials: Vec<HistoryTrial> = Vec::new();
         // In one statement, which sees the study as it is at one moment: trials may be recorded while this is read.
         let query = sqlx::query(
-            "SELECT t.number, t.boot, t.cell, t.round, t.failure, t.neighbours, t.took, s.metric, s.measured \
+            "SELECT t.number, t.boot, t.cell, t.round, t.failure, t.neighbours, t.took, s.metric, s.measured, s.measured_checksum \
              FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
@@ -468,7 +470,12 @@ impl Store {
                 let place = samples.and_then(|samples| samples.get_mut(metric));
                 let place =
                     place.ok_or_else(|| db.strange("a metric of the trial's cell", metric))?;
-                *place = self.floats(row, 8)?;
+                let stands = SampleKey {
+                    study: study.0,
+                    trial: i64::from(number),
+                    metric: metric as i64,
+                };
+                *place = self.sound_samples(row, 8, stands, SampleKind::Measured)?;
             }
             Ok(())
         })

@@ -14,6 +14,7 @@
 //! that a newer Backsight has written, and to guess what a damaged file said.
 
 mod acceptance;
+mod check;
 mod database;
 mod error;
 mod finished;
@@ -26,6 +27,7 @@ mod runner;
 mod study;
 mod trial;
 
+pub use check::{DamagedObject, RawOwner, SampleState, StoredTrial};
 pub use error::StoreError;
 pub use finished::{FinishedFile, FinishedStudy, FinishedTrial};
 pub use history::{Asked, Standing};
@@ -37,6 +39,7 @@ pub use trial::{Kept, Observed, StepRow, TrialRow};
 use database::Database;
 use raw::RawFolder;
 use std::{
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -62,16 +65,31 @@ impl Store {
         Self::open_patiently(dir, PATIENCE).await
     }
 
-    /// Opens the store in this folder if there is one.
+    /// Opens the store in this folder if there is one. One that can't be written is opened to be read; what would write
+    /// into it is then an error.
     ///
     /// # Errors
-    /// There is none; else as [`Store::open`].
+    /// There is none, it can't be read, or its database was lost; else as [`Store::open`].
     pub async fn open_existing(dir: impl AsRef<Path>) -> Result<Self, StoreError> {
         let dir = dir.as_ref();
-        if !database::file_in(dir).is_file() {
-            return Err(StoreError::NoStore { dir: dir.into() });
+        let path = database::file_in(dir);
+        let raw = RawFolder::open_to_read(dir, PATIENCE);
+        match fs::metadata(&path) {
+            Ok(_) => {}
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::file("read", path, error));
+            }
+            Err(_) if raw.has_objects()? => return Err(raw.database_lost(path)),
+            Err(_) => return Err(StoreError::NoStore { dir: dir.into() }),
         }
-        Self::open(dir).await
+        match Self::open(dir).await {
+            Err(error) if error.is_of_permissions() => {
+                let database = Database::open_to_read(dir, PATIENCE, &raw).await?;
+                let dir = dir.to_owned();
+                Ok(Self { dir, database, raw })
+            }
+            opened => opened,
+        }
     }
 
     /// As [`Store::open`], waiting this long where another process holds the store.

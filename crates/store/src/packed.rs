@@ -1,4 +1,5 @@
-//! Samples as bytes: 64-bit little-endian floats one after the other, in every database alike.
+//! Samples as bytes: 64-bit little-endian floats one after the other, in every database alike; and the checksum by which a
+//! bit that was flipped since is noticed.
 
 /// The bytes of these samples.
 pub(crate) fn pack(values: &[f64]) -> Vec<u8> {
@@ -19,6 +20,41 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<f64>> {
     })
 }
 
+/// What kind of samples of a trial's metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SampleKind {
+    /// Those that the trial measured.
+    Measured,
+    /// The interval samples within it.
+    Within,
+}
+
+/// Where packed samples stand: bytes that are right in another place are wrong here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SampleKey {
+    /// The study.
+    pub study: i64,
+    /// The trial's number in it.
+    pub trial: i64,
+    /// The metric's position in its benchmark.
+    pub metric: i64,
+}
+
+/// The checksum of packed samples in their place. Most trials have no interval samples, so that for none it is 0.
+pub(crate) fn checksum(key: SampleKey, which: SampleKind, packed: &[u8]) -> i64 {
+    if packed.is_empty() {
+        return 0;
+    }
+    let mut hasher = blake3::Hasher::new();
+    for part in [key.study, key.trial, key.metric, which as i64] {
+        hasher.update(&part.to_le_bytes());
+    }
+    hasher.update(packed);
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    i64::from_le_bytes(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,6 +66,24 @@ mod tests {
             let back = unpack(&pack(&values)).unwrap();
             let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&back), bits(&values));
+        }
+
+        #[test]
+        fn a_flipped_bit_and_another_place_change_the_checksum(
+            values in prop::collection::vec(any::<f64>(), 1..20),
+            bit in any::<prop::sample::Index>(),
+            ids in prop::array::uniform3(0i64..1000),
+        ) {
+            let key = SampleKey { study: ids[0], trial: ids[1], metric: ids[2] };
+            let packed = pack(&values);
+            let sum = checksum(key, SampleKind::Measured, &packed);
+            let mut flipped = packed.clone();
+            let bit = bit.index(packed.len() * 8);
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_ne!(checksum(key, SampleKind::Measured, &flipped), sum);
+            prop_assert_ne!(checksum(key, SampleKind::Within, &packed), sum);
+            prop_assert_ne!(checksum(SampleKey { trial: ids[1] + 1, ..key }, SampleKind::Measured, &packed), sum);
+            prop_assert_eq!(checksum(key, SampleKind::Within, &[]), 0);
         }
 
         #[test]

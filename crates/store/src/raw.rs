@@ -11,7 +11,7 @@ use std::{
     collections::{BTreeSet, HashSet},
     fmt,
     fs::{self, File, TryLockError},
-    io::{self, Write},
+    io::{self, Read as _, Write},
     os::unix::fs::PermissionsExt,
     panic::resume_unwind,
     path::{Path, PathBuf},
@@ -30,6 +30,8 @@ const LEVEL: i32 = 1;
 const UNFINISHED: &str = ".new-";
 /// Files that are waited for at once; more gain nothing.
 const WAITING_AT_ONCE: usize = 16;
+/// Bytes that are compared with an object's content at a time.
+const PART: usize = 128 * 1024;
 /// How often a lock that is held is asked for again.
 const ASK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -84,16 +86,37 @@ pub(crate) struct RawFolder {
 
 impl RawFolder {
     pub(crate) fn open(store: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let dir = store.join("raw");
-        fs::create_dir_all(&dir).map_err(|e| StoreError::file("make", &dir, e))?;
-        let folder = Self {
-            dir,
-            lock: store.join("lock"),
-            patience,
-        };
+        let folder = Self::open_to_read(store, patience);
+        fs::create_dir_all(&folder.dir).map_err(|e| StoreError::file("make", &folder.dir, e))?;
         // Whether the store can be written is found out here, not after the first trial.
         folder.lock_file()?;
         Ok(folder)
+    }
+
+    /// The folder of a store that nothing is written into.
+    pub(crate) fn open_to_read(store: &Path, patience: Duration) -> Self {
+        Self {
+            dir: store.join("raw"),
+            lock: store.join("lock"),
+            patience,
+        }
+    }
+
+    /// Whether there is any object. Blocks.
+    pub(crate) fn has_objects(&self) -> Result<bool, StoreError> {
+        match self.objects() {
+            Ok(objects) => Ok(!objects.is_empty()),
+            Err(_) if !self.dir.exists() => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// That the database at this path, which refers to the objects here, is gone.
+    pub(crate) fn database_lost(&self, path: PathBuf) -> StoreError {
+        StoreError::DatabaseLost {
+            path,
+            raw: self.dir.clone(),
+        }
     }
 
     /// Holds off sweeps until it is dropped. Taken before objects are written, kept until they are referred to.
@@ -151,7 +174,8 @@ impl RawFolder {
         self.dir.join(folder).join(format!("{name}.zst"))
     }
 
-    /// Keeps these contents; they are on disk, and found there after a crash, when it returns. Blocks.
+    /// Keeps these contents; they are on disk, and found there after a crash, when it returns. An object that is there
+    /// already is shared only if it still has this content; a damaged one is written anew. Blocks.
     pub(crate) fn keep(&self, contents: &[Vec<u8>]) -> Result<Vec<RawRef>, StoreError> {
         let mut fresh: Vec<(NamedTempFile, PathBuf)> = Vec::new();
         let mut seen = HashSet::new();
@@ -164,7 +188,7 @@ impl RawFolder {
             let raw = RawRef::of(content);
             let path = self.path_of(&raw);
             folders.extend(path.parent().map(Path::to_owned));
-            if seen.insert(raw) && !path.exists() {
+            if seen.insert(raw) && !holds(&path, content) {
                 fresh.push((self.unfinished(content, &mut packer)?, path));
             }
             refs.push(raw);
@@ -238,6 +262,17 @@ impl RawFolder {
         }
     }
 
+    /// The addresses of all objects in the folder. Blocks.
+    pub(crate) fn objects(&self) -> Result<Vec<RawRef>, StoreError> {
+        let mut objects = Vec::new();
+        for folder in self.entries(&self.dir)? {
+            if folder.file_name().len() == 2 && folder.path().is_dir() {
+                objects.extend(self.entries(&folder.path())?.iter().filter_map(address));
+            }
+        }
+        Ok(objects)
+    }
+
     /// Removes every object but these, and what a killed process left unfinished. Blocks; call it [`alone`].
     ///
     /// [`alone`]: RawFolder::alone
@@ -250,17 +285,11 @@ impl RawFolder {
                 self.remove(&entry.path())?;
             } else if name.len() == 2 && entry.path().is_dir() {
                 for object in self.entries(&entry.path())? {
-                    let path = object.path();
-                    let file = object.file_name();
-                    let raw = file
-                        .to_string_lossy()
-                        .strip_suffix(".zst")
-                        .and_then(|rest| format!("{name}{rest}").parse::<RawRef>().ok());
                     // What isn't named like an object isn't ours to remove.
-                    if raw.is_some_and(|raw| !keep.contains(&raw)) {
+                    if address(&object).is_some_and(|raw| !keep.contains(&raw)) {
                         swept.bytes += object.metadata().map_or(0, |meta| meta.len());
                         swept.objects += 1;
-                        self.remove(&path)?;
+                        self.remove(&object.path())?;
                     }
                 }
             }
@@ -283,6 +312,38 @@ impl RawFolder {
 
     fn fault(&self, doing: &'static str, path: &Path, error: io::Error) -> StoreError {
         StoreError::file(doing, path, error)
+    }
+}
+
+/// The address that a file's name and its folder's say; `None` where it isn't named like an object.
+fn address(object: &fs::DirEntry) -> Option<RawRef> {
+    let path = object.path();
+    let name = path.file_name()?.to_str()?.strip_suffix(".zst")?;
+    let folder = path.parent()?.file_name()?.to_str()?;
+    format!("{folder}{name}").parse().ok()
+}
+
+/// Whether the object at this path unpacks to exactly this content. A damaged object may claim to be of any size, so no
+/// more of it is unpacked than agrees.
+fn holds(path: &Path, content: &[u8]) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let Ok(mut unpacked) = zstd::stream::read::Decoder::new(file) else {
+        return false;
+    };
+    let mut part = vec![0; PART];
+    let mut rest = content;
+    loop {
+        match unpacked.read(&mut part) {
+            Ok(0) => return rest.is_empty(),
+            Ok(length) => match rest.strip_prefix(&part[..length]) {
+                Some(after) => rest = after,
+                None => return false,
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return false,
+        }
     }
 }
 

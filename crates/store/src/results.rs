@@ -5,7 +5,10 @@
 use backsight_model::{Cell, Failure, HostName, ResultSet, Series, TrialSamples};
 use indexmap::IndexMap;
 
-use crate::{Store, StoreError, StudyId};
+use crate::{
+    Store, StoreError, StudyId,
+    packed::{SampleKey, SampleKind},
+};
 
 type Facts = IndexMap<String, String>;
 
@@ -36,7 +39,8 @@ impl Store {
                 });
             }
         }
-        self.add_samples(study, &first, &mut series).await?;
+        let added = self.add_samples(study, &first, &mut series).await;
+        added.map_err(|error| error.of_study(&row.name))?;
         let failed = self.failures(study, &cells).await?;
         Ok(ResultSet {
             study: study.0,
@@ -84,7 +88,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let db = &self.database;
         let query = sqlx::query(
-            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.within \
+            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum \
              FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
@@ -95,11 +99,17 @@ impl Store {
             let Some(index) = index.filter(|index| *index < end) else {
                 return Err(db.strange("a metric of the trial's cell", metric));
             };
+            let trial: u32 = db.whole(row, 0)?;
+            let key = SampleKey {
+                study: study.0,
+                trial: i64::from(trial),
+                metric: db.column(row, 4)?,
+            };
             series[index].trials.push(TrialSamples {
-                trial: db.whole(row, 0)?,
+                trial,
                 round: db.whole(row, 2)?,
-                values: self.floats(row, 5)?,
-                each: self.floats(row, 6)?,
+                values: self.sound_samples(row, 5, key, SampleKind::Measured)?,
+                each: self.sound_samples(row, 7, key, SampleKind::Within)?,
                 neighbours: db.column(row, 3)?,
             });
             Ok(())

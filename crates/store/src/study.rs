@@ -9,10 +9,10 @@ use backsight_model::{
 use indexmap::IndexMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Transaction};
-use std::{collections::HashSet, fmt};
+use std::fmt;
 
 use crate::{
-    RawRef, Runner, Store, StoreError, Swept,
+    Runner, Store, StoreError, Swept,
     database::{AnswerRow, Kind},
     raw,
 };
@@ -229,6 +229,11 @@ impl Store {
         tx: &mut Transaction<'static, Kind>,
         name: &StudyName,
     ) -> Result<(), StoreError> {
+        if name.as_str().bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(StoreError::NameIsNumber {
+                name: name.to_string(),
+            });
+        }
         let existing = sqlx::query(studies!("WHERE s.name = $1"))
             .bind(name.as_str())
             .fetch_optional(&mut **tx)
@@ -722,17 +727,7 @@ impl Store {
 
     /// The sweep itself, under the lock.
     pub(crate) async fn sweep_alone(&self) -> Result<Swept, StoreError> {
-        let rows = sqlx::query(
-            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
-             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
-        )
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        let keep = rows
-            .iter()
-            .map(|row| self.database.parsed(row, 0, "a raw output's address"))
-            .collect::<Result<HashSet<RawRef>, _>>()?;
+        let keep = self.referred_objects().await?;
         let folder = self.raw.clone();
         raw::off_the_loop(move || folder.sweep(&keep)).await
     }

@@ -14,7 +14,7 @@ use std::{collections::HashSet, time::Duration};
 use crate::{
     RawRef, Store, StoreError, StudyId,
     database::{AnswerRow, Kind},
-    packed::{pack, unpack},
+    packed::{SampleKey, SampleKind, checksum, pack, unpack},
     raw,
     study::{chunks, saturated},
 };
@@ -312,19 +312,36 @@ impl Store {
                 return Err(trial.stray(format!("samples of `{name}` stand in one trial twice")));
             }
             if !(samples.values.is_empty() && samples.each.is_empty()) {
-                rows.push((position as i64, pack(&samples.values), pack(&samples.each)));
+                rows.push((position as i64, &samples.values, &samples.each));
             }
         }
-        for (chunk, _) in chunks(&rows) {
+        let (study, number) = (trial.study.0, i64::from(trial.number));
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(metric, measured, within)| {
+                SampleRow::new(study, number, metric, measured, within)
+            })
+            .collect();
+        self.insert_sample_rows(tx, &rows).await
+    }
+
+    pub(crate) async fn insert_sample_rows(
+        &self,
+        tx: &mut Transaction<'static, Kind>,
+        rows: &[SampleRow],
+    ) -> Result<(), StoreError> {
+        for (chunk, _) in chunks(rows) {
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO sample (study, trial, metric, measured, within) ",
+                "INSERT INTO sample (study, trial, metric, measured, within, measured_checksum, within_checksum) ",
             );
-            insert.push_values(chunk, |mut row, (metric, values, each)| {
-                row.push_bind(trial.study.0)
-                    .push_bind(i64::from(trial.number))
-                    .push_bind(*metric)
-                    .push_bind(values.as_slice())
-                    .push_bind(each.as_slice());
+            insert.push_values(chunk, |mut row, sample| {
+                row.push_bind(sample.key.study)
+                    .push_bind(sample.key.trial)
+                    .push_bind(sample.key.metric)
+                    .push_bind(sample.measured.as_slice())
+                    .push_bind(sample.within.as_slice())
+                    .push_bind(checksum(sample.key, SampleKind::Measured, &sample.measured))
+                    .push_bind(checksum(sample.key, SampleKind::Within, &sample.within));
             });
             self.execute(tx, insert).await?;
         }
@@ -447,18 +464,16 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn trials(&self, study: StudyId) -> Result<Vec<TrialRow>, StoreError> {
-        let rows = sqlx::query(
+        let mut trials = Vec::new();
+        let query = sqlx::query(
             "SELECT number, cell, round, began, took, failure, neighbours, warnings, boot \
              FROM trial WHERE study = $1 ORDER BY number",
-        )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        let mut trials = rows
-            .iter()
-            .map(|row| self.trial_row(row))
-            .collect::<Result<Vec<_>, _>>()?;
+        );
+        let each = self.database.each_row(query.bind(study.0), |row| {
+            trials.push(self.trial_row(row)?);
+            Ok(())
+        });
+        each.await?;
         for (number, load) in self.loads(study).await? {
             // Both are in the order of trials' numbers.
             if let Ok(at) = trials.binary_search_by_key(&number, |trial| trial.number) {
@@ -497,32 +512,30 @@ impl Store {
     }
 
     async fn loads(&self, study: StudyId) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
-        let rows = sqlx::query(
+        let db = &self.database;
+        let mut loads = Vec::new();
+        let query = sqlx::query(
             "SELECT trial, hosts, available, ours, others, interrupts, stolen, busiest \
              FROM machine_load WHERE study = $1 ORDER BY trial, machine",
-        )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
-        let db = &self.database;
-        rows.iter()
-            .map(|row| {
-                let load = MachineLoad {
-                    hosts: db.json(row, 1, "names of hosts")?,
-                    available: self.float(row, 2)?,
-                    ours: self.float(row, 3)?,
-                    others: self.float(row, 4)?,
-                    interrupts: self.float(row, 5)?,
-                    stolen: self.float(row, 6)?,
-                    busiest: match db.column::<Option<&str>>(row, 7)? {
-                        Some(_) => db.json(row, 7, "names of programs")?,
-                        None => Vec::new(),
-                    },
-                };
-                Ok((db.whole(row, 0)?, load))
-            })
-            .collect()
+        );
+        db.each_row(query.bind(study.0), |row| {
+            let load = MachineLoad {
+                hosts: db.json(row, 1, "names of hosts")?,
+                available: self.float(row, 2)?,
+                ours: self.float(row, 3)?,
+                others: self.float(row, 4)?,
+                interrupts: self.float(row, 5)?,
+                stolen: self.float(row, 6)?,
+                busiest: match db.column::<Option<&str>>(row, 7)? {
+                    Some(_) => db.json(row, 7, "names of programs")?,
+                    None => Vec::new(),
+                },
+            };
+            loads.push((db.whole(row, 0)?, load));
+            Ok(())
+        })
+        .await?;
+        Ok(loads)
     }
 
     /// A number that was not finite when it was recorded comes back as one that isn't.
@@ -540,9 +553,10 @@ impl Store {
         study: StudyId,
         trial: u32,
     ) -> Result<Vec<MetricSamples>, StoreError> {
+        let name = self.study_of(study).await?.name;
         self.refuse_unknown_trial(study, trial).await?;
         let rows = sqlx::query(
-            "SELECT m.name, s.measured, s.within FROM sample s \
+            "SELECT m.name, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum FROM sample s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial \
              JOIN cell c ON c.study = t.study AND c.number = t.cell \
              JOIN metric m ON m.study = s.study AND m.benchmark = c.benchmark AND m.position = s.metric \
@@ -553,24 +567,44 @@ impl Store {
         .fetch_all(self.database.pool())
         .await
         .map_err(|e| self.database.fault(e))?;
-        rows.iter()
+        let samples: Result<_, StoreError> = rows
+            .iter()
             .map(|row| {
                 let metric: MetricName = self.database.parsed(row, 0, "a metric's name")?;
+                let key = SampleKey {
+                    study: study.0,
+                    trial: i64::from(trial),
+                    metric: self.database.column(row, 1)?,
+                };
                 Ok(MetricSamples {
                     metric,
-                    values: self.floats(row, 1)?,
-                    each: self.floats(row, 2)?,
+                    values: self.sound_samples(row, 2, key, SampleKind::Measured)?,
+                    each: self.sound_samples(row, 4, key, SampleKind::Within)?,
                 })
             })
-            .collect()
+            .collect();
+        samples.map_err(|error| error.of_study(&name))
     }
 
-    pub(crate) fn floats(&self, row: &AnswerRow, index: usize) -> Result<Vec<f64>, StoreError> {
+    /// Packed samples of a row, and their checksum in the next column, which they must have, if there is one.
+    pub(crate) fn sound_samples(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        key: SampleKey,
+        which: SampleKind,
+    ) -> Result<Vec<f64>, StoreError> {
         let bytes: &[u8] = self.database.column(row, index)?;
-        unpack(bytes).ok_or_else(|| {
-            self.database
-                .strange("packed samples", format!("{} bytes", bytes.len()))
-        })
+        let kept: Option<i64> = self.database.column(row, index + 1)?;
+        let sound = kept.is_none_or(|kept| kept == checksum(key, which, bytes));
+        match unpack(bytes) {
+            Some(samples) if sound => Ok(samples),
+            _ => Err(StoreError::SamplesDamaged {
+                study: key.study.to_string(),
+                trial: key.trial,
+                path: self.database.path().to_owned(),
+            }),
+        }
     }
 
     /// The monitors that ran in the trials of a study, in the order of the alphabet.
@@ -671,6 +705,33 @@ impl Store {
                 study: study.0,
                 trial,
             }),
+        }
+    }
+}
+
+/// The samples of one metric in one trial, about to be written.
+pub(crate) struct SampleRow {
+    key: SampleKey,
+    measured: Vec<u8>,
+    within: Vec<u8>,
+}
+
+impl SampleRow {
+    pub(crate) fn new(
+        study: i64,
+        trial: i64,
+        metric: i64,
+        measured: &[f64],
+        within: &[f64],
+    ) -> Self {
+        Self {
+            key: SampleKey {
+                study,
+                trial,
+                metric,
+            },
+            measured: pack(measured),
+            within: pack(within),
         }
     }
 }

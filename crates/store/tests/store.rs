@@ -9,7 +9,7 @@ use backsight_model::{
 };
 use backsight_store::{
     ChangedFact, FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, NewTarget,
-    RawRef, Runner, Store, StoreError, StudyDocument, StudyId, Swept,
+    RawOwner, RawRef, Runner, SampleState, Store, StoreError, StudyDocument, StudyId, Swept,
 };
 use indexmap::IndexMap;
 use proptest::prelude::*;
@@ -483,8 +483,21 @@ async fn a_taken_name_and_a_mistyped_one_are_told_the_way_out() {
     assert!(error.contains("did you mean `base`?"), "{error}");
     let error = store.study("zzzzzzzzz").await.unwrap_err().to_string();
     assert!(error.contains("the newest are base"), "{error}");
-    // A name made of digits goes before the number.
-    let named = store.create_study(&new_study("1")).await.unwrap();
+    assert_eq!(store.study("1").await.unwrap().id, study);
+    for digits in ["1", "7", "007", "99999999999999999999"] {
+        let error = store.create_study(&new_study(digits)).await.unwrap_err();
+        assert!(matches!(error, StoreError::NameIsNumber { .. }), "{error}");
+        let imported = store.add_finished_study(&finished(digits)).await;
+        let error = imported.unwrap_err().to_string();
+        assert!(error.contains("put a letter into its name"), "{error}");
+    }
+    // One that an earlier Backsight called so goes before the number.
+    let named = store.create_study(&new_study("two")).await.unwrap();
+    change(
+        dir.path(),
+        "UPDATE study SET name = '1' WHERE id = 2".into(),
+    )
+    .await;
     assert_eq!(store.study("1").await.unwrap().id, named);
     assert_eq!(store.study("base").await.unwrap().id, study);
     let nowhere = Store::open_existing(dir.path().join("not-here"))
@@ -593,6 +606,223 @@ async fn a_damaged_raw_object_is_noticed_whatever_was_done_to_it() {
     fs::remove_file(&path).unwrap();
     let error = store.raw(&raw).await.unwrap_err().to_string();
     assert!(error.contains("missing"), "{error}");
+}
+
+/// What somebody or something does to a file.
+type Damage = fn(&mut Vec<u8>);
+
+const DAMAGES: [(&str, Damage); 4] = [
+    ("torn", |bytes| bytes.truncate(bytes.len() / 2)),
+    ("empty", Vec::clear),
+    ("garbage", |bytes| {
+        bytes.splice(.., *b"garbage").for_each(drop)
+    }),
+    ("a flipped bit", |bytes| {
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0x10;
+    }),
+];
+
+#[tokio::test]
+async fn a_damaged_raw_object_is_not_shared_but_written_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let content: Vec<u8> = (0..5000u32).flat_map(|n| n.to_le_bytes()).collect();
+    let (raw, mut number) = (RawRef::of(&content), 0);
+    let mut print_again = async || {
+        number += 1;
+        let record = failed("x", &content);
+        let recorded = store.record_trial(study, number, 0, number, &record).await;
+        recorded.unwrap();
+    };
+    print_again().await;
+    let path = objects(dir.path()).remove(0);
+    let whole = fs::read(&path).unwrap();
+    for (what, damage) in DAMAGES {
+        let mut bytes = whole.clone();
+        damage(&mut bytes);
+        fs::write(&path, bytes).unwrap();
+        let (checked, damaged) = store.damaged_objects().await.unwrap();
+        assert_eq!((checked, damaged.len()), (1, 1), "{what}");
+        assert_eq!(damaged[0].owners[0], (study, RawOwner::Trial(1)));
+        print_again().await;
+        assert_eq!(store.raw(&raw).await.unwrap(), content, "{what}");
+        assert_eq!(store.damaged_objects().await.unwrap(), (1, vec![]));
+    }
+    fs::remove_file(&path).unwrap();
+    print_again().await;
+    assert_eq!(store.raw(&raw).await.unwrap(), content);
+    assert_eq!(objects(dir.path()).len(), 1, "nothing unfinished is left");
+}
+
+#[tokio::test]
+async fn a_flipped_bit_in_a_stored_sample_is_found_wherever_it_is_read() {
+    for (statement, only_within) in [
+        (
+            "UPDATE sample SET measured = x'0000000000804040' WHERE trial = 2",
+            false,
+        ),
+        (
+            "UPDATE sample SET within = x'0000000000804040' WHERE trial = 2",
+            true,
+        ),
+        ("UPDATE sample SET measured = x'' WHERE trial = 2", false),
+        // Sound in another trial.
+        (
+            "UPDATE sample SET measured = (SELECT measured FROM sample WHERE trial = 1), \
+          measured_checksum = (SELECT measured_checksum FROM sample WHERE trial = 1) WHERE trial = 2",
+            false,
+        ),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, study) = with_study(dir.path()).await;
+        let values = |round: u32| MetricSamples {
+            each: vec![1.0, 2.0],
+            ..samples("rtt", &[f64::from(round)])
+        };
+        for round in 1..=3 {
+            let record = measured(vec![values(round)], vec![]);
+            store
+                .record_trial(study, round, 1, round, &record)
+                .await
+                .unwrap();
+        }
+        change(dir.path(), statement.into()).await;
+        let named = |error: StoreError| {
+            let said = error.to_string();
+            assert!(matches!(error, StoreError::SamplesDamaged { .. }), "{said}");
+            assert!(said.contains("trial 2 of study `base`"), "{said}");
+            assert!(said.contains("backsight check --repair"), "{said}");
+        };
+        named(store.samples(study, 2).await.unwrap_err());
+        named(store.result_set(study).await.unwrap_err());
+        match store.study_history(study).await {
+            Err(error) => named(error),
+            // Interval samples are no part of a history.
+            Ok(_) => assert!(only_within),
+        }
+        assert_eq!(store.samples(study, 1).await.unwrap(), [values(1)]);
+        let stored = store.stored_trials(study).await.unwrap();
+        let states: Vec<_> = stored.iter().map(|trial| trial.state).collect();
+        use SampleState::{Damaged, Sound};
+        assert_eq!(states, [Sound, Damaged, Sound], "{statement}");
+        let again = [values(2)];
+        store
+            .rewrite_samples(study, &[(&stored[1], &again)])
+            .await
+            .unwrap();
+        assert_eq!(store.samples(study, 2).await.unwrap(), again);
+        store.result_set(study).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_trial_that_is_given_up_is_a_failed_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    for round in 1..=2 {
+        let record = measured(vec![samples("rtt", &[35.0])], vec![]);
+        store
+            .record_trial(study, round, 1, round, &record)
+            .await
+            .unwrap();
+    }
+    change(
+        dir.path(),
+        "UPDATE sample SET measured = x'00' WHERE trial = 2".into(),
+    )
+    .await;
+    let lost = [(2, "lost".to_owned())].into_iter().collect();
+    store.give_up_trials(study, &lost).await.unwrap();
+    let set = store.result_set(study).await.unwrap();
+    assert_eq!(set.series[2].values(), [35.0]);
+    assert_eq!(
+        (set.failed[0].0, set.failed[0].3.reason.as_str()),
+        (2, "lost")
+    );
+    assert!(store.samples(study, 2).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn samples_from_before_checksums_are_read_and_known_as_unchecked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, study) = with_study(dir.path()).await;
+    let record = measured(vec![samples("rtt", &[35.0])], vec![]);
+    store.record_trial(study, 1, 1, 1, &record).await.unwrap();
+    let before = "UPDATE sample SET measured_checksum = NULL, within_checksum = NULL";
+    change(dir.path(), before.into()).await;
+    let again = store.samples(study, 1).await.unwrap();
+    assert_eq!(again, [samples("rtt", &[35.0])]);
+    let stored = store.stored_trials(study).await.unwrap();
+    assert_eq!(stored[0].state, SampleState::Unchecked);
+    store
+        .rewrite_samples(study, &[(&stored[0], &again)])
+        .await
+        .unwrap();
+    let stored = store.stored_trials(study).await.unwrap();
+    assert_eq!(stored[0].state, SampleState::Sound);
+}
+
+#[tokio::test]
+async fn a_damaged_database_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = with_study(dir.path()).await;
+    assert!(store.database_faults().await.unwrap().is_empty());
+    let stray = "PRAGMA foreign_keys = OFF; INSERT INTO cell (study, number, benchmark, variant, params, chosen) \
+                 VALUES (99, 0, 'b', 'v', '{}', '[]')";
+    change(dir.path(), stray.into()).await;
+    let faults = store.database_faults().await.unwrap();
+    assert_eq!(faults, ["a row of `cell` belongs to no row of `study`"]);
+}
+
+#[tokio::test]
+async fn a_database_that_was_lost_is_not_made_anew_beside_its_raw_outputs() {
+    let lost: [fn(&Path); 3] = [
+        |file| fs::remove_file(file).unwrap(),
+        |file| fs::write(file, "").unwrap(),
+        // As a Backsight that was stopped right after it had made one.
+        |file| {
+            fs::remove_file(file).unwrap();
+            let options = SqliteConnectOptions::new()
+                .filename(file)
+                .create_if_missing(true)
+                .journal_mode(sqlx::sqlite::SqliteJournalMode::Wal);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let made = runtime().block_on(SqliteConnection::connect_with(&options));
+                    runtime().block_on(made.unwrap().close()).unwrap();
+                });
+            });
+        },
+    ];
+    for lose in lost {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, study) = with_study(dir.path()).await;
+        store
+            .record_trial(study, 1, 0, 1, &failed("x", b"printed"))
+            .await
+            .unwrap();
+        store.close().await;
+        lose(&dir.path().join("backsight.db"));
+        for opened in [
+            Store::open(dir.path()).await,
+            Store::open_existing(dir.path()).await,
+        ] {
+            let error = opened.unwrap_err();
+            assert!(matches!(error, StoreError::DatabaseLost { .. }), "{error}");
+        }
+        assert_eq!(objects(dir.path()).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_can_not_be_read_is_not_called_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backsight.db");
+    std::os::unix::fs::symlink(&file, &file).unwrap();
+    let error = Store::open_existing(dir.path()).await.unwrap_err();
+    assert!(matches!(error, StoreError::File { .. }), "{error}");
+    assert!(error.to_string().contains("can't read"), "{error}");
 }
 
 #[tokio::test]
@@ -747,6 +977,8 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "DROP TABLE acceptance",
         "DROP TABLE testbed",
         "ALTER TABLE boot DROP COLUMN testbed",
+        "ALTER TABLE sample DROP COLUMN measured_checksum",
+        "ALTER TABLE sample DROP COLUMN within_checksum",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -902,7 +1134,10 @@ async fn a_value_that_nobody_could_have_stored_is_an_error() {
         ("UPDATE study SET began = 'yesterday'", "a time"),
         ("UPDATE study SET state = 'asleep'", "a study's state"),
         ("UPDATE metric SET unit = 'parsec'", "a unit"),
-        ("UPDATE sample SET measured = x'0102'", "packed samples"),
+        (
+            "UPDATE sample SET measured = x'0102'",
+            "trial 1 of study `base`",
+        ),
         ("UPDATE sample SET metric = 7", "a metric"),
         ("UPDATE trial SET round = -1", "a whole number"),
         (
@@ -976,6 +1211,91 @@ fn a_folder_that_is_not_writable_is_said_before_anything_is_measured() {
             assert!(error.to_string().contains("permissions"), "{error}");
         });
     });
+}
+
+/// How a store was left before nobody could write to it any more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Left {
+    Closed,
+    /// With what was recorded last in the write-ahead log only.
+    Open,
+    /// By an earlier Backsight.
+    Old,
+}
+
+#[test]
+fn a_store_that_is_not_writable_is_read() {
+    for left in [Left::Closed, Left::Open, Left::Old] {
+        let dir = tempfile::tempdir().unwrap();
+        with_file_system(dir.path(), "size=16m", || {
+            runtime().block_on(async {
+                let (store, study) = with_study(dir.path()).await;
+                for round in 1..=3 {
+                    let record = measured(
+                        vec![samples("rtt", &[f64::from(round)])],
+                        vec![step(0, b"printed", b"")],
+                    );
+                    let recorded = store.record_trial(study, round, 1, round, &record).await;
+                    recorded.unwrap();
+                }
+                // Whoever has it open keeps the log from being cleaned up.
+                let mut reader = None;
+                match left {
+                    Left::Closed => store.close().await,
+                    Left::Open => reader = Some(store),
+                    Left::Old => {
+                        store.close().await;
+                        for column in ["measured_checksum", "within_checksum"] {
+                            change(
+                                dir.path(),
+                                format!("ALTER TABLE sample DROP COLUMN {column}"),
+                            )
+                            .await;
+                        }
+                        let before = "DELETE FROM _sqlx_migrations WHERE version = 12";
+                        change(dir.path(), before.into()).await;
+                    }
+                }
+                let mut log = dir.path().join("backsight.db-wal");
+                if left == Left::Open {
+                    assert!(log.metadata().unwrap().len() > 0);
+                    // As after a crash: nobody has it open, and nothing but the log is left.
+                    let copy = dir.path().join("crashed");
+                    fs::create_dir(&copy).unwrap();
+                    for file in ["backsight.db", "backsight.db-wal"] {
+                        fs::copy(dir.path().join(file), copy.join(file)).unwrap();
+                    }
+                    let copied = std::process::Command::new("cp")
+                        .args(["-r"])
+                        .args([dir.path().join("raw"), copy.join("raw")])
+                        .status();
+                    assert!(copied.unwrap().success());
+                    log = copy.join("backsight.db-wal");
+                }
+                drop(reader);
+                let folder = log.parent().unwrap().to_owned();
+                remount(dir.path(), nix::mount::MsFlags::MS_RDONLY, "");
+                let store = Store::open_existing(&folder).await.unwrap();
+                let row = store.study("base").await.unwrap();
+                let set = store.result_set(row.id).await.unwrap();
+                assert_eq!(set.series[2].values(), [1.0, 2.0, 3.0], "{left:?}");
+                let raw = RawRef::of(b"printed");
+                let lost = [(1, "lost".to_owned())].into_iter().collect();
+                assert_eq!(store.raw(&raw).await.unwrap(), b"printed");
+                assert_eq!(store.damaged_objects().await.unwrap(), (1, vec![]));
+                for refused in [
+                    store.set_state(row.id, StudyState::Finished).await,
+                    store.give_up_trials(row.id, &lost).await,
+                ] {
+                    let error = refused.unwrap_err();
+                    assert!(
+                        matches!(error, StoreError::ReadOnly { .. }),
+                        "{left:?}: {error}"
+                    );
+                }
+            });
+        });
+    }
 }
 
 /// Bytes that don't compress.

@@ -1,0 +1,340 @@
+//! Whether a store still holds what was recorded: its database, its raw objects, and the samples by their checksums; and
+//! samples written anew by whoever knows them better.
+//!
+//! Refuses: to derive samples, which is the parsers' job, and to change anything that it wasn't told to.
+
+use backsight_model::{Failure, MetricName, MetricSamples};
+use std::collections::{BTreeMap, HashSet};
+
+use crate::{
+    RawRef, Store, StoreError, StudyId,
+    packed::{SampleKey, SampleKind, checksum, unpack},
+    raw,
+    trial::SampleRow,
+};
+
+/// What SQLite names at most of what is wrong with a database.
+const FAULTS: usize = 20;
+
+/// Which output of a study a raw object is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RawOwner {
+    /// What a step of this trial printed.
+    Trial(u32),
+    /// The log of this build.
+    Build(u32),
+    /// The log of this boot.
+    Boot(u32),
+}
+
+/// A raw object that is missing or isn't what its address says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedObject {
+    /// Its address.
+    pub raw: RawRef,
+    /// What was found.
+    pub detail: String,
+    /// Whose output it is.
+    pub owners: Vec<(StudyId, RawOwner)>,
+}
+
+/// Whether stored samples are what was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SampleState {
+    /// Their checksums agree.
+    Sound,
+    /// They were recorded before there were checksums.
+    Unchecked,
+    /// They aren't.
+    Damaged,
+}
+
+/// A trial's samples as they are stored, damaged ones too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTrial {
+    /// The trial's number.
+    pub number: u32,
+    /// The cell's number in the plan's order.
+    pub cell: usize,
+    /// Whether it failed.
+    pub failed: bool,
+    /// The worst of its samples.
+    pub state: SampleState,
+    /// Those of its samples that can be read.
+    pub samples: Vec<MetricSamples>,
+}
+
+impl Store {
+    /// What SQLite finds wrong with the database; nothing if it is sound.
+    ///
+    /// # Errors
+    /// It can't be read at all.
+    pub async fn database_faults(&self) -> Result<Vec<String>, StoreError> {
+        let pool = self.database.pool();
+        let said: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(20)")
+            .fetch_all(pool)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        let mut faults: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
+        let strays = sqlx::query("PRAGMA foreign_key_check")
+            .fetch_all(pool)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        for row in strays.iter().take(FAULTS) {
+            let (table, parent): (&str, &str) =
+                (self.database.column(row, 0)?, self.database.column(row, 2)?);
+            faults.push(format!(
+                "a row of `{table}` belongs to no row of `{parent}`"
+            ));
+        }
+        Ok(faults)
+    }
+
+    /// How many raw objects are referred to, and those of them that are damaged.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn damaged_objects(&self) -> Result<(usize, Vec<DamagedObject>), StoreError> {
+        // No object is swept away while it is looked at; where nothing can be written, nothing is swept.
+        let _unswept = self.raw.unswept().await.ok();
+        let known: Vec<RawRef> = self.referred_objects().await?.into_iter().collect();
+        let count = known.len();
+        let folder = self.raw.clone();
+        let damaged = raw::off_the_loop(move || {
+            let mut damaged = Vec::new();
+            for raw in known {
+                match folder.read(&raw) {
+                    Ok(_) => {}
+                    Err(StoreError::RawDamaged { detail, .. }) => damaged.push((raw, detail)),
+                    Err(error) => damaged.push((raw, error.to_string())),
+                }
+            }
+            Ok(damaged)
+        });
+        let mut found = Vec::new();
+        for (raw, detail) in damaged.await? {
+            let owners = self.owners(&raw).await?;
+            found.push(DamagedObject {
+                raw,
+                detail,
+                owners,
+            });
+        }
+        found.sort_by(|a, b| a.owners.cmp(&b.owners));
+        Ok((count, found))
+    }
+
+    async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT study, 0, trial FROM step WHERE stdout = $1 OR stderr = $1 \
+             UNION SELECT study, 1, number FROM build WHERE log = $1 \
+             UNION SELECT study, 2, number FROM boot WHERE log = $1 ORDER BY 1, 2, 3",
+        )
+        .bind(raw.to_string())
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| {
+                let number = self.database.whole(row, 2)?;
+                let owner = match self.database.column::<i64>(row, 1)? {
+                    0 => RawOwner::Trial(number),
+                    1 => RawOwner::Build(number),
+                    _ => RawOwner::Boot(number),
+                };
+                Ok((StudyId(self.database.column(row, 0)?), owner))
+            })
+            .collect()
+    }
+
+    /// Every trial of a study with its samples as they are stored, in order.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn stored_trials(&self, study: StudyId) -> Result<Vec<StoredTrial>, StoreError> {
+        let metrics = self.metrics(study).await?;
+        let cells = self.cells(study).await?;
+        let db = &self.database;
+        let mut trials: Vec<StoredTrial> = Vec::new();
+        let query = sqlx::query(
+            "SELECT t.number, t.cell, t.failure, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum \
+             FROM trial t LEFT JOIN sample s ON s.study = t.study AND s.trial = t.number \
+             WHERE t.study = $1 ORDER BY t.number, s.metric",
+        );
+        db.each_row(query.bind(study.0), |row| {
+            let number: u32 = db.whole(row, 0)?;
+            if trials.last().is_none_or(|last| last.number != number) {
+                trials.push(StoredTrial {
+                    number,
+                    cell: db.whole(row, 1)?,
+                    failed: db.column::<Option<&str>>(row, 2)?.is_some(),
+                    state: SampleState::Sound,
+                    samples: Vec::new(),
+                });
+            }
+            let (Some(trial), Some(metric)) =
+                (trials.last_mut(), db.column::<Option<i64>>(row, 3)?)
+            else {
+                return Ok(());
+            };
+            let key = SampleKey {
+                study: study.0,
+                trial: i64::from(number),
+                metric,
+            };
+            let (mut state, mut parts) = (SampleState::Sound, Vec::new());
+            for (at, kind) in [(4, SampleKind::Measured), (6, SampleKind::Within)] {
+                let bytes: &[u8] = db.column(row, at)?;
+                match (db.column::<Option<i64>>(row, at + 1)?, unpack(bytes)) {
+                    (_, None) => state = SampleState::Damaged,
+                    (Some(sum), _) if sum != checksum(key, kind, bytes) => {
+                        state = SampleState::Damaged;
+                    }
+                    (sum, Some(samples)) => {
+                        if sum.is_none() && state == SampleState::Sound {
+                            state = SampleState::Unchecked;
+                        }
+                        parts.push(samples);
+                    }
+                }
+            }
+            let shapes = cells
+                .get(trial.cell)
+                .and_then(|cell| metrics.get(&cell.benchmark));
+            let name = usize::try_from(metric)
+                .ok()
+                .and_then(|metric| shapes?.get(metric))
+                .map(|shape| shape.name.clone());
+            match (name, &mut parts[..]) {
+                (Some(metric), [values, each]) => trial.samples.push(MetricSamples {
+                    metric,
+                    values: std::mem::take(values),
+                    each: std::mem::take(each),
+                }),
+                _ => state = SampleState::Damaged,
+            }
+            trial.state = match (trial.state, state) {
+                (SampleState::Damaged, _) | (_, SampleState::Damaged) => SampleState::Damaged,
+                (SampleState::Unchecked, _) | (_, SampleState::Unchecked) => SampleState::Unchecked,
+                _ => SampleState::Sound,
+            };
+            Ok(())
+        })
+        .await?;
+        Ok(trials)
+    }
+
+    /// The file that each trial of a study from elsewhere was read from: the command that read it, and its object.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn read_files(&self, study: StudyId) -> Result<Vec<(String, RawRef)>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT DISTINCT command, stdout FROM step WHERE study = $1 AND stdout IS NOT NULL ORDER BY command",
+        )
+        .bind(study.0)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        let db = &self.database;
+        rows.iter()
+            .map(|row| {
+                Ok((
+                    db.column(row, 0)?,
+                    db.parsed(row, 1, "a raw output's address")?,
+                ))
+            })
+            .collect()
+    }
+
+    /// Writes the samples of these trials anew, with their checksums.
+    ///
+    /// # Errors
+    /// A trial or a metric isn't the study's; the store can only be read.
+    pub async fn rewrite_samples(
+        &self,
+        study: StudyId,
+        trials: &[(&StoredTrial, &[MetricSamples])],
+    ) -> Result<(), StoreError> {
+        let metrics = self.metrics(study).await?;
+        let cells = self.cells(study).await?;
+        let mut rows = Vec::new();
+        for (trial, samples) in trials {
+            let shapes = cells
+                .get(trial.cell)
+                .map(|cell| metrics.get(&cell.benchmark));
+            for samples in *samples {
+                let stray = |name: &MetricName| StoreError::Stray {
+                    study: study.0,
+                    what: format!("a sample of `{name}`, which trial {} hasn't", trial.number),
+                };
+                let named = |shape: &crate::MetricShape| shape.name == samples.metric;
+                let metric = shapes
+                    .flatten()
+                    .and_then(|shapes| shapes.iter().position(named))
+                    .ok_or_else(|| stray(&samples.metric))?;
+                rows.push(SampleRow::new(
+                    study.0,
+                    i64::from(trial.number),
+                    metric as i64,
+                    &samples.values,
+                    &samples.each,
+                ));
+            }
+        }
+        let mut tx = self.database.begin().await?;
+        for (trial, _) in trials {
+            sqlx::query("DELETE FROM sample WHERE study = $1 AND trial = $2")
+                .bind(study.0)
+                .bind(i64::from(trial.number))
+                .execute(&mut *tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        }
+        self.insert_sample_rows(&mut tx, &rows).await?;
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
+    /// Makes trials whose samples are lost failed ones, so that the others of their study can be read.
+    ///
+    /// # Errors
+    /// The store can only be read.
+    pub async fn give_up_trials(
+        &self,
+        study: StudyId,
+        lost: &BTreeMap<u32, String>,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.database.begin().await?;
+        for (trial, why) in lost {
+            let failure = self.to_json(&Failure::of_trial(why.clone()))?;
+            sqlx::query("UPDATE trial SET failure = $3 WHERE study = $1 AND number = $2")
+                .bind(study.0)
+                .bind(i64::from(*trial))
+                .bind(failure)
+                .execute(&mut *tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
+            sqlx::query("DELETE FROM sample WHERE study = $1 AND trial = $2")
+                .bind(study.0)
+                .bind(i64::from(*trial))
+                .execute(&mut *tx)
+                .await
+                .map_err(|e| self.database.fault(e))?;
+        }
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
+    /// The addresses of all objects that something refers to.
+    pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
+             UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
+        )
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| self.database.parsed(row, 0, "a raw output's address"))
+            .collect()
+    }
+}

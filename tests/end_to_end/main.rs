@@ -21,6 +21,7 @@ mod detecting;
 mod disk;
 mod exchanging;
 mod far;
+mod hiding;
 mod history;
 mod hostile;
 mod interrupted;

@@ -122,12 +122,24 @@ pub fn end_all(name: &str) {
     }
 }
 
-/// The agents that a conductor has started.
+/// The supervisors of agents that a conductor has started.
+pub fn supervisors_of(conductor: Pid) -> Vec<Process> {
+    agents_below(conductor.as_raw(), &all())
+}
+
+/// The agents that a conductor has started: children of their supervisors.
 pub fn agents_of(conductor: Pid) -> Vec<Process> {
-    let is_agent = |process: &Process| {
-        process.parent == conductor.as_raw() && process.command.split(' ').nth(1) == Some("agent")
+    let all = all();
+    let supervisors = agents_below(conductor.as_raw(), &all);
+    let agents = supervisors.iter().flat_map(|s| agents_below(s.pid, &all));
+    agents.collect()
+}
+
+fn agents_below(parent: i32, all: &[Process]) -> Vec<Process> {
+    let is_agent = |process: &&Process| {
+        process.parent == parent && process.command.split(' ').nth(1) == Some("agent")
     };
-    all().into_iter().filter(is_agent).collect()
+    all.iter().filter(is_agent).cloned().collect()
 }
 
 /// The only agent of a conductor.

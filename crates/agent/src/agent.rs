@@ -4,7 +4,6 @@
 //! that steps leave, and one thread is enough for what little there is to do.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -24,7 +23,7 @@ use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, Step, StepId};
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
-use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, put, wire};
+use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, put, supervisor, uts_mark, wire};
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
@@ -63,6 +62,9 @@ pub enum ServeError {
 /// Runs an agent on standard input and output until the other end closes them, or a signal (TERM, INT, HUP) ends it.
 /// Then kills all that it started and removes all that it made. Prints nothing.
 ///
+/// The agent runs in a child; this process supervises it, kills what it leaves if it is killed, and ends with its exit
+/// status without returning.
+///
 /// With a `namespace` (`/run/netns/NAME`) it and its steps live in that network namespace; without, in that of whoever
 /// started it.
 ///
@@ -75,7 +77,12 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
-    let mark = mark::borne(&[])?;
+    let token = mark::random()?;
+    if mark::ours().is_none() {
+        supervisor::supervise(token)?;
+    }
+    let mark = mark::borne(token, &[])?;
+    uts_mark::bear(&mark);
     if let Some(namespace) = namespace {
         let entered = namespace::enter(namespace);
         entered.map_err(|error| ServeError::Namespace(namespace.to_owned(), error))?;
@@ -140,8 +147,7 @@ fn obey_all_signals() {
 }
 
 fn ground(mark: String) -> Result<Ground, ServeError> {
-    let folders = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    let folders = std::path::absolute(folders)?;
+    let folders = mark::folders()?;
     mark::sweep_the_dead(&folders);
     let folder = folders.join(mark::folder_name(&mark));
     // Made by us or not at all: nobody can have put something in our way.

@@ -96,7 +96,7 @@ fn serve(channel: &Path) -> Result<(), ServeError> {
     if mark::ours().is_none() {
         furnish(Path::new("/"));
     }
-    let mark = mark::borne(ENVIRONMENT)?;
+    let mark = mark::borne(mark::random()?, ENVIRONMENT)?;
     let mut channel = open(channel)?;
     channel.write_all(HERE)?;
     let line = line(&mut channel)?;

@@ -34,7 +34,9 @@ mod shell;
 mod spool;
 mod step;
 mod stream;
+mod supervisor;
 mod trial;
+mod uts_mark;
 mod watched;
 mod wire;
 
@@ -42,7 +44,7 @@ pub use agent::{ServeError, serve_stdio};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, asked_by_kernel, serve_guest};
-pub use mark::{AgentMark, Swept, sweep};
+pub use mark::{AgentMark, Swept, sweep, sweep_dead_agents};
 pub use neighbours::{Neighbours, UsedBy};
 pub use shell::shell_needed;
 pub use step::{

@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::Cgroup;
 use crate::procs::Process;
-use crate::{MARK_VARIABLE, cgroup, clocks, procs, trial};
+use crate::reap::childless;
+use crate::{MARK_VARIABLE, cgroup, clocks, procs, supervisor, trial, uts_mark};
 
 /// Names everything that belongs to one agent, so that it can be found when the agent is gone. Worth keeping on disk:
 /// after a crash of both, it is what the next start cleans up with.
@@ -63,13 +65,42 @@ const LOOKS_IN_VAIN: u32 = 2;
 pub fn sweep(mark: &AgentMark) -> Swept {
     let mut swept = Swept::default();
     if clocks::boot_id().as_ref() == Some(&mark.boot_id) {
-        kill_processes(mark, &mut swept);
+        kill_processes(mark, &mut swept, || marked(&mark.mark));
     }
     swept.folder = trial::remove(&mark.folder);
     swept
 }
 
-fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
+/// Kills what an agent left that was this process's child and has ended, whatever it did to hide: this process adopts
+/// orphans. Its folder is removed too, unless its conductor lives and may want to read it.
+pub(crate) fn kill_orphans(mark: &str) {
+    if childless() {
+        return;
+    }
+    let folder = folders().map(|folders| folders.join(folder_name(mark)));
+    let left = AgentMark {
+        mark: mark.to_owned(),
+        // Waited for: the number may be another's.
+        pid: 0,
+        start_ticks: u64::MAX,
+        boot_id: String::new(),
+        cgroup: Cgroup::place(mark),
+        folder: folder.unwrap_or_default(),
+    };
+    let look = || {
+        supervisor::reap_orphans();
+        let mut found = marked(mark);
+        let me = std::process::id().cast_signed();
+        let orphans = procs::descendants(me, procs::all()).into_iter();
+        found.extend(orphans.filter(|process| !process.zombie));
+        found
+    };
+    kill_processes(&left, &mut Swept::default(), look);
+    sweep_if_dead(&left.folder);
+}
+
+/// Kills the agent, all in its cgroup, and what `look` finds, again and again until it finds nothing.
+fn kill_processes(mark: &AgentMark, swept: &mut Swept, look: impl Fn() -> Vec<Process>) {
     let until = Instant::now() + LIMIT;
     let mut killed = BTreeSet::new();
     let mut looks_in_vain = 0;
@@ -87,7 +118,7 @@ fn kill_processes(mark: &AgentMark, swept: &mut Swept) {
         );
     }
     loop {
-        let left = marked(&mark.mark);
+        let left = look();
         swept.left = left
             .iter()
             .map(|process| process.pid.unsigned_abs())
@@ -118,16 +149,16 @@ const AGENT: &str = "/agent";
 /// A child is its parent's image until its `exec`: were the agent unmarked, a sweep wouldn't see the children that it
 /// was just starting when it was killed, and they would go on to run their programs.
 ///
-/// `env` is what the program's environment gets besides.
+/// `token` makes it unique, and `env` is what the program's environment gets besides.
 ///
 /// # Errors
 ///
 /// The system's.
-pub(crate) fn borne(env: &[(&str, &str)]) -> io::Result<String> {
+pub(crate) fn borne(token: u64, env: &[(&str, &str)]) -> io::Result<String> {
     if let Some(mark) = ours() {
         return Ok(mark);
     }
-    let value = format!("{PREFIX}{}-{:016x}{AGENT}", std::process::id(), random()?);
+    let value = format!("{}{AGENT}", name(std::process::id(), token));
     let anew = |program: &Path| {
         let mut arguments = env::args_os();
         Command::new(program)
@@ -156,7 +187,17 @@ pub(crate) fn ours() -> Option<String> {
     mark.starts_with(&ours).then(|| mark.to_owned())
 }
 
-fn random() -> io::Result<u64> {
+/// The mark of the agent with this process id.
+pub(crate) fn name(pid: u32, token: u64) -> String {
+    format!("{PREFIX}{pid}-{token:016x}")
+}
+
+/// A token for a new mark.
+///
+/// # Errors
+///
+/// The system's.
+pub(crate) fn random() -> io::Result<u64> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(u64::from_ne_bytes(bytes))
@@ -194,7 +235,7 @@ pub(crate) fn keep(mark: &AgentMark) -> Option<File> {
 }
 
 /// What all marks begin with.
-const PREFIX: &str = "backsight-";
+pub(crate) const PREFIX: &str = "backsight-";
 
 /// The name of the folder of the agent with this mark: that of its user is in it.
 pub(crate) fn folder_name(mark: &str) -> String {
@@ -206,8 +247,26 @@ fn folder_prefix() -> String {
     format!("{PREFIX}{}-", nix::unistd::getuid())
 }
 
-/// Sweeps after the agents that had their folders here, of this user, and died with nobody to do it: killed together
-/// with their conductor. What they had started would run for ever.
+/// The folder of agents' folders.
+///
+/// # Errors
+///
+/// The system's: there is no working directory for a relative `TMPDIR`.
+pub(crate) fn folders() -> io::Result<PathBuf> {
+    let folders = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    std::path::absolute(folders)
+}
+
+/// Cleans up after the agents of this user on this machine that were killed together with their supervisors and their
+/// conductors: kills what they had started, removes their cgroups and folders. Agents that live, or whose conductor
+/// lives, are left alone. Takes the time of listing `TMPDIR` when there is nothing to do.
+pub fn sweep_dead_agents() {
+    if let Ok(folders) = folders() {
+        sweep_the_dead(&folders);
+    }
+}
+
+/// Cleans up after the dead agents with folders here.
 pub(crate) fn sweep_the_dead(folders: &Path) {
     let uid = nix::unistd::getuid().as_raw();
     for entry in fs::read_dir(folders).into_iter().flatten().flatten() {
@@ -249,15 +308,17 @@ fn sweep_if_dead(folder: &Path) -> Option<Swept> {
     }))
 }
 
-/// The living processes with the mark in their environment. Those of other users can't be looked into, and can't be
+/// The living processes with the mark in their environment or in their UTS namespace. Those of other users can't be looked into, and can't be
 /// ours.
 fn marked(mark: &str) -> Vec<Process> {
     let variable = format!("{MARK_VARIABLE}={mark}/");
-    let bears = |process: &Process| {
+    let mut bearers = uts_mark::Bearers::of(mark);
+    let mut bears = |process: &Process| {
         let environment = fs::read(format!("/proc/{}/environ", process.pid)).unwrap_or_default();
-        environment
+        let named = environment
             .split(|byte| *byte == 0)
-            .any(|entry| entry.starts_with(variable.as_bytes()))
+            .any(|entry| entry.starts_with(variable.as_bytes()));
+        named || bearers.include(process.pid)
     };
     procs::all()
         .into_iter()

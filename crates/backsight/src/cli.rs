@@ -121,10 +121,20 @@ enum Verb {
     Monitor(monitor::Monitor),
 }
 
+impl Verb {
+    /// Whether agents and definitions start it: it has no time for the leftovers of others.
+    fn runs_in_trials(&self) -> bool {
+        matches!(self, Self::Agent(_) | Self::Monitor(_) | Self::Trace(_))
+    }
+}
+
 impl Arguments {
-    /// Does what was asked.
+    /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let shared = self.shared;
+        if !self.verb.runs_in_trials() {
+            backsight_agent::sweep_dead_agents();
+        }
         match self.verb {
             Verb::Init(verb) => verb.execute(&shared),
             Verb::Lab(verb) => verb.execute(),

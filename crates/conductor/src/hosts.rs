@@ -21,6 +21,8 @@ use crate::{guests::Guest, netns, ssh};
 
 /// How long an agent may take to say hello.
 const HELLO_LIMIT: Duration = Duration::from_secs(15);
+/// How long a process may take to die.
+const DEATH_LIMIT: Duration = Duration::from_secs(12);
 /// Lines of an agent's own complaints that are kept.
 const COMPLAINTS: usize = 20;
 /// Round trips by which a far clock is compared.
@@ -269,7 +271,7 @@ async fn known(
     Ok((facts, clock))
 }
 
-/// A process of this machine that is an agent, or that carries the stream of one on another machine.
+/// A process of this machine that supervises an agent, or that carries the stream of one on another machine.
 pub(crate) struct Process {
     /// What the agent leaves is ours to sweep; none where it is on another machine.
     mark: Option<AgentMark>,
@@ -322,8 +324,7 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // ^C at the terminal is for the conductor, which ends its agents in order.
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
         let mut child = command.spawn().map_err(Ungreeted::NotStarted)?;
         let (Some(stdout), Some(stdin)) = (child.stdout.take(), child.stdin.take()) else {
             let missing = std::io::Error::other("no pipe to its standard streams");
@@ -362,10 +363,7 @@ impl Process {
 
     /// Kills whatever it leaves, itself included; says what it printed last.
     pub(crate) async fn bury(mut self) -> String {
-        // Dead or stopped, it can't end itself; killing it is ours.
-        let _ = self.child.start_kill();
-        let _ = tokio::time::timeout(Duration::from_secs(5), self.child.wait()).await;
-        self.sweep().await;
+        self.kill().await;
         last_words(&self.complaints)
     }
 
@@ -375,16 +373,34 @@ impl Process {
             .await
             .is_err()
         {
-            let _ = self.child.start_kill();
-            self.sweep().await;
+            self.kill().await;
         }
     }
 
-    /// Sweeps after an agent of this machine. One on another machine ends with its stream.
-    async fn sweep(&mut self) {
-        if let Some(mark) = self.mark.take() {
-            // It walks /proc, which blocks.
-            let _ = tokio::task::spawn_blocking(move || sweep(&mark)).await;
+    /// Ends an agent of this machine that is dead or stands still, and all that it started. One on another machine ends
+    /// with its stream.
+    async fn kill(&mut self) {
+        let Some(mark) = self.mark.take() else {
+            let _ = self.child.start_kill();
+            let _ = tokio::time::timeout(DEATH_LIMIT, self.child.wait()).await;
+            return;
+        };
+        // It walks /proc, which blocks.
+        let swept = tokio::task::spawn_blocking(move || sweep(&mark)).await;
+        // With the agent dead, its supervisor kills what a sweep can't find, and ends.
+        let ended = tokio::time::timeout(DEATH_LIMIT, self.child.wait()).await;
+        if ended.is_err() || swept.is_err() {
+            let _ = self.child.start_kill();
+        }
+    }
+}
+
+impl Drop for Process {
+    /// Asks what still runs to end in order: the supervisor hands it on to its agent.
+    fn drop(&mut self) {
+        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
+        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
+            let _it_has_ended = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
         }
     }
 }

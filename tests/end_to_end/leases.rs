@@ -116,6 +116,55 @@ fn a_killed_study_holds_no_host() {
     place.assert_nothing_left();
 }
 
+/// Starts a study of the plan `ROLE.toml`, with leases of its own: as on another machine that shares the store.
+fn begins_as_another_machine(place: &Place, role: &str, arguments: &[&str]) -> Running {
+    let plan = format!("{role}.toml");
+    let arguments = [&["run", &plan, "--json"], arguments].concat();
+    let mut command = place.command(&arguments);
+    command.env("BACKSIGHT_LEASES", place.path(&format!("leases-{role}")));
+    Running::start(command)
+}
+
+#[test]
+fn two_labs_that_call_this_machine_by_different_names_exclude_each_other() {
+    let place = logged();
+    let other = Place::new();
+    other.prints("other", "echo 42");
+    other.plan("use = [\"other\"]\nrounds = 1\n");
+    assert_ne!(place.name, other.name, "their hosts have different names");
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let run = |arguments: &[&str]| {
+        let mut command = other.command(arguments);
+        command.env("BACKSIGHT_LEASES", place.path("leases"));
+        Running::start(command).ends()
+    };
+    let refused = run(&["run", "plan.toml", "--name", "second"]);
+    refused.assert_code(2);
+    refused.assert_says(&[&format!(
+        "host `{}` is leased to study `first` (process {})",
+        other.name, first.pid
+    )]);
+    // A testbed of a namespace is a part of the same machine.
+    if is_root() {
+        other.write(
+            "lab.toml",
+            format!("name = \"{}\"\n[host.only]\nkind = \"netns\"\n", other.name),
+        );
+        run(&["lab", "up"]).assert_code(0);
+        let refused = run(&["run", "plan.toml", "--name", "second"]);
+        refused.assert_code(2);
+        refused.assert_says(&["host `only` is leased to study `first`"]);
+    }
+    place.release("run");
+    first.ends().assert_code(0);
+    run(&["run", "plan.toml", "--name", "second"]).assert_code(0);
+    if is_root() {
+        run(&["lab", "down"]).assert_code(0);
+    }
+}
+
 #[test]
 fn two_studies_on_different_hosts_share_a_store() {
     let place = Place::of_roles(&["one", "two"]);
@@ -135,7 +184,7 @@ fn two_studies_on_different_hosts_share_a_store() {
         place.hold(role, 1);
     }
     for role in ["one", "two"] {
-        runs.push(place.begins(&["run", &format!("{role}.toml"), "--name", role]));
+        runs.push(begins_as_another_machine(&place, role, &["--name", role]));
     }
     for role in ["one", "two"] {
         place.until_held(role);
@@ -166,8 +215,8 @@ fn two_studies_without_a_name_get_different_ones() {
         );
     }
     let runs = [
-        place.begins(&["run", "one.toml"]),
-        place.begins(&["run", "two.toml"]),
+        begins_as_another_machine(&place, "one", &[]),
+        begins_as_another_machine(&place, "two", &[]),
     ];
     for run in runs {
         run.ends().assert_code(0);

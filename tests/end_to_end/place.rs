@@ -202,6 +202,8 @@ impl Place {
             .args(arguments)
             .current_dir(self.folder.path())
             .env("BACKSIGHT_STORE", self.path("store"))
+            // This machine is leased to one study at a time, and tests run at once.
+            .env("BACKSIGHT_LEASES", self.path("leases"))
             .env("TMPDIR", self.path("tmp"))
             .env(MARK, &self.name)
             .env_remove("NO_COLOR")
@@ -320,17 +322,6 @@ impl Drop for Place {
             let _ = Command::new("ip")
                 .args(["netns", "del", &namespace])
                 .status();
-        }
-        for folder in ["/run/lock/backsight", "/tmp/backsight"] {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                if entry
-                    .file_name()
-                    .to_string_lossy()
-                    .contains(&format!("{}.lock", self.name))
-                {
-                    let _ = fs::remove_file(entry.path());
-                }
-            }
         }
     }
 }

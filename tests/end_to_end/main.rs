@@ -27,6 +27,7 @@ mod hostile;
 mod interrupted;
 mod killed;
 mod labs;
+mod lasting;
 mod leases;
 mod locked;
 mod monitors;

@@ -24,6 +24,7 @@ mod init;
 mod launch;
 mod life;
 mod mark;
+mod mounts;
 mod namespace;
 mod neighbours;
 mod procs;

@@ -80,6 +80,8 @@ pub struct TrialEnded {
     pub unkillable: Vec<u32>,
     /// What of the trial's folders couldn't be removed, and why.
     pub left: Option<String>,
+    /// What was mounted during the trial and still is, outside of its folders: `/mnt (tmpfs)`.
+    pub mounts: Vec<String>,
     /// CPU time between the trial's beginning and its end.
     pub account: Account,
     /// Programs that are not of the trial, with the CPU seconds that they used, the busiest first; if that was asked.

@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::account::{self, Reading};
 use crate::cgroup::Cgroup;
 use crate::life::{self, Order, Place, Tell};
+use crate::mounts::{self, Mounts};
 use crate::neighbours::Neighbours;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
@@ -46,6 +48,8 @@ pub(crate) struct Trial {
     env: BTreeMap<String, String>,
     steps: HashMap<StepId, Running>,
     begun: Reading,
+    /// What was mounted before.
+    mounts: Mounts,
     /// Who used the processors before, if it is to be said who did meanwhile.
     neighbours: Option<Neighbours>,
     /// Each step's task holds a sender until its process is gone.
@@ -85,6 +89,7 @@ impl Trial {
             env,
             steps: HashMap::new(),
             begun,
+            mounts: Mounts::now(),
             neighbours: None,
             alive: mpsc::channel(1),
         })
@@ -160,6 +165,7 @@ impl Trial {
             folder,
             steps,
             begun,
+            mounts,
             neighbours,
             alive: (alive, mut last),
             ..
@@ -183,14 +189,15 @@ impl Trial {
         let _stuck_with_the_unkillable = timeout_at(until, last.recv()).await;
         let account = begun.until(&account::read(ground.cgroup.as_ref()));
         let neighbours = neighbours.map(|begun| begun.since().others);
-        let left = tokio::task::spawn_blocking(move || remove(&folder))
+        let removed = move || (remove(&folder), Mounts::left_since(&mounts));
+        let (left, mounts) = tokio::task::spawn_blocking(removed)
             .await
-            .ok()
-            .flatten();
+            .unwrap_or_default();
         TrialEnded {
             survivors: survivors.found,
             unkillable,
             left,
+            mounts,
             account,
             neighbours: neighbours.unwrap_or_default(),
         }
@@ -263,13 +270,55 @@ fn strays(cgroup: Option<&Cgroup>) -> Vec<Process> {
     found
 }
 
-/// Removes a folder; says what is left of it and why.
+/// Removes a folder, with what a step made to stay: mounts, files that can't be changed. Says what is left of it and why.
 pub(crate) fn remove(folder: &Path) -> Option<String> {
+    if let Err(error) = mounts::undo_below(folder) {
+        return Some(error.to_string());
+    }
+    match fs::remove_dir_all(folder) {
+        Ok(()) => return None,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => {}
+    }
+    unlock(folder);
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Some(format!("{}: {error}", folder.display()))
         }
         _ => None,
+    }
+}
+
+/// Makes all in a folder removable: takes the flags away that `chattr +i` and `+a` set, and gives its folders' owner the
+/// right to change them. What can't be changed is left as it is.
+fn unlock(folder: &Path) {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir());
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    if is_folder {
+        // First: without it nothing in it can be opened.
+        let _not_ours = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    }
+    if let Ok(file) = rustix::fs::open(folder, flags, Mode::empty())
+        && let Ok(set) = ioctl_getflags(&file)
+        && set.intersects(IFlags::IMMUTABLE | IFlags::APPEND)
+    {
+        let _no_right = ioctl_setflags(&file, set - (IFlags::IMMUTABLE | IFlags::APPEND));
+    }
+    if is_folder {
+        let _again = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            unlock_entry(&entry);
+        }
+    }
+}
+
+/// Only folders and regular files have flags; to open something else may have effects.
+fn unlock_entry(entry: &fs::DirEntry) {
+    if entry
+        .file_type()
+        .is_ok_and(|kind| kind.is_dir() || kind.is_file())
+    {
+        unlock(&entry.path());
     }
 }
 

@@ -81,6 +81,7 @@ pub(crate) fn trial_ended(reply: proto::EndTrialReply) -> Result<TrialEnded, Err
         survivors: reply.survivors.into_iter().map(survivor).collect(),
         unkillable: reply.unkillable,
         left: some(reply.left),
+        mounts: reply.mounts,
         account: account.into(),
         neighbours: reply
             .neighbours
@@ -102,6 +103,7 @@ pub(crate) fn end_trial_reply(ended: TrialEnded) -> proto::EndTrialReply {
         account: Some(ended.account.into()),
         unkillable: ended.unkillable,
         left: ended.left.unwrap_or_default(),
+        mounts: ended.mounts,
         neighbours: ended
             .neighbours
             .into_iter()

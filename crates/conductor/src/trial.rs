@@ -520,11 +520,11 @@ impl Conductor {
                             host.name, stray.pid, stray.name
                         ));
                     }
-                    if let Some(left) = ended.left {
-                        record.warnings.push(format!(
-                            "{}: what a step left can't be removed: {left}: the host needs a look",
-                            host.name
-                        ));
+                    if let Some(reason) = lasting(ended.left, &ended.mounts) {
+                        failure.get_or_insert(Failure {
+                            host: Some(host.name.clone()),
+                            ..Failure::of_trial(reason)
+                        });
                     }
                     if !ended.unkillable.is_empty() {
                         record.warnings.push(format!(
@@ -883,4 +883,20 @@ fn load(said: &[&Used<'_>]) -> MachineLoad {
         interrupts: account.interrupts,
         stolen: account.steal,
     }
+}
+/// What of a trial outlasts it and changes the host for the next ones: why the trial failed.
+fn lasting(left: Option<String>, mounts: &[String]) -> Option<String> {
+    if let Some(left) = left {
+        return Some(format!(
+            "what a step left can't be removed: {left}: remove it by hand, and have the benchmark's `reset` or the \
+             variant's `teardown` do it"
+        ));
+    }
+    (!mounts.is_empty()).then(|| {
+        let mounts = mounts.join(", ");
+        format!(
+            "this was mounted during the trial and still is: {mounts}: `umount` it, and have the benchmark's `reset` or \
+             the variant's `teardown` do it"
+        )
+    })
 }

@@ -460,6 +460,7 @@ mod from_a_store {
             better: Better::Higher,
             about: String::new(),
             simulator: None,
+            primary: true,
         };
         let trials = (1..=TRIALS).map(|round| FinishedTrial {
             cell: 0,

@@ -23,6 +23,7 @@ use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     compare::{confidence, percent},
+    exit_status::ExitStatus,
     files,
     list::table,
     run::{Asked, Watching, conclude},
@@ -39,17 +40,8 @@ pub const MOST_PASSES: u32 = 10_000;
 /// Longest patch, in bytes.
 const LONGEST_PATCH: u64 = 64 << 20;
 
-/// Exit status when something can't be told.
-const UNDECIDED: u8 = 3;
-/// Exit status when a side is worse.
-const WORSE: u8 = 4;
-
 /// Arguments of `try`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit status: 0 nothing is worse, 4 a side is worse, 3 something can't be told, 1 a side doesn't build or \
-                  run or the study stopped early, 2 the question was wrong, 130 after ^C."
-)]
 pub struct Attempt {
     #[command(flatten)]
     asked: Asked,
@@ -323,7 +315,7 @@ impl AlongVerb for Attempting {
         let status = conclude(name, &pursuit);
         Ok(match pursuit.stopped {
             Some(_) => status,
-            None => ExitCode::from(account.status()),
+            None => account.status().into(),
         })
     }
 }
@@ -507,12 +499,12 @@ impl Account {
     }
 
     /// What it means to a script.
-    fn status(&self) -> u8 {
+    fn status(&self) -> ExitStatus {
         match self.words().overall() {
-            SideCame::Worse => WORSE,
-            SideCame::Dead => crate::SOMETHING_FAILED,
-            SideCame::Undecided => UNDECIDED,
-            SideCame::Better | SideCame::Equal => 0,
+            SideCame::Worse => ExitStatus::Worse,
+            SideCame::Dead => ExitStatus::Failed,
+            SideCame::Undecided => ExitStatus::Undecided,
+            SideCame::Better | SideCame::Equal => ExitStatus::Success,
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::{
     attempt::{Attempting, MOST_PASSES, known_metrics, side_by_side},
     cli::Shared,
     compare::{confidence, percent},
+    exit_status::ExitStatus,
     files,
     list::table,
     run::{Asked, Posed, Watching, conclude, free_name},
@@ -33,8 +34,6 @@ pub const VERB: &str = "bisect";
 
 /// Measurements at most: more would not be asked by anybody who waits for it.
 const MOST: usize = 5000;
-/// Exit status when it isn't decided.
-const UNDECIDED: u8 = 3;
 /// Most culprits that are measured against what is before them.
 const MOST_VERIFIED: usize = 10;
 /// What each of these measurements may take at least.
@@ -42,10 +41,6 @@ const LEAST_VERIFIED: Duration = Duration::from_secs(30);
 
 /// Arguments of `bisect`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit status: 0 the changes are named, or there is none; 3 it can't be told yet; 1 an end can't be measured \
-                  or the study stopped early, 2 the question was wrong, 130 after ^C."
-)]
 pub struct Bisect {
     #[command(flatten)]
     asked: Asked,
@@ -418,10 +413,8 @@ impl AlongVerb for Bisecting {
         Ok(match (&pursuit.stopped, account.verdict.ended) {
             (Some(_), _) => status,
             (None, Some(BisectEnd::Decided)) => ExitCode::SUCCESS,
-            (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => {
-                ExitCode::from(crate::SOMETHING_FAILED)
-            }
-            (None, _) => ExitCode::from(UNDECIDED),
+            (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => ExitStatus::Failed.into(),
+            (None, _) => ExitStatus::Undecided.into(),
         })
     }
 }

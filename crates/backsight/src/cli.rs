@@ -1,13 +1,13 @@
 //! The command line: its verbs and what all of them share. Help, completions and manual pages are made
 //! from it.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    accept, agent, attempt, bisect, check, compare, detect, doctor, export, history, import, init,
-    lab, list, manual, monitor, noise, overhead, publish, report, resume, run, schema, search,
-    step, studies, trace,
+    accept, agent, attempt, bisect, check, compare, detect, doctor, exit_status, export, history,
+    import, init, lab, list, manual, monitor, noise, overhead, publish, report, resume, run,
+    schema, search, step, studies, trace,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -128,7 +128,18 @@ impl Verb {
     }
 }
 
+/// The command line, with each verb's exit statuses in its help.
+pub fn command() -> clap::Command {
+    exit_status::with_statuses(Arguments::command())
+}
+
 impl Arguments {
+    /// The arguments of this process; a wrong one ends it.
+    pub fn read() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
     /// Does what was asked. Before that it cleans up after agents that were killed with all who would have done it.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let shared = self.shared;

@@ -14,6 +14,7 @@ mod cli;
 mod compare;
 mod detect;
 mod doctor;
+mod exit_status;
 mod export;
 mod files;
 mod history;
@@ -38,7 +39,7 @@ mod studies;
 mod target;
 mod trace;
 
-use clap::Parser as _;
+use exit_status::ExitStatus;
 use std::process::ExitCode;
 
 /// musl's own allocator takes a lock for every call: comparing large studies took a third longer.
@@ -46,18 +47,11 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Exit status when a trial failed or the study stopped early.
-const SOMETHING_FAILED: u8 = 1;
-/// Exit status when the question was wrong or couldn't be asked.
-const REFUSED: u8 = 2;
-/// Exit status after ^C.
-const INTERRUPTED: u8 = 130;
-
 fn main() -> ExitCode {
     if let Some(ended) = agent::as_first_process() {
         return ended;
     }
-    let arguments = cli::Arguments::parse();
+    let arguments = cli::Arguments::read();
     // Fixed: a message is as wide in a log as on a terminal, and asks nothing of the environment.
     let _ = miette::set_hook(Box::new(|_| {
         Box::new(
@@ -71,7 +65,7 @@ fn main() -> ExitCode {
         Ok(status) => status,
         Err(report) => {
             files::say(&format!("{report:?}"));
-            ExitCode::from(REFUSED)
+            ExitStatus::Refused.into()
         }
     }
 }

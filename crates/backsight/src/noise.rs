@@ -19,6 +19,7 @@ use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     compare::percent,
+    exit_status::ExitStatus,
     files,
     list::table,
     run::{Asked, Posed, Session, Watching, conclude, free_name, new_study},
@@ -267,7 +268,7 @@ async fn told(
     let status = conclude(&study.name, pursuit);
     let dead = account.verdict.ended == Some(NoiseEnd::Dead);
     Ok(match dead {
-        true => ExitCode::from(crate::SOMETHING_FAILED),
+        true => ExitStatus::Failed.into(),
         false => status,
     })
 }

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use crate::{
     cli::Shared,
+    exit_status::ExitStatus,
     files,
     list::table,
     run::{Asked, Session, Watching, conclude, free_name, new_study},
@@ -27,10 +28,6 @@ const ENOUGH_ROUNDS: u32 = 4;
 
 /// Arguments of `overhead`.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Exit status: 0 it has its verdict, 1 a trial failed or the study stopped early, 2 the question was wrong \
-                  or a monitor that was named can't run, 130 after ^C."
-)]
 pub struct Overhead {
     // Its --rounds fixes the number of rounds beforehand.
     #[command(flatten)]
@@ -202,7 +199,7 @@ async fn measure(
         .pursue(&policy, study, evidence, store, catalog, after_kill)
         .await?;
     let Some(pursuit) = pursued else {
-        return Ok(ExitCode::from(crate::SOMETHING_FAILED));
+        return Ok(ExitStatus::Failed.into());
     };
     if let Some(verdict) = &pursuit.verdict {
         let story = story_of(asks, verdict.clone());

@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::{
     cli::Shared,
+    exit_status::ExitStatus,
     files, overhead,
     progress::{JsonLines, Lines, Progress},
 };
@@ -535,7 +536,7 @@ impl Session {
             .pursue(&policy, study, evidence, store, catalog, after_kill)
             .await?;
         let Some(pursuit) = pursued else {
-            return Ok(ExitCode::from(crate::SOMETHING_FAILED));
+            return Ok(ExitStatus::Failed.into());
         };
         if !quiet {
             let results = store.result_set(id).await.into_diagnostic()?;
@@ -584,7 +585,7 @@ impl Session {
 pub fn broke_off(name: &StudyName, error: &PursuitError) -> ExitCode {
     let way_out = format!("what was measured before is kept; `backsight resume {name}` goes on");
     files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-    ExitCode::from(crate::SOMETHING_FAILED)
+    ExitStatus::Failed.into()
 }
 
 /// Says how it ended, and with which status.
@@ -614,14 +615,14 @@ pub fn conclude<Verdict>(name: &StudyName, pursuit: &Pursuit<Verdict>) -> ExitCo
     match pursuit {
         Pursuit {
             interrupted: true, ..
-        } => ExitCode::from(crate::INTERRUPTED),
+        } => ExitStatus::Interrupted.into(),
         Pursuit {
             failed: 0,
             left: 0,
             stopped: None,
             ..
         } => ExitCode::SUCCESS,
-        _ => ExitCode::from(crate::SOMETHING_FAILED),
+        _ => ExitStatus::Failed.into(),
     }
 }
 
@@ -653,7 +654,7 @@ fn stop_on_interrupt() -> watch::Receiver<bool> {
             }
             count += 1;
             if count > 1 {
-                std::process::exit(i32::from(crate::INTERRUPTED));
+                std::process::exit(i32::from(ExitStatus::Interrupted.code()));
             }
             files::say(
                 "stopping: the trial under way is being put back (once more to end at once)",

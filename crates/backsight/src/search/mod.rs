@@ -30,6 +30,7 @@ use std::{
 
 use crate::{
     cli::Shared,
+    exit_status::ExitStatus,
     files,
     run::{Session, Watching, conclude, drawn_seed, free_name, new_study, question_of},
 };
@@ -380,7 +381,7 @@ impl Pursued {
                 let way_out =
                     format!("what was measured before is kept; `backsight resume {name}` goes on");
                 files::say(&format!("{:?}", miette::miette!(help = way_out, "{error}")));
-                return Ok(ExitCode::from(crate::SOMETHING_FAILED));
+                return Ok(ExitStatus::Failed.into());
             }
         };
         let row = store.study_of(self.id).await.into_diagnostic()?;
@@ -391,9 +392,10 @@ impl Pursued {
             files::print(&text(&kept))?;
         }
         let status = conclude(name, &pursuit);
-        // Trials that failed were made again: the answer is there.
+        // Trials that failed were made again: the answer is there, if anything was measured.
         Ok(match pursuit.verdict {
-            Some(_) => ExitCode::SUCCESS,
+            Some(verdict) if verdict.complete && pursuit.measured > 0 => ExitCode::SUCCESS,
+            Some(_) => ExitStatus::Failed.into(),
             None => status,
         })
     }

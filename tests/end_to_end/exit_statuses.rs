@@ -1,0 +1,429 @@
+//! Every exit status of every verb: what the table in `--help` and in the reference promises is what a script sees.
+
+use nix::sys::signal::Signal;
+use std::fs;
+
+use crate::{
+    place::{Place, VALUE},
+    running::Ended,
+    stepping::{self, git},
+};
+
+/// A verb, the status and what brings it about.
+struct Case {
+    verb: &'static str,
+    status: i32,
+    ends: fn() -> Ended,
+}
+
+const fn case(verb: &'static str, status: i32, ends: fn() -> Ended) -> Case {
+    Case { verb, status, ends }
+}
+
+/// The arguments, in a new place where something quick can be measured.
+fn fresh(arguments: &[&str]) -> Ended {
+    quick().ends(arguments)
+}
+
+const CASES: &[Case] = &[
+    case("init", 0, || fresh(&["init", "new", "--lab", "here"])),
+    case("init", 2, || fresh(&["init", "--lab", "here"])),
+    case("lab", 0, || fresh(&["lab", "show"])),
+    case("lab", 2, || fresh(&["lab", "show", "--lab", "none.toml"])),
+    case("run", 0, || fresh(&["run", "plan.toml"])),
+    case("run", 1, || failing().ends(&["run", "plan.toml"])),
+    case("run", 2, || fresh(&["run", "none.toml"])),
+    case("run", 130, || stopped(&quick(), &["run", "plan.toml"])),
+    case("step", 0, || versions().ends(&step("v1", "v4"))),
+    case("step", 1, || versions().ends(&step("v1", "v5"))),
+    case("step", 2, || versions().ends(&step("v1", "v9"))),
+    case("step", 130, || stopped(&versions(), &step("v1", "v4"))),
+    case("bisect", 0, || versions().ends(&bisect("v4", &[]))),
+    case("bisect", 1, || versions().ends(&bisect("v5", &[]))),
+    case("bisect", 2, || versions().ends(&bisect("v9", &[]))),
+    case("bisect", 3, || {
+        versions().ends(&bisect("v4", &["--budget", "1ms"]))
+    }),
+    case("bisect", 130, || stopped(&versions(), &bisect("v4", &[]))),
+    case("overhead", 0, || quick().ends(&overhead())),
+    case("overhead", 1, || failing().ends(&overhead())),
+    case("overhead", 2, || {
+        fresh(&["overhead", "plan.toml", "--monitors", "none"])
+    }),
+    case("overhead", 130, || stopped(&quick(), &overhead())),
+    case("try", 0, || {
+        versions().ends(&[
+            "try",
+            "rate.toml",
+            "--target",
+            "app",
+            "--base",
+            "v1",
+            "--at",
+            "v4",
+        ])
+    }),
+    case("try", 1, || versions().ends(&attempt("v5", &[]))),
+    case("try", 2, || versions().ends(&attempt("v9", &[]))),
+    case("try", 3, || {
+        versions().ends(&attempt("v4", &["--budget", "1ms"]))
+    }),
+    case("try", 4, || versions().ends(&attempt("v4", &[]))),
+    case("try", 130, || stopped(&versions(), &attempt("v4", &[]))),
+    case("noise", 0, || {
+        fresh(&["noise", "plan.toml", "--rounds", "3"])
+    }),
+    case("noise", 1, || {
+        failing().ends(&["noise", "plan.toml", "--rounds", "3"])
+    }),
+    case("noise", 2, || fresh(&["noise", "none.toml"])),
+    case("noise", 130, || {
+        stopped(&quick(), &["noise", "plan.toml", "--rounds", "3"])
+    }),
+    case("search", 0, || device(0).ends(&SEARCH)),
+    case("search", 1, || device(1).ends(&SEARCH)),
+    case("search", 2, || fresh(&["search", "plan.toml"])),
+    case("search", 130, || stopped(&device(0), &SEARCH)),
+    case("trace", 0, || fresh(&["trace", "-o", "calls", "true"])),
+    case("trace", 2, || fresh(&["trace", "-e", "nosuchcall", "true"])),
+    case("log", 0, || {
+        versions().ends(&["log", "--target", "app", "v1", "v2"])
+    }),
+    case("log", 2, || {
+        versions().ends(&["log", "--target", "app", "v1", "v9"])
+    }),
+    case("resume", 0, || {
+        let place = quick();
+        stopped(&place, &["run", "plan.toml", "--name", "s"]).assert_code(130);
+        place.release("run");
+        place.ends(&["resume", "s"])
+    }),
+    case("resume", 1, || {
+        resumed(&failing(), &["run", "plan.toml", "--name", "s"])
+    }),
+    case("resume", 2, || measured().ends(&["resume", "none"])),
+    case("resume", 3, || {
+        let budget = ["--budget", "1ms", "--name", "s"];
+        resumed(&versions(), &bisect("v4", &budget))
+    }),
+    case("resume", 4, || {
+        resumed(&versions(), &attempt("v4", &["--name", "s"]))
+    }),
+    case("resume", 130, || {
+        let place = quick();
+        stopped(&place, &["run", "plan.toml", "--name", "s"]).assert_code(130);
+        place.hold("run", 2);
+        interrupted(&place, &["resume", "s"])
+    }),
+    case("compare", 0, || compared("10 11 12", "10 11 12", &[])),
+    case("compare", 1, || compared("10 11 12", "20 21 22", &[])),
+    case("compare", 2, || fresh(&["compare", "none", "nothing"])),
+    case("compare", 3, || {
+        compared("10 11 12", "10 11 12", &["--fail-on", "cant-tell"])
+    }),
+    case("detect", 0, || detected(100, &["--fail-on", "worse"])),
+    case("detect", 1, || detected(100, &["--fail-on", "change"])),
+    case("detect", 2, || fresh(&["detect", "none.csv"])),
+    case("detect", 3, || detected(5, &["--fail-on", "worse"])),
+    case("history", 0, || along("v4", "3").ends(&["history"])),
+    case("history", 1, || {
+        along("v4", "3").ends(&["history", "--fail-on", "worse"])
+    }),
+    case("history", 2, || {
+        along("v4", "1").ends(&["history", "--metric", "none"])
+    }),
+    case("history", 3, || {
+        along("v1", "1").ends(&["history", "--fail-on", "worse"])
+    }),
+    case("accept", 0, || {
+        along("v4", "3").ends(&["accept", "v3", "--reason", "known", "--by", "me"])
+    }),
+    case("accept", 2, || along("v4", "3").ends(&["accept", "v3"])),
+    case("publish", 0, || along("v1", "1").ends(&["publish", "site"])),
+    case("publish", 2, || measured().ends(&["publish", "site"])),
+    case("import", 0, || imported(false)),
+    case("import", 1, || imported(true)),
+    case("import", 2, || fresh(&["import", "hyperfine", "none.json"])),
+    case("export", 0, || {
+        measured().ends(&["export", "s", "-o", "s.csv"])
+    }),
+    case("export", 2, || measured().ends(&["export", "none"])),
+    case("report", 0, || measured().ends(&["report", "s"])),
+    case("report", 2, || measured().ends(&["report", "none"])),
+    case("studies", 0, || measured().ends(&["studies"])),
+    case("studies", 2, || fresh(&["studies"])),
+    case("show", 0, || measured().ends(&["show", "s"])),
+    case("show", 2, || measured().ends(&["show", "none"])),
+    case("delete", 0, || measured().ends(&["delete", "s"])),
+    case("delete", 2, || measured().ends(&["delete", "none"])),
+    case("list", 0, || fresh(&["list", "benchmarks"])),
+    case("list", 2, || fresh(&["list", "horses"])),
+    case("doctor", 0, || fresh(&["doctor", "plan.toml"])),
+    case("doctor", 1, || {
+        let place = quick();
+        let needs = "programs = [\"no-such-program\"]\n[tester]\nrun = \"true\"\n";
+        place.benchmark("quick", &format!("{needs}{VALUE}"));
+        place.ends(&["doctor", "plan.toml"])
+    }),
+    case("doctor", 2, || fresh(&["doctor", "none.toml"])),
+    case("schema", 0, || fresh(&["schema", "plan"])),
+    case("schema", 2, || fresh(&["schema", "poem"])),
+    case("completions", 0, || fresh(&["completions", "bash"])),
+    case("completions", 2, || fresh(&["completions", "cobol"])),
+    case("man", 0, || fresh(&["man", "pages"])),
+    case("man", 2, || fresh(&["man", "plan.toml"])),
+];
+
+/// A place with a quick benchmark, which tests can hold, and a monitor.
+fn quick() -> Place {
+    let place = Place::new();
+    place.benchmark(
+        "quick",
+        &format!("[tester]\nrun = [\"@/step run\", \"od -An -N1 -tu1 /dev/urandom\"]\n{VALUE}"),
+    );
+    place.monitor("sleeper", "sleep 1000");
+    place.plan("use = [\"quick\"]\nrounds = 2\nseed = 1\n");
+    place
+}
+
+/// A place whose benchmark fails.
+fn failing() -> Place {
+    let place = quick();
+    place.prints("quick", "false");
+    place
+}
+
+/// A place with a finished study `s`.
+fn measured() -> Place {
+    let place = quick();
+    place.prints_of(&["run", "plan.toml", "--name", "s"]);
+    place
+}
+
+/// A place with versions `v1` to `v5`: `v3` is slower, `v5` doesn't build.
+fn versions() -> Place {
+    let place = stepping::place();
+    place.benchmark(
+        "tool",
+        &format!("[tester]\nrun = [\"@/step run\", \"sh {{build}}/tool\"]\n{VALUE}"),
+    );
+    place.benchmark(
+        "rate",
+        &format!(
+            "[tester]\nrun = \"sh {{build}}/tool\"\n{}",
+            VALUE.replace("lower", "higher")
+        ),
+    );
+    place.write("rate.toml", "use = [\"rate\"]\nseed = 1\n");
+    for (number, level) in [(1, 1000), (2, 1000), (3, 1500), (4, 1500)] {
+        let text = format!("echo $(({level} + $(od -An -N1 -tu1 /dev/urandom) / 64)) # {number}\n");
+        place.write("repo/speed", text);
+        stepping::commit_all(&place, number);
+    }
+    fs::write(place.path("repo/broken"), "").unwrap();
+    stepping::commit_all(&place, 5);
+    git(&place, &["status"], 5);
+    place
+}
+
+fn step<'a>(from: &'a str, to: &'a str) -> Vec<&'a str> {
+    stepping::step(from, to, &[])
+}
+
+fn bisect<'a>(bad: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let range = ["--good", "v1", "--bad", bad, "--no-verify"];
+    let verb = ["bisect", "plan.toml", "--target", "app"];
+    [&verb[..], &range, more].concat()
+}
+
+/// `try` of a version beside `v1`.
+fn attempt<'a>(version: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let verb = [
+        "try",
+        "plan.toml",
+        "--target",
+        "app",
+        "--base",
+        "v1",
+        "--at",
+    ];
+    [&verb[..], &[version], more].concat()
+}
+
+fn overhead() -> Vec<&'static str> {
+    let verb = ["overhead", "plan.toml", "--monitors", "sleeper"];
+    [&verb[..], &["--rounds", "2"]].concat()
+}
+
+const SEARCH: [&str; 4] = ["search", "plan.toml", "--goal", "0%"];
+
+/// A device that carries 500, behind a generator that ends with this status.
+fn device(status: i32) -> Place {
+    let place = Place::new();
+    place.script(
+        "flood",
+        &format!(
+            "#!/bin/sh\n\"$(dirname \"$0\")/step\" run\nlost=$(($1 > 500 ? ($1 - 500) * 100 / $1 + 1 : 0))\n\
+             echo loss $lost received $1\nexit {status}\n"
+        ),
+    );
+    let metric = |name: &str, unit: &str, better: &str| {
+        format!(
+            "[metric.{name}]\nunit = \"{unit}\"\nbetter = \"{better}\"\nregex = '{name} (?<value>[0-9.]+)'\n"
+        )
+    };
+    place.benchmark(
+        "flood",
+        &format!(
+            "[params]\nrate = {{ default = 1000, min = 1, unit = \"packets/s\" }}\nseconds = {{ default = 1, min = 1, unit = \"s\" }}\n\
+             [tester]\nrun = \"@/flood {{rate}}\"\n\
+             [search]\nload = \"rate\"\nduration = \"seconds\"\nloss = \"loss\"\nmin = 100\nmax = 1000\n{}{}",
+            metric("loss", "%", "lower"),
+            metric("received", "packets/s", "higher"),
+        ),
+    );
+    place.plan("use = [\"flood\"]\nseed = 1\n");
+    place
+}
+
+/// ^C in the first trial.
+fn stopped(place: &Place, arguments: &[&str]) -> Ended {
+    place.hold("run", 1);
+    interrupted(place, arguments)
+}
+
+fn interrupted(place: &Place, arguments: &[&str]) -> Ended {
+    let running = place.begins(arguments);
+    place.until_held("run");
+    running.signal(Signal::SIGINT);
+    running.ends()
+}
+
+/// `resume` of the study `s` that these arguments have made.
+fn resumed(place: &Place, arguments: &[&str]) -> Ended {
+    place.ends(arguments);
+    place.ends(&["resume", "s"])
+}
+
+fn compared(base: &str, new: &str, more: &[&str]) -> Ended {
+    let place = Place::new();
+    place.write("base.txt", base.replace(' ', "\n"));
+    place.write("new.txt", new.replace(' ', "\n"));
+    let verb = ["compare", "base.txt", "new.txt", "--better", "lower"];
+    place.ends(&[&verb[..], more].concat())
+}
+
+/// A table of so many versions, which falls from a hundred to half of that in the middle.
+fn detected(versions: usize, more: &[&str]) -> Ended {
+    let place = Place::new();
+    let level = |at: usize| if at < versions / 2 { 100 } else { 50 };
+    let lines = (0..versions).map(|at| format!("{}.{}\n", level(at), at * 37 % 10));
+    place.write("times.txt", lines.collect::<String>());
+    let verb = ["detect", "times.txt", "--better", "lower"];
+    place.ends(&[&verb[..], more].concat())
+}
+
+/// A place whose versions from `v1` to this one have been measured.
+fn along(to: &str, repeat: &str) -> Place {
+    let place = versions();
+    let more = ["--repeat", repeat];
+    place.ends(&stepping::step("v1", to, &more)).assert_code(0);
+    place
+}
+
+/// What Google Benchmark wrote about a benchmark that failed, or not.
+fn imported(failed: bool) -> Ended {
+    let place = Place::new();
+    let outcome = match failed {
+        true => r#""error_occurred": true, "error_message": "no memory""#,
+        false => r#""iterations": 10, "real_time": 1.5, "cpu_time": 1.5, "time_unit": "ns""#,
+    };
+    let one = format!(r#"{{"name": "sort", "run_type": "iteration", {outcome}}}"#);
+    let text = format!(r#"{{"context": {{}}, "benchmarks": [{one}]}}"#);
+    place.write("sort.json", text);
+    place.ends(&["import", "google-benchmark", "sort.json"])
+}
+
+fn check(verb: &str) {
+    let cases: Vec<&Case> = CASES.iter().filter(|case| case.verb == verb).collect();
+    assert!(!cases.is_empty(), "no case of {verb}");
+    for case in cases {
+        let ended = (case.ends)();
+        assert_eq!(
+            ended.status.code(),
+            Some(case.status),
+            "{verb} is to end with {}: {}",
+            case.status,
+            ended.words()
+        );
+    }
+}
+
+macro_rules! verbs {
+    ($($test:ident $verb:literal)*) => {
+        $(#[test]
+        fn $test() {
+            check($verb);
+        })*
+    };
+}
+
+verbs! {
+    statuses_of_init "init"
+    statuses_of_lab "lab"
+    statuses_of_run "run"
+    statuses_of_step "step"
+    statuses_of_bisect "bisect"
+    statuses_of_overhead "overhead"
+    statuses_of_try "try"
+    statuses_of_noise "noise"
+    statuses_of_search "search"
+    statuses_of_trace "trace"
+    statuses_of_log "log"
+    statuses_of_resume "resume"
+    statuses_of_compare "compare"
+    statuses_of_detect "detect"
+    statuses_of_history "history"
+    statuses_of_accept "accept"
+    statuses_of_publish "publish"
+    statuses_of_import "import"
+    statuses_of_export "export"
+    statuses_of_report "report"
+    statuses_of_studies "studies"
+    statuses_of_show "show"
+    statuses_of_delete "delete"
+    statuses_of_list "list"
+    statuses_of_doctor "doctor"
+    statuses_of_schema "schema"
+    statuses_of_completions "completions"
+    statuses_of_man "man"
+}
+
+#[test]
+fn every_status_in_the_table_has_a_case_and_every_help_shows_it() {
+    let place = Place::new();
+    place.prints_of(&["reference", "pages"]);
+    let page = place.read("pages/exit-statuses.md");
+    let row = |line: &str| -> Option<(String, i32)> {
+        let (verb, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+        Some((verb.to_owned(), rest.split_once(" |")?.0.parse().ok()?))
+    };
+    let promised: Vec<(String, i32)> = page.lines().filter_map(row).collect();
+    let cases: Vec<(String, i32)> = CASES
+        .iter()
+        .map(|case| (case.verb.to_owned(), case.status))
+        .collect();
+    assert_eq!(cases, promised);
+    for verb in ["run", "lab up", "trace"] {
+        let arguments: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        let help = place.prints_of(&arguments);
+        assert!(help.contains("Exit status:\n  0 "), "{help}");
+    }
+}
+
+#[test]
+fn a_traced_command_gives_trace_its_own_status() {
+    let place = Place::new();
+    let ended = place.ends(&["trace", "-o", "calls", "sh", "-c", "exit 7"]);
+    ended.assert_code(7);
+}

@@ -312,7 +312,7 @@ fn a_machine_that_answers_and_has_not_booted_anew_is_a_failed_boot() {
     version(&place, 2, INSTALL, "@power drop");
     target(&place, "sh {build}/reboot", "6s");
     let ended = ends(&place, &step("v1", "v2", &["--name", "s"]));
-    ended.assert_code(0);
+    ended.assert_code(1);
     let words = "it still runs the boot from before, 6s after";
     assert_eq!(ended.stderr.matches(words).count(), 2, "{}", ended.stderr);
     assert_eq!(place.study("s")["measured"], 0);
@@ -327,7 +327,7 @@ fn a_machine_that_does_not_come_back_or_lets_nobody_in_is_a_failed_boot() {
     version(&place, 3, INSTALL, "@power warm");
     target(&place, "sh {build}/reboot", "8s");
     let ended = ends(&place, &step("v1", "v1", &["--name", "locked"]));
-    ended.assert_code(0);
+    ended.assert_code(1);
     ended.assert_says(&[
         "answers and refuses the login",
         "has to work without asking",

@@ -171,7 +171,8 @@ fn a_version_that_does_not_build_is_a_fact_and_a_neighbour_can_stand_in() {
     // 1, 4, 7: none of them is broken.
     assert_eq!(place.study("s")["measured"], 6, "{}", ended.stderr);
     let ended = place.ends(&step("v1", "v3", &["--name", "t"]));
-    ended.assert_code(0);
+    ended.assert_code(1);
+    ended.assert_says(&["t: the newest version, v3, couldn't be measured"]);
     assert!(ended.stderr.contains("no build of v2"), "{}", ended.stderr);
     assert_eq!(
         place.study("t")["failed"],
@@ -192,11 +193,11 @@ fn a_version_that_does_not_build_is_a_fact_and_a_neighbour_can_stand_in() {
     // It isn't tried again by itself.
     let builds = place.calls("build");
     let again = place.ends(&step("v1", "v3", &[]));
-    assert!(
-        again.stderr.contains("nothing is missing"),
-        "{}",
-        again.stderr
-    );
+    again.assert_code(1);
+    again.assert_says(&[
+        "nothing new to measure, and the newest version, v3, couldn't be measured",
+        "--retry",
+    ]);
     let ended = place.ends(&step(
         "v1",
         "v7",
@@ -323,7 +324,8 @@ fn a_build_that_hangs_is_ended_with_all_that_it_started() {
          build = { run = \"setsid sleep 300 & sleep 300\", timeout = \"500ms\" }\n",
     );
     let ended = place.ends(&step("v1", "v1", &["--name", "s"]));
-    ended.assert_code(0);
+    ended.assert_code(1);
+    ended.assert_says(&["no version could be measured"]);
     assert!(
         ended.stderr.contains("took longer than 500ms"),
         "{}",

@@ -26,6 +26,7 @@ use std::{
 };
 
 use crate::{
+    exit_status::ExitStatus,
     files,
     run::{Posed, Session, Watching, broke_off, free_name, new_study},
     target::Opened,
@@ -52,9 +53,14 @@ pub trait AlongVerb {
         true
     }
 
-    /// What is said, instead of making a study, where so many trials that are known already answer the question. Nothing
-    /// if a study is made all the same.
-    fn nothing_missing(_target: &TargetName, _known: usize) -> Option<String> {
+    /// What is said, instead of making a study, where so many trials that are known already answer the question so, and
+    /// the status. Nothing if a study is made all the same.
+    fn nothing_missing(
+        _target: &TargetName,
+        _known: usize,
+        _verdict: &<Self::Policy as Policy>::Verdict,
+        _versions: &[Version],
+    ) -> Option<(String, ExitStatus)> {
         None
     }
 
@@ -71,6 +77,8 @@ pub struct Ground<'a> {
     pub choices: &'a Choices,
     /// How many versions the study may ask for, amended ones among them.
     pub versions: usize,
+    /// Positions of those that the target says aren't built.
+    pub skipped: &'a [usize],
     /// The cells with their metrics.
     pub cells: &'a [HistoryCell],
     /// Whether a boot can be gone back to after others.
@@ -238,9 +246,13 @@ impl<V: AlongVerb> Asking<V> {
     }
 
     fn policy(&self, site: &Site, cells: &[HistoryCell]) -> miette::Result<V::Policy> {
+        let versions = site.workshop.versions().len();
+        let skips = |version: &usize| site.workshop.skips(*version).is_some();
+        let skipped: Vec<usize> = (0..versions).filter(skips).collect();
         V::policy(&Ground {
             choices: &self.question.choices,
-            versions: site.workshop.versions().len(),
+            versions,
+            skipped: &skipped,
             cells,
             revisits: site.revisits(),
             seed: self.seed,
@@ -354,12 +366,18 @@ impl<V: AlongVerb> Asking<V> {
         let evidence = self.evidence(store, &site, &questions, None).await?;
         let policy = self.policy(&site, &cells)?;
         let trials = evidence.observations.iter().filter(|o| o.is_trial());
-        let known = V::nothing_missing(&site.workshop.target().name, trials.count());
-        if let (Some(known), Decision::Done(_)) = (known, policy.decide(&evidence)) {
+        let known = match policy.decide(&evidence) {
+            Decision::Done(verdict) => {
+                let (target, versions) = (&site.workshop.target().name, site.workshop.versions());
+                V::nothing_missing(target, trials.count(), &verdict, versions)
+            }
+            _ => None,
+        };
+        if let Some((known, status)) = known {
             files::say(&known);
             session.finish().await;
             site.workshop.finish().await;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(status.into());
         }
         let kept = (&cells[..], questions);
         let (id, name) = self.create(store, &site, name, chosen, kept).await?;

@@ -6,30 +6,33 @@ mod chart;
 mod rows;
 mod text;
 
-use backsight_model::{StudyHistory, TargetName, did_you_mean};
-use backsight_policy::{ChangePoint, Direction, History as Verdict, VersionSeries, history};
+use backsight_model::{Back, StudyHistory, TargetName, did_you_mean};
+use backsight_policy::{ChangePoint, Direction, Gap, History as Verdict, VersionSeries, history};
 use backsight_store::Store;
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, files, publish};
+use crate::{cli::Shared, exit_status::ExitStatus, files, publish};
 
 /// Columns where there is no terminal to ask.
 const USUAL_WIDTH: u16 = 100;
 /// A narrower terminal is treated as if it were so wide.
 const NARROWEST: u16 = 40;
 
-/// Exit status where something is as --fail-on says.
-const CHANGED: u8 = 1;
-
 /// What makes the exit status 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
-    /// A change for the worse that isn't accepted
+    /// A change for the worse that isn't accepted; status 3 if a series is too short to show one
     Worse,
-    /// Any change that isn't accepted
+    /// Any change that isn't accepted; status 3 if a series is too short to show one
     AnyChange,
+    /// The newest version that was tried doesn't build or boot, or all trials of a cell failed there
+    Broken,
+    /// A cell of which nothing was measured at any version
+    Missing,
+    /// The newest measured version of a series isn't the newest that is known, or is older than --stale-after
+    Stale,
 }
 
 /// Arguments of `history`.
@@ -56,9 +59,18 @@ pub struct History {
     /// A line for each series and version
     #[arg(long, conflicts_with = "all")]
     csv: bool,
-    /// End with status 1 if the series that are shown have such a change
-    #[arg(long, value_enum, value_name = "WHAT")]
-    fail_on: Option<FailOn>,
+    /// End with status 1 if the series that are shown have such a change or such a gap; may be several, with commas
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        conflicts_with = "page"
+    )]
+    fail_on: Vec<FailOn>,
+    /// With --fail-on stale: also if the newest measured version is older than this, such as 36h, 3d, 1w
+    #[arg(long, value_name = "AGE", requires = "fail_on")]
+    stale_after: Option<Back>,
     /// Write the history's pages into this folder instead, as `publish` does
     #[arg(long, value_name = "DIR", conflicts_with_all = ["csv", "json", "all", "metrics", "only"])]
     page: Option<PathBuf>,
@@ -99,9 +111,21 @@ impl History {
             } else {
                 files::print(&text::render(&along, &look(self.all)))?;
             }
-            Ok(match self.fails(&along.series) {
-                true => ExitCode::from(CHANGED),
-                false => ExitCode::SUCCESS,
+            let now = Timestamp::now();
+            let gaps = self.gaps(&along, now)?;
+            say_all(&gaps);
+            if !gaps.is_empty() || self.alarms(&along.series) {
+                return Ok(ExitStatus::Failed.into());
+            }
+            // Without a gap that was asked for: whether the changes that were asked for could be seen at all.
+            let unseen = match self.asks_for_changes() {
+                true => history.too_short(&self.judged(&along.series)),
+                false => Vec::new(),
+            };
+            say_all(&unseen);
+            Ok(match unseen.is_empty() {
+                true => ExitStatus::Success.into(),
+                false => ExitStatus::Undecided.into(),
             })
         })
     }
@@ -111,18 +135,58 @@ impl History {
         self.all_metrics || !self.metrics.is_empty()
     }
 
-    fn fails(&self, series: &[&VersionSeries]) -> bool {
-        let alarming = |change: &ChangePoint| match self.fail_on {
-            None => false,
-            Some(FailOn::AnyChange) => true,
-            Some(FailOn::Worse) => change.direction == Direction::Worse,
+    fn asks_for_changes(&self) -> bool {
+        let changes = [FailOn::Worse, FailOn::AnyChange];
+        changes.iter().any(|change| self.fail_on.contains(change))
+    }
+
+    /// The series whose changes count.
+    fn judged<'a>(&self, series: &[&'a VersionSeries]) -> Vec<&'a VersionSeries> {
+        let counts = |series: &&VersionSeries| series.metric.primary || self.counts_all();
+        series.iter().copied().filter(counts).collect()
+    }
+
+    /// Whether there is a change that --fail-on asks for.
+    fn alarms(&self, series: &[&VersionSeries]) -> bool {
+        let alarming = |change: &ChangePoint| {
+            self.fail_on.contains(&FailOn::AnyChange)
+                || self.fail_on.contains(&FailOn::Worse) && change.direction == Direction::Worse
         };
-        let counts = |series: &&&VersionSeries| series.metric.primary || self.counts_all();
-        let series = series.iter().filter(counts);
-        let believed = series.flat_map(|series| series.believed());
+        let judged = self.judged(series);
+        let believed = judged.iter().flat_map(|series| series.believed());
         believed
             .filter(|change| !change.is_accepted())
             .any(alarming)
+    }
+
+    /// The gaps that --fail-on asks for.
+    fn gaps(&self, along: &Along<'_>, now: Timestamp) -> miette::Result<Vec<Gap>> {
+        let asks = |what| self.fail_on.contains(&what);
+        if self.stale_after.is_some() && !asks(FailOn::Stale) {
+            return Err(miette::miette!(
+                help = "--fail-on stale --stale-after 3d",
+                "--stale-after says when something is stale, and --fail-on doesn't ask for that"
+            ));
+        }
+        let oldest = match self.stale_after {
+            Some(age) => {
+                let today = now.to_zoned(TimeZone::UTC);
+                Some(today.checked_sub(age.span()).into_diagnostic()?.timestamp())
+            }
+            None => None,
+        };
+        let (history, series) = (along.history, &along.series[..]);
+        let mut gaps = Vec::new();
+        if asks(FailOn::Broken) {
+            gaps.extend(history.broken(series));
+        }
+        if asks(FailOn::Missing) {
+            gaps.extend(history.missing(series));
+        }
+        if asks(FailOn::Stale) {
+            gaps.extend(history.stale(series, oldest));
+        }
+        Ok(gaps)
     }
 
     fn chosen<'a>(&self, history: &'a Verdict) -> miette::Result<Vec<&'a VersionSeries>> {
@@ -143,6 +207,12 @@ impl History {
             ));
         }
         Ok(series)
+    }
+}
+
+fn say_all(gaps: &[Gap]) {
+    for gap in gaps {
+        files::say(&gap.to_string());
     }
 }
 

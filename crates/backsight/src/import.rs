@@ -15,7 +15,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, files};
+use crate::{cli::Shared, exit_status::ExitStatus, files};
 
 /// The verb's name in the store.
 pub const VERB: &str = "import";
@@ -170,13 +170,17 @@ impl Import {
             let arguments = Arguments::new(&importer, &self.files, &choices);
             let study = study(&importer, name.clone(), &arguments, imported)?;
             let said = summary(&study);
+            let any = study.trials.iter().any(|trial| trial.outcome.is_ok());
             store.add_finished_study(&study).await.into_diagnostic()?;
             store.close().await;
             for note in notes {
                 files::say(&note);
             }
             files::print(&format!("imported {said} as `{name}`\n"))?;
-            Ok(ExitCode::SUCCESS)
+            Ok(match any {
+                true => ExitStatus::Success.into(),
+                false => ExitStatus::Failed.into(),
+            })
         })
     }
 }

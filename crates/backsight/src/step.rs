@@ -11,6 +11,7 @@ use std::{collections::HashSet, process::ExitCode};
 use crate::{
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
+    exit_status::ExitStatus,
     files, history,
     run::{Asked, Watching, conclude},
     target::Opened,
@@ -282,6 +283,7 @@ impl AlongVerb for Stepping {
         Ok(StepPolicy {
             versions: ground.versions,
             wanted: choices.wanted.clone(),
+            skipped: ground.skipped.to_vec(),
             layouts: choices.modes.layouts.len(),
             boots: choices.modes.reboot,
             rounds: choices.modes.again,
@@ -298,15 +300,28 @@ impl AlongVerb for Stepping {
         choices.step.as_ref().map_or(1, |step| step.modes.again)
     }
 
-    fn nothing_missing(target: &TargetName, known: usize) -> Option<String> {
-        Some(format!(
+    fn nothing_missing(
+        target: &TargetName,
+        known: usize,
+        verdict: &StepVerdict,
+        versions: &[Version],
+    ) -> Option<(String, ExitStatus)> {
+        let gap = gap(verdict, versions);
+        let mut said = format!(
             "{target}: nothing is missing: {known} trials of this are in the store; `backsight history --target {target}` shows them"
-        ))
+        );
+        if let Some(gap) = &gap {
+            said = format!(
+                "{target}: nothing new to measure, and {gap} (`--retry` tries again): {known} trials are in the store"
+            );
+        }
+        Some((said, status_of(gap.as_deref())))
     }
 
     async fn conclude(ended: Concluded<'_, StepVerdict>) -> miette::Result<ExitCode> {
         let Concluded {
             store,
+            id,
             name,
             target,
             quiet,
@@ -329,7 +344,37 @@ impl AlongVerb for Stepping {
                 "{name}: ended early: two passes one after the other saw the same change points"
             ));
         }
-        Ok(conclude(name, &pursuit))
+        let status = conclude(name, &pursuit);
+        let Some(verdict) = &pursuit.verdict else {
+            return Ok(status);
+        };
+        let versions = store.versions(id).await.into_diagnostic()?;
+        Ok(match gap(verdict, &versions) {
+            Some(gap) => {
+                files::say(&format!("{name}: {gap}"));
+                ExitStatus::Failed.into()
+            }
+            None => status,
+        })
+    }
+}
+
+/// What a study of versions can't do without and hasn't got: any measurement, and one of the newest version.
+fn gap(verdict: &StepVerdict, versions: &[Version]) -> Option<String> {
+    if verdict.measured == 0 {
+        return Some("no version could be measured".to_owned());
+    }
+    let newest = versions.get(verdict.newest_missing?)?;
+    Some(format!(
+        "the newest version, {}, couldn't be measured",
+        newest.full_name()
+    ))
+}
+
+fn status_of(gap: Option<&str>) -> ExitStatus {
+    match gap {
+        Some(_) => ExitStatus::Failed,
+        None => ExitStatus::Success,
     }
 }
 

@@ -341,6 +341,12 @@ impl Workshop {
         self.exceptions.iter().filter(has)
     }
 
+    /// Why a version isn't built, where a quirk says so.
+    pub fn skips(&self, version: usize) -> Option<&str> {
+        let skip = self.quirks(version).find(|exception| exception.quirk.skip);
+        skip.map(|exception| exception.quirk.why.as_str())
+    }
+
     /// Makes the build of a version in a layout, or finds it. Other layouts of the same version that will be wanted are
     /// made along with it, while the tree is there.
     ///
@@ -367,9 +373,8 @@ impl Workshop {
             log: Vec::new(),
             key,
         };
-        let skip = self.quirks(version).find(|exception| exception.quirk.skip);
-        if let Some(exception) = skip {
-            record.failure = Some(BuildFailure::Skipped(exception.quirk.why.clone()));
+        if let Some(why) = self.skips(version) {
+            record.failure = Some(BuildFailure::Skipped(why.to_owned()));
             return Ok(record);
         }
         if self.find(&mut record)? {

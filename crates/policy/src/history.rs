@@ -9,10 +9,12 @@
 
 mod few;
 mod found;
+mod gaps;
 mod nesting;
 mod order;
 
 pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch};
+pub use gaps::Gap;
 pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
 
 use backsight_model::{
@@ -106,6 +108,8 @@ pub struct VersionSeries {
     pub metric: CellMetric,
     /// Where the same cell was measured under several questions: the study that first asked this one.
     pub since: Option<StudyName>,
+    /// Whether the latest study that asks for this cell asks it so.
+    pub current: bool,
     /// What was measured, in the order of versions; versions without any trial of it are left out.
     pub points: Vec<VersionPoint>,
     /// Where it changed.
@@ -325,6 +329,8 @@ struct Draft {
     key: String,
     metric: CellMetric,
     first: StudyName,
+    /// The number of the latest study that asks it.
+    last: i64,
     points: BTreeMap<usize, nesting::Draft>,
 }
 
@@ -349,12 +355,14 @@ impl Drafts {
                     Some(known) => {
                         known.cell = cell.cell.clone();
                         known.metric = metric.clone();
+                        known.last = known.last.max(study.study);
                     }
                     None => self.series.push(Draft {
                         cell: cell.cell.clone(),
                         key: cell.key.clone(),
                         metric: metric.clone(),
                         first: study.name.clone(),
+                        last: study.study,
                         points: BTreeMap::new(),
                     }),
                 }
@@ -368,14 +376,17 @@ impl Drafts {
     }
 
     fn series(self) -> Vec<VersionSeries> {
-        let mut askings: HashMap<String, usize> = HashMap::new();
+        // How many questions a cell's metric has, and the latest study that asks one of them.
+        let mut askings: HashMap<String, (usize, i64)> = HashMap::new();
         for draft in &self.series {
-            *askings
+            let asked = askings
                 .entry(label(&draft.cell, &draft.metric))
-                .or_default() += 1;
+                .or_default();
+            *asked = (asked.0 + 1, asked.1.max(draft.last));
         }
         let series = self.series.into_iter().map(|draft| {
-            let asked = askings.get(&label(&draft.cell, &draft.metric)).copied();
+            let asked = askings.get(&label(&draft.cell, &draft.metric));
+            let (asked, latest) = asked.copied().unwrap_or((1, draft.last));
             let points = draft.points.into_iter();
             let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
             mark_unstable(&mut points);
@@ -387,7 +398,8 @@ impl Drafts {
                 ),
                 cell: draft.cell,
                 key: draft.key,
-                since: (asked.unwrap_or(1) > 1).then_some(draft.first),
+                since: (asked > 1).then_some(draft.first),
+                current: draft.last == latest,
                 metric: draft.metric,
                 points,
             }

@@ -41,6 +41,8 @@ pub struct StepPolicy {
     pub versions: usize,
     /// Positions of those that are wanted, ascending; the others only stand in for broken ones.
     pub wanted: Vec<usize>,
+    /// Positions of those that the target says aren't built: that nothing is measured of them is no failure.
+    pub skipped: Vec<usize>,
     /// How many layouts of each version; at least one.
     pub layouts: usize,
     /// How many boots of each build; at least one.
@@ -70,6 +72,8 @@ pub struct StepVerdict {
     pub failed: usize,
     /// Versions that don't build or boot.
     pub broken: Vec<usize>,
+    /// The newest wanted version that isn't skipped, if neither it nor a neighbour in its place was measured.
+    pub newest_missing: Option<usize>,
     /// Whether it ended early because the change points were stable.
     pub stable: bool,
 }
@@ -165,6 +169,20 @@ impl StepPolicy {
             .flatten()
             .filter(|v| (first..end).contains(v))
             .find(|v| !taken.contains(v) && !seen.broken(*v))
+    }
+
+    /// See [`StepVerdict::newest_missing`].
+    fn newest_missing(&self, evidence: &Evidence, seen: &Seen<'_>) -> Option<usize> {
+        let is_built = |version: &usize| !self.skipped.contains(version);
+        let newest = self.wanted.iter().copied().rfind(is_built)?;
+        let before = self.wanted.iter().copied().rfind(|it| *it < newest);
+        let stand_ins = match self.skip_broken && seen.broken(newest) {
+            true => before.map_or(0, |before| before + 1)..self.versions,
+            false => newest..newest + 1,
+        };
+        let mut measured = evidence.observations.iter().filter(|o| o.measured());
+        let found = measured.any(|o| stand_ins.contains(&o.request.version));
+        (!found).then_some(newest)
     }
 
     /// The order of the versions in a pass.
@@ -343,6 +361,7 @@ impl Policy for StepPolicy {
             measured: count(Outcome::Measured),
             failed: count(Outcome::Failed),
             broken: (0..self.versions).filter(|v| seen.broken(*v)).collect(),
+            newest_missing: self.newest_missing(evidence, &seen),
             stable,
         })
     }
@@ -386,6 +405,7 @@ mod tests {
         StepPolicy {
             versions,
             wanted: (0..versions).collect(),
+            skipped: Vec::new(),
             layouts: 1,
             boots: 2,
             rounds: 2,
@@ -437,6 +457,42 @@ mod tests {
         assert_eq!(halving(&nine), [0, 8, 4, 2, 6, 7, 5, 3, 1]);
         assert_eq!(halving(&[7]), [7]);
         assert_eq!(halving(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_newest_version_without_measurement_is_named_unless_it_is_skipped_or_stood_in_for() {
+        let ends = |policy: &StepPolicy, broken: &[usize]| {
+            let world = |request: Request| match broken.contains(&request.version) {
+                true => (Outcome::NoBuild, 0.0),
+                false => (Outcome::Measured, 1.0),
+            };
+            let (_, verdict) = pursue(policy, Evidence::default(), world);
+            (verdict.newest_missing, verdict.measured > 0)
+        };
+        let all = policy(5);
+        assert_eq!(ends(&all, &[]), (None, true));
+        assert_eq!(ends(&all, &[1]), (None, true));
+        assert_eq!(ends(&all, &[4]), (Some(4), true));
+        assert_eq!(ends(&all, &[0, 1, 2, 3, 4]), (Some(4), false));
+        let skipped = StepPolicy {
+            skipped: vec![4],
+            ..all.clone()
+        };
+        assert_eq!(ends(&skipped, &[4]), (None, true));
+        assert_eq!(ends(&skipped, &[3, 4]), (Some(3), true));
+        let stands_in = StepPolicy {
+            wanted: vec![0, 2, 4],
+            skip_broken: true,
+            ..all
+        };
+        assert_eq!(ends(&stands_in, &[4]), (None, true), "3 stands in");
+        assert_eq!(ends(&stands_in, &[3, 4]), (Some(4), true));
+        let fails = |request: Request| match request.version {
+            4 => (Outcome::Failed, 0.0),
+            _ => (Outcome::Measured, 1.0),
+        };
+        let (_, verdict) = pursue(&policy(5), Evidence::default(), fails);
+        assert_eq!(verdict.newest_missing, Some(4));
     }
 
     #[test]

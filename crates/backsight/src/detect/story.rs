@@ -5,7 +5,7 @@ pub use backsight_policy::Direction;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval, Samples,
-    changes::{Change, Epoch, Findings, Search, detect, version_value},
+    changes::{Change, Epoch, FEWEST, Findings, Search, detect, version_value},
 };
 use std::collections::HashMap;
 
@@ -101,6 +101,11 @@ impl Story {
     pub fn tests(&self) -> Vec<f64> {
         let changes = self.changes.iter().map(|told| &told.change);
         tests_of(changes, self.doubted.as_ref().map(|(_, p)| *p))
+    }
+
+    /// Whether it has fewer versions than can show a change.
+    pub fn is_too_short(&self) -> bool {
+        self.versions < FEWEST
     }
 
     /// Whether there is anything to tell beside that nothing was found.

@@ -130,7 +130,7 @@ fn block(text: &mut String, story: &Story, confidence: f64) {
 pub fn notes(story: &Story) -> Vec<String> {
     let mut notes = Vec::new();
     let unit = unit(story);
-    if story.versions < 8 {
+    if story.is_too_short() {
         notes.push("Fewer than 8 versions can't show a change.".to_owned());
         return notes;
     }

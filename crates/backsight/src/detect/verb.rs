@@ -1,7 +1,10 @@
 //! The verb: its arguments, what is kept while series are searched, and what is said at the end.
 
 use backsight_exchange::table::{self, Columns, Out, Reading};
-use backsight_stats::{Better, Confidence, changes::Search};
+use backsight_stats::{
+    Better, Confidence,
+    changes::{FEWEST, Search},
+};
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
 use std::{
@@ -18,7 +21,7 @@ use super::{
     story::{Direction, Story},
     text::{self, Report},
 };
-use crate::{SOMETHING_FAILED, cli::Shared, files};
+use crate::{cli::Shared, exit_status::ExitStatus, files};
 
 /// Arguments of `detect`.
 #[derive(Debug, clap::Args)]
@@ -78,7 +81,7 @@ pub struct Detect {
     /// Threads to search with; else one a processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
-    /// Exit with 1 if there is such a change
+    /// Exit with 1 if there is such a change, with 3 if a series has fewer versions than can show one
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "join")]
     fail_on: Option<FailOn>,
     /// With --fail-on: only if it may have happened within the last N versions
@@ -140,7 +143,7 @@ enum From {
 enum FailOn {
     /// Any change
     Change,
-    /// A change for the worse; needs --better, or a study
+    /// A change for the worse; a table needs --better
     Worse,
 }
 
@@ -187,6 +190,13 @@ impl Detect {
             ));
         }
         let input = Input::of(&self.inputs)?;
+        if let (Input::Table(_), Some(FailOn::Worse), None) = (&input, self.fail_on, self.better) {
+            return Err(miette::miette!(
+                help =
+                    "--better lower for durations, --better higher for rates; or --fail-on change",
+                "--fail-on worse can't find anything: a table doesn't say which direction is good"
+            ));
+        }
         let source = match &input {
             Input::Table(source) => source.to_string(),
             Input::Studies(names) => names.join(", "),
@@ -267,9 +277,11 @@ impl Detect {
         let keep_all = self.format == Written::Json;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let (mut stories, mut others, mut count) = (Vec::new(), Vec::new(), 0);
+        let mut too_short = TooShort::default();
         self.job().run(series, |mut story| {
             count += 1;
             pictures.put(&mut story)?;
+            too_short.add(&story);
             // Quiet series are no more than a number, unless they are all.
             if keep_all || story.has_news() || count == 1 {
                 stories.push(story);
@@ -297,9 +309,14 @@ impl Detect {
             None => files::print(&text)?,
         }
         if stories.iter().any(|story| self.fails(story)) {
-            Ok(ExitCode::from(SOMETHING_FAILED))
-        } else {
-            Ok(ExitCode::SUCCESS)
+            return Ok(ExitStatus::Failed.into());
+        }
+        match (self.fail_on, too_short.said(count)) {
+            (Some(_), Some(said)) => {
+                files::say(&said);
+                Ok(ExitStatus::Undecided.into())
+            }
+            _ => Ok(ExitCode::SUCCESS),
         }
     }
 
@@ -331,6 +348,38 @@ impl Detect {
                 fail_on == FailOn::Change || told.direction(story.better) == Direction::Worse;
             asked && told.between.until.index >= since
         })
+    }
+}
+
+/// Series with fewer versions than can show a change.
+#[derive(Debug, Default)]
+struct TooShort {
+    count: usize,
+    /// The first of them, with how many versions it has.
+    first: Option<(String, usize)>,
+}
+
+impl TooShort {
+    fn add(&mut self, story: &Story) {
+        if story.is_too_short() {
+            self.count += 1;
+            self.first
+                .get_or_insert_with(|| (story.name(), story.versions));
+        }
+    }
+
+    /// A sentence about them, among so many series; none if there is no such series and some other one.
+    fn said(&self, series: usize) -> Option<String> {
+        if series == 0 {
+            return Some("can't tell: there is no series".to_owned());
+        }
+        let (name, versions) = self.first.as_ref()?;
+        Some(format!(
+            "can't tell: {} of {series} series {} fewer than the {FEWEST} versions that can show a change (`{}` has {versions})",
+            self.count,
+            if self.count == 1 { "has" } else { "have" },
+            super::shown(name),
+        ))
     }
 }
 

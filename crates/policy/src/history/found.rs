@@ -6,7 +6,7 @@
 use backsight_model::{Acceptance, Better};
 use backsight_stats::{
     Side,
-    changes::{Change, Epoch, Findings, Kind, Search, detect},
+    changes::{Change, Epoch, FEWEST, Findings, Kind, Search, detect},
 };
 
 use jiff::Timestamp;
@@ -152,7 +152,7 @@ impl Found {
         });
         let changes = findings.changes.into_iter();
         Self {
-            how: if versions.len() < 8 {
+            how: if versions.len() < FEWEST {
                 How::TooLittle
             } else {
                 How::Searched

@@ -542,3 +542,146 @@ proptest! {
         prop_assert_eq!(said(&history(&by_boot)), said(&history(&[whole])));
     }
 }
+
+/// What gates say of a history: broken, missing, stale, too short; each by the kinds of its gaps.
+fn gaps(studies: &[StudyHistory], oldest: Option<Timestamp>) -> [Vec<String>; 4] {
+    let history = history(studies);
+    let series: Vec<&VersionSeries> = history.series.iter().collect();
+    let said = |gaps: Vec<Gap>| gaps.iter().map(ToString::to_string).collect();
+    [
+        said(history.broken(&series)),
+        said(history.missing(&series)),
+        said(history.stale(&series, oldest)),
+        said(history.too_short(&series)),
+    ]
+}
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn a_history_that_lacks_nothing_has_no_gaps() {
+    let study = measured(1, &all(10), &[1, 2], 99);
+    assert_eq!(gaps(&[study], None), [NONE; 4].map(Vec::from));
+}
+
+#[test]
+fn a_newest_version_that_does_not_build_is_broken_and_the_one_before_it_stale() {
+    for (failure, broken) in [
+        (BuildFailure::Broken("make: no".into()), true),
+        (BuildFailure::Skipped("eats data".into()), false),
+    ] {
+        let mut study = measured(1, &all(10), &[1, 2], 99);
+        study.versions.push(version(10));
+        build(&mut study, 10, Layout::default(), Some(failure));
+        let [said, missing, stale, short] = gaps(&[study], None);
+        assert_eq!(
+            (said.len(), stale.len()),
+            match broken {
+                true => (1, 1),
+                false => (0, 0),
+            }
+        );
+        assert_eq!((missing, short), (Vec::new(), Vec::new()));
+        if broken {
+            assert_eq!(
+                said[0],
+                "broken: the newest version, 1.10, doesn't build: make: no"
+            );
+            assert!(
+                stale[0].ends_with("the newest measured version is 1.9, and 1.10 is known"),
+                "{stale:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_newest_version_whose_trials_all_failed_is_broken() {
+    let mut study = measured(1, &all(10), &[1, 2], 99);
+    study.versions.push(version(10));
+    let built = build(&mut study, 10, Layout::default(), None);
+    let started = boot(&mut study, built, 1);
+    trial(&mut study, started, None);
+    let [broken, ..] = gaps(&[study.clone()], None);
+    assert!(
+        broken[0].contains("1.10, has only failed trials: it crashed"),
+        "{broken:?}"
+    );
+    // Another cell was measured there: only this one is broken.
+    study.cells.push(HistoryCell {
+        key: "another".into(),
+        ..cell("another")
+    });
+    study.cells[1].cell.benchmark = "other".parse().unwrap();
+    trial(&mut study, started, Some(1.0));
+    study.trials.last_mut().unwrap().cell = 1;
+    let [broken, _, stale, _] = gaps(&[study], None);
+    assert_eq!(
+        broken,
+        ["broken: every trial of tbench clients=2 failed on 1.10"]
+    );
+    assert_eq!(stale.len(), 1, "{stale:?}");
+}
+
+#[test]
+fn a_cell_of_which_nothing_was_measured_is_missing_and_its_other_metrics_speak_for_it() {
+    let mut study = measured(1, &all(10), &[1, 2], 99);
+    study.cells.push(cell("another"));
+    study.cells[1].cell.benchmark = "other".parse().unwrap();
+    let [_, missing, _, short] = gaps(&[study.clone()], None);
+    assert_eq!(
+        missing,
+        ["missing: nothing was measured of other clients=2"]
+    );
+    assert_eq!(missing, short);
+    // A metric that is never printed isn't the whole cell.
+    let mut optional = study.cells[0].metrics[0].clone();
+    optional.name = "retransmits".parse().unwrap();
+    study.cells.truncate(1);
+    study.cells[0].metrics.push(optional);
+    let [_, missing, _, short] = gaps(&[study], None);
+    assert_eq!((missing, short), (Vec::new(), Vec::new()));
+    let nothing = StudyHistory {
+        cells: Vec::new(),
+        ..measured(1, &[], &[1], 99)
+    };
+    let [_, missing, _, short] = gaps(&[nothing], None);
+    assert_eq!((missing.len(), short.len()), (1, 1));
+}
+
+#[test]
+fn a_definition_that_was_replaced_is_over_and_not_stale() {
+    let old = measured(1, &all(10), &[1, 2], 99);
+    let mut new = measured(2, &[8, 9, 10], &[1, 2], 99);
+    new.cells = vec![cell("changed")];
+    let [_, _, stale, short] = gaps(&[old, new], None);
+    assert_eq!((stale, short), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_version_is_stale_at_an_age_too() {
+    let study = measured(1, &all(10), &[1, 2], 99);
+    let at = |number| version(number).at;
+    let [_, _, stale, _] = gaps(&[study.clone()], at(9));
+    assert_eq!(stale, NONE);
+    let [_, _, stale, _] = gaps(&[study.clone()], at(10));
+    assert!(stale[0].contains("1.9, of 2020-"), "{stale:?}");
+    let mut dateless = study;
+    for version in &mut dateless.versions {
+        version.at = None;
+    }
+    let [_, _, stale, _] = gaps(&[dateless], at(9));
+    assert!(stale[0].contains("no date"), "{stale:?}");
+}
+
+#[test]
+fn versions_measured_once_each_are_too_few_to_show_a_change() {
+    let mut study = measured(1, &all(3), &[1], 99);
+    study.trials.retain(|trial| trial.number % 3 == 1);
+    let [_, missing, _, short] = gaps(&[study], None);
+    assert_eq!(missing, NONE);
+    assert!(
+        short[0].contains("3 measured versions can't show a change"),
+        "{short:?}"
+    );
+}

@@ -145,6 +145,9 @@ pub struct Findings {
 /// Residuals that keep so much of their predecessor may be a level that never rests.
 const RESTLESS: f64 = 0.5;
 
+/// The fewest versions that can show a change: fewer, in whatever order, are too likely by chance.
+pub const FEWEST: usize = 8;
+
 /// The value that stands for one version: the mean of its samples without the tenth furthest out on either side.
 #[must_use]
 pub fn version_value(samples: &Samples) -> f64 {

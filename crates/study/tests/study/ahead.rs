@@ -195,6 +195,7 @@ impl World {
         let policy = StepPolicy {
             versions: 3,
             wanted: vec![0, 1, 2],
+            skipped: Vec::new(),
             layouts: 1,
             boots: 1,
             rounds: 1,

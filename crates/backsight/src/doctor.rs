@@ -1,18 +1,27 @@
-//! `backsight doctor`: what is missing for a plan, and the exact command that installs it.
+//! `backsight doctor`: what is missing for a plan on the hosts where its roles run, and the exact command that installs it.
 //!
-//! Looks at this machine, where every host of a lab lives but those that `ssh` reaches; guests' roots included. Refuses:
-//! to install anything.
+//! Every host that is there is asked through an agent, all at once: other machines by the login and the options with which
+//! a study reaches them. Namespaces that are down and guests, which are booted later, have this machine's programs.
 
-use backsight_conductor::netns;
-use backsight_model::HostKind;
+use backsight_conductor::{Checkup, Reach, check_up, netns};
+use backsight_model::{Arrangement, Benchmark, HostKind, HostName, PlannedMonitor};
 use indexmap::IndexMap;
+use miette::IntoDiagnostic as _;
 use std::{
+    collections::BTreeSet,
+    fmt::Write as _,
+    net::IpAddr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use crate::{cli::Shared, run::Asked};
+use crate::{cli::Shared, exit_status::ExitStatus, files, run::Asked};
+
+/// The most that a host's clock may differ from this machine's, in seconds.
+const CLOCK_LIMIT: f64 = 2.0;
+/// The least room for what trials write, in bytes.
+const LEAST_ROOM: u64 = 256 << 20;
 
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
@@ -27,104 +36,333 @@ impl Doctor {
         let (mut question, catalog) = self.asked.question(shared)?;
         question.along_history = true;
         let arrangement = question.arrange(&catalog)?;
-        let mut packages: Vec<String> = Vec::new();
-        let mut words = String::new();
-        let mut faults = 0;
-        let system = system();
-        let kind_of = |host: &str| arrangement.lab.host.get(host).map(|host| host.kind);
+        let examined = Examined::of(&arrangement)?;
+        let mut findings = Findings::default();
         for (name, benchmark) in &arrangement.benchmarks {
-            let mut missing: Vec<&str> = benchmark
-                .roles
-                .iter()
-                // An emulated machine has programs of its own, and so has another machine.
-                .filter(|role| {
-                    let seat = arrangement.seats.get(role.as_str());
-                    let kind = seat.and_then(|seat| kind_of(seat.host.as_str()));
-                    !matches!(kind, Some(HostKind::Qemu | HostKind::Ssh))
-                })
-                .flat_map(|role| benchmark.programs_of(role))
-                .filter(|program| find_program(program).is_none())
-                .collect();
-            missing.sort_unstable();
-            missing.dedup();
-            if missing.is_empty() {
-                words.push_str(&format!("ok       {name}\n"));
-                continue;
-            }
-            faults += 1;
-            words.push_str(&format!("missing  {name}: {}\n", missing.join(", ")));
-            packages.extend(packages_in(&benchmark.needs, &system));
+            let needed = needed_by_benchmark(&arrangement, benchmark);
+            findings.programs(name.as_str(), &needed, &benchmark.needs, &examined);
         }
         for planned in &arrangement.monitors {
-            let monitor = &planned.monitor;
-            let mut seats = arrangement.seats.iter();
-            let runs_here = seats.any(|(role, seat)| {
-                let meant = planned.roles.is_empty() || planned.roles.contains(role);
-                let kind = kind_of(seat.host.as_str());
-                meant && !matches!(kind, Some(HostKind::Qemu | HostKind::Ssh))
-            });
-            let programs = monitor.programs.iter().filter(|_| runs_here);
-            let missing: Vec<&str> = programs
-                .map(String::as_str)
-                .filter(|program| find_program(program).is_none())
-                .collect();
-            if missing.is_empty() {
-                words.push_str(&format!("ok       monitor {}\n", monitor.name));
-                continue;
-            }
-            faults += 1;
-            let missing = missing.join(", ");
-            words.push_str(&format!("missing  monitor {}: {missing}\n", monitor.name));
-            packages.extend(packages_in(&monitor.needs, &system));
+            let needed = needed_by_monitor(&arrangement, planned);
+            let subject = format!("monitor {}", planned.monitor.name);
+            findings.programs(&subject, &needed, &planned.monitor.needs, &examined);
         }
+        for (host, known) in &examined.hosts {
+            findings.host(&arrangement, host, known);
+        }
+        findings.own_tools(&arrangement, &question.plan.text);
+        files::print(&findings.report())?;
+        Ok(match findings.faults {
+            0 => ExitStatus::Success.into(),
+            _ => ExitStatus::Failed.into(),
+        })
+    }
+}
+
+/// A program that is needed on a host.
+type Needed = (HostName, String);
+
+fn needed_by_benchmark(arrangement: &Arrangement, benchmark: &Benchmark) -> Vec<Needed> {
+    let of_role = |role| {
+        let seat = arrangement.seats.get(role)?;
+        let programs = benchmark.programs_of(role).into_iter();
+        Some(programs.map(|program| ((*seat.host).clone(), program.to_owned())))
+    };
+    let roles = benchmark.roles.iter();
+    let needed = roles.filter_map(|role| of_role(role)).flatten();
+    needed.collect()
+}
+
+fn needed_by_monitor(arrangement: &Arrangement, planned: &PlannedMonitor) -> Vec<Needed> {
+    let seats = arrangement.seats.iter();
+    let meant = seats.filter(|(role, _)| planned.roles.is_empty() || planned.roles.contains(*role));
+    let programs = &planned.monitor.programs;
+    let needed = meant.flat_map(|(_, seat)| {
+        programs
+            .iter()
+            .map(|program| ((*seat.host).clone(), program.clone()))
+    });
+    needed.collect()
+}
+
+/// What is known of a host.
+enum Known {
+    /// It was asked.
+    Asked(Box<Checkup>),
+    /// It can't be asked, and why.
+    Silent(String),
+    /// A namespace that isn't up.
+    Down,
+    /// A kernel that is booted later from this machine's files.
+    Booted,
+    /// A machine that is emulated later, with programs of its own.
+    Emulated,
+}
+
+impl Known {
+    /// Whether it has a program; nothing where that can't be known.
+    fn has(&self, program: &str) -> Option<bool> {
+        match self {
+            Self::Asked(checkup) => Some(!checkup.missing.iter().any(|it| it == program)),
+            Self::Down | Self::Booted => Some(find_program(program).is_some()),
+            Self::Silent(_) | Self::Emulated => None,
+        }
+    }
+
+    /// The system's own word for itself: `debian`, `ubuntu`, …
+    fn system(&self) -> String {
+        let facts = match self {
+            Self::Asked(checkup) => checkup.facts.get("os.id").cloned(),
+            _ => None,
+        };
+        facts.unwrap_or_else(system)
+    }
+}
+
+/// The hosts of a plan's roles, with what was found out about each.
+struct Examined {
+    hosts: IndexMap<HostName, Known>,
+    /// Those that are other machines.
+    elsewhere: BTreeSet<HostName>,
+}
+
+impl Examined {
+    /// Asks all of them at once.
+    fn of(arrangement: &Arrangement) -> miette::Result<Self> {
+        let lab = &arrangement.lab;
+        let kind = |host: &HostName| lab.host.get(host).map_or(HostKind::Local, |it| it.kind);
+        let mut hosts: IndexMap<HostName, Known> = IndexMap::new();
+        let mut asked: IndexMap<HostName, Vec<String>> = IndexMap::new();
         for seat in arrangement.seats.values() {
             let host = &*seat.host;
-            let lab = &arrangement.lab;
-            let line = if netns::is_namespace(lab, host) && !netns::is_up(&lab.name, host) {
-                faults += 1;
-                format!("down     host {host}: run `backsight lab up`\n")
-            } else {
-                format!("ok       host {host}\n")
+            let known = match kind(host) {
+                HostKind::Qemu => Known::Emulated,
+                HostKind::Uml => Known::Booted,
+                HostKind::Netns if !netns::is_up(&lab.name, host) => Known::Down,
+                HostKind::Netns | HostKind::Local | HostKind::Ssh => {
+                    asked.entry(host.clone()).or_default();
+                    Known::Silent(String::new())
+                }
             };
-            if !words.contains(&line) {
-                words.push_str(&line);
+            hosts.insert(host.clone(), known);
+        }
+        let of_benchmarks = arrangement.benchmarks.values();
+        let of_benchmarks = of_benchmarks.flat_map(|it| needed_by_benchmark(arrangement, it));
+        let of_monitors = arrangement.monitors.iter();
+        let of_monitors = of_monitors.flat_map(|it| needed_by_monitor(arrangement, it));
+        for (host, program) in of_benchmarks.chain(of_monitors) {
+            if let Some(programs) = asked.get_mut(&host)
+                && !programs.contains(&program)
+            {
+                programs.push(program);
             }
         }
-        let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
+        let asked: Vec<(HostName, Vec<String>)> = asked.into_iter().collect();
+        let reach = Reach::with_this_program().into_diagnostic()?;
+        let answers = crate::block_on(async { Ok(check_up(&reach, lab, &asked).await) })?;
+        for ((host, _), answer) in asked.iter().zip(answers) {
+            let known = match answer {
+                Ok(checkup) => Known::Asked(Box::new(checkup)),
+                Err(error) => Known::Silent(error.to_string()),
+            };
+            hosts.insert(host.clone(), known);
+        }
+        let elsewhere = hosts.keys().filter(|host| kind(host) == HostKind::Ssh);
+        Ok(Self {
+            elsewhere: elsewhere.cloned().collect(),
+            hosts,
+        })
+    }
+}
+
+/// What is said, and what is to be done about it.
+#[derive(Default)]
+struct Findings {
+    text: String,
+    faults: usize,
+    /// Packages that this machine needs.
+    packages: BTreeSet<String>,
+    /// Packages that other machines need.
+    far_packages: IndexMap<HostName, BTreeSet<String>>,
+}
+
+impl Findings {
+    fn good(&mut self, what: &str) {
+        let _ = writeln!(self.text, "ok       {what}");
+    }
+
+    fn fault(&mut self, kind: &str, what: &str) {
+        self.faults += 1;
+        let _ = writeln!(self.text, "{kind:<8} {what}");
+    }
+
+    /// Says which programs of something are missing, and on which host.
+    fn programs(
+        &mut self,
+        subject: &str,
+        needed: &[Needed],
+        needs: &IndexMap<String, Vec<String>>,
+        examined: &Examined,
+    ) {
+        let mut missing = BTreeSet::new();
+        let mut silent = BTreeSet::new();
+        for (host, program) in needed {
+            let Some(known) = examined.hosts.get(host) else {
+                continue;
+            };
+            match known.has(program) {
+                None if matches!(known, Known::Silent(_)) => {
+                    silent.insert(host.as_str());
+                }
+                Some(false) => {
+                    let far = examined.elsewhere.contains(host);
+                    missing.insert(match far {
+                        true => format!("{program} (on {host})"),
+                        false => program.clone(),
+                    });
+                    let packages = match far {
+                        true => self.far_packages.entry(host.clone()).or_default(),
+                        false => &mut self.packages,
+                    };
+                    packages.extend(packages_in(needs, &known.system()));
+                }
+                _ => {}
+            }
+        }
+        let listed = |names: Vec<&str>| names.join(", ");
+        if !missing.is_empty() {
+            let missing = listed(missing.iter().map(String::as_str).collect());
+            self.fault("missing", &format!("{subject}: {missing}"));
+        } else if !silent.is_empty() {
+            let silent = listed(silent.into_iter().collect());
+            self.fault("unknown", &format!("{subject}: {silent} can't be asked"));
+        } else {
+            self.good(subject);
+        }
+    }
+
+    /// Says whether a host is there and fit to measure.
+    fn host(&mut self, arrangement: &Arrangement, host: &HostName, known: &Known) {
+        let checkup = match known {
+            Known::Asked(checkup) => checkup,
+            Known::Silent(why) => return self.fault("failed", why),
+            Known::Down => {
+                return self.fault("down", &format!("host {host}: run `backsight lab up`"));
+            }
+            Known::Booted | Known::Emulated => {
+                return self.good(&format!("host {host}: booted with each build"));
+            }
+        };
+        let faults = self.faults;
+        if let Some((ahead, unsure)) = checkup.clock_ahead
+            && ahead.abs() > CLOCK_LIMIT + unsure
+        {
+            let way = if ahead > 0.0 { "ahead of" } else { "behind" };
+            let what = format!(
+                "host {host}: its clock is {:.0} s {way} this machine's; there: timedatectl set-ntp true",
+                ahead.abs()
+            );
+            self.fault("clock", &what);
+        }
+        if let Some(free) = checkup.free.filter(|free| *free < LEAST_ROOM) {
+            let what = format!(
+                "host {host}: {} MiB are free where trials write their files, and {} MiB are needed",
+                free >> 20,
+                LEAST_ROOM >> 20
+            );
+            self.fault("full", &what);
+        }
+        for address in addresses_of(arrangement, host) {
+            let own = checkup.addresses.as_deref().unwrap_or_default();
+            if !own.is_empty() && !own.contains(&address) {
+                let own: Vec<String> = own.iter().map(ToString::to_string).collect();
+                let what = format!(
+                    "host {host}: {address}, which the lab says, isn't one of its addresses: {}",
+                    own.join(", ")
+                );
+                self.fault("address", &what);
+            }
+        }
+        if self.faults == faults {
+            self.good(&format!("host {host}{}", standing(checkup)));
+        }
+    }
+
+    /// Says which programs are missing that start, link or reach hosts from this machine.
+    fn own_tools(&mut self, arrangement: &Arrangement, plan: &str) {
         let has = |kind: HostKind| {
             let mut seats = arrangement.seats.values();
-            seats.any(|seat| kind_of(seat.host.as_str()) == Some(kind))
+            seats.any(|seat| {
+                let host = arrangement.lab.host.get(seat.host.as_str());
+                host.is_some_and(|host| host.kind == kind)
+            })
         };
+        let needs_ip = netns::hosts(&arrangement.lab).next().is_some();
         for (program, package, needed) in [
             ("ip", "iproute2", needs_ip),
-            ("nft", "nftables", question.plan.text.contains("nft ")),
+            ("nft", "nftables", plan.contains("nft ")),
             ("qemu-system-x86_64", "qemu-system-x86", has(HostKind::Qemu)),
             ("ssh", "openssh-client", has(HostKind::Ssh)),
         ] {
             if needed && find_program(program).is_none() {
-                faults += 1;
-                words.push_str(&format!("missing  {program}\n"));
-                packages.push(package.to_owned());
+                self.fault("missing", program);
+                self.packages.insert(package.to_owned());
             }
         }
-        packages.sort();
-        packages.dedup();
-        if !packages.is_empty() {
-            words.push_str(&format!(
-                "\nInstall what is missing:\n\n  apt-get install {}\n",
-                packages.join(" ")
-            ));
-        }
-        if faults == 0 {
-            words.push_str("\nNothing is missing.\n");
-        }
-        crate::files::print(&words)?;
-        Ok(if faults == 0 {
-            ExitCode::SUCCESS
-        } else {
-            ExitCode::from(crate::SOMETHING_FAILED)
-        })
     }
+
+    fn report(&self) -> String {
+        let mut text = self.text.clone();
+        let listed = |packages: &BTreeSet<String>| {
+            let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+            packages.join(" ")
+        };
+        if !self.packages.is_empty() {
+            let packages = listed(&self.packages);
+            let _ = writeln!(
+                text,
+                "\nInstall what is missing:\n\n  apt-get install {packages}"
+            );
+        }
+        for (host, packages) in &self.far_packages {
+            let packages = listed(packages);
+            let _ = writeln!(
+                text,
+                "\nInstall what is missing on {host}:\n\n  apt-get install {packages}"
+            );
+        }
+        if self.faults == 0 {
+            text.push_str("\nNothing is missing.\n");
+        }
+        text
+    }
+}
+
+/// What is good about a host: `: clock within 0.01 s, 12.3 GiB free`.
+fn standing(checkup: &Checkup) -> String {
+    let mut parts = Vec::new();
+    if let Some((ahead, unsure)) = checkup.clock_ahead {
+        parts.push(format!("clock within {:.2} s", ahead.abs() + unsure));
+    }
+    if let Some(free) = checkup.free {
+        let gibibytes = free as f64 / f64::from(1 << 30);
+        parts.push(format!("{gibibytes:.1} GiB free"));
+    }
+    match parts.is_empty() {
+        true => String::new(),
+        false => format!(": {}", parts.join(", ")),
+    }
+}
+
+/// The addresses that the lab says a host measures with.
+fn addresses_of(arrangement: &Arrangement, host: &HostName) -> BTreeSet<IpAddr> {
+    let seats = arrangement.seats.values();
+    let own = seats.filter(|seat| *seat.host == *host);
+    let addresses = own.filter_map(|seat| {
+        let choice = seat.data.as_ref().map(|data| data.as_str());
+        arrangement.lab.data_address(host, choice).ok()
+    });
+    addresses.map(|(address, _)| address).collect()
 }
 
 fn packages_in(needs: &IndexMap<String, Vec<String>>, system: &str) -> Vec<String> {

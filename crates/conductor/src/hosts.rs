@@ -71,26 +71,48 @@ pub enum ConnectError {
         host: HostName,
     },
     /// It isn't there, or nobody listens there.
-    #[error("host `{host}` can't be reached: `ssh {login}` says: {said}")]
+    #[error("host `{host}` can't be reached: {why}: `ssh` says: {said}\nthis was tried: {tried}")]
     Unreachable {
         /// The host.
         host: HostName,
-        /// Who logs in and where.
-        login: String,
+        /// What is in the way.
+        why: Obstacle,
+        /// The command that repeats what was tried.
+        tried: String,
         /// What `ssh` said.
         said: String,
     },
     /// It is there and doesn't let us in.
     #[error(
-        "host `{host}` answers and refuses the login: `ssh {login}` says: {said}: `ssh -o BatchMode=yes {login} true` has to work without asking for anything"
+        "host `{host}` answers and refuses the login: `ssh` says: {said}\nthis has to work without asking for anything: {tried}"
     )]
     LoginRefused {
         /// The host.
         host: HostName,
-        /// Who logs in and where.
-        login: String,
+        /// The command that repeats what was tried.
+        tried: String,
         /// What `ssh` said.
         said: String,
+    },
+    /// Its key isn't known here, or isn't the one that is.
+    #[error(
+        "host `{host}` answers, and its key isn't one that is known here: `ssh` says: {said}\nthis has to work without asking for anything: {tried}"
+    )]
+    KeyRefused {
+        /// The host.
+        host: HostName,
+        /// The command that repeats what was tried.
+        tried: String,
+        /// What `ssh` said.
+        said: String,
+    },
+    /// It doesn't get done.
+    #[error("host `{host}` answers too slowly: it wasn't done within {limit:?}")]
+    TooSlow {
+        /// The host.
+        host: HostName,
+        /// The time that it had.
+        limit: Duration,
     },
     /// The agent can't be put there.
     #[error("host `{host}`: the agent can't be put there: {said}")]
@@ -118,6 +140,30 @@ pub enum ConnectError {
         /// What the agent printed on standard error.
         said: String,
     },
+}
+
+/// What is in the way to a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Its name has no address.
+    UnknownName,
+    /// It is there, and nobody listens on the port.
+    PortClosed,
+    /// Nobody answers at the address.
+    NoAnswer,
+    /// Something else.
+    Other,
+}
+
+impl std::fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::UnknownName => "its name has no address",
+            Self::PortClosed => "the machine is there, and nothing listens on that port",
+            Self::NoAnswer => "nobody answers at that address",
+            Self::Other => "the connection failed",
+        })
+    }
 }
 
 fn complaint(said: &str) -> String {

@@ -8,6 +8,7 @@
 //!
 //! Refuses: to choose what is measured, to keep results, to know who listens to its events.
 
+mod checkup;
 mod guests;
 mod hosts;
 mod initramfs;
@@ -22,8 +23,9 @@ mod trial;
 mod watching;
 mod workbench;
 
+pub use checkup::{Checkup, check_up};
 pub use guests::{BootError, BootFault, BootRecord, Kernel};
-pub use hosts::{ConnectError, Reach};
+pub use hosts::{ConnectError, Obstacle, Reach};
 pub use initramfs::InitramfsError;
 pub use lease::{Lease, LeaseError};
 pub use machine::PartsError;

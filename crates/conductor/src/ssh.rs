@@ -7,7 +7,7 @@
 //! Refuses: to ask for a password or a host's key, and to put an agent on a system that it isn't made for.
 
 use backsight_agent::Client;
-use backsight_model::{Host, HostName};
+use backsight_model::{Host, HostName, shell_quoted};
 use std::{
     fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
@@ -19,7 +19,7 @@ use std::{
 use tokio::process::Command;
 
 use crate::{
-    ConnectError, Reach,
+    ConnectError, Obstacle, Reach,
     hosts::{Process, Ungreeted},
 };
 
@@ -83,17 +83,31 @@ impl Far<'_> {
         self.settings.login(self.host)
     }
 
+    /// The words before the command for the far shell.
+    fn words(&self) -> Vec<&str> {
+        let mut words = vec!["-T", "-x", "-a"];
+        for setting in SETTINGS {
+            words.extend(["-o", setting]);
+        }
+        words.extend(self.settings.options.iter().map(|option| option.as_str()));
+        words.extend(["--", self.login()]);
+        words
+    }
+
     /// `ssh`, with this for the far shell to do.
     fn ssh(&self, script: &str) -> Command {
         let mut command = Command::new("ssh");
-        command.args(["-T", "-x", "-a"]);
-        for setting in SETTINGS {
-            command.args(["-o", setting]);
-        }
-        command.args(self.settings.options.iter().map(|option| option.as_str()));
+        command.args(self.words());
         // Whatever shell it is that reads this, it hands it on to one that we know.
-        command.args(["--", self.login(), &format!("exec /bin/sh -c '{script}'")]);
+        command.arg(format!("exec /bin/sh -c '{script}'"));
         command
+    }
+
+    /// The command that repeats what was tried, with `true` in the place of the agent.
+    fn tried(&self) -> String {
+        let words = self.words().into_iter().map(shell_quoted);
+        let words: Vec<String> = words.collect();
+        format!("ssh {} true", words.join(" "))
     }
 
     /// The name of the agent's file there: another program, another name.
@@ -127,11 +141,16 @@ impl Far<'_> {
 
     /// What `ssh` itself says.
     fn said(&self, said: String) -> ConnectError {
-        let (host, login) = (self.host.clone(), self.login().to_owned());
-        if refuses(&said) {
-            ConnectError::LoginRefused { host, login, said }
-        } else {
-            ConnectError::Unreachable { host, login, said }
+        let (host, tried) = (self.host.clone(), self.tried());
+        match Refusal::of(&said) {
+            Refusal::Login => ConnectError::LoginRefused { host, tried, said },
+            Refusal::Key => ConnectError::KeyRefused { host, tried, said },
+            Refusal::Unreachable(why) => ConnectError::Unreachable {
+                host,
+                why,
+                tried,
+                said,
+            },
         }
     }
 
@@ -220,23 +239,46 @@ fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// Whether these words of `ssh` mean that somebody is there and doesn't let us in.
-fn refuses(said: &str) -> bool {
-    [
-        "Permission denied",
-        "Host key verification failed",
-        "HOST IDENTIFICATION HAS CHANGED",
-        "Too many authentication failures",
-        "No supported authentication methods",
-    ]
-    .iter()
-    .any(|words| said.contains(words))
+/// What `ssh` means with what it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    /// Somebody is there and doesn't let us in.
+    Login,
+    /// Somebody is there, and isn't known.
+    Key,
+    /// Nobody is there.
+    Unreachable(Obstacle),
+}
+
+impl Refusal {
+    fn of(said: &str) -> Self {
+        const WORDS: &[(&str, Refusal)] = &[
+            ("Permission denied", Refusal::Login),
+            ("Too many authentication failures", Refusal::Login),
+            ("No supported authentication methods", Refusal::Login),
+            ("Host key verification failed", Refusal::Key),
+            ("HOST IDENTIFICATION HAS CHANGED", Refusal::Key),
+            (
+                "Could not resolve hostname",
+                Refusal::Unreachable(Obstacle::UnknownName),
+            ),
+            (
+                "Connection refused",
+                Refusal::Unreachable(Obstacle::PortClosed),
+            ),
+            ("timed out", Refusal::Unreachable(Obstacle::NoAnswer)),
+            ("No route to host", Refusal::Unreachable(Obstacle::NoAnswer)),
+            ("is unreachable", Refusal::Unreachable(Obstacle::NoAnswer)),
+        ];
+        let found = WORDS.iter().find(|(words, _)| said.contains(words));
+        found.map_or(Self::Unreachable(Obstacle::Other), |(_, refusal)| *refusal)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::HostKind;
+    use backsight_model::{At, HostKind};
 
     #[test]
     fn a_login_is_no_option_and_a_script_has_no_quote_of_its_own() {
@@ -258,14 +300,59 @@ mod tests {
     }
 
     #[test]
-    fn who_is_there_and_refuses_is_told_from_who_is_not_there() {
-        assert!(refuses("root@10.0.0.5: Permission denied (publickey)."));
-        assert!(refuses("Host key verification failed."));
-        assert!(!refuses(
-            "ssh: connect to host 10.0.0.5 port 22: Connection refused"
-        ));
-        assert!(!refuses(
-            "kex_exchange_identification: read: Connection reset by peer"
-        ));
+    fn each_way_to_fail_is_told_from_the_others() {
+        use Obstacle::{NoAnswer, Other, PortClosed, UnknownName};
+        for (said, refusal) in [
+            (
+                "root@10.0.0.5: Permission denied (publickey).",
+                Refusal::Login,
+            ),
+            ("Host key verification failed.", Refusal::Key),
+            (
+                "ssh: connect to host 10.0.0.5 port 22: Connection refused",
+                Refusal::Unreachable(PortClosed),
+            ),
+            (
+                "ssh: connect to host 10.0.0.5 port 22: Connection timed out",
+                Refusal::Unreachable(NoAnswer),
+            ),
+            (
+                "ssh: connect to host 10.0.0.5 port 22: Network is unreachable",
+                Refusal::Unreachable(NoAnswer),
+            ),
+            (
+                "ssh: Could not resolve hostname dut: Name or service not known",
+                Refusal::Unreachable(UnknownName),
+            ),
+            (
+                "kex_exchange_identification: read: Connection reset by peer",
+                Refusal::Unreachable(Other),
+            ),
+        ] {
+            assert_eq!(Refusal::of(said), refusal, "{said}");
+        }
+    }
+
+    #[test]
+    fn what_was_tried_is_repeated_with_all_options() {
+        let host = HostName::new("dut").unwrap();
+        let mut settings = Host::of(HostKind::Ssh);
+        settings.options = ["-p", "2222", "-o", "ProxyCommand=nc %h %p"]
+            .map(|word| At::nowhere(word.to_owned()))
+            .into();
+        let far = Far {
+            settings: &settings,
+            host: &host,
+            program: "/bin/sh".into(),
+        };
+        let tried = far.tried();
+        assert!(
+            tried.ends_with(" -p 2222 -o 'ProxyCommand=nc %h %p' -- dut true"),
+            "{tried}"
+        );
+        assert!(
+            tried.starts_with("ssh -T -x -a -o BatchMode=yes -o ConnectTimeout=10"),
+            "{tried}"
+        );
     }
 }

@@ -1,0 +1,203 @@
+//! A look at another machine before anything is measured there: what a study needs of it, asked through an agent of its own.
+//!
+//! The same login, options and agent as a study has. Nothing is installed or changed but the agent's own file.
+
+use backsight_agent::{BeginTrial, Client, Command, Step};
+use backsight_model::{HostName, Lab};
+use futures_util::future::join_all;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv6Addr},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crate::{ConnectError, Reach, hosts::Connected};
+
+/// How long one of its commands may take.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// What a machine has.
+#[derive(Debug, Clone)]
+pub struct Checkup {
+    /// What it is.
+    pub facts: BTreeMap<String, String>,
+    /// Of the programs that were asked for, those that it hasn't.
+    pub missing: Vec<String>,
+    /// Its addresses; none where they can't be read.
+    pub addresses: Option<Vec<IpAddr>>,
+    /// What its clock is ahead of this machine's, in seconds, and how far that may be wrong.
+    pub clock_ahead: Option<(f64, f64)>,
+    /// Bytes that are free where trials have their files.
+    pub free: Option<u64>,
+}
+
+/// How long one machine may take for all that is asked of it, the agent's way there included.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Looks at these hosts of a lab, all at once, each for these programs.
+pub async fn check_up(
+    reach: &Reach,
+    lab: &Lab,
+    hosts: &[(HostName, Vec<String>)],
+) -> Vec<Result<Checkup, ConnectError>> {
+    let of = |(host, programs): &(HostName, Vec<String>)| {
+        let (host, programs) = (host.clone(), programs.clone());
+        async move {
+            let checkup = tokio::time::timeout(LIMIT, check_up_one(reach, lab, &host, &programs));
+            match checkup.await {
+                Ok(checkup) => checkup,
+                Err(_) => Err(ConnectError::TooSlow { host, limit: LIMIT }),
+            }
+        }
+    };
+    join_all(hosts.iter().map(of)).await
+}
+
+/// Logs in, starts an agent and asks it; ends the agent.
+async fn check_up_one(
+    reach: &Reach,
+    lab: &Lab,
+    host: &HostName,
+    programs: &[String],
+) -> Result<Checkup, ConnectError> {
+    let connected = Connected::start(reach, lab, host).await?;
+    let asked = ask(&connected.client, programs).await;
+    let facts = connected.facts.clone();
+    let asked = match asked {
+        Ok(asked) => asked,
+        Err(cause) => {
+            let said = connected.bury().await;
+            let host = host.clone();
+            return Err(ConnectError::Agent { host, cause, said });
+        }
+    };
+    connected.dismiss().await;
+    Ok(Checkup { facts, ..asked })
+}
+
+async fn ask(client: &Client, programs: &[String]) -> Result<Checkup, backsight_agent::Error> {
+    let trial = BeginTrial {
+        trial: "doctor".into(),
+        ..BeginTrial::default()
+    };
+    client.begin_trial(trial).await?;
+    let mut shell = Shell { client, number: 0 };
+    let mut missing = Vec::new();
+    for program in programs {
+        let found = format!("command -v {}", backsight_model::shell_quoted(program));
+        if shell.prints(&found).await?.is_none() {
+            missing.push(program.clone());
+        }
+    }
+    let before = now();
+    let clock = shell.prints("date +%s.%N").await?;
+    let after = now();
+    let addresses = shell.prints("cat /proc/net/fib_trie && { cat /proc/net/if_inet6 || true; }");
+    let addresses = addresses.await?.map(|text| addresses_in(&text));
+    let free = shell.prints("df -Pk .").await?;
+    client.end_trial().await?;
+    Ok(Checkup {
+        facts: BTreeMap::new(),
+        missing,
+        addresses,
+        clock_ahead: clock.and_then(|clock| ahead(&clock, before, after)),
+        free: free.and_then(|table| free_in(&table)),
+    })
+}
+
+/// Commands of one trial.
+struct Shell<'a> {
+    client: &'a Client,
+    number: u64,
+}
+
+impl Shell<'_> {
+    /// What a command prints; nothing if it fails.
+    async fn prints(&mut self, command: &str) -> Result<Option<String>, backsight_agent::Error> {
+        self.number += 1;
+        let line = vec!["/bin/sh".into(), "-c".into(), command.to_owned()];
+        let step = Step::new(self.number, Command::Argv(line), PROBE_LIMIT);
+        let outcome = self.client.run(step).await?.outcome().await?;
+        let text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+        Ok(outcome.finished.as_expected.then_some(text))
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64()
+}
+
+/// What a clock that was read between two instants of ours is ahead, and how far that may be wrong. A `date` that knows no
+/// nanoseconds prints whole seconds and something else.
+fn ahead(printed: &str, before: f64, after: f64) -> Option<(f64, f64)> {
+    let printed = printed.trim();
+    let (theirs, unsure) = match printed.parse::<f64>() {
+        Ok(theirs) => (theirs, 0.0),
+        Err(_) => (printed.split('.').next()?.parse::<f64>().ok()? + 0.5, 0.5),
+    };
+    let middle = before.midpoint(after);
+    Some((theirs - middle, (after - before) / 2.0 + unsure))
+}
+
+/// The machine's own addresses in `fib_trie` and `if_inet6` of proc(5).
+fn addresses_in(text: &str) -> Vec<IpAddr> {
+    let mut found: Vec<IpAddr> = Vec::new();
+    let mut last: Option<IpAddr> = None;
+    for line in text.lines() {
+        if let Some((_, address)) = line.split_once("|-- ") {
+            last = address.trim().parse().ok();
+        } else if line.trim().starts_with("/32 host LOCAL") {
+            found.extend(last.take());
+        } else if let Some(address) = line.split(' ').next().filter(|word| word.len() == 32) {
+            let number = u128::from_str_radix(address, 16).ok();
+            found.extend(number.map(|number| IpAddr::from(Ipv6Addr::from_bits(number))));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The bytes available in the table of `df -Pk`.
+fn free_in(table: &str) -> Option<u64> {
+    let row = table.lines().nth(1)?;
+    let kilobytes: u64 = row.split_whitespace().nth(3)?.parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_from_what_the_kernel_says() {
+        let text = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 10.77.1.0\n        /24 link UNICAST\n     |-- 10.77.1.2\n        \
+                    /32 host LOCAL\nLocal:\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 10.77.1.2\n        /32 host LOCAL\n\
+                    fe800000000000000000000000000001 02 40 20 80     eth0\n";
+        let addresses = addresses_in(text);
+        let expected: Vec<IpAddr> = ["10.77.1.2", "127.0.0.1", "fe80::1"]
+            .map(|address| address.parse().unwrap())
+            .into();
+        assert_eq!(addresses, expected);
+    }
+
+    #[test]
+    fn a_clock_is_as_exact_as_what_it_prints_and_how_long_that_took() {
+        let close = |found: Option<(f64, f64)>, ahead: f64, unsure: f64| {
+            let (is, within) = found.unwrap();
+            (is - ahead).abs() < 1e-6 && (within - unsure).abs() < 1e-6
+        };
+        assert!(close(ahead("1010.5\n", 1000.0, 1001.0), 10.0, 0.5));
+        assert!(close(ahead("1000.%N\n", 1000.0, 1001.0), 0.0, 1.0));
+        assert_eq!(ahead("noon", 1.0, 2.0), None);
+    }
+
+    #[test]
+    fn free_bytes_are_the_fourth_column() {
+        let table = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/sda1 1000 400 600 40% /\n";
+        assert_eq!(free_in(table), Some(600 * 1024));
+        assert_eq!(free_in("nothing"), None);
+    }
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Trial};
+use crate::place::{Place, Trial, VALUE};
 
 /// The sets `base` (10, 11, 12, 13 s and 100, 110, 120, 130 ops/s) and `new` (twice that), each with the variants
 /// `plain` and `filter`, which has one more, at two values of the parameter `size`.
@@ -346,9 +346,13 @@ fn what_failed_is_in_every_comparison_and_never_a_number() {
         .filter(|trial| !trial.measured())
         .collect();
     assert_eq!(failed.len(), 6, "{failed:#?}");
-    let json: Value =
-        serde_json::from_str(&place.prints_of(&["compare", "old", "new", "--format", "json"]))
-            .unwrap();
+    // `never` could be judged on neither side.
+    let compared = |format: &str| {
+        let ended = place.ends(&["compare", "old", "new", "--format", format]);
+        ended.assert_code(3);
+        ended.stdout()
+    };
+    let json: Value = serde_json::from_str(&compared("json")).unwrap();
     let of = |benchmark: &str| {
         json["rows"]
             .as_array()
@@ -374,17 +378,13 @@ fn what_failed_is_in_every_comparison_and_never_a_number() {
     );
     assert!(of("never")["sides"][0]["mean"].is_null());
     assert!(!json["warnings"].as_array().unwrap().is_empty());
-    let csv = place.prints_of(&["compare", "old", "new", "--format", "csv"]);
+    let csv = compared("csv");
     assert!(
         csv.lines()
             .any(|line| line.starts_with("never,") && line.contains("4 trials failed")),
         "{csv}"
     );
-    for page in [
-        place.prints_of(&["compare", "old", "new"]),
-        place.prints_of(&["compare", "old", "new", "--format", "markdown"]),
-        place.prints_of(&["compare", "old", "new", "--format", "html"]),
-    ] {
+    for page in [compared("text"), compared("markdown"), compared("html")] {
         assert!(page.contains("never") && page.contains("failed"), "{page}");
     }
 }
@@ -773,4 +773,126 @@ fn counts_of_a_simulator_are_believed_after_two_trials_and_the_notes_say_why() {
         page.contains("counted by a simulator") && !page.contains("NaN"),
         "{page}"
     );
+}
+
+/// A place whose benchmark `quick` runs this and says its version, measured thrice as `base`.
+fn measured_by(command: &str) -> Place {
+    let place = Place::new();
+    place.write("version", "quick 1.0\n");
+    quick_by(&place, "a test's own", command);
+    place.monitor("sleeper", "sleep 1000");
+    place.plan("use = [\"quick\"]\nrounds = 3\n");
+    place.prints_of(&["run", "plan.toml", "--name", "base"]);
+    place
+}
+
+fn quick_by(place: &Place, about: &str, command: &str) {
+    let here = place.at("");
+    let text = format!(
+        "name = \"quick\"\nabout = \"{about}\"\nroles = [\"tester\"]\nversion = \"cat {here}version\"\n\
+         [params]\nn = {{ default = 1 }}\n[tester]\nrun = '''{command}'''\n{VALUE}"
+    );
+    place.write("benchmarks/quick.toml", text);
+}
+
+#[test]
+fn what_was_measured_in_another_way_is_not_compared_unless_that_is_asked_for() {
+    let place = measured_by("echo 1{n}");
+    let against_base = |name: &str, more: &[&str]| {
+        place.prints_of(&["run", "plan.toml", "--name", name]);
+        place.ends(&[&["compare", "base", name], more].concat())
+    };
+    // Prose is no difference.
+    quick_by(&place, "in other words", "echo 1{n}");
+    against_base("prose", &[]).assert_code(0);
+
+    quick_by(&place, "a test's own", "echo 2{n}");
+    let ended = against_base("command", &[]);
+    ended.assert_code(3);
+    ended.assert_says(&[
+        "not comparable",
+        "the command differs",
+        "the command of `quick`, tester.run: `echo 1{n}` → `echo 2{n}`",
+        "`--despite definition` compares all the same",
+    ]);
+    let despite = ["compare", "base", "command", "--despite", "definition"];
+    let ended = place.ends(&despite);
+    ended.assert_code(1);
+    ended.assert_says(&["worse", "1 row compared despite that"]);
+    place
+        .ends(&["compare", "base", "command", "--fail-on", "never"])
+        .assert_code(0);
+
+    quick_by(&place, "a test's own", "echo 1{n}");
+    place.write("version", "quick 2.0\n");
+    let ended = against_base("newer", &[]);
+    ended.assert_code(3);
+    ended.assert_says(&["the tool's version differs", "`quick 1.0` → `quick 2.0`"]);
+    place.write("version", "quick 1.0\n");
+
+    place.plan("use = [\"quick\"]\nrounds = 3\nmonitors = [\"sleeper\"]\n");
+    let ended = against_base("watched", &[]);
+    ended.assert_code(3);
+    ended.assert_says(&[
+        "the monitors differ",
+        "the monitor `sleeper`, watches: `no` → `yes`",
+    ]);
+
+    place.plan("use = [\"quick\"]\nrounds = 3\n[params]\nn = 2\n");
+    let ended = against_base("parameter", &[]);
+    ended.assert_code(3);
+    ended.assert_says(&[
+        "parameters differ: it has n=1",
+        "parameters differ: it has n=2",
+    ]);
+}
+
+#[test]
+fn a_row_that_one_side_could_not_measure_is_no_pass() {
+    let place = measured_by("echo 1{n}");
+    place.prints("other", "test -e @/fine && echo 3");
+    place.write("fine", "");
+    place.plan("use = [\"quick\", \"other\"]\nrounds = 2\n");
+    place.prints_of(&["run", "plan.toml", "--name", "both"]);
+    // Only one of them is in the plan of the other side: that was nobody's failure.
+    let ended = place.ends(&["compare", "base", "both"]);
+    ended.assert_code(0);
+    ended.assert_says(&["not in its plan"]);
+    std::fs::remove_file(place.path("fine")).unwrap();
+    place
+        .ends(&["run", "plan.toml", "--name", "failed"])
+        .assert_code(1);
+    let ended = place.ends(&["compare", "both", "failed"]);
+    ended.assert_code(3);
+    ended.assert_says(&["all 2 trials failed"]);
+}
+
+#[test]
+fn a_cell_that_a_plan_leaves_out_is_said_to_be_not_in_it() {
+    let place = measured_by("echo 1{n}");
+    let plan = "use = [\"quick\"]\nrounds = 2\n[params]\nn = [1, 2]\n\
+        [[variant]]\nname = \"plain\"\n[[variant]]\nname = \"filter\"\n";
+    place.plan(plan);
+    place.prints_of(&["run", "plan.toml", "--name", "whole"]);
+    place.plan(&format!(
+        "{plan}[[leave-out]]\nvariant = \"filter\"\nparams = {{ n = 2 }}\n"
+    ));
+    place.prints_of(&["run", "plan.toml", "--name", "part"]);
+    for arguments in [&["part", "--by", "variant"][..], &["whole", "part"]] {
+        let ended = place.ends(&[&["compare"], arguments].concat());
+        ended.assert_code(0);
+        ended.assert_says(&["not in its plan"]);
+        assert!(
+            !ended.words().contains("parameters differ"),
+            "{}",
+            ended.words()
+        );
+    }
+    let by = place.ends(&["compare", "part", "--by", "n"]);
+    by.assert_says(&["not in its plan"]);
+    // One value only on one of the sides, and none in common.
+    place.plan("use = [\"quick\"]\nrounds = 2\n[params]\nn = 3\n");
+    place.prints_of(&["run", "plan.toml", "--name", "other"]);
+    let ended = place.ends(&["compare", "base", "other"]);
+    ended.assert_says(&["parameters differ: it has n=3"]);
 }

@@ -986,6 +986,7 @@ fn set(series: Vec<Series>) -> ResultSet {
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
         hosts: indexmap::IndexMap::new(),
+        definitions: Default::default(),
         series,
         failed: Vec::new(),
     }

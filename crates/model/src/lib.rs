@@ -7,6 +7,7 @@
 mod acceptance;
 mod benchmark;
 mod cell;
+mod definition;
 mod document;
 mod event;
 mod history;
@@ -34,6 +35,7 @@ pub use benchmark::{
     Source,
 };
 pub use cell::Cell;
+pub use definition::{Definition, Definitions, KeyDifference};
 pub use document::{At, Document, Problem, Unreadable, did_you_mean};
 pub use event::{Event, Suspect};
 pub use history::{

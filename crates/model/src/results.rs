@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use crate::{Better, Cell, Failure, HostName, MetricName, Simulator, StudyName, Unit};
+use crate::{Better, Cell, Definitions, Failure, HostName, MetricName, Simulator, StudyName, Unit};
 
 /// Where a study stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +91,8 @@ pub struct ResultSet {
     pub state: StudyState,
     /// What each host was.
     pub hosts: IndexMap<HostName, IndexMap<String, String>>,
+    /// How it was measured, as far as that is known.
+    pub definitions: Definitions,
     /// The samples, in the plan's order.
     pub series: Vec<Series>,
     /// Trials that failed: number, round, cell, reason.

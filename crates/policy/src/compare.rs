@@ -9,12 +9,14 @@
 //! what has another unit, another direction, or was measured on other processors.
 
 mod answer;
+mod definition;
 mod listed;
 mod remark;
 mod split;
 mod warning;
 
 pub use answer::{Call, Difference, Doubt, NotComparable};
+pub use definition::{DefinitionChange, Differing};
 pub use listed::{Listed, compare_listed};
 pub use remark::Remark;
 pub use split::{By, NothingToSplit, compare_by, split};
@@ -40,6 +42,8 @@ pub struct CompareOptions {
     pub margin_percent: f64,
     /// Compare also what was measured on other processors: the machines are what is asked about.
     pub other_machines: bool,
+    /// Compare also what was measured by another definition, version of the tool or with other monitors.
+    pub other_definitions: bool,
 }
 
 impl Default for CompareOptions {
@@ -48,6 +52,7 @@ impl Default for CompareOptions {
             confidence: Confidence::USUAL,
             margin_percent: 1.0,
             other_machines: false,
+            other_definitions: false,
         }
     }
 }
@@ -143,6 +148,25 @@ impl Comparison {
             let sides = row.entries.iter().enumerate();
             sides.filter_map(move |(side, entry)| Some((row, side, entry.difference()?)))
         })
+    }
+
+    /// How many rows can't be judged though both sides asked for them: nothing was measured on one of them, or it isn't
+    /// comparable. Also those of a side that has no row in common with the baseline. By
+    /// primary metrics, or by all.
+    pub fn unjudged(&self, all_metrics: bool) -> usize {
+        let counts = |row: &&Row| row.primary || all_metrics;
+        let of_side = |side: usize| {
+            let rows = || self.rows.iter().filter(counts);
+            let unjudged = rows().filter(|row| row.is_unjudged(side)).count();
+            let mut entries = rows().map(|row| &row.entries[side]);
+            let apart =
+                !entries.any(|entry| entry.measured().is_some_and(|it| it.against.is_some()));
+            match (unjudged, apart) {
+                (0, true) => self.rows.len().max(1),
+                _ => unjudged,
+            }
+        };
+        (1..self.sides.len()).map(of_side).sum()
     }
 
     /// The answers about one side by primary metrics, counted.
@@ -255,6 +279,23 @@ impl Row {
             },
         };
         !self.primary && self.entries.iter().all(is_quiet)
+    }
+
+    /// See [`Comparison::unjudged`].
+    fn is_unjudged(&self, side: usize) -> bool {
+        let entries = [&self.entries[0], &self.entries[side]];
+        let lacks = |entry: &Entry| match entry {
+            Entry::Missing(Missing::NotYet | Missing::Failed { .. } | Missing::NotANumber) => true,
+            Entry::Missing(_) => false,
+            Entry::Measured(side) => matches!(side.against, Some(Against::NotComparable(_))),
+        };
+        let planned = |entry: &Entry| {
+            !matches!(
+                entry,
+                Entry::Missing(Missing::NotInPlan | Missing::OtherParams { .. })
+            )
+        };
+        entries.into_iter().all(planned) && entries.into_iter().any(lacks)
     }
 }
 
@@ -509,6 +550,10 @@ fn rows(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Vec<Row>
             .iter()
             .map(|set| warning::other_machine(sets.first()?, set))
             .collect(),
+        definitions: sets
+            .iter()
+            .map(|set| definition::changes(&sets[0], set))
+            .collect(),
         options,
         origin,
     };
@@ -524,6 +569,8 @@ struct Asked<'a> {
     tried: Vec<Tried>,
     /// How each side's machine differs from the baseline's.
     machines: Vec<Option<NotComparable>>,
+    /// What differs in how each side was measured.
+    definitions: Vec<Vec<DefinitionChange>>,
     options: CompareOptions,
     origin: Origin,
 }
@@ -561,6 +608,34 @@ impl Tried {
 }
 
 impl Asked<'_> {
+    /// Why a side has no such cell: it isn't in its plan, or nothing of this benchmark is there with parameters that
+    /// another side has too.
+    fn not_in_plan(&self, side: usize, shape: &Series) -> Missing {
+        let set = &self.sets[side];
+        let is_alike = |series: &&Series| {
+            series.cell.benchmark == shape.cell.benchmark
+                && series.cell.variant == shape.cell.variant
+                && series.metric == shape.metric
+        };
+        let alike = || set.series.iter().filter(is_alike);
+        // Parts of one study have one plan, and what is in it was asked with the same parameters.
+        let others = self.sets.iter().filter(|other| other.study != set.study);
+        let theirs: HashSet<String> = others
+            .flat_map(|other| other.series.iter().filter(is_alike))
+            .map(|series| question(&series.cell))
+            .collect();
+        if theirs.is_empty() || alike().any(|series| theirs.contains(&question(&series.cell))) {
+            return Missing::NotInPlan;
+        }
+        let nearest = alike()
+            .map(|series| differing_params(&series.cell, &shape.cell))
+            .filter(|differing| !differing.is_empty())
+            .min_by_key(Vec::len);
+        nearest.map_or(Missing::NotInPlan, |differing| Missing::OtherParams {
+            has: differing.join(" "),
+        })
+    }
+
     fn row(&self, question: &str, series: &[Vec<&Series>]) -> Option<Row> {
         let shape: &Series = series.iter().flatten().next()?;
         let gathered: Vec<Result<Gathered, Missing>> = series
@@ -585,7 +660,7 @@ impl Asked<'_> {
             };
             measured.against = base
                 .filter(|_| number > 0)
-                .map(|base| self.against(number, base, side, mean));
+                .map(|base| self.against(number, base, side, shape, mean));
             Entry::Measured(Box::new(measured))
         });
         Some(Row {
@@ -610,7 +685,7 @@ impl Asked<'_> {
     ) -> Result<Gathered, Missing> {
         let own = series
             .first()
-            .ok_or_else(|| not_in_plan(&self.sets[side], shape))?;
+            .ok_or_else(|| self.not_in_plan(side, shape))?;
         let (unit, factor) = match own.unit.in_terms_of(shape.unit) {
             Some(factor) => (shape.unit, factor),
             None => (own.unit, 1.0),
@@ -653,7 +728,14 @@ impl Asked<'_> {
         })
     }
 
-    fn against(&self, number: usize, base: &Gathered, new: &Gathered, mean: Mean) -> Against {
+    fn against(
+        &self,
+        number: usize,
+        base: &Gathered,
+        new: &Gathered,
+        shape: &Series,
+        mean: Mean,
+    ) -> Against {
         if new.unit.in_terms_of(base.unit).is_none() {
             return Against::NotComparable(NotComparable::Units {
                 base: base.unit,
@@ -678,6 +760,14 @@ impl Asked<'_> {
         {
             return Against::NotComparable(machine.clone());
         }
+        let concerns = |change: &&DefinitionChange| {
+            change.concerns(shape.cell.benchmark.as_str(), shape.metric.as_str())
+        };
+        if let Some(change) = self.definitions[number].iter().find(concerns)
+            && !self.options.other_definitions
+        {
+            return Against::NotComparable(NotComparable::Definition(change.part));
+        }
         let question = Question {
             better: base.better,
             mean,
@@ -701,26 +791,17 @@ impl Asked<'_> {
     }
 }
 
-/// Why a set has no such cell: it isn't in its plan, or only with other parameters.
-fn not_in_plan(set: &ResultSet, shape: &Series) -> Missing {
-    let differing = |cell: &Cell| -> Vec<String> {
-        let own = cell.params.iter();
-        own.filter(|(name, value)| shape.cell.params.get(*name) != Some(value))
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect()
-    };
-    let alike = set.series.iter().filter(|series| {
-        series.cell.benchmark == shape.cell.benchmark
-            && series.cell.variant == shape.cell.variant
-            && series.metric == shape.metric
-    });
-    let nearest = alike
-        .map(|series| differing(&series.cell))
-        .filter(|differing| !differing.is_empty())
-        .min_by_key(Vec::len);
-    nearest.map_or(Missing::NotInPlan, |differing| Missing::OtherParams {
-        has: differing.join(" "),
-    })
+/// The parameters of a cell that another hasn't, or has with another value; then those that only the other has.
+fn differing_params(own: &Cell, other: &Cell) -> Vec<String> {
+    let differing = own.params.iter();
+    let differing = differing
+        .filter(|(name, value)| other.params.get(*name) != Some(value))
+        .map(|(name, value)| format!("{name}={value}"));
+    let lacking = other.params.keys();
+    let lacking = lacking
+        .filter(|name| !own.params.contains_key(*name))
+        .map(|name| format!("no {name}"));
+    differing.chain(lacking).collect()
 }
 
 /// Trials whose interval samples begin unlike the rest.

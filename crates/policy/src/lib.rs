@@ -23,14 +23,15 @@ pub use attempt::{
 };
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
-    Against, By, Call, CompareOptions, Comparison, Difference, Doubt, Entry, Listed, Measured,
-    Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean, Remark, Row, Side, Tally,
-    Warning, Within, compare, compare_by, compare_listed, same_machine, split,
+    Against, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing, Doubt,
+    Entry, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean,
+    Remark, Row, Side, Tally, Warning, Within, compare, compare_by, compare_listed, same_machine,
+    split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
-    Accepted, BootSamples, BuildSamples, ChangePoint, Counts, Found, History, HistoryVersion, How,
-    NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+    Accepted, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History, HistoryVersion,
+    How, NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
 };
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};

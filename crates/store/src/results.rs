@@ -2,7 +2,9 @@
 //!
 //! Refuses nothing and leaves nothing out: a cell of the plan without samples has a series without trials.
 
-use backsight_model::{Cell, Failure, HostName, ResultSet, Series, TrialSamples};
+use backsight_model::{
+    Cell, Definitions, Document, Failure, HostName, ResultSet, Series, TrialSamples,
+};
 use indexmap::IndexMap;
 
 use crate::{
@@ -42,6 +44,12 @@ impl Store {
         let added = self.add_samples(study, &first, &mut series).await;
         added.map_err(|error| error.of_study(&row.name))?;
         let failed = self.failures(study, &cells).await?;
+        let documents = self.documents(study).await?;
+        let documents: Vec<(String, Document)> = documents
+            .into_iter()
+            .map(|it| (it.kind, Document::new(it.name, it.text)))
+            .collect();
+        let documents = documents.iter().map(|(kind, it)| (kind.as_str(), it));
         Ok(ResultSet {
             study: study.0,
             name: row.name.to_string(),
@@ -49,6 +57,7 @@ impl Store {
             began: row.began,
             state: row.state,
             hosts: self.hosts(study).await?,
+            definitions: Definitions::of_documents(documents),
             series,
             failed,
         })

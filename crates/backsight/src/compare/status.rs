@@ -5,23 +5,21 @@
 use backsight_policy::{Comparison, Difference};
 use clap::ValueEnum;
 
+use crate::exit_status::ExitStatus;
+
 /// What makes the exit status another than 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Status 1 if a cell is worse by more than the threshold
+    /// Status 1 if a cell is worse by more than the threshold; else 3 if it can't be known: what both sides asked for wasn't
+    /// measured on one, or isn't comparable
     Worse,
-    /// Status 1 if a cell is better or worse by more than the threshold
+    /// Status 1 if a cell is better or worse by more than the threshold; else 3 likewise
     AnyChange,
     /// Status 3 if a cell has no answer: can't tell, not comparable, or missing on a side
     CantTell,
     /// Status 0 whatever the verdicts are
     Never,
 }
-
-/// Status where something is worse, or changed.
-const CHANGED: u8 = 1;
-/// Status where there is no answer.
-const CANNOT_TELL: u8 = 3;
 
 /// What was asked of the exit status.
 #[derive(Debug, Clone, PartialEq, clap::Args)]
@@ -36,7 +34,7 @@ pub struct Asked {
 
 impl Asked {
     /// The exit status: 0, 1 or 3; by the primary metrics unless every one is to count.
-    pub fn status(&self, comparison: &Comparison, all_metrics: bool) -> u8 {
+    pub fn status(&self, comparison: &Comparison, all_metrics: bool) -> ExitStatus {
         let threshold = self.threshold.unwrap_or(0.0);
         let asked = |what| match self.fail_on[..] {
             [] => what == FailOn::Worse && (comparison.by.is_none() || self.threshold.is_some()),
@@ -55,11 +53,14 @@ impl Asked {
         };
         let mut others = 1..comparison.sides.len();
         if asked(FailOn::Worse) && worse() || asked(FailOn::AnyChange) && changed() {
-            CHANGED
-        } else if asked(FailOn::CantTell) && others.any(|side| without_answer(side) > 0) {
-            CANNOT_TELL
+            ExitStatus::Failed
+        } else if (asked(FailOn::Worse) || asked(FailOn::AnyChange))
+            && comparison.unjudged(all_metrics) > 0
+            || asked(FailOn::CantTell) && others.any(|side| without_answer(side) > 0)
+        {
+            ExitStatus::Undecided
         } else {
-            0
+            ExitStatus::Success
         }
     }
 }
@@ -85,7 +86,7 @@ mod tests {
             fail_on: fail_on.to_vec(),
             threshold,
         };
-        asked.status(&comparison, false)
+        asked.status(&comparison, false).code()
     }
 
     #[test]

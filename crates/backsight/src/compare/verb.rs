@@ -75,9 +75,19 @@ pub struct Compare {
     /// Compare also what was measured on other processors: the machines are the question
     #[arg(long)]
     other_machines: bool,
+    /// Compare in spite of a difference in how the sides were measured
+    #[arg(long, value_enum, value_name = "WHAT")]
+    despite: Option<Despite>,
     /// Write it to a file
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Values of `--despite`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Despite {
+    /// The benchmark's definition, the version of its tool, or what watched meanwhile
+    Definition,
 }
 
 /// Values of `--style`.
@@ -190,9 +200,7 @@ impl Compare {
                 Some(path) => files::write_whole(path, &text)?,
                 None => files::print(&text)?,
             }
-            Ok(ExitCode::from(
-                self.asked.status(&comparison, self.all_metrics),
-            ))
+            Ok(self.asked.status(&comparison, self.all_metrics).into())
         })
     }
 
@@ -265,6 +273,7 @@ impl Compare {
             confidence: self.confidence,
             margin_percent: self.margin,
             other_machines: self.other_machines,
+            other_definitions: self.despite == Some(Despite::Definition),
         }
     }
 

@@ -8,7 +8,7 @@ use backsight_model::{Simulator, Unit};
 use backsight_stats::{Better, Interval, Level, Outcome, Undefined, Verdict, benjamini_hochberg};
 use std::fmt;
 
-use super::{Against, Entry, Row};
+use super::{Against, Differing, Entry, Row};
 
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -247,6 +247,8 @@ pub enum NotComparable {
         /// This side's.
         new: String,
     },
+    /// They were measured in different ways.
+    Definition(Differing),
 }
 
 impl fmt::Display for NotComparable {
@@ -266,6 +268,7 @@ impl fmt::Display for NotComparable {
             Self::Machine { fact, base, new } => {
                 write!(f, "{fact} differs: `{base}` and `{new}`")
             }
+            Self::Definition(differing) => differing.fmt(f),
         }
     }
 }

@@ -71,6 +71,7 @@ fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<Result
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
         hosts: IndexMap::new(),
+        definitions: Default::default(),
         series,
         failed: Vec::new(),
     })

@@ -143,6 +143,7 @@ fn part<'a>(
         began: whole.began,
         state: whole.state,
         hosts: whole.hosts.clone(),
+        definitions: whole.definitions.clone(),
         series: Vec::new(),
         failed: Vec::new(),
     })

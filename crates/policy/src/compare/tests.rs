@@ -52,6 +52,7 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
         hosts: IndexMap::new(),
+        definitions: Default::default(),
         series,
         failed: Vec::new(),
     }

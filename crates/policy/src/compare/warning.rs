@@ -9,7 +9,9 @@ use backsight_stats::Interval;
 use indexmap::IndexMap;
 use std::fmt;
 
-use super::{Comparison, Entry, Measured, Missing, NotComparable, Origin, Row};
+use super::{
+    Comparison, DefinitionChange, Entry, Measured, Missing, NotComparable, Origin, Row, definition,
+};
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
 const NEIGHBOURS_APART: f64 = 0.05;
@@ -17,6 +19,19 @@ const NEIGHBOURS_APART: f64 = 0.05;
 /// Something that a reader should know. Its text is a sentence that says what it means.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
+    /// The sides weren't measured the same way.
+    Definition {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// What differs.
+        change: DefinitionChange,
+        /// In how many rows.
+        rows: usize,
+        /// Whether they are compared all the same.
+        despite: bool,
+    },
     /// Other programs had more of the processors on one side.
     Neighbours {
         /// The side, and the baseline.
@@ -166,6 +181,17 @@ impl fmt::Display for Warning {
                     more => write!(f, ", and {} besides", counted(*more, "metric")),
                 }
             }
+            Self::Definition {
+                side,
+                base,
+                change,
+                rows,
+                despite,
+            } => write!(
+                f,
+                "`{base}` and `{side}` weren't measured the same way: {change} ({})",
+                definition::consequence(*rows, *despite)
+            ),
             Self::Neighbours {
                 side,
                 base,
@@ -316,6 +342,9 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
             });
         }
     }
+    for side in others.clone() {
+        warnings.extend(definitions(sets, comparison, side));
+    }
     warnings.extend(unfinished(sets, comparison));
     warnings.extend(
         others
@@ -391,6 +420,31 @@ fn unfinished(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
                 .count(),
         })
         .collect()
+}
+
+/// One for each part of how a side was measured that differs from the baseline and concerns a row that both have.
+fn definitions(sets: &[ResultSet], comparison: &Comparison, side: usize) -> Vec<Warning> {
+    let both =
+        |row: &&Row| row.entries[0].measured().is_some() && row.entries[side].measured().is_some();
+    let changes = definition::changes(&sets[0], &sets[side]).into_iter();
+    let warnings = changes.filter_map(|change| {
+        let concerned =
+            |row: &&Row| change.concerns(row.cell.benchmark.as_str(), row.metric.as_str());
+        let rows = comparison
+            .rows
+            .iter()
+            .filter(both)
+            .filter(concerned)
+            .count();
+        (rows > 0).then(|| Warning::Definition {
+            side: comparison.sides[side].name.clone(),
+            base: comparison.sides[0].name.clone(),
+            change,
+            rows,
+            despite: comparison.options.other_definitions,
+        })
+    });
+    warnings.collect()
 }
 
 fn neighbours(comparison: &Comparison, side: usize) -> Option<Warning> {
@@ -514,7 +568,7 @@ fn hosts(base: &ResultSet, new: &ResultSet) -> Vec<Warning> {
     warnings.extend(
         facts
             .into_iter()
-            .filter(|((fact, ..), _)| *fact != BOOT)
+            .filter(|((fact, ..), _)| *fact != BOOT && !definition::is_version(fact))
             .map(|((fact, was, is), hosts)| Warning::Fact {
                 side: new.name.clone(),
                 base: base.name.clone(),

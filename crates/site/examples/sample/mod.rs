@@ -466,6 +466,7 @@ fn study(id: i64, name: &str, factor: f64) -> Study {
         began,
         state: StudyState::Finished,
         hosts: ["source", "dut", "sink"].map(facts).into_iter().collect(),
+        definitions: Default::default(),
         series: draft.series,
         failed: draft.failed,
     };

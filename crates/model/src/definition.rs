@@ -1,0 +1,199 @@
+//! What a study's definitions do, as far as it matters to its numbers: key paths with their values, without prose, lists
+//! of packages and the like. Two studies whose definitions agree here were measured the same way.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+use crate::Document;
+
+/// Keys at the top of a definition that its numbers don't depend on. Parameters are a part of each cell.
+const OF_NO_MATTER: &[&str] = &[
+    "about", "name", "needs", "programs", "params", "search", "version",
+];
+
+/// The definitions by which a study measured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Definitions {
+    /// By the benchmark's name.
+    pub benchmarks: BTreeMap<String, Definition>,
+    /// By the monitor's name; with what the plan says of it.
+    pub monitors: BTreeMap<String, Definition>,
+}
+
+/// What one definition says: `client.run` and its command, `metric.rate.unit` and `bit/s`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Definition(BTreeMap<String, String>);
+
+/// A key whose value differs between two definitions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyDifference {
+    /// The path: `client.run`.
+    pub key: String,
+    /// The value in the first; none if it hasn't the key.
+    pub base: Option<String>,
+    /// The value in the second.
+    pub new: Option<String>,
+}
+
+impl Definitions {
+    /// Out of a study's documents, each with its kind: `benchmark`, `monitor`, `plan`; others say nothing of this.
+    pub fn of_documents<'a>(documents: impl Iterator<Item = (&'a str, &'a Document)>) -> Self {
+        let mut found = Self::default();
+        let mut planned = Value::Null;
+        for (kind, document) in documents {
+            // What can't be read any more is unknown, which differs from nothing.
+            let Ok(mut table) = document.read::<Map<String, Value>>() else {
+                continue;
+            };
+            let name = table.get("name").and_then(Value::as_str).map(str::to_owned);
+            match (kind, name) {
+                ("benchmark", Some(name)) => {
+                    found.benchmarks.insert(name, Definition::of(table));
+                }
+                ("monitor", Some(name)) => {
+                    found.monitors.insert(name, Definition::of(table));
+                }
+                ("plan", _) => planned = table.remove("monitors").unwrap_or_default(),
+                _ => {}
+            }
+        }
+        for entry in planned.as_array().into_iter().flatten() {
+            let name = entry.get("name").and_then(Value::as_str);
+            if let Some(monitor) = name.and_then(|name| found.monitors.get_mut(name)) {
+                flatten("plan", entry, &mut monitor.0);
+            }
+        }
+        found
+    }
+}
+
+impl Definition {
+    fn of(mut table: Map<String, Value>) -> Self {
+        table.retain(|key, _| !OF_NO_MATTER.contains(&key.as_str()));
+        let mut keys = BTreeMap::new();
+        for (key, value) in &table {
+            flatten(key, value, &mut keys);
+        }
+        Self(keys)
+    }
+
+    /// The keys that differ.
+    pub fn differences(&self, other: &Self) -> Vec<KeyDifference> {
+        let only_other = other.0.keys().filter(|key| !self.0.contains_key(*key));
+        let keys = self.0.keys().chain(only_other);
+        let differing = keys.filter(|key| self.0.get(*key) != other.0.get(*key));
+        let differing = differing.map(|key| KeyDifference {
+            key: key.clone(),
+            base: self.0.get(key).cloned(),
+            new: other.0.get(key).cloned(),
+        });
+        differing.collect()
+    }
+}
+
+/// Adds every value below this key. One step may stand alone or as a list of one: that is the same.
+fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(table) => {
+            // Prose, and which metrics are shown first.
+            let matters = |key: &str| !["about", "primary"].contains(&key);
+            for (key, value) in table.iter().filter(|(key, _)| matters(key)) {
+                match key.as_str() {
+                    // `{ run = "…" }` is a step as `"…"` is.
+                    "run" if is_step(path) => flatten(path, value, into),
+                    key => flatten(&format!("{path}.{key}"), value, into),
+                }
+            }
+        }
+        Value::Array(values) if values.len() == 1 => flatten(path, &values[0], into),
+        Value::Array(values) => {
+            for (number, value) in (1..).zip(values) {
+                flatten(&format!("{path}[{number}]"), value, into);
+            }
+        }
+        Value::String(text) => {
+            into.insert(path.to_owned(), text.clone());
+        }
+        other => {
+            into.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+/// Whether a path leads to a step of a role: `client.run`, `client.run[2]`.
+fn is_step(path: &str) -> bool {
+    let last = path.rsplit('.').next().unwrap_or_default();
+    let last = last.split('[').next().unwrap_or_default();
+    ["startup", "run", "collect", "reset", "spawn"].contains(&last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const USUAL: &str = "name = \"b\"\nabout = \"prose\"\nroles = [\"tester\"]\nneeds = { debian = [\"x\"] }\n\
+        [params]\nn = { default = 1, about = \"how many\" }\n\
+        [tester]\nrun = \"measure {n}\"\n\
+        [metric.rate]\nunit = \"bit/s\"\nbetter = \"higher\"\nabout = \"prose\"\nregex = \"(.*)\"\n";
+
+    fn differing(text: &str) -> Vec<String> {
+        let of = |text: &str| {
+            let document = Document::new("b.toml", text);
+            let found = Definitions::of_documents([("benchmark", &document)].into_iter());
+            found.benchmarks["b"].clone()
+        };
+        let differences = of(USUAL).differences(&of(text));
+        differences.into_iter().map(|it| it.key).collect()
+    }
+
+    #[test]
+    fn prose_comments_order_and_forms_of_the_same_step_do_not_matter() {
+        for same in [
+            USUAL.replace("prose", "other words"),
+            USUAL.replace("how many", "the number of"),
+            USUAL.replace("[\"x\"]", "[\"x\", \"y\"]"),
+            format!("# A comment.\n{USUAL}"),
+            USUAL.replace("run = \"measure {n}\"", "run = [\"measure {n}\"]"),
+            USUAL.replace("run = \"measure {n}\"", "run = { run = \"measure {n}\" }"),
+            USUAL.replace("default = 1", "default = 2"),
+        ] {
+            assert_eq!(differing(&same), [""; 0], "{same}");
+        }
+    }
+
+    #[test]
+    fn what_is_run_and_how_it_is_read_matters() {
+        for (from, to, key) in [
+            ("measure {n}", "measure --fast {n}", "tester.run"),
+            ("(.*)", "([0-9]*)", "metric.rate.regex"),
+            ("bit/s", "Mbit/s", "metric.rate.unit"),
+            (
+                "[tester]\n",
+                "[tester]\nstartup = \"warm-up\"\n",
+                "tester.startup",
+            ),
+        ] {
+            assert_eq!(differing(&USUAL.replace(from, to)), [key]);
+        }
+    }
+
+    #[test]
+    fn what_the_plan_says_of_a_monitor_is_a_part_of_it() {
+        let of = |interval: &str| {
+            let monitor = Document::new("m.toml", "name = \"m\"\nabout = \"\"\nrun = \"watch\"\n");
+            let text = format!("monitors = [{{ name = \"m\", interval = \"{interval}\" }}]\n");
+            let plan = Document::new("plan.toml", text);
+            let documents = [("plan", &plan), ("monitor", &monitor)];
+            Definitions::of_documents(documents.into_iter()).monitors["m"].clone()
+        };
+        let differences = of("1s").differences(&of("2s"));
+        assert_eq!(
+            differences,
+            [KeyDifference {
+                key: "plan.interval".into(),
+                base: Some("1s".into()),
+                new: Some("2s".into())
+            }]
+        );
+    }
+}

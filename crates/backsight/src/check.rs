@@ -17,7 +17,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{SOMETHING_FAILED, cli::Shared, files, import as import_verb};
+use crate::{cli::Shared, exit_status::ExitStatus, files, import as import_verb};
 
 /// Arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -37,7 +37,7 @@ impl Check {
                 Err(error) => match error.downcast_ref::<StoreError>() {
                     Some(StoreError::Damaged { .. }) => {
                         files::say(&format!("{error}"));
-                        return Ok(ExitCode::from(SOMETHING_FAILED));
+                        return Ok(ExitStatus::Failed.into());
                     }
                     _ => return Err(error),
                 },
@@ -53,7 +53,7 @@ impl Check {
             files::print(&findings.text(studies.len()))?;
             Ok(match findings.damaged {
                 0 => ExitCode::SUCCESS,
-                _ => ExitCode::from(SOMETHING_FAILED),
+                _ => ExitStatus::Failed.into(),
             })
         })
     }

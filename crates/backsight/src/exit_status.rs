@@ -217,6 +217,13 @@ const VERBS: &[Verb] = &[
     plain("studies"),
     plain("show"),
     plain("delete"),
+    Verb {
+        name: "check",
+        statuses: &[
+            (Success, "nothing is damaged, or all that was damaged is mended"),
+            (Failed, "something is damaged, or stays damaged"),
+        ],
+    },
     plain("list"),
     Verb {
         name: "doctor",

@@ -55,6 +55,7 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         study_name: name.parse().unwrap(),
         began: "2024-03-01T12:34:56Z".parse().unwrap(),
         state: StudyState::Finished,
+        definitions: Default::default(),
         hosts: Default::default(),
         series,
         failed: Vec::new(),

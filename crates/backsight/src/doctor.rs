@@ -65,7 +65,7 @@ type Needed = (HostName, String);
 fn needed_by_benchmark(arrangement: &Arrangement, benchmark: &Benchmark) -> Vec<Needed> {
     let of_role = |role| {
         let seat = arrangement.seats.get(role)?;
-        let programs = benchmark.programs_of(role).into_iter();
+        let programs = benchmark.programs_of(role);
         Some(programs.map(|program| ((*seat.host).clone(), program.to_owned())))
     };
     let roles = benchmark.roles.iter();

@@ -220,7 +220,10 @@ const VERBS: &[Verb] = &[
     Verb {
         name: "check",
         statuses: &[
-            (Success, "nothing is damaged, or all that was damaged is mended"),
+            (
+                Success,
+                "nothing is damaged, or all that was damaged is mended",
+            ),
             (Failed, "something is damaged, or stays damaged"),
         ],
     },

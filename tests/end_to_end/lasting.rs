@@ -93,7 +93,7 @@ fn files_that_cant_be_changed_are_removed_with_their_trial() {
     let place = Place::new();
     let command = "mkdir -p deep/er\ntouch stuck deep/er/stuck deep/growing\n\
                    chmod 0 deep/er\nchattr +i stuck deep/er/stuck deep/er\nchattr +a deep/growing deep";
-    ends_with_mounts_of_its_own(&place, &command).assert_code(0);
+    ends_with_mounts_of_its_own(&place, command).assert_code(0);
     place.assert_complete("s", 1, 1);
     place.assert_nothing_left();
 }

@@ -48,7 +48,7 @@ fn a_history_is_told_with_its_change_and_with_what_could_not_be_measured() {
     let (before, step) = (name(Extent::USUAL.step() - 1), name(Extent::USUAL.step()));
     let change = format!("after {before}, at {step}: −10");
     assert!(words.contains(&change), "{text}");
-    assert!(words.contains("worse, probability >99.9 %"), "{text}");
+    assert!(words.contains("worse, probability > 99.9 %"), "{text}");
     assert!(
         text.contains("MB/s, higher is better; 27 of 30 versions measured"),
         "{text}"

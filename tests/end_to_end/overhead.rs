@@ -47,11 +47,11 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     assert_eq!(verdict["event"], "verdict", "{verdict}");
     assert_eq!(verdict["rounds"], 16, "{verdict}");
     let burner = of(&verdict, "burner");
-    assert_eq!(burner["is"], "costs", "{verdict}");
+    assert_eq!(burner["is"], "worse", "{verdict}");
     assert_eq!(burner["excludes_zero"], true, "{verdict}");
     assert!(burner["interval"][0].as_f64().unwrap() > 0.0, "{verdict}");
     // It takes half of the processor; what sleeps costs nothing, or next to nothing.
-    let cost = burner["cost"].as_f64().unwrap();
+    let cost = burner["difference"].as_f64().unwrap();
     assert!(cost > 10.0, "{verdict}");
     let sleeper = of(&verdict, "sleeper");
     let at_least = sleeper["interval"][0].as_f64().unwrap();
@@ -59,12 +59,15 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     place.assert_nothing_left();
 
     let shown = place.prints_of(&["show", "o"]);
-    assert!(shown.contains("burner costs +"), "{shown}");
+    assert!(
+        shown.contains("burner makes count ") && shown.contains(" worse, by +"),
+        "{shown}"
+    );
     place.prints_of(&["report", "o"]);
     let page = place.read("o.html");
     for words in [
         "What watching costs",
-        "burner costs +",
+        " worse, by +",
         "all together",
         "count with burner",
     ] {
@@ -74,7 +77,7 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     place.plan("use = [\"count\"]\nrounds = 2\nmonitors = [\"burner\"]\n");
     let table = place.prints_of(&["run", "plan.toml", "--name", "watched"]);
     assert!(
-        table.contains("`watched` was watched by `burner`, which costs count"),
+        table.contains("`watched` was watched by `burner`, which makes count"),
         "{table}"
     );
     place.plan("use = [\"count\"]\nrounds = 2\n");

@@ -71,7 +71,7 @@ fn finds_it_on_both(place: &Place) {
     let added = said["testbeds"][1]["adds"].as_f64().unwrap();
     assert!((added - 100.0).abs() < 10.0, "{said}");
     let interval = &said["culprits"][0]["size"]["interval"];
-    assert!(interval["low"].as_f64() < Some(82.0) && interval["high"].as_f64() > Some(82.0));
+    assert!(interval[0].as_f64() < Some(82.0) && interval[1].as_f64() > Some(82.0));
 
     // Both measured, each one trial at a time, and both at once.
     let events = ended.events();

@@ -422,7 +422,7 @@ impl Account {
         for row in words.rows() {
             let difference = match row.interval.as_str() {
                 "" => row.difference,
-                interval => format!("{} ({interval})", row.difference),
+                interval => format!("{} {interval}", row.difference),
             };
             rows.add_row([
                 row.side,

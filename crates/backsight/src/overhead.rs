@@ -258,9 +258,9 @@ pub fn text(story: &OverheadStory) -> String {
         "metric",
         "unwatched",
         "watched",
-        "cost",
+        "difference",
         "interval",
-        "in a word",
+        "verdict",
     ]);
     for line in story.lines() {
         rows.add_row([
@@ -303,11 +303,11 @@ fn as_json(name: &StudyName, story: &OverheadStory) -> serde_json::Value {
 
 fn cost_as_json(story: &OverheadStory, cost: &Cost) -> serde_json::Value {
     let (call, detail) = match cost.call {
-        CostCall::Costs => ("costs", None),
+        CostCall::Costs => ("worse", None),
         CostCall::Helps => ("better", None),
         CostCall::Nothing {
             larger_than_percent,
-        } => ("nothing", Some(json!(larger_than_percent))),
+        } => ("no-effect", Some(json!(larger_than_percent))),
         CostCall::CannotTell { more } => ("cannot-tell", Some(json!(more))),
         CostCall::Missing => ("missing", None),
     };
@@ -330,15 +330,15 @@ fn cost_as_json(story: &OverheadStory, cost: &Cost) -> serde_json::Value {
         "rounds": cost.rounds,
         "unwatched": cost.sides.map(|(unwatched, _)| side(unwatched)),
         "watched": cost.sides.map(|(_, watched)| side(watched)),
-        "cost": cost.effect.map(|effect| effect.worse),
-        "cost_unit": cost.effect.map(|effect| match effect.in_percent {
+        "difference": cost.effect.map(|effect| effect.change),
+        "difference_unit": cost.effect.map(|effect| match effect.in_percent {
             true => Some("%".to_owned()),
             false => story.unit(cost).map(|unit| unit.to_string()),
         }),
         "interval": interval,
         "excludes_zero": cost.is_real(),
         "is": call,
-        "no_effect_larger_than_percent": (call == "nothing").then_some(&detail),
+        "no_effect_larger_than_percent": (call == "no-effect").then_some(&detail),
         "more_rounds": (call == "cannot-tell").then_some(&detail),
     })
 }
@@ -422,6 +422,7 @@ impl Known {
             row: format!("{cell} {}", cost.metric),
             percent,
             interval,
+            worse: cost.call == CostCall::Costs,
             more: real.len() - 1,
             study: self.set.study_name.clone(),
         })

@@ -14,6 +14,7 @@ mod history;
 mod lab;
 mod monitor;
 mod name;
+pub mod numbers;
 mod plan;
 mod results;
 pub mod schema;
@@ -50,6 +51,7 @@ pub use name::{
     BadName, BenchmarkName, HostName, LabName, LinkName, MetricName, MonitorName, ParamName,
     RoleName, StudyName, TargetName, TestbedName, VariantName, nearest,
 };
+pub use numbers::{counted, grouped, significant};
 pub use plan::{
     Arrangement, DEFAULT_ROUNDS, LeaveOut, MOST_CELLS, Machine, Missing, OnFailure, Plan,
     PlanParam, Variant, VariantRole,
@@ -70,7 +72,7 @@ pub use trial::{
     Output, READY_LIMIT, ReadyWhen, RoleTrial, STEP_LIMIT, StepRecord, TrialRecord, Unfillable,
     Usage, Watched,
 };
-pub use unit::{Unit, UnknownUnit, counted, grouped, significant};
+pub use unit::{Unit, UnknownUnit};
 pub use value::{Value, Values};
 pub use version::{
     Amendment, Back, BadBack, BadEvery, Change, ChangedFile, Every, Range, TimeUnit, Version, span,

@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
+use crate::numbers::significant;
+
 /// What a unit measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Dimension {
@@ -290,42 +292,6 @@ impl Unit {
     }
 }
 
-/// So many of something: `1 trial`, `5 trials`, `1,000 passes`.
-pub fn counted(count: usize, noun: &str) -> String {
-    let plural = match count {
-        1 => "",
-        _ if noun.ends_with('s') => "es",
-        _ => "s",
-    };
-    format!("{} {noun}{plural}", grouped(count as u64))
-}
-
-/// A whole number, its digits by threes: `1,000,000`.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number with this many significant digits, without exponent between 1e-4 and 1e9.
-pub fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let magnitude = value.abs().log10().floor();
-    if !(-4.0..9.0).contains(&magnitude) {
-        return format!("{value:.*e}", digits.saturating_sub(1));
-    }
-    let decimals = (digits as f64 - 1.0 - magnitude).max(0.0) as usize;
-    format!("{value:.decimals$}")
-}
-
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}{}", self.prefix, self.dimension.symbol()))
@@ -393,13 +359,6 @@ mod tests {
         for bad in ["", "parsec", "Kiops/s", "k%", "kk", "Mi"] {
             assert!(Unit::parse(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn what_is_counted_is_said_as_people_do() {
-        let said =
-            [(0, "trial"), (1, "trial"), (1_234_567, "pass")].map(|(n, noun)| counted(n, noun));
-        assert_eq!(said, ["0 trials", "1 trial", "1,234,567 passes"]);
     }
 
     proptest! {

@@ -119,7 +119,7 @@ pub struct Tried {
     pub base: Option<f64>,
     /// The mean figure of the side, likewise.
     pub new: Option<f64>,
-    /// How much better (positive) or worse (negative), in percent of the base; nothing where that isn't defined.
+    /// side − base in percent of the base, whatever is better; nothing where that isn't defined.
     pub percent: Option<f64>,
     /// Its interval, which holds at every look.
     pub percent_interval: Option<Interval>,

@@ -153,8 +153,7 @@ pub struct Culprit {
     pub place: Place,
     /// How probable it is that there is a change.
     pub probability: f64,
-    /// How much better (positive) or worse (negative), in percent of the level before the first change; nothing where that
-    /// isn't defined.
+    /// after − before in percent of the level before the first change, whatever is better; nothing where that isn't defined.
     pub percent: Option<f64>,
 }
 
@@ -699,11 +698,7 @@ impl BisectPolicy {
             let of = places.iter().find(|(other, _)| other == place);
             let percent = sizes.as_ref().and_then(|sizes| {
                 let share = 100.0 * sizes.steps.get(n)?.value / sizes.level.value.abs();
-                let signed = match self.better {
-                    Better::Higher => share,
-                    Better::Lower => -share,
-                };
-                signed.is_finite().then_some(signed)
+                share.is_finite().then_some(share)
             });
             Culprit {
                 place: *place,

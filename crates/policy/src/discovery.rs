@@ -56,11 +56,15 @@ pub enum Direction {
 impl Direction {
     /// The direction of a change.
     pub fn of(change: &Change, better: Option<Better>) -> Self {
-        let up = change.size > 0.0;
+        Self::of_size(change.size, better)
+    }
+
+    /// The direction of a change by so much.
+    pub fn of_size(size: f64, better: Option<Better>) -> Self {
         match better {
-            None if up => Self::Up,
+            None if size > 0.0 => Self::Up,
             None => Self::Down,
-            Some(better) if better.prefers(change.size, 0.0) => Self::Better,
+            Some(better) if better.prefers(size, 0.0) => Self::Better,
             Some(_) => Self::Worse,
         }
     }

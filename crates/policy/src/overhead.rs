@@ -170,7 +170,7 @@ impl OverheadPolicy {
                     let watched = values(side);
                     let both = |(round, value): (&u32, &f64)| Some((*value, *watched.get(round)?));
                     let pairs = Pairs::new(unwatched.iter().filter_map(both));
-                    let effect = pairs.effect(*better, confidence);
+                    let effect = pairs.effect(confidence);
                     let rounds = pairs.rounds();
                     costs.push(Cost {
                         cell,
@@ -178,7 +178,7 @@ impl OverheadPolicy {
                         better: *better,
                         watched_by: *watched_by,
                         call: effect.map_or(CostCall::Missing, |effect| {
-                            call(&effect, rounds, self.margin_percent)
+                            call(&effect, *better, rounds, self.margin_percent)
                         }),
                         rounds,
                         sides: pairs.sides(*better),

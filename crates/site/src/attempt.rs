@@ -6,13 +6,14 @@
 use std::fmt::Write;
 
 use askama::Template;
-use backsight_model::{HistoryCell, StudyHistory, Time};
+use backsight_model::{HistoryCell, StudyHistory, Time, numbers};
 use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
+use backsight_stats::Confidence;
 use std::time::Duration;
 
 use crate::{
     PageError, chart, escape,
-    shown::{Scale, clipped, counted, duration, percent},
+    shown::{Scale, clipped, counted, duration},
 };
 
 /// Most characters of why there is no build.
@@ -80,7 +81,7 @@ pub struct TryRow {
     pub base: String,
     /// The side's.
     pub new: String,
-    /// `−3.10 %`: positive is better.
+    /// `+3.10 %`: side − base in percent of the base.
     pub difference: String,
     /// `−4.00 … −2.20`.
     pub interval: String,
@@ -179,7 +180,7 @@ impl<'a> TryWords<'a> {
                 format!("{number}{}", scale.unit_after())
             })
         };
-        let interval = tried.percent_interval;
+        let (percent, interval) = (tried.percent, tried.percent_interval);
         let reach = interval.map_or(1.0, |i| i.low.abs().max(i.high.abs()).clamp(0.5, 100.0));
         TryRow {
             side: self.side(tried.side),
@@ -187,10 +188,12 @@ impl<'a> TryWords<'a> {
             metric: tried.metric.to_string(),
             base: figure(tried.base),
             new: figure(tried.new),
-            difference: tried.percent.map_or_else(String::new, percent),
-            interval: interval.map_or_else(String::new, |i| {
-                format!("{} … {}", percent(i.low), percent(i.high))
-            }),
+            difference: percent
+                .map_or_else(String::new, |by| numbers::percent_of_interval(by, interval)),
+            interval: match (percent, interval) {
+                (Some(by), Some(interval)) => numbers::percent_interval(by, interval),
+                _ => String::new(),
+            },
             pairs: tried.pairs,
             word: self.word(tried),
             class: match tried.call {
@@ -198,7 +201,7 @@ impl<'a> TryWords<'a> {
                 AttemptCall::Worse => "worse",
                 _ => "",
             },
-            mark: tried.percent.map_or_else(String::new, |percent| {
+            mark: percent.map_or_else(String::new, |percent| {
                 chart::mark(percent, interval.map(|i| (i.low, i.high)), reach)
             }),
         }
@@ -211,7 +214,10 @@ impl<'a> TryWords<'a> {
             AttemptCall::Worse => "worse".to_owned(),
             AttemptCall::Equal {
                 larger_than_percent,
-            } => format!("no difference larger than {larger_than_percent:.2} %"),
+            } => format!(
+                "no difference larger than {}",
+                numbers::bound(larger_than_percent)
+            ),
             AttemptCall::Undecided { more } => match (more, self.verdict.dead.get(tried.side)) {
                 (_, Some(true)) => "can't be told".to_owned(),
                 (Some(more), _) => {
@@ -266,21 +272,22 @@ impl<'a> TryWords<'a> {
         }
     }
 
-    /// `work time by 3.10 % (2.20 % to 4.00 %)`.
+    /// `work time +3.10 % [+2.20, +4.00]`.
     fn phrase(&self, tried: &Tried) -> String {
         let cell = self
             .cell(tried)
             .map_or_else(String::new, |cell| cell.cell.to_string());
         let what = format!("{cell} {}", tried.metric);
-        let interval = tried.percent_interval.map_or_else(String::new, |i| {
-            format!(", between {} and {}", percent(i.low), percent(i.high))
-        });
         match (tried.call, tried.percent) {
             (AttemptCall::Better | AttemptCall::Worse, Some(by)) => {
-                format!("{what} by {}{interval}", percent(by))
+                format!("{what} {}", numbers::percent_in(by, tried.percent_interval))
             }
             (AttemptCall::Better | AttemptCall::Worse, None) => what,
-            _ => format!("{what}: {}{interval}", self.word(tried)),
+            (_, Some(by)) if tried.percent_interval.is_some() => {
+                let size = numbers::percent_in(by, tried.percent_interval);
+                format!("{what} {size}: {}", self.word(tried))
+            }
+            _ => format!("{what}: {}", self.word(tried)),
         }
     }
 
@@ -381,7 +388,7 @@ impl<'a> TryWords<'a> {
             sentences: self.sentences(),
             came: self.overall().as_str(),
             rows: self.rows(),
-            sure: format!("{:.0} %", 100.0 * self.confidence),
+            sure: numbers::confidence(Confidence::new(self.confidence).unwrap_or_default()),
             equal: self.equal,
             builds: self.builds(),
             pictures: self.pictures(),
@@ -401,7 +408,7 @@ impl<'a> TryWords<'a> {
                     &tried.course,
                 ),
                 about: format!(
-                    "{} without, {} with: {} ({}), {}",
+                    "{} without, {} with: {} {}, {}",
                     row.base, row.new, row.difference, row.interval, row.word
                 ),
                 heading: format!("{}: {} {}", row.side, row.cell, row.metric),

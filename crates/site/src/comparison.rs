@@ -2,14 +2,15 @@
 //!
 //! Refuses: a difference without its interval, and a row less because a side has nothing in it.
 
+use backsight_model::numbers::{self, Rounding};
 use backsight_policy::{Against, Call, Comparison, Difference, Entry, Measured, Row, Tally};
-use backsight_stats::{Better, Interval, Undefined};
+use backsight_stats::{Better, Undefined};
 
 use crate::{
     chart, figures,
     overhead::OverheadStory,
     report::Report,
-    shown::{self, Scale, percent},
+    shown::{self, Scale},
 };
 
 /// Most rows of a table, and most numbers of all rows.
@@ -84,7 +85,9 @@ pub(crate) struct SideView {
 /// What another side has in a row, and how it differs.
 pub(crate) struct OtherView {
     pub side: SideView,
-    /// In percent, or in the row's unit.
+    /// new − base in the row's unit, with its interval.
+    pub absolute: String,
+    /// In percent of the base.
     pub difference: String,
     pub interval: String,
     pub key: String,
@@ -132,17 +135,14 @@ impl Compared {
         let (quiet, shown): (Vec<&Row>, Vec<&Row>) =
             rows.iter().partition(|row| row.is_secondary_and_quiet());
         Self {
-            columns: 3 + others.len() * 4,
+            columns: 3 + others.len() * 5,
             base,
             others,
             benchmarks: Benchmark::each(&shown, reach),
             secondary: Benchmark::each(&quiet, reach),
             folded: quiet.len(),
             ratios: ratios(comparison, rows),
-            confidence: format!(
-                "{} %",
-                shown::value(comparison.options.confidence.share() * 100.0, 3)
-            ),
+            confidence: numbers::confidence(comparison.options.confidence),
             chance: format!(
                 "{} %",
                 shown::value((1.0 - comparison.options.confidence.share()) * 100.0, 2)
@@ -255,6 +255,7 @@ impl OtherView {
     fn new(entry: &Entry, scale: &Scale, reach: f64) -> Self {
         let mut view = Self {
             side: SideView::new(entry, scale),
+            absolute: String::new(),
             difference: String::new(),
             interval: String::new(),
             key: String::new(),
@@ -277,30 +278,26 @@ impl OtherView {
     fn compared(&mut self, difference: &Difference, scale: &Scale, reach: f64) {
         self.class = class(difference.call);
         self.word = difference.call.to_string();
-        match difference.percent {
+        self.absolute = scale.difference(difference.absolute, difference.absolute_interval.ok());
+        // A ratio to what may be anything is no estimate.
+        let percent = match difference.percent_interval {
+            Err(why @ (Undefined::Unbounded | Undefined::NotEstimable)) => Err(why),
+            _ => difference.percent,
+        };
+        match percent {
             Ok(change) => {
-                self.difference = percent(change);
+                let ends = difference.percent_interval.ok();
+                self.difference = numbers::percent_of_interval(change, ends);
                 self.key = change.to_string();
                 self.interval = match difference.percent_interval {
                     // An interval without a width would claim more than equal numbers can say.
                     Ok(interval) if interval.width() == 0.0 => "all alike".to_owned(),
-                    interval => interval.map_or_else(unknown, percents),
+                    Ok(interval) => numbers::percent_interval(change, interval),
+                    Err(why) => unknown(why),
                 };
-                let ends = difference.percent_interval.ok();
                 self.mark = chart::mark(change, ends.map(|ends| (ends.low, ends.high)), reach);
             }
-            // A base of zero has no percentages.
-            Err(_) => {
-                let number = |value: f64| shown::signed(&shown::value(scale.of(value), 3));
-                self.difference = format!(
-                    "{}{} from zero",
-                    number(difference.absolute),
-                    scale.unit_after()
-                );
-                self.interval = difference.absolute_interval.map_or_else(unknown, |ends| {
-                    format!("[{}, {}]", number(ends.low), number(ends.high))
-                });
-            }
+            Err(why) => self.interval = numbers::no_ratio(why).to_owned(),
         }
     }
 }
@@ -316,11 +313,6 @@ fn class(call: Call) -> &'static str {
 
 fn unknown(_: Undefined) -> String {
     "no interval".to_owned()
-}
-
-fn percents(interval: Interval) -> String {
-    let number = |value: f64| percent(value).trim_end_matches(" %").to_owned();
-    format!("[{}, {}]", number(interval.low), number(interval.high))
 }
 
 /// How far the pictures of differences reach, in percent.
@@ -401,9 +393,9 @@ impl Ratio {
                 Err(_) => none("base is zero"),
                 Ok(ratio) => Self {
                     class: class(difference.call),
-                    ratio: format!("{ratio:.3}"),
+                    ratio: Rounding::of(ratio, difference.ratio_interval.ok()).value(ratio),
                     interval: difference.ratio_interval.map_or_else(unknown, |ends| {
-                        format!("[{:.3}, {:.3}]", ends.low, ends.high)
+                        Rounding::of(ratio, Some(ends)).interval(ends)
                     }),
                 },
             },
@@ -423,12 +415,17 @@ impl RatioTotal {
                 about: String::new(),
             };
         };
-        let mut about = mean.interval.map_or_else(unknown, |ends| {
-            format!("[{:.3}, {:.3}]", ends.low, ends.high)
-        });
+        let rounding = Rounding::of(mean.gmean.unwrap_or(1.0), mean.interval.ok());
+        let mut about = mean
+            .interval
+            .map_or_else(unknown, |ends| rounding.interval(ends));
         about.push_str(&format!(" of {}", shown::counted(mean.rows, "row")));
         if let Some(range) = mean.range {
-            about.push_str(&format!(", from {:.3} to {:.3}", range.low, range.high));
+            about.push_str(&format!(
+                ", from {} to {}",
+                rounding.value(range.low),
+                rounding.value(range.high)
+            ));
         }
         if mean.left_out > 0 {
             about.push_str(&format!("; {} without a ratio", mean.left_out));
@@ -436,7 +433,7 @@ impl RatioTotal {
         Self {
             gmean: mean
                 .gmean
-                .map_or_else(|_| "none".to_owned(), |gmean| format!("{gmean:.3}")),
+                .map_or_else(|_| "none".to_owned(), |gmean| rounding.value(gmean)),
             about,
         }
     }
@@ -583,7 +580,7 @@ impl<'a> Change<'a> {
         })
     }
 
-    /// `ping-rtt rtt from 30.8 µs to 47.9 µs, −55.3 % [−60.0, −50.8]`.
+    /// `ping-rtt rtt from 30.8 µs to 47.9 µs, +55.3 % [+50.8, +60.0] worse`.
     fn named(&self) -> Sentence {
         let row = self.row;
         let cell = format!("{} {}", row.cell.benchmark, question(row));
@@ -591,14 +588,13 @@ impl<'a> Change<'a> {
             [0, self.side].map(|side| row.entries[side].measured().map_or(0.0, |side| side.mean));
         let scale = Scale::fitting(row.unit, means);
         let [from, to] = means.map(|mean| shown::value(scale.of(mean), 3));
-        let change = self
-            .difference
-            .percent
-            .map_or_else(|_| "changed".to_owned(), percent);
-        let interval = self
-            .difference
-            .percent_interval
-            .map_or_else(unknown, percents);
+        let change = match self.difference.percent {
+            Ok(change) => numbers::percent_in(change, self.difference.percent_interval.ok()),
+            Err(_) => {
+                let interval = self.difference.absolute_interval.ok();
+                scale.difference(self.difference.absolute, interval)
+            }
+        };
         vec![
             Piece::plain(format!(
                 "{} {} from {from} to {to}{}, ",
@@ -608,7 +604,7 @@ impl<'a> Change<'a> {
             )),
             Piece {
                 class: class(self.difference.call),
-                text: format!("{change} {interval}").replace(' ', "\u{a0}"),
+                text: format!("{change} {}", self.difference.call.word()).replace(' ', "\u{a0}"),
             },
         ]
     }

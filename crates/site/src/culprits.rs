@@ -4,14 +4,14 @@
 //! Refuses: a size without its interval, and to name one change where several can't be told apart.
 
 use askama::Template;
-use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, significant};
-use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Place};
-use backsight_stats::{Statistic, culprits::Estimate};
+use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, numbers, significant};
+use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, Place};
+use backsight_stats::{Interval, Statistic, culprits::Estimate};
 use std::{fmt::Write as _, time::Duration};
 
 use crate::{
     PageError, chart, escape,
-    shown::{Scale, clipped, counted, duration, percent, signed},
+    shown::{Scale, clipped, counted, duration},
     words,
 };
 
@@ -63,9 +63,9 @@ pub struct CulpritRow {
     pub number: usize,
     /// The version that has it, or the stretch.
     pub place: String,
-    /// `3.10 % worse`; with the size in the metric's unit where a share isn't defined.
+    /// `+3.10 % [+2.60, +3.60], worse`; with the size in the metric's unit where a share isn't defined.
     pub size: String,
-    /// `1.2 s (1.0 s … 1.4 s)`.
+    /// `+1.20 s [+1.00, +1.40]`.
     pub absolute: String,
     /// `99 %`.
     pub probability: String,
@@ -160,15 +160,7 @@ impl<'a> BisectWords<'a> {
 
     fn change_by(&self, estimate: &Estimate) -> String {
         let scale = self.scale();
-        let shown = |value: f64| signed(&significant(scale.of(value), DIGITS));
-        let interval = estimate.interval;
-        format!(
-            "{}{} ({} … {})",
-            shown(estimate.value),
-            scale.unit_after(),
-            shown(interval.low),
-            shown(interval.high)
-        )
+        scale.difference(estimate.value, Some(estimate.interval))
     }
 
     /// The culprits as they are shown.
@@ -196,33 +188,34 @@ impl<'a> BisectWords<'a> {
             Some(Err(why)) => (Vec::new(), why.clone()),
             None => (Vec::new(), String::new()),
         };
-        let class = match culprit.percent {
-            Some(percent) if percent > 0.0 => "better",
-            Some(percent) if percent < 0.0 => "worse",
+        let better = self.of_metric().map(|metric| metric.better);
+        let class = match size {
+            Some(size) if better.is_some() && size.value != 0.0 => {
+                Direction::of_size(size.value, better).as_str()
+            }
             _ => "",
         };
+        let interval = size.map(|size| Interval {
+            low: 100.0 * size.interval.low / level,
+            high: 100.0 * size.interval.high / level,
+        });
         CulpritRow {
             number: n + 1,
             place: self.place(culprit.place),
-            size: culprit.percent.map_or_else(
-                || "a change".to_owned(),
-                |by| format!("{} {class}", percent(by.abs()).trim_start_matches('+')),
-            ),
+            size: match (culprit.percent, size) {
+                (Some(by), _) => format!("{}, {class}", numbers::percent_in(by, interval)),
+                (None, Some(size)) => format!("{}, {class}", self.change_by(size)),
+                (None, None) => "a change".to_owned(),
+            },
             absolute: size.map_or_else(String::new, |size| self.change_by(size)),
-            probability: chance(culprit.probability),
+            probability: numbers::probability(culprit.probability),
             class,
-            mark: match (culprit.percent, size) {
-                (Some(percent), Some(size)) if level > 0.0 => {
-                    let sign = percent.signum() * size.value.signum();
-                    let ends = [size.interval.low, size.interval.high]
-                        .map(|end| 100.0 * sign * end / level);
-                    let (low, high) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
-                    chart::mark(
-                        percent,
-                        Some((low, high)),
-                        low.abs().max(high.abs()).max(0.5),
-                    )
-                }
+            mark: match (culprit.percent, interval) {
+                (Some(percent), Some(Interval { low, high })) if level > 0.0 => chart::mark(
+                    percent,
+                    Some((low, high)),
+                    low.abs().max(high.abs()).max(0.5),
+                ),
                 _ => String::new(),
             },
             changes,
@@ -298,20 +291,20 @@ impl<'a> BisectWords<'a> {
                 format!(
                     "no change of {} or more is visible from {first} to {last} (probability {}){looser}",
                     self.figure(size),
-                    chance(verdict.probability)
+                    numbers::probability(verdict.probability)
                 )
             }
             1 => format!(
                 "one change did it: {} (probability {})",
                 self.brief(0),
-                chance(verdict.probability)
+                numbers::probability(verdict.probability)
             ),
             number => {
                 let all: Vec<String> = (0..number).map(|n| self.brief(n)).collect();
                 format!(
                     "{number} changes did it: {} (probability of all together {})",
                     all.join("; "),
-                    chance(verdict.probability)
+                    numbers::probability(verdict.probability)
                 )
             }
         }
@@ -330,7 +323,8 @@ impl<'a> BisectWords<'a> {
         let mut places = self.verdict.places.clone();
         places.sort_by(|a, b| b.1.total_cmp(&a.1));
         let words = places.iter().take(3);
-        let words = words.map(|(place, p)| format!("{} ({})", self.place(*place), chance(*p)));
+        let words = words
+            .map(|(place, p)| format!("{} ({})", self.place(*place), numbers::probability(*p)));
         format!("suspected is {}", words.collect::<Vec<_>>().join(", "))
     }
 
@@ -372,7 +366,7 @@ impl<'a> BisectWords<'a> {
         if verdict.hidden >= WORTH_SAYING && !verdict.measured.is_empty() && !self.cancelling {
             doubts.push(format!(
                 "two changes that cancel may hide where nothing was measured (chance beforehand {}): --cancelling looks closer",
-                chance(verdict.hidden)
+                numbers::probability(verdict.hidden)
             ));
         }
         if !verdict.broken.is_empty() {
@@ -529,7 +523,7 @@ impl<'a> BisectWords<'a> {
             course: self.course(),
             places: places
                 .iter()
-                .map(|(place, p)| (name(place), chance(*p)))
+                .map(|(place, p)| (name(place), numbers::probability(*p)))
                 .collect(),
             measured: self
                 .verdict
@@ -665,15 +659,6 @@ fn row_of(change: &Change) -> ChangeRow {
         title: clipped(change.title(), LONGEST),
         message: change.message.trim_end().to_owned(),
         files: files.join(", "),
-    }
-}
-
-/// A probability in percent; never rounded to certainty.
-fn chance(probability: f64) -> String {
-    match 100.0 * probability {
-        p if p >= 99.5 => "> 99 %".to_owned(),
-        p if p > 0.0 && p < 0.5 => "< 1 %".to_owned(),
-        p => format!("{p:.0} %"),
     }
 }
 

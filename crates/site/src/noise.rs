@@ -7,9 +7,9 @@
 use std::fmt::Write;
 
 use askama::Template;
-use backsight_model::{HistoryCell, Time, significant};
+use backsight_model::{HistoryCell, Time, numbers::Rounding, significant};
 use backsight_policy::{Noise, NoiseEnd, NoiseVerdict};
-use backsight_stats::{Advice, Component, Level, Placed};
+use backsight_stats::{Advice, Component, Interval, Level, Placed};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -101,36 +101,39 @@ impl<'a> NoiseWords<'a> {
         };
         let all: f64 = found.components.iter().map(|part| part.variance).sum();
         let mean = found.mean;
-        let row = |part: &Component| {
-            let percent = |variance: f64| match mean == 0.0 {
+        let row = |part: &Component| NoiseRow {
+            cell: cell.clone(),
+            metric: metric.clone(),
+            mean: self.mean(noise, mean),
+            level: level_name(part.level),
+            repeats: match part.level {
+                Level::Layout => noise.counts.0,
+                Level::Boot => noise.counts.1,
+                _ => noise.counts.2,
+            },
+            deviation: match mean == 0.0 {
                 true => "undefined".to_owned(),
-                false => significant(100.0 * variance.sqrt() / mean.abs(), DIGITS),
-            };
-            NoiseRow {
-                cell: cell.clone(),
-                metric: metric.clone(),
-                mean: self.mean(noise, mean),
-                level: level_name(part.level),
-                repeats: match part.level {
-                    Level::Layout => noise.counts.0,
-                    Level::Boot => noise.counts.1,
-                    _ => noise.counts.2,
-                },
-                deviation: format!(
-                    "{} % ({} … {})",
-                    percent(part.variance),
-                    percent(part.interval.low),
-                    percent(part.interval.high)
-                ),
-                share: match all > 0.0 {
-                    true => share(part.variance / all),
-                    false => "none".to_owned(),
-                },
-                band: noise.deviation_percent(part.level).map_or_else(
-                    || "undefined".to_owned(),
-                    |deviation| format!("±{} %", significant(BAND * deviation, DIGITS)),
-                ),
-            }
+                false => {
+                    let of = |variance: f64| 100.0 * variance.max(0.0).sqrt() / mean.abs();
+                    let deviation = of(part.variance);
+                    let interval = Interval {
+                        low: of(part.interval.low),
+                        high: of(part.interval.high),
+                    };
+                    let rounding = Rounding::of(deviation, Some(interval));
+                    let (deviation, interval) =
+                        (rounding.value(deviation), rounding.interval(interval));
+                    format!("{deviation} % {interval}")
+                }
+            },
+            share: match all > 0.0 {
+                true => share(part.variance / all),
+                false => "none".to_owned(),
+            },
+            band: noise.deviation_percent(part.level).map_or_else(
+                || "undefined".to_owned(),
+                |deviation| format!("±{} %", significant(BAND * deviation, DIGITS)),
+            ),
         };
         found.components.iter().map(row).collect()
     }

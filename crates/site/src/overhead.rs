@@ -2,8 +2,11 @@
 //!
 //! Refuses: a cost without its interval, and a mean without its spread and count.
 
-use backsight_model::{Cell, MonitorName, Unit};
-use backsight_policy::{Cost, CostCall, Effect, OverheadVerdict, SideMean, Watched};
+use backsight_model::{
+    Cell, MonitorName, Unit,
+    numbers::{self, Rounding},
+};
+use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
 use backsight_stats::Undefined;
 
 use crate::shown::{self, Scale};
@@ -39,7 +42,7 @@ pub struct OverheadLine {
     pub unwatched: String,
     /// The same of the watched one.
     pub watched: String,
-    /// How much worse it is, in percent; in the metric's unit where the unwatched mean is zero.
+    /// watched − unwatched in percent; in the metric's unit where the unwatched mean is zero.
     pub cost: String,
     /// Its interval.
     pub interval: String,
@@ -109,25 +112,32 @@ impl OverheadStory {
         let scale = Scale::fitting(self.unit(cost), [unwatched.mean, watched.mean]);
         let side = |side: SideMean| {
             let spread = match side.spread {
-                Ok(cv) => shown::share(cv.abs() / 100.0),
-                Err(_) => "?".to_owned(),
+                Ok(cv) => numbers::spread(cv),
+                Err(_) => "±?".to_owned(),
             };
             let (mean, unit) = (shown::value(scale.of(side.mean), 4), scale.unit_after());
-            format!("{mean}{unit} ±{spread} n={}", cost.rounds)
+            format!("{mean}{unit} {spread} n={}", cost.rounds)
         };
         line.unwatched = side(unwatched);
         line.watched = side(watched);
-        line.cost = sized(&effect, &scale, effect.worse);
+        let interval = effect.interval.ok();
+        line.cost = match effect.in_percent {
+            true => numbers::percent_of_interval(effect.change, interval),
+            false => {
+                let interval = interval.map(|interval| scale.of_interval(interval));
+                let change = scale.of(effect.change);
+                let shown = Rounding::of(change, interval).difference(change);
+                format!("{shown}{}", scale.unit_after())
+            }
+        };
         if effect.in_percent {
-            line.key = effect.worse.to_string();
-        } else {
-            line.cost.push_str(&scale.unit_after());
+            line.key = effect.change.to_string();
         }
         line.interval = match effect.interval {
+            Ok(interval) if effect.in_percent => numbers::percent_interval(effect.change, interval),
             Ok(interval) => {
-                let [low, high] =
-                    [interval.low, interval.high].map(|end| sized(&effect, &scale, end));
-                format!("[{low}, {high}]")
+                let interval = scale.of_interval(interval);
+                Rounding::of(scale.of(effect.change), Some(interval)).differences(interval)
             }
             Err(Undefined::NoSpread) => "no spread".to_owned(),
             Err(why) => format!("no interval: {why}"),
@@ -137,11 +147,11 @@ impl OverheadStory {
 
     /// What the numbers of the table are.
     pub fn legend(&self) -> String {
-        let confidence = shown::value(self.verdict.confidence.share() * 100.0, 4);
+        let confidence = numbers::confidence(self.verdict.confidence);
         format!(
             "{}, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
-             over n rounds. The cost is how much worse the metric is than unwatched, within rounds, in percent; negative: \
-             better. Each interval is one of {confidence} %, so that all those of a monitor hold together with 95 %, however \
+             over n rounds. The cost is watched − unwatched, within rounds, in percent; the word says whether that is worse. \
+             Each interval is one of {confidence}, so that all those of a monitor hold together with 95 %, however \
              often they were looked at. Costs: the interval excludes zero.",
             shown::counted(self.verdict.rounds as usize, "round"),
             match self.monitors.len() {
@@ -171,9 +181,9 @@ impl OverheadStory {
         if let Some(worst) = worst(&costs) {
             let line = self.line(worst);
             let row = format!("{} {}", line.cell, line.metric);
-            let verb = match worst.call {
-                CostCall::Helps => "changes",
-                _ => "costs",
+            let word = match worst.call {
+                CostCall::Helps => "better",
+                _ => "worse",
             };
             let real = costs.iter().filter(|cost| cost.is_real()).count();
             let more = match real {
@@ -181,7 +191,7 @@ impl OverheadStory {
                 several => format!(", and {} besides", shown::counted(several - 1, "metric")),
             };
             let text = format!(
-                "{name} {verb} {} {} of {row}{more}.",
+                "{name} makes {row} {word}, by {} {}{more}.",
                 line.cost, line.interval
             );
             return (text, line.class);
@@ -195,10 +205,7 @@ impl OverheadStory {
         let larger: Option<Vec<f64>> = larger.collect();
         match larger.map(|all| all.into_iter().fold(0.0, f64::max)) {
             Some(larger) => (
-                format!(
-                    "{name}: no effect larger than {}.",
-                    shown::share(larger / 100.0)
-                ),
+                format!("{name}: no effect larger than {}.", numbers::bound(larger)),
                 "good",
             ),
             None => (
@@ -223,23 +230,17 @@ fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
     })
 }
 
-/// An effect, or an end of its interval: in percent, or in the metric's unit.
-fn sized(effect: &Effect, scale: &Scale, value: f64) -> String {
-    if effect.in_percent {
-        shown::percent(value)
-    } else {
-        shown::signed(&shown::value(scale.of(value), 3))
-    }
-}
-
 fn said(call: &CostCall) -> (String, &'static str) {
     match call {
-        CostCall::Costs => ("costs".to_owned(), "bad"),
-        CostCall::Helps => ("better with it".to_owned(), "bad"),
+        CostCall::Costs => ("worse".to_owned(), "bad"),
+        CostCall::Helps => ("better".to_owned(), "good"),
         CostCall::Nothing {
             larger_than_percent,
         } => (
-            format!("nothing > {}", shown::share(larger_than_percent / 100.0)),
+            format!(
+                "no effect larger than {}",
+                numbers::bound(*larger_than_percent)
+            ),
             "good",
         ),
         CostCall::CannotTell { more: Some(more) } => {
@@ -274,10 +275,11 @@ impl OverheadView {
 mod tests {
     use super::*;
     use backsight_model::Better;
+    use backsight_policy::Effect;
     use backsight_stats::{Confidence, Interval};
     use indexmap::IndexMap;
 
-    fn cost(watched_by: Watched, call: CostCall, worse: f64, ends: Option<(f64, f64)>) -> Cost {
+    fn cost(watched_by: Watched, call: CostCall, change: f64, ends: Option<(f64, f64)>) -> Cost {
         let side = |mean| SideMean {
             mean,
             spread: Ok(1.5),
@@ -289,9 +291,9 @@ mod tests {
             watched_by,
             call,
             rounds: 8,
-            sides: Some((side(0.1), side(0.1 * (1.0 + worse / 100.0)))),
+            sides: Some((side(0.1), side(0.1 * (1.0 + change / 100.0)))),
             effect: Some(Effect {
-                worse,
+                change,
                 interval: ends
                     .map(|(low, high)| Interval { low, high })
                     .ok_or(Undefined::NoSpread),
@@ -354,16 +356,16 @@ mod tests {
             [
                 "burner",
                 "100 ms ±1.5 % n=8",
-                "+85.2 %",
-                "[+55.0 %, +122.4 %]",
-                "costs",
+                "+85 %",
+                "[+55, +122]",
+                "worse",
             ],
             [
                 "sleeper",
                 "100 ms ±1.5 % n=8",
                 "−0.10 %",
-                "[−0.80 %, +0.60 %]",
-                "nothing > 0.8 %",
+                "[−0.80, +0.60]",
+                "no effect larger than 0.80 %",
             ],
             [
                 "all together",
@@ -383,9 +385,9 @@ mod tests {
             .collect();
         assert_eq!(
             said[0],
-            "burner costs +85.2 % [+55.0 %, +122.4 %] of count time."
+            "burner makes count time worse, by +85 % [+55, +122]."
         );
-        assert_eq!(said[1], "sleeper: no effect larger than 0.8 %.");
+        assert_eq!(said[1], "sleeper: no effect larger than 0.80 %.");
         assert!(
             said[2].starts_with("all together: no cost was seen"),
             "{said:?}"

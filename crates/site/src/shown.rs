@@ -1,49 +1,9 @@
 //! Numbers as a reader wants them: a fitting prefix, as many digits as the spread allows, never without spread and
 //! count. Refuses: to show a number whose unit isn't known.
 
-use backsight_model::{Unit, significant};
-pub(crate) use backsight_model::{counted, grouped};
+pub(crate) use backsight_model::numbers::{Scale, counted, duration, grouped, share, signed, size};
+use backsight_model::{numbers::Rounding, significant};
 use backsight_stats::{Better, Confidence, Interval, Samples, Undefined, welch};
-use std::time::Duration;
-
-/// One unit for numbers that stand beside each other.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
-    /// The unit to show; none if nobody said it.
-    pub unit: Option<Unit>,
-    factor: f64,
-}
-
-impl Scale {
-    /// The scale that makes the largest of these numbers readable.
-    pub fn fitting(unit: impl Into<Option<Unit>>, numbers: impl IntoIterator<Item = f64>) -> Self {
-        let Some(unit) = unit.into() else {
-            return Self {
-                unit: None,
-                factor: 1.0,
-            };
-        };
-        let largest = numbers
-            .into_iter()
-            .filter(|number| number.is_finite())
-            .fold(0.0, |largest: f64, number| largest.max(number.abs()));
-        let readable = unit.readable_for(largest);
-        Self {
-            unit: Some(readable),
-            factor: unit.in_terms_of(readable).unwrap_or(1.0),
-        }
-    }
-
-    /// ` Gbit/s`, as it stands after a number; nothing without a unit.
-    pub fn unit_after(&self) -> String {
-        self.unit.map_or(String::new(), |unit| format!(" {unit}"))
-    }
-
-    /// A number in this unit.
-    pub fn of(&self, number: f64) -> f64 {
-        number * self.factor
-    }
-}
 
 /// A mean, how sure it is, and of how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,9 +58,8 @@ impl Estimate {
             return value(mean, 4);
         };
         let (below, above) = (mean - scale.of(low), scale.of(high) - mean);
-        let decimals = decimals_for(below.min(above), mean);
-        let [shown, minus, plus] =
-            [mean, below, above].map(|number| format!("{number:.decimals$}"));
+        let rounding = Rounding::to_uncertainty(mean, below.min(above));
+        let [shown, minus, plus] = [mean, below, above].map(|number| rounding.value(number));
         let (narrow, wide) = (below.min(above), below.max(above));
         if wide <= narrow * 1.25 {
             format!("{shown} ±{}", if below > above { minus } else { plus })
@@ -111,16 +70,14 @@ impl Estimate {
         }
     }
 
-    /// `37.21 to 37.83 Gbit/s`, or why there is no interval.
+    /// `[37.21, 37.83] Gbit/s`, or why there is no interval.
     pub fn interval_shown(&self, scale: &Scale) -> String {
         match self.interval {
             Ok((low, high)) => {
                 let (low, mean, high) = (scale.of(low), scale.of(self.mean), scale.of(high));
-                let decimals = decimals_for((mean - low).min(high - mean), mean);
-                format!(
-                    "{low:.decimals$} to {high:.decimals$}{}",
-                    scale.unit_after()
-                )
+                let rounding = Rounding::to_uncertainty(mean, (mean - low).min(high - mean));
+                let interval = rounding.interval(Interval { low, high });
+                format!("{interval}{}", scale.unit_after())
             }
             Err(why) => why.to_string(),
         }
@@ -132,82 +89,6 @@ fn students(samples: &Samples) -> Result<Interval, Undefined> {
     // Beside something that is exactly zero, Welch's difference is the mean and its degrees of freedom are n − 1.
     let nothing = Samples::new(vec![0.0, 0.0]).map_err(|_| Undefined::NoSpread)?;
     welch(&nothing, samples, Confidence::USUAL).map(|welch| welch.difference_interval)
-}
-
-/// Decimals that show two digits of the spread, and not more than six digits of the value.
-fn decimals_for(spread: f64, value: f64) -> usize {
-    let magnitude = |number: f64| number.abs().log10().floor();
-    if spread == 0.0 || !spread.is_finite() {
-        return 2;
-    }
-    let by_spread = 1.0 - magnitude(spread);
-    let by_value = if value == 0.0 {
-        by_spread
-    } else {
-        5.0 - magnitude(value)
-    };
-    by_spread.min(by_value).clamp(0.0, 9.0) as usize
-}
-
-/// `+1.93 %`: a difference with its sign, a real minus, and two digits of what is behind the point.
-pub(crate) fn percent(value: f64) -> String {
-    let decimals = match value.abs() {
-        small if small < 10.0 => 2,
-        middle if middle < 1000.0 => 1,
-        _ => 0,
-    };
-    format!("{} %", signed(&format!("{value:.decimals$}")))
-}
-
-/// A number with its sign, a real minus; none for what is shown as zero.
-pub(crate) fn signed(number: &str) -> String {
-    let (minus, digits) = match number.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, number),
-    };
-    if digits.chars().all(|c| matches!(c, '0' | '.')) {
-        digits.to_owned()
-    } else {
-        format!("{}{digits}", if minus { '−' } else { '+' })
-    }
-}
-
-/// `3.1 %` of a share of 0.031.
-pub(crate) fn share(share: f64) -> String {
-    if share.is_finite() {
-        format!("{:.1} %", share * 100.0)
-    } else {
-        "unknown".to_owned()
-    }
-}
-
-/// `48.3 MiB`, `512 bytes`.
-pub(crate) fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" });
-    }
-    let mut amount = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while amount >= 1023.5 && unit + 1 < UNITS.len() {
-        amount /= 1024.0;
-        unit += 1;
-    }
-    format!("{} {}", significant(amount, 3), UNITS[unit])
-}
-
-/// `5 min 12 s`, `3.21 s`, `12 ms`.
-pub(crate) fn duration(length: Duration) -> String {
-    let seconds = length.as_secs_f64();
-    let whole = seconds.round() as u64;
-    match whole {
-        0 if seconds < 0.0995 => format!("{:.0} ms", seconds * 1e3),
-        0..10 => format!("{seconds:.2} s"),
-        10..60 => format!("{seconds:.1} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        3600..172_800 => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
-        _ => format!("{} days {} h", whole / 86_400, whole % 86_400 / 3600),
-    }
 }
 
 /// One value as it was measured: whole numbers stay whole.
@@ -232,6 +113,7 @@ pub(crate) fn clipped(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backsight_model::Unit;
 
     fn estimate(values: &[f64], better: Better) -> Estimate {
         Estimate::of(&Samples::new(values.to_vec()).unwrap(), better)
@@ -283,23 +165,5 @@ mod tests {
             one.interval_shown(&scale("ms", 5.0))
                 .starts_with("undefined")
         );
-    }
-
-    #[test]
-    fn lengths_and_sizes_read_like_words() {
-        assert_eq!(duration(Duration::from_millis(12)), "12 ms");
-        assert_eq!(duration(Duration::from_millis(3214)), "3.21 s");
-        assert_eq!(duration(Duration::from_secs(312)), "5 min 12 s");
-        assert_eq!(duration(Duration::from_secs(7260)), "2 h 1 min");
-        assert_eq!(size(1), "1 byte");
-        assert_eq!(size(50_000_000), "47.7 MiB");
-    }
-
-    #[test]
-    fn a_difference_has_its_sign_unless_it_is_none() {
-        assert_eq!(percent(1.934), "+1.93 %");
-        assert_eq!(percent(-28.571), "−28.6 %");
-        assert_eq!(percent(-0.0001), "0.00 %");
-        assert_eq!(percent(-1234.5), "−1234 %");
     }
 }

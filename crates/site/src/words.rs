@@ -2,7 +2,7 @@
 //!
 //! Refuses: a value without how sure it is, and a change without its interval and probability.
 
-use backsight_model::{Better, significant};
+use backsight_model::{Better, numbers, significant};
 use backsight_policy::{
     Accepted, ChangePoint, History, How, Spread, VersionPoint, VersionSeries, percent_of,
 };
@@ -132,22 +132,15 @@ impl<'a> SeriesWords<'a> {
             Some((percent, _)) if point.alike && percent.abs() < SMALL_PERCENT => {
                 format!("{} %", shown::signed(&significant(percent, 2)))
             }
-            Some((percent, _)) if point.alike => shown::percent(percent),
+            Some((percent, _)) if point.alike => numbers::percent(percent),
             None if point.alike => {
                 let size = self.exactly(point.change.size);
                 format!("{}{}", shown::signed(&size), self.scale.unit_after())
             }
-            Some((percent, interval)) => format!(
-                "{} [{}, {}]",
-                shown::percent(percent),
-                shown::signed(&significant(interval.low, 3)),
-                shown::signed(&significant(interval.high, 3))
-            ),
+            Some((percent, interval)) => numbers::percent_in(percent, Some(interval)),
             None => {
                 let interval = point.change.size_interval;
-                let [size, low, high] = [point.change.size, interval.low, interval.high]
-                    .map(|value| shown::signed(&self.number(value, 3)));
-                format!("{size}{} [{low}, {high}]", self.scale.unit_after())
+                self.scale.difference(point.change.size, Some(interval))
             }
         }
     }
@@ -196,7 +189,7 @@ impl<'a> SeriesWords<'a> {
         };
         let sure = match point.alike {
             true => "all alike on either side".to_owned(),
-            false => format!("probability {}", probability(change.probability)),
+            false => format!("probability {}", numbers::probability(change.probability)),
         };
         let mut text = format!(
             "{}: {}, from {} to {}{}, {}, {sure}",
@@ -274,8 +267,8 @@ impl<'a> SeriesWords<'a> {
         if let Some((at, p)) = found.doubted.filter(|(at, _)| !told(*at)) {
             let version = self.version(at);
             notes.push(format!(
-                "The clearest change that wasn't believed: at {version}, p = {}.",
-                significant(p, 2)
+                "The clearest change that wasn't believed: at {version}, {}.",
+                numbers::p_equals(p)
             ));
         }
         if let Some(least) = found.least_found.filter(|least| *least > 0.0) {
@@ -333,13 +326,4 @@ pub(crate) fn acceptance(accepted: &Accepted) -> String {
         it.reason,
         work_around.map_or_else(String::new, |how| format!(" (work-around: {how})")),
     )
-}
-
-/// `99.2 %`, `>99.9 %`.
-fn probability(probability: f64) -> String {
-    if probability > 0.999 {
-        ">99.9 %".to_owned()
-    } else {
-        shown::share(probability)
-    }
 }

@@ -1,22 +1,28 @@
-//! Two numbers beside each other: difference in percent with the sign that the direction gives it, and ratio.
+//! Two numbers beside each other: difference in percent, and ratio. The sign is that of new − base.
 //! Refuses a base that is zero or negative: nothing is "so many percent" of it.
 
 use crate::sums;
 use crate::undefined::finite;
 use crate::{Better, Interval, Undefined};
 
-/// How much better (positive) or worse (negative) `new` is than `base`, in percent of `base`.
-///
-/// Higher is better: 100·new/base − 100. Lower is better: 100 − 100·new/base. The figures of MMTests'
-/// `compare-mmtests.pl`.
+/// new − base in percent of `base`, whatever is better: 100·new/base − 100.
 ///
 /// # Errors
 /// [`Undefined::NotPositive`] if `base` is zero or negative, [`Undefined::TooLarge`] on overflow.
-pub fn difference_percent(base: f64, new: f64, better: Better) -> Result<f64, Undefined> {
-    let percent = 100.0 * ratio(base, new)?;
-    finite(match better {
-        Better::Higher => percent - 100.0,
-        Better::Lower => 100.0 - percent,
+pub fn percent_change(base: f64, new: f64) -> Result<f64, Undefined> {
+    finite(100.0 * ratio(base, new)? - 100.0)
+}
+
+/// The difference of MMTests' `compare-mmtests.pl`: how much better (positive) or worse (negative) `new` is than `base`,
+/// in percent of `base`. Only tables in MMTests' style have this sign.
+///
+/// # Errors
+/// As [`percent_change`].
+pub fn mmtests_percent(base: f64, new: f64, better: Better) -> Result<f64, Undefined> {
+    let change = percent_change(base, new)?;
+    Ok(match better {
+        Better::Higher => change,
+        Better::Lower => -change,
     })
 }
 
@@ -108,10 +114,7 @@ mod tests {
     #[test]
     fn a_difference_to_nothing_is_undefined() {
         for base in [0.0, -0.0, -3.0] {
-            assert_eq!(
-                difference_percent(base, 1.0, Better::Higher),
-                Err(Undefined::NotPositive)
-            );
+            assert_eq!(percent_change(base, 1.0), Err(Undefined::NotPositive));
         }
     }
 
@@ -136,10 +139,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_sign_says_whether_it_is_better(base in 1e-3..1e3f64, new in 1e-3..1e3f64) {
+        fn the_sign_is_that_of_the_difference(base in 1e-3..1e3f64, new in 1e-3..1e3f64) {
+            let percent = percent_change(base, new).unwrap();
+            prop_assert_eq!(percent > 1e-9, new > base && percent.abs() > 1e-9);
             for better in [Better::Higher, Better::Lower] {
-                let percent = difference_percent(base, new, better).unwrap();
-                prop_assert_eq!(percent > 1e-9, better.prefers(new, base) && percent.abs() > 1e-9);
+                let mmtests = mmtests_percent(base, new, better).unwrap();
+                prop_assert_eq!(mmtests > 1e-9, better.prefers(new, base) && mmtests.abs() > 1e-9);
             }
         }
 

@@ -1,9 +1,9 @@
 //! An interval and the confidence that it was made with. Refuses a confidence outside of (0, 1).
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-/// A closed interval, `low` ≤ `high`, both finite.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// A closed interval, `low` ≤ `high`, both finite. For programs it is the list of both: `[low, high]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// The lower end.
     pub low: f64,
@@ -28,6 +28,12 @@ impl Interval {
     #[must_use]
     pub fn is_within(&self, other: Interval) -> bool {
         other.low <= self.low && self.high <= other.high
+    }
+}
+
+impl Serialize for Interval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        (self.low, self.high).serialize(serializer)
     }
 }
 

@@ -20,13 +20,13 @@
 //! direction is [`Better`].
 //!
 //! ```
-//! use backsight_stats::{Better, Samples, Summary, difference_percent};
+//! use backsight_stats::{Better, Samples, Summary, percent_change};
 //!
 //! let base = Samples::new(vec![3.5, 3.1, 3.9])?;
 //! let new = Samples::new(vec![4.5, 4.1, 4.9])?;
 //! let (base, new) = (Summary::of(&base, Better::Lower), Summary::of(&new, Better::Lower));
-//! let worse_by = difference_percent(base.amean, new.amean, Better::Lower)?;
-//! assert_eq!(format!("{worse_by:.2}"), "-28.57");
+//! let change = percent_change(base.amean, new.amean)?;
+//! assert_eq!(format!("{change:+.2}"), "+28.57");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -58,7 +58,9 @@ mod welch;
 pub use better::{Better, NoSuchDirection};
 pub use bootstrap::{USUAL_RESAMPLES, bca, bca_of_two, hierarchical_bootstrap};
 pub use components::{Advice, Component, Components, Cost, advice, components};
-pub use difference::{difference_percent, gmean_of_ratios, gmean_of_ratios_interval, ratio};
+pub use difference::{
+    gmean_of_ratios, gmean_of_ratios_interval, mmtests_percent, percent_change, ratio,
+};
 pub use discoveries::benjamini_hochberg;
 pub use estimator::{Estimator, Statistic, Weather};
 pub use interval::{Confidence, Interval};

@@ -331,7 +331,7 @@ fn best_means(samples: &Samples, better: Better) -> [BestMeans; SUMMARY_PERCENTS
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::difference_percent;
+    use crate::mmtests_percent;
     use proptest::prelude::*;
 
     fn samples(values: &[f64]) -> Samples {
@@ -347,7 +347,7 @@ mod tests {
         let base = Summary::of(&samples(&[3.5, 3.1, 3.9]), Better::Lower);
         let new = Summary::of(&samples(&[4.5, 4.1, 4.9]), Better::Lower);
         let row = |base: f64, new: f64| {
-            let percent = difference_percent(base, new, Better::Lower).unwrap();
+            let percent = mmtests_percent(base, new, Better::Lower).unwrap();
             format!("{base:.2} {new:.2} ({percent:.2}%)")
         };
         assert_eq!(row(base.min, new.min), "3.10 4.10 (-32.26%)");

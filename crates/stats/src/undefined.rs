@@ -27,6 +27,9 @@ pub enum Undefined {
     /// The denominator of a ratio can't be told from zero, so the ratio may be anything.
     #[error("undefined: the base can't be told from zero, so a ratio to it may be anything")]
     Unbounded,
+    /// The base is so uncertain that a ratio to it may be a hundred times as large, or as small.
+    #[error("undefined: the base is too uncertain for a ratio to it")]
+    NotEstimable,
     /// A percentage of samples was asked for that is not within 1 to 100.
     #[error("undefined: {0}% is not within 1% to 100% of the samples")]
     NoSuchPercent(u8),

@@ -8,11 +8,11 @@ use serde::Serialize;
 use crate::distributions::t_quantile;
 use crate::modes::share_p;
 use crate::order::{corrected, inflation_of_mean, raw_autocorrelation};
-use crate::welch::{Mean as MeanWithError, Welch, compare};
+use crate::welch::{Mean as MeanWithError, Welch, compare, compare_positive};
 use crate::{
     Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
-    TwoModes, Undefined, Units, WarmUp, difference_percent, drift, mann_whitney, outliers,
-    two_modes, warm_up,
+    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, percent_change, two_modes,
+    warm_up,
 };
 
 /// What is asked of a comparison.
@@ -85,13 +85,14 @@ pub struct Verdict {
     pub difference: f64,
     /// Its interval.
     pub difference_interval: Result<Interval, Undefined>,
-    /// How much better (positive) or worse (negative), in percent of the base.
+    /// new − base in percent of the base, whatever is better.
     pub percent: Result<f64, Undefined>,
     /// The interval of `percent`.
     pub percent_interval: Result<Interval, Undefined>,
     /// new/base.
     pub ratio: Result<f64, Undefined>,
-    /// Fieller's interval of the ratio, for clustered and autocorrelated samples: see [`verdict`].
+    /// Fieller's interval of the ratio, for clustered and autocorrelated samples: see [`verdict`]. That of positive samples
+    /// is positive.
     pub ratio_interval: Result<Interval, Undefined>,
     /// The p-value of "the means are equal"; adjust it over a table by [`benjamini_hochberg`](crate::benjamini_hochberg).
     pub p: Result<f64, Undefined>,
@@ -195,8 +196,8 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
         new: compared.new,
         difference: compared.difference,
         difference_interval: compared.difference_interval,
-        percent: compared.percent(question),
-        percent_interval: compared.percent_interval(question),
+        percent: compared.percent(),
+        percent_interval: compared.percent_interval(),
         ratio: crate::ratio(compared.base, compared.new),
         ratio_interval: compared.ratio_interval,
         p: compared.p,
@@ -219,16 +220,10 @@ fn samples(units: &Units) -> Samples {
     }
 }
 
-fn in_percent(ratio: Interval, better: Better) -> Interval {
-    match better {
-        Better::Higher => Interval {
-            low: 100.0 * ratio.low - 100.0,
-            high: 100.0 * ratio.high - 100.0,
-        },
-        Better::Lower => Interval {
-            low: 100.0 - 100.0 * ratio.high,
-            high: 100.0 - 100.0 * ratio.low,
-        },
+fn in_percent(ratio: Interval) -> Interval {
+    Interval {
+        low: 100.0 * ratio.low - 100.0,
+        high: 100.0 * ratio.high - 100.0,
     }
 }
 
@@ -248,7 +243,12 @@ impl Compared {
     fn of(base: &[f64], new: &[f64], question: &Question) -> Self {
         let kept = shared_autocorrelation(base, new);
         let of = |base: &[f64], new: &[f64]| {
-            compare(&mean(base, kept)?, &mean(new, kept)?, question.confidence)
+            let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
+            let (base, new) = (mean(base, kept)?, mean(new, kept)?);
+            match positive {
+                true => compare_positive(&base, &new, question.confidence),
+                false => compare(&base, &new, question.confidence),
+            }
         };
         let inverse = |rates: &[f64]| rates.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
         let direct = of(base, new);
@@ -284,13 +284,12 @@ impl Compared {
         }
     }
 
-    fn percent(&self, question: &Question) -> Result<f64, Undefined> {
-        difference_percent(self.base, self.new, question.better)
+    fn percent(&self) -> Result<f64, Undefined> {
+        percent_change(self.base, self.new)
     }
 
-    fn percent_interval(&self, question: &Question) -> Result<Interval, Undefined> {
-        self.ratio_interval
-            .map(|ratio| in_percent(ratio, question.better))
+    fn percent_interval(&self) -> Result<Interval, Undefined> {
+        self.ratio_interval.map(in_percent)
     }
 }
 
@@ -467,8 +466,8 @@ impl Settled {
         Some(Settled {
             dropped,
             outcome: rest.outcome,
-            percent: rest.percent(question),
-            percent_interval: rest.percent_interval(question),
+            percent: rest.percent(),
+            percent_interval: rest.percent_interval(),
             ratio: crate::ratio(rest.base, rest.new),
             ratio_interval: rest.ratio_interval,
             difference: rest.difference,

@@ -65,6 +65,54 @@ pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result
     })
 }
 
+/// A ratio above this whose interval is this many times as high as low at its ends is no estimate.
+const WIDEST_RATIO: (f64, f64) = (10.0, 100.0);
+
+/// Compares two means of quantities that are all positive. Their ratio is positive too: where Fieller's interval isn't,
+/// or has no end, it is that of the logarithm of the ratio by the delta method (Cox 1990, "Fieller's theorem, the
+/// likelihood and the delta method", Biometrics 46).
+pub(crate) fn compare_positive(
+    base: &Mean,
+    new: &Mean,
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
+    let mut welch = compare(base, new, confidence)?;
+    let is_positive = welch.ratio_interval.is_ok_and(|ends| ends.low > 0.0);
+    if let (Ok(ratio), false) = (welch.ratio, is_positive) {
+        welch.ratio_interval = by_logarithm(base, new, ratio, confidence);
+    }
+    welch.ratio_interval = welch.ratio_interval.and_then(|ends| {
+        let (largest, spread) = WIDEST_RATIO;
+        match ends.high > largest && ends.high / ends.low > spread {
+            true => Err(Undefined::NotEstimable),
+            false => Ok(ends),
+        }
+    });
+    Ok(welch)
+}
+
+/// The interval of a ratio of positive means from the relative errors of both.
+fn by_logarithm(
+    base: &Mean,
+    new: &Mean,
+    ratio: f64,
+    confidence: Confidence,
+) -> Result<Interval, Undefined> {
+    if ratio <= 0.0 {
+        return Err(Undefined::NotPositive);
+    }
+    let error = (base.error / base.mean).hypot(new.error / new.mean);
+    let reach = t_quantile(confidence, satterthwaite(base, new, ratio)) * error;
+    let low = ratio * (-reach).exp();
+    if low <= 0.0 {
+        return Err(Undefined::NotEstimable);
+    }
+    Ok(Interval {
+        low,
+        high: finite(ratio * reach.exp()).map_err(|_| Undefined::NotEstimable)?,
+    })
+}
+
 /// A difference of two means, by a spread that both share with others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shared {

@@ -12,12 +12,12 @@ use serde::Serialize;
 use super::{spreadsheet::unit_of, statistics};
 
 /// The number of this shape.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The whole.
 #[derive(Serialize)]
 struct Document {
-    /// The number of this shape: 2.
+    /// The number of this shape: 3.
     format: u32,
     /// The confidence of every interval, from 0 to 1.
     confidence: f64,
@@ -168,7 +168,7 @@ enum DifferenceShape {
         not_comparable: String,
     },
     Compared {
-        /// In percent of the baseline's mean; positive is better.
+        /// new − base in percent of the baseline's mean; `verdict` says whether that is better.
         percent: Number,
         /// new/base.
         ratio: Number,

@@ -3,8 +3,9 @@
 //!
 //! Refuses: 0.00 and NaN for what is undefined, which is said in words, and another unit than the samples'.
 
-use backsight_policy::{Against, Comparison, Entry, Measured, Row};
-use backsight_stats::{Better, Summary, Undefined, difference_percent};
+use backsight_model::numbers::undefined;
+use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row};
+use backsight_stats::{Better, Interval, Summary, Undefined, mmtests_percent};
 use std::fmt::Write as _;
 
 use super::{
@@ -109,14 +110,14 @@ fn titles(comparison: &Comparison) -> Vec<String> {
 fn value(statistic: &Statistic, base: Option<&Statistic>, better: Better, digits: usize) -> String {
     let value = match statistic.value {
         Ok(value) => value,
-        Err(why) => return numbers::undefined(why).to_owned(),
+        Err(why) => return undefined(why).to_owned(),
     };
     let Some(base) = base else {
         return exact(value, digits);
     };
     let of_base = base
         .value
-        .and_then(|base| difference_percent(base, value, statistic.kind.better(better)));
+        .and_then(|base| mmtests_percent(base, value, statistic.kind.better(better)));
     let difference = match of_base {
         Ok(percent) => {
             let text = format!("{percent:.digits$}");
@@ -132,7 +133,7 @@ fn value(statistic: &Statistic, base: Option<&Statistic>, better: Better, digits
         Err(Undefined::NotPositive) if statistic.kind != Kind::Value => {
             "undefined: base has no spread".to_owned()
         }
-        Err(why) => numbers::undefined(why).to_owned(),
+        Err(why) => undefined(why).to_owned(),
     };
     format!("{} ({difference})", exact(value, digits))
 }
@@ -151,13 +152,39 @@ fn count_of(measured: &Measured) -> String {
     numbers::count(measured).trim_start_matches("n=").to_owned()
 }
 
+/// The difference with the sign that the table's other percentages have: positive is better.
+fn signed_as_mmtests(difference: &Difference, better: Better, scale: &Scale) -> String {
+    let turned = |interval: Interval| match better {
+        Better::Higher => interval,
+        Better::Lower => Interval {
+            low: -interval.high,
+            high: -interval.low,
+        },
+    };
+    let sign = match better {
+        Better::Higher => 1.0,
+        Better::Lower => -1.0,
+    };
+    let signed = Difference {
+        percent: difference.percent.map(|percent| sign * percent),
+        percent_interval: difference.percent_interval.map(turned),
+        absolute: sign * difference.absolute,
+        absolute_interval: difference.absolute_interval.map(turned),
+        ..difference.clone()
+    };
+    match signed.percent {
+        Ok(_) => numbers::relative(&signed, scale),
+        Err(_) => format!("by {}", numbers::absolute_with_interval(&signed, scale)),
+    }
+}
+
 fn verdicts(row: &Row, digits: usize) -> Vec<String> {
     let scale = Scale::of(row, Some(digits));
     let said = |entry: &Entry| match entry.measured().map(|side| &side.against) {
         Some(Some(Against::Compared(difference))) => format!(
             "{}, {}",
             difference.call,
-            numbers::difference(difference, &scale)
+            signed_as_mmtests(difference, row.better, &scale)
         ),
         Some(Some(Against::NotComparable(why))) => format!("not comparable: {why}"),
         Some(None) => "no baseline".to_owned(),

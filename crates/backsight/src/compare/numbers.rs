@@ -2,7 +2,11 @@
 //!
 //! Refuses: to show 0 for what is undefined.
 
-use backsight_model::{Unit, significant};
+use backsight_model::{
+    Unit,
+    numbers::{self, Scale as Plain, signed, undefined},
+    significant,
+};
 use backsight_policy::{Against, Difference, Entry, Measured, Row};
 use backsight_stats::{Interval, Level, Undefined};
 
@@ -65,11 +69,6 @@ impl Scale {
             None => significant(value * self.factor, digits),
         }
     }
-
-    /// Digits behind the point of a percentage, where `usual` are.
-    pub fn decimals(&self, usual: usize) -> usize {
-        self.digits.unwrap_or(usual)
-    }
 }
 
 /// A number with this many digits behind the point, and as many significant ones.
@@ -83,7 +82,7 @@ pub fn exact(value: f64, digits: usize) -> String {
     format!("{value:.*}", digits + leading)
 }
 
-/// `38.21 ±1.2% n=5`, with its own unit where that isn't the row's.
+/// `38.21 ±1.2 % n=5`, with its own unit where that isn't the row's.
 pub fn mean(measured: &Measured, scale: &Scale) -> String {
     let own;
     let (scale, unit) = match measured.against {
@@ -109,7 +108,7 @@ pub fn spread(measured: &Measured, scale: &Scale) -> String {
         _ => &measured.of_trials,
     };
     let spread = match (measured.spread, summary.stddev) {
-        (Ok(percent), _) => format!("±{}%", share(percent.abs())),
+        (Ok(percent), _) => numbers::spread(percent),
         (Err(_), Ok(stddev)) => format!("±{}", scale.show(stddev)),
         (Err(_), Err(_)) => "±?".to_owned(),
     };
@@ -132,119 +131,82 @@ pub fn count(measured: &Measured) -> String {
     text
 }
 
-/// A number of percent with two significant digits: `0.12`, `1.2`, `12`.
-fn share(percent: f64) -> String {
-    match percent {
-        0.0 => "0".to_owned(),
-        small if small < 1.0 => format!("{small:.2}"),
-        middle if middle < 9.95 => format!("{middle:.1}"),
-        large => format!("{large:.0}"),
+/// `+0.530`: new − base in the row's unit; with its interval where there is none in percent.
+pub fn absolute(difference: &Difference, scale: &Scale) -> String {
+    let whole = absolute_with_interval(difference, scale);
+    match (difference.percent, difference.percent_interval) {
+        (Ok(_), Ok(_)) => whole.split(" [").next().unwrap_or_default().to_owned(),
+        _ => whole,
     }
 }
 
-/// `-3.1%`, with this many digits behind the point.
-pub fn percent(value: f64, decimals: usize) -> String {
-    let text = format!("{value:+.decimals$}");
-    // A minus before nothing is no direction.
-    match text.trim_start_matches(['+', '-']) {
-        nothing if nothing.chars().all(|c| matches!(c, '0' | '.')) => format!("{nothing}%"),
-        _ => format!("{text}%"),
+/// `+0.530 [+0.380, +0.680]`: new − base in the row's unit.
+pub fn absolute_with_interval(difference: &Difference, scale: &Scale) -> String {
+    let own = Plain::plain(None);
+    let scaled = |value: f64| value * scale.factor;
+    let interval = difference.absolute_interval.ok().map(|ends| Interval {
+        low: scaled(ends.low),
+        high: scaled(ends.high),
+    });
+    let value = scaled(difference.absolute);
+    match scale.digits {
+        None => own.difference(value, interval),
+        Some(digits) => with_interval(value, interval, "", |x| signed(&exact(x, digits))),
     }
 }
 
-/// Digits behind the point that show two digits of an uncertainty.
-fn decimals(uncertainty: f64) -> usize {
-    const MOST: f64 = 3.0;
-    if uncertainty > 0.0 {
-        (1.0 - uncertainty.log10().floor()).clamp(0.0, MOST) as usize
-    } else {
-        2
+/// A value and its interval, with the digits that were asked for.
+fn with_interval(
+    value: f64,
+    interval: Option<Interval>,
+    unit: &str,
+    show: impl Fn(f64) -> String,
+) -> String {
+    match interval {
+        Some(ends) => format!(
+            "{}{unit} [{}, {}]",
+            show(value),
+            show(ends.low),
+            show(ends.high)
+        ),
+        None => format!("{}{unit}", show(value)),
     }
 }
 
-/// `-3.12% (-4.00 to -2.25)`, in the row's unit where there is no percentage; or why there is none.
-pub fn difference(difference: &Difference, scale: &Scale) -> String {
+/// `+3.12 % [+2.25, +4.00]`: new − base in percent of the base; or why there is none.
+pub fn relative(difference: &Difference, scale: &Scale) -> String {
     match (difference.percent, difference.percent_interval) {
         // An interval without a width would claim more than equal numbers can say.
         (Ok(value), Ok(interval)) if interval.width() == 0.0 => {
-            format!("{} (all alike)", percent(value, scale.decimals(2)))
+            format!("{} (all alike)", numbers::percent(value))
         }
-        (Ok(value), Ok(interval)) => {
-            let digits = scale.decimals(decimals(interval.width() / 2.0));
-            let Interval { low, high } = interval;
-            format!(
-                "{} ({low:+.digits$} to {high:+.digits$})",
-                percent(value, digits)
-            )
+        (Ok(value), Ok(interval)) => match scale.digits {
+            None => numbers::percent_in(value, Some(interval)),
+            Some(digits) => {
+                let show = |x: f64| signed(&format!("{x:.digits$}"));
+                with_interval(value, Some(interval), " %", show)
+            }
+        },
+        (_, Err(why @ (Undefined::Unbounded | Undefined::NotEstimable))) | (Err(why), _) => {
+            numbers::no_ratio(why).to_owned()
         }
-        (Ok(value), Err(_)) if difference.absolute_interval.is_err() => {
-            format!("{} (no interval)", percent(value, scale.decimals(2)))
-        }
-        _ => absolute(difference, scale),
+        (Ok(value), Err(_)) => format!("{} (no interval)", numbers::percent(value)),
     }
 }
 
-/// `by +0.530 (+0.380 to +0.680)`.
-fn absolute(difference: &Difference, scale: &Scale) -> String {
-    let signed = |value: f64| {
-        let text = scale.show_digits(value, 3);
-        if value > 0.0 {
-            format!("+{text}")
-        } else {
-            text
-        }
-    };
-    let value = signed(difference.absolute);
-    match difference.absolute_interval {
-        Ok(Interval { low, high }) => format!("by {value} ({} to {})", signed(low), signed(high)),
-        Err(_) => format!("by {value} (no interval)"),
-    }
-}
-
-/// `0.968 (0.960 to 0.977)`, or why there is none.
+/// `0.968 [0.960, 0.977]`, or why there is none.
 pub fn ratio(difference: &Difference) -> String {
     match (difference.ratio, difference.ratio_interval) {
-        (Ok(ratio), Ok(Interval { low, high })) => {
-            format!(
-                "{} ({} to {})",
-                plain_ratio(ratio),
-                plain_ratio(low),
-                plain_ratio(high)
-            )
+        (Ok(ratio), Ok(interval)) if interval.width() == 0.0 => {
+            format!("{} (all alike)", numbers::ratio(ratio, None))
         }
-        (Ok(ratio), Err(_)) => format!("{} (no interval)", plain_ratio(ratio)),
+        (Ok(ratio), Ok(interval)) => numbers::ratio(ratio, Some(interval)),
+        (Ok(_), Err(why @ (Undefined::Unbounded | Undefined::NotEstimable))) => {
+            format!("ratio {}", numbers::no_ratio(why))
+        }
+        (Ok(ratio), Err(_)) => format!("{} (no interval)", numbers::ratio(ratio, None)),
         (Err(Undefined::NotPositive), _) => "no ratio: base isn't positive".to_owned(),
         (Err(why), _) => undefined(why).to_owned(),
-    }
-}
-
-/// A ratio with four significant digits, and not fewer than three behind the point around 1.
-pub fn plain_ratio(ratio: f64) -> String {
-    if (0.1..10.0).contains(&ratio.abs()) {
-        format!("{ratio:.3}")
-    } else {
-        significant(ratio, 4)
-    }
-}
-
-/// A p-value: `0.032`, `4.1e-7`.
-pub fn p(p: f64) -> String {
-    if p > 0.0 && p < 1e-4 {
-        format!("{p:.1e}")
-    } else {
-        significant(p, 2)
-    }
-}
-
-/// Why a number is undefined, short enough for a table.
-pub fn undefined(why: Undefined) -> &'static str {
-    match why {
-        Undefined::TooFew { .. } => "undefined: too few samples",
-        Undefined::NotPositive => "undefined: not positive",
-        Undefined::ZeroMean => "undefined: mean is 0",
-        Undefined::NoSpread => "undefined: all alike",
-        Undefined::Unbounded => "undefined: base may be 0",
-        _ => "undefined",
     }
 }
 

@@ -3,9 +3,9 @@
 //!
 //! Refuses: layout.
 
-use backsight_model::Better;
+use backsight_model::{Better, numbers as shown};
 use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};
-use backsight_stats::{Undefined, difference_percent};
+use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
 
 use super::{
@@ -154,20 +154,19 @@ fn entry(entry: &Entry, scale: &Scale) -> Field {
     }
 }
 
-/// The difference and its word.
-fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 2] {
+/// The difference in the row's unit and in percent, and its word.
+fn relation(row: &Row, side: usize, scale: &Scale) -> [Field; 3] {
+    let without = |word: &str| [field(""), field(""), toned(word, Tone::Faint)];
     let Some(measured) = row.entries[side].measured() else {
-        return [field(""), field("")];
+        return without("");
     };
     match &measured.against {
-        None if side == 0 => [field(""), field("")],
-        None => [field(""), toned("no baseline", Tone::Faint)],
-        Some(Against::NotComparable(why)) => [
-            toned(why.to_string(), Tone::Faint),
-            toned("not comparable", Tone::Faint),
-        ],
+        None if side == 0 => without(""),
+        None => without("no baseline"),
+        Some(Against::NotComparable(why)) => without(&format!("not comparable: {why}")),
         Some(Against::Compared(difference)) => [
-            field(numbers::difference(difference, scale)),
+            field(numbers::absolute(difference, scale)),
+            field(numbers::relative(difference, scale)),
             toned(difference.call.to_string(), tone(difference.call)),
         ],
     }
@@ -180,14 +179,6 @@ fn tone(call: Call) -> Tone {
         Call::NoChange { .. } => Tone::Plain,
         Call::CannotTell(_) => Tone::Faint,
     }
-}
-
-/// Whether a difference is given in a row's unit instead of in percent.
-pub fn has_absolute_differences(comparison: &Comparison) -> bool {
-    comparison.differences().any(|(_, _, difference)| {
-        difference.percent_interval.is_err()
-            && (difference.percent.is_err() || difference.absolute_interval.is_ok())
-    })
 }
 
 /// One set by itself.
@@ -227,7 +218,8 @@ pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Sheet {
         name(0),
         name(1),
         right("difference"),
-        left(""),
+        right("in percent"),
+        left("verdict"),
     ];
     let mut sheet = Sheet::new(columns);
     for (benchmark, label, row) in places(comparison) {
@@ -248,7 +240,8 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Sheet {
         left("side"),
         right("mean"),
         right("difference"),
-        left(""),
+        right("in percent"),
+        left("verdict"),
     ];
     let mut sheet = Sheet::new(columns);
     let mut last = None;
@@ -368,17 +361,13 @@ fn ratio_mean(mean: &RatioMean) -> String {
         rows => format!(", {rows} without"),
     };
     let interval = match mean.interval {
-        Ok(interval) => format!(
-            "{} to {}",
-            numbers::plain_ratio(interval.low),
-            numbers::plain_ratio(interval.high)
-        ),
-        Err(_) => "no interval".to_owned(),
+        Ok(_) => String::new(),
+        Err(_) => " (no interval)".to_owned(),
     };
     match mean.gmean {
         Ok(gmean) => format!(
-            "{} ({interval}) rows={}{left_out}",
-            numbers::plain_ratio(gmean),
+            "{}{interval} rows={}{left_out}",
+            shown::ratio(gmean, mean.interval.ok()),
             mean.rows
         ),
         Err(_) => format!("undefined: rows=0{left_out}"),
@@ -396,7 +385,7 @@ pub fn tallies(comparison: &Comparison) -> Vec<String> {
         let counts = [
             (tally.worse, "worse".to_owned()),
             (tally.better, "better".to_owned()),
-            (tally.no_change, format!("no change larger than {margin}%")),
+            (tally.no_change, format!("no change larger than {margin} %")),
             (tally.cannot_tell, "can't tell".to_owned()),
             (tally.not_comparable, "not comparable".to_owned()),
             (tally.missing, "missing on a side".to_owned()),
@@ -443,15 +432,15 @@ pub fn folded(comparison: &Comparison, rows: usize) -> Option<String> {
 
 /// How a verdict is come by, in a sentence or two.
 pub fn how(comparison: &Comparison) -> String {
-    let share = |share: f64| (share * 1000.0).round() / 10.0;
-    let confidence = comparison.options.confidence.share();
+    let confidence = comparison.options.confidence;
+    let chance = format!("{} %", ((1.0 - confidence.share()) * 1e6).round() / 1e4);
     let scope = comparison.scope();
     let mut text = format!(
-        "Differences to {} with their {}% interval: + is better, - is worse. Of the changes that this table \
-         calls, at most {}% are expected to be chance.",
+        "Differences are new − {}, with their {} interval; the verdict says whether that is better or worse. Of \
+         the changes that this table calls, at most {} are expected to be chance.",
         one_line(&comparison.sides[0].name),
-        share(confidence),
-        share(1.0 - confidence)
+        shown::confidence(confidence),
+        chance
     );
     text.extend(scope.map(|scope| format!(" {scope}")));
     text
@@ -517,9 +506,9 @@ fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -
             let comparable =
                 measured[at].is_some_and(|side| matches!(side.against, Some(Against::Compared(_))));
             let base = base.as_ref().filter(|_| comparable);
-            fields.push(field(of_side(side).map_or(String::new(), |side| {
-                statistic_text(&side, base, row.better, scale)
-            })));
+            fields.push(field(
+                of_side(side).map_or(String::new(), |side| statistic_text(&side, base, scale)),
+            ));
         }
         Line::Fields(fields)
     };
@@ -539,12 +528,12 @@ fn tests_of_row(row: &Row) -> Vec<Line> {
             .map(|side| field(side.map_or(String::new(), text)));
         Line::Fields([field(name)].into_iter().chain(sides).collect())
     };
-    let p = |p: f64| format!("p={}", numbers::p(p));
+    let p = shown::p_equals;
     vec![
         line("equal means", &|side| {
             side.verdict
                 .p
-                .map_or_else(|why| numbers::undefined(why).to_owned(), p)
+                .map_or_else(|why| shown::undefined(why).to_owned(), p)
         }),
         line("over the table", &|side| {
             side.adjusted_p
@@ -566,17 +555,12 @@ fn statistic_name(statistic: &Statistic, better: Better) -> String {
     format!("{} ({end})", statistic.name)
 }
 
-fn statistic_text(
-    statistic: &Statistic,
-    base: Option<&Statistic>,
-    better: Better,
-    scale: &Scale,
-) -> String {
+fn statistic_text(statistic: &Statistic, base: Option<&Statistic>, scale: &Scale) -> String {
     let value = match (statistic.value, statistic.kind) {
-        (Err(why), _) => return numbers::undefined(why).to_owned(),
+        (Err(why), _) => return shown::undefined(why).to_owned(),
         (Ok(value), statistics::Kind::Percent) => (
             value,
-            format!("{}%", backsight_model::significant(value, 4)),
+            format!("{} %", backsight_model::significant(value, 4)),
         ),
         (Ok(value), _) => (value, scale.show(value)),
     };
@@ -584,9 +568,9 @@ fn statistic_text(
     let change = base
         .ok_or(Undefined::NotPositive)
         .and_then(|base| base.value)
-        .and_then(|base| difference_percent(base, value, statistic.kind.better(better)));
+        .and_then(|base| percent_change(base, value));
     match change {
-        Ok(change) => format!("{text} ({})", numbers::percent(change, 2)),
+        Ok(change) => format!("{text} ({})", shown::percent(change)),
         Err(_) => text,
     }
 }

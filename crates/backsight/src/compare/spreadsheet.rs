@@ -4,7 +4,7 @@
 //! benchmark is run for it), `unit`, `better`, `side`, `study` (empty for a file of numbers), `status` (`measured` or `missing`), `reason` (why it is missing or not
 //! comparable), `trials`, `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or
 //! `harmonic`), `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples`
-//! where there is one trial, or a file of numbers), `difference_percent` with `_low` and `_high` (positive is better),
+//! where there is one trial, or a file of numbers), `difference_percent` with `_low` and `_high` (new − base),
 //! `ratio` with `_low` and `_high`, `difference` with `_low` and `_high` (of the arithmetic means, in the unit), `p`,
 //! `p_over_table` (Benjamini and Hochberg), `p_ranks` (Mann and Whitney), `confidence`, `verdict` (`better`, `worse`,
 //! `no change`, `can't tell`, `not comparable`), `sentence` (the verdict with its numbers), `no_change_larger_than_percent`,

@@ -291,7 +291,7 @@ fn what_others_wrote_is_text_and_nothing_else() {
     let table_lines = markdown.lines().filter(|line| line.contains("alert"));
     for line in table_lines {
         let separators = line.replace("\\|", "").matches('|').count();
-        assert!(separators == 7 || separators == 4, "{line}");
+        assert!(separators == 8 || separators == 4, "{line}");
     }
     let csv = render(&comparison, Format::Csv, &everything());
     let mut reader = csv::Reader::from_reader(csv.as_bytes());

@@ -140,11 +140,6 @@ fn legend(comparison: &Comparison) -> String {
     if comparison.sides.len() > 1 {
         let _ = write!(legend, " {}", sheet::how(comparison));
     }
-    if sheet::has_absolute_differences(comparison) {
-        legend.push_str(
-            " `by` a number: in the row's unit, because the base is zero or can't be told from it.",
-        );
-    }
     legend
 }
 

@@ -25,11 +25,14 @@ pub fn render(report: &Report<'_>) -> String {
                 significant(told.change.before, 4),
                 significant(told.change.after, 4),
                 safe(unit),
-                safe(&text::size(told, story, report.confidence)),
+                safe(&text::size(told, story)),
                 told.direction(story.better).as_str(),
-                text::chance(told.adjusted.unwrap_or(told.change.p))
+                backsight_model::numbers::p_value(told.adjusted.unwrap_or(told.change.p))
             );
         }
+    }
+    if let Some(legend) = text::legend(report) {
+        let _ = writeln!(page, "\n{}", safe(&legend));
     }
     for story in &news {
         for (epoch, between) in &story.epochs {

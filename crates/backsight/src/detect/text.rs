@@ -1,7 +1,11 @@
 //! What was found, for a person at a terminal.
 
-use backsight_model::{counted, significant};
-use backsight_stats::{Interval, changes::Kind};
+use backsight_model::{
+    counted,
+    numbers::{self, Rounding},
+    significant,
+};
+use backsight_stats::changes::Kind;
 use std::fmt::Write as _;
 
 use super::story::{Between, Story, Told};
@@ -27,6 +31,23 @@ pub struct Report<'a> {
 const MOST_BLOCKS: usize = 8;
 
 pub fn render(report: &Report<'_>) -> String {
+    let mut text = findings(report);
+    text.extend(legend(report).map(|legend| format!("\n{legend}\n")));
+    text
+}
+
+/// What the numbers of the changes are; nothing where there is none.
+pub fn legend(report: &Report<'_>) -> Option<String> {
+    let any = report.stories.iter().any(|story| !story.changes.is_empty());
+    any.then(|| {
+        format!(
+            "Sizes are after − before, with their {} % interval.",
+            report.confidence
+        )
+    })
+}
+
+fn findings(report: &Report<'_>) -> String {
     let mut text = String::new();
     let news: Vec<&Story> = report.stories.iter().filter(|s| s.has_news()).collect();
     if let Some(column) = &report.guessed_label {
@@ -38,7 +59,7 @@ pub fn render(report: &Report<'_>) -> String {
     }
     if report.series == 1 {
         if let Some(story) = report.stories.first() {
-            block(&mut text, story, report.confidence);
+            block(&mut text, story);
         }
         return text;
     }
@@ -46,11 +67,11 @@ pub fn render(report: &Report<'_>) -> String {
     if news.len() <= MOST_BLOCKS {
         for story in news {
             text.push('\n');
-            block(&mut text, story, report.confidence);
+            block(&mut text, story);
         }
         return text;
     }
-    tables(&mut text, &news, report.confidence);
+    tables(&mut text, &news);
     text
 }
 
@@ -75,7 +96,7 @@ pub fn summary(report: &Report<'_>) -> String {
         Some(percent) if doubted > 0 => {
             let _ = write!(
                 text,
-                " {} not believed among so many: at most {percent}% of what is believed is to be false.",
+                " {} not believed among so many: at most {percent} % of what is believed is to be false.",
                 if doubted == 1 { "1 more is".to_owned() } else { format!("{doubted} more are") }
             );
         }
@@ -87,7 +108,7 @@ pub fn summary(report: &Report<'_>) -> String {
     text
 }
 
-fn block(text: &mut String, story: &Story, confidence: f64) {
+fn block(text: &mut String, story: &Story) {
     let unit = unit(story);
     let mut head = format!(
         "{}: {}",
@@ -107,7 +128,7 @@ fn block(text: &mut String, story: &Story, confidence: f64) {
     }
     let _ = writeln!(text, "  {}", story.sparks);
     for told in &story.changes {
-        let _ = writeln!(text, "  {}", sentence(story, told, confidence));
+        let _ = writeln!(text, "  {}", sentence(story, told));
     }
     if story.changes.is_empty() {
         let _ = writeln!(text, "  No change of level was found.");
@@ -147,13 +168,13 @@ pub fn notes(story: &Story) -> Vec<String> {
     }
     if let Some((place, p)) = &story.doubted {
         notes.push(format!(
-            "The clearest change that wasn't believed: at `{}`, as clear by chance with p = {}.",
+            "The clearest change that wasn't believed: at `{}`, as clear by chance with {}.",
             shown(&place.label),
-            chance(*p)
+            numbers::p_equals(*p)
         ));
     }
     let share = |least: f64| match 100.0 * least / story.level.abs() {
-        percent if percent.is_finite() => format!(" ({}%)", significant(percent, 2)),
+        percent if percent.is_finite() => format!(" ({} %)", significant(percent, 2)),
         _ => String::new(),
     };
     match story.least_found {
@@ -168,7 +189,7 @@ pub fn notes(story: &Story) -> Vec<String> {
     notes
 }
 
-fn sentence(story: &Story, told: &Told, confidence: f64) -> String {
+fn sentence(story: &Story, told: &Told) -> String {
     let change = &told.change;
     let mut text = format!(
         "{}  {} → {}{}  {}  {}",
@@ -176,17 +197,21 @@ fn sentence(story: &Story, told: &Told, confidence: f64) -> String {
         significant(change.before, 4),
         significant(change.after, 4),
         unit(story),
-        size(told, story, confidence),
+        size(told, story),
         told.direction(story.better).as_str()
     );
     if change.kind == Kind::Trend {
         text.push_str(" (the level never rests; it moves differently from here on)");
     }
-    let _ = write!(text, ", probability {}", probability(change.probability));
+    let _ = write!(
+        text,
+        ", probability {}",
+        numbers::probability(change.probability)
+    );
     if !told.believed {
-        let q = told
-            .adjusted
-            .map_or(String::new(), |q| format!(" (adjusted p = {})", chance(q)));
+        let q = told.adjusted.map_or(String::new(), |q| {
+            format!(" (adjusted {})", numbers::p_equals(q))
+        });
         let _ = write!(text, "; NOT believed among so many series{q}");
     }
     text
@@ -210,24 +235,17 @@ pub fn place(between: &Between) -> String {
     }
 }
 
-/// `+12.3% [+11.0, +13.6]`, in the unit where the level before was zero.
-pub fn size(told: &Told, story: &Story, confidence: f64) -> String {
-    let (value, interval, sign) = match told.percent() {
-        Some((percent, interval)) => (percent, interval, "%".to_owned()),
-        None => (told.change.size, told.change.size_interval, unit(story)),
-    };
-    let Interval { low, high } = interval;
-    format!(
-        "{}{sign} [{}, {}; {confidence}%]",
-        signed(value),
-        signed(low),
-        signed(high)
-    )
-}
-
-fn signed(value: f64) -> String {
-    let sign = if value > 0.0 { "+" } else { "" };
-    format!("{sign}{}", significant(value, 3))
+/// `+12.3 % [+11.0, +13.6]`, in the unit where the level before was zero.
+pub fn size(told: &Told, story: &Story) -> String {
+    match told.percent() {
+        Some((percent, interval)) => numbers::percent_in(percent, Some(interval)),
+        None => {
+            let (size, interval) = (told.change.size, told.change.size_interval);
+            let rounding = Rounding::of(size, Some(interval));
+            let (size, interval) = (rounding.difference(size), rounding.differences(interval));
+            format!("{size}{} {interval}", unit(story))
+        }
+    }
 }
 
 fn unit(story: &Story) -> String {
@@ -237,24 +255,7 @@ fn unit(story: &Story) -> String {
         .map_or(String::new(), |unit| format!(" {unit}"))
 }
 
-/// A p-value, short.
-pub fn chance(p: f64) -> String {
-    if p >= 0.001 {
-        significant(p, 2)
-    } else {
-        format!("{p:.0e}")
-    }
-}
-
-fn probability(probability: f64) -> String {
-    if probability > 0.999 {
-        "> 99.9%".to_owned()
-    } else {
-        format!("{:.1}%", 100.0 * probability)
-    }
-}
-
-fn tables(text: &mut String, news: &[&Story], confidence: f64) {
+fn tables(text: &mut String, news: &[&Story]) {
     let mut changes = list::table(&["series", "versions", "before", "after", "size", "", "p"]);
     for story in news {
         for told in story.believed() {
@@ -263,9 +264,9 @@ fn tables(text: &mut String, news: &[&Story], confidence: f64) {
                 place(&told.between),
                 significant(told.change.before, 4),
                 format!("{}{}", significant(told.change.after, 4), unit(story)),
-                size(told, story, confidence),
+                size(told, story),
                 told.direction(story.better).as_str().to_owned(),
-                chance(told.adjusted.unwrap_or(told.change.p)),
+                numbers::p_value(told.adjusted.unwrap_or(told.change.p)),
             ]);
         }
     }

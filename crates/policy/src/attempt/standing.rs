@@ -269,25 +269,21 @@ impl Comparison {
         };
     }
 
-    /// On the scale that is used, as percent of the base: positive is better.
+    /// On the scale that is used, as percent of the base.
     fn percent(&self, value: f64) -> Option<f64> {
         let share = match &self.ratios {
             Some(_) => value.exp_m1(),
             None if self.base.mean() != 0.0 => value / self.base.mean().abs(),
             None => return None,
         };
-        let percent = match self.better {
-            Better::Higher => 100.0 * share,
-            Better::Lower => -100.0 * share,
-        };
+        let percent = 100.0 * share;
         percent.is_finite().then_some(percent)
     }
 
     fn in_percent(&self, interval: Interval) -> Option<Interval> {
-        let (a, b) = (self.percent(interval.low)?, self.percent(interval.high)?);
         Some(Interval {
-            low: a.min(b),
-            high: a.max(b),
+            low: self.percent(interval.low)?,
+            high: self.percent(interval.high)?,
         })
     }
 

@@ -4,7 +4,7 @@
 //! Refuses: to call a cell changed that chance makes in a table of that size, and a verdict without the interval that
 //! made it be said. The statistics are those of `backsight_stats`.
 
-use backsight_model::{Simulator, Unit};
+use backsight_model::{Simulator, Unit, numbers};
 use backsight_stats::{Better, Interval, Level, Outcome, Undefined, Verdict, benjamini_hochberg};
 use std::fmt;
 
@@ -74,8 +74,8 @@ impl fmt::Display for Call {
             Self::NoChange {
                 larger_than_percent,
             } => f.pad(&format!(
-                "no change larger than {}%",
-                rounded_up(*larger_than_percent)
+                "no change larger than {}",
+                numbers::bound(*larger_than_percent)
             )),
             Self::CannotTell(doubt) => f.pad(&match doubt {
                 Doubt::More { count, level } => format!(
@@ -105,19 +105,12 @@ fn repeated(level: Level) -> &'static str {
     }
 }
 
-/// Two significant digits, and never less than the number: the claim must hold.
-fn rounded_up(percent: f64) -> String {
-    let decimals = (1.0 - percent.log10().floor()).clamp(0.0, 9.0) as usize;
-    let scale = 10f64.powi(decimals as i32);
-    format!("{:.decimals$}", (percent * scale - 1e-6).ceil() / scale)
-}
-
 /// How a side differs from the baseline, and what is said of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The answer.
     pub call: Call,
-    /// How much better (positive) or worse (negative), in percent of the baseline. Where one side's beginning isn't like
+    /// new − base in percent of the baseline, whatever is better. Where one side's beginning isn't like
     /// the rest of it, this and all below are without that beginning; `verdict` has them with it.
     pub percent: Result<f64, Undefined>,
     /// The interval of that.
@@ -313,10 +306,10 @@ mod tests {
             }
             .to_string()
         };
-        assert_eq!(said(0.4321), "no change larger than 0.44%");
-        assert_eq!(said(0.5), "no change larger than 0.50%");
-        assert_eq!(said(1.0), "no change larger than 1.0%");
-        assert_eq!(said(12.3), "no change larger than 13%");
+        assert_eq!(said(0.4321), "no change larger than 0.44 %");
+        assert_eq!(said(0.5), "no change larger than 0.50 %");
+        assert_eq!(said(1.0), "no change larger than 1.0 %");
+        assert_eq!(said(12.3), "no change larger than 13 %");
         assert_eq!(said(0.0), "no change: all alike");
     }
 

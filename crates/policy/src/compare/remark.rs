@@ -3,8 +3,12 @@
 //!
 //! Refuses: to remove anything silently.
 
-use backsight_model::{Unit, significant};
-use backsight_stats::{Interval, Level, Order};
+use backsight_model::{
+    Unit,
+    numbers::{self, Scale},
+    significant,
+};
+use backsight_stats::{Level, Order};
 
 use super::{Against, Call, Comparison, Difference, Entry, Measured, Origin, Row};
 
@@ -127,11 +131,11 @@ impl<'a> About<'a> {
         })
         .collect();
         let with = match (verdict.percent, verdict.percent_interval) {
-            (Ok(percent), Ok(Interval { low, high })) => {
-                format!("{percent:+.2}% ({low:+.2} to {high:+.2})")
+            (Ok(percent), Ok(interval)) => numbers::percent_in(percent, Some(interval)),
+            _ => {
+                let scale = Scale::fitting(self.unit, [verdict.difference]);
+                scale.difference(verdict.difference, verdict.difference_interval.ok())
             }
-            (Ok(percent), Err(_)) => format!("{percent:+.2}%"),
-            _ => format!("by {}", self.show(verdict.difference)),
         };
         Some(format!(
             "{}: warm-up? The difference is shown and judged without them; with them it is {with}",
@@ -144,14 +148,14 @@ impl<'a> About<'a> {
         Some(format!(
             "`{}` drifts by {} from its first {} to its last",
             self.names[side],
-            signed(self.show(drift.total), drift.total),
+            numbers::signed(&self.show(drift.total)),
             self.noun
         ))
     }
 
     fn modes(&self) -> Option<String> {
         let modes = self.difference.verdict.modes?;
-        let share = |share: f64| format!("{:.0}%", share * 100.0);
+        let share = |share: f64| format!("{:.0} %", share * 100.0);
         Some(format!(
             "two modes, near {} and {}: {} of `{}` and {} of `{}` lie in the upper one{}",
             self.show(modes.found.low),
@@ -162,7 +166,7 @@ impl<'a> About<'a> {
             self.names[1],
             match self.difference.call {
                 Call::Better | Call::Worse if self.difference.by_share() =>
-                    format!(", and that is the change (p={:.2e})", modes.p),
+                    format!(", and that is the change ({})", numbers::p_equals(modes.p)),
                 _ => "; no mean stands for both".to_owned(),
             }
         ))
@@ -203,13 +207,5 @@ impl<'a> About<'a> {
              of the benchmark would help",
             self.names[side], within.trials, within.of, within.most, within.intervals
         ))
-    }
-}
-
-fn signed(text: String, value: f64) -> String {
-    if value > 0.0 {
-        format!("+{text}")
-    } else {
-        text
     }
 }

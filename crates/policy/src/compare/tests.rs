@@ -96,11 +96,11 @@ fn durations_are_compared_by_their_arithmetic_means() {
     assert!((base.mean - 3.5).abs() < 1e-12 && (new.mean - 4.5).abs() < 1e-12);
     assert!((base.spread.unwrap() - 11.428_571).abs() < 1e-5);
     let difference = difference_of(&comparison);
-    assert!((difference.percent.unwrap() + 28.571_428).abs() < 1e-5);
+    assert!((difference.percent.unwrap() - 28.571_428).abs() < 1e-5);
     assert_eq!(difference.call, Call::Worse);
     let interval = difference.percent_interval.unwrap();
     assert!(
-        interval.high < 0.0 && interval.contains(difference.percent.unwrap()),
+        interval.low > 0.0 && interval.contains(difference.percent.unwrap()),
         "{interval:?}"
     );
     assert!((difference.absolute - 1.0).abs() < 1e-12);
@@ -581,7 +581,7 @@ fn what_spoils_a_comparison_is_warned_of() {
         texts,
         [
             "study `base` isn't finished: 1 row has nothing yet; `backsight resume base` goes on",
-            "noisy neighbours: other programs took 23% of the processors while `new` was measured and 1% with `base` \
+            "noisy neighbours: other programs took 23 % of the processors while `new` was measured and 1 % with `base` \
              (1 row): a difference may be theirs",
             "`base` and `new` were not measured equally often in 1 row (at most 3 and 2 times)",
         ]
@@ -871,7 +871,7 @@ fn a_change_of_the_share_of_two_modes_is_a_change_and_said() {
     let text = &comparison.remarks[0].text;
     assert!(
         text.starts_with("two modes, near 1.597 Gbit/s")
-            && text.contains("83% of `base` and 25% of `new`"),
+            && text.contains("83 % of `base` and 25 % of `new`"),
         "{text}"
     );
 }
@@ -983,7 +983,7 @@ fn one_number_a_side_and_equal_numbers_have_an_answer() {
     let too_few = Undefined::TooFew { needs: 2, has: 1 };
     assert_eq!(
         of(&[2.0], &[3.0]),
-        (Call::CannotTell(Doubt::Without(too_few)), Ok(-50.0))
+        (Call::CannotTell(Doubt::Without(too_few)), Ok(50.0))
     );
     let equal = of(&[0.1; 9], &[0.1; 4]).0;
     assert_eq!(
@@ -1051,8 +1051,11 @@ proptest! {
         prop_assert!(interval.contains(percent), "{} in {:?}", percent, interval);
         match difference.call {
             _ if difference.by_share() => {}
-            Call::Better => prop_assert!(interval.low > 0.0),
-            Call::Worse => prop_assert!(interval.high < 0.0),
+            Call::Better | Call::Worse => {
+                let higher = percent > 0.0;
+                prop_assert!(!interval.contains(0.0), "{:?}", interval);
+                prop_assert_eq!(difference.call == Call::Better, higher == (shape.2 == Better::Higher));
+            }
             Call::NoChange { larger_than_percent } => {
                 prop_assert!(larger_than_percent <= 1.0 && interval.contains(0.0));
             }

@@ -3,7 +3,7 @@
 //! Refuses: to say the same thing once a row; a warning names what it is about and how often.
 
 use backsight_model::{
-    HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted,
+    HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted, numbers,
 };
 use backsight_stats::Interval;
 use indexmap::IndexMap;
@@ -137,10 +137,12 @@ pub enum Warning {
         monitor: MonitorName,
         /// The cell and metric that it costs most of.
         row: String,
-        /// How much worse that is, in percent of the unwatched; negative: better.
+        /// watched − unwatched in percent of the unwatched.
         percent: f64,
         /// Its interval.
         interval: Interval,
+        /// Whether it makes it worse.
+        worse: bool,
         /// How many more rows it costs something of.
         more: usize,
         /// The study that found it.
@@ -164,17 +166,15 @@ impl fmt::Display for Warning {
                 row,
                 percent,
                 interval,
+                worse,
                 more,
                 study,
             } => {
-                let (verb, size, low, high) = match *percent < 0.0 {
-                    true => ("improves", -percent, -interval.high, -interval.low),
-                    false => ("costs", *percent, interval.low, interval.high),
-                };
+                let size = numbers::percent_in(*percent, Some(*interval));
+                let word = if *worse { "worse" } else { "better" };
                 write!(
                     f,
-                    "`{side}` was watched by `{monitor}`, which {verb} {row} by {size:.1}% [{low:.1}%, {high:.1}%] on this \
-                     machine (`{study}`)"
+                    "`{side}` was watched by `{monitor}`, which makes {row} {word}, by {size}, on this machine (`{study}`)"
                 )?;
                 match more {
                     0 => Ok(()),
@@ -200,7 +200,7 @@ impl fmt::Display for Warning {
                 rows,
             } => write!(
                 f,
-                "noisy neighbours: other programs took {:.0}% of the processors while `{side}` was measured and {:.0}% \
+                "noisy neighbours: other programs took {:.0} % of the processors while `{side}` was measured and {:.0} % \
                  with `{base}` ({}): a difference may be theirs",
                 share * 100.0,
                 base_share * 100.0,

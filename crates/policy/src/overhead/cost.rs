@@ -47,12 +47,12 @@ pub struct SideMean {
     pub spread: Result<f64, Undefined>,
 }
 
-/// How much worse the metric is when it is watched.
+/// How the metric differs when it is watched: watched − unwatched.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effect {
     /// In percent of the unwatched, by the geometric mean of the rounds' ratios; in the metric's unit where that isn't
-    /// positive. Negative where it is better.
-    pub worse: f64,
+    /// positive.
+    pub change: f64,
     /// Its interval.
     pub interval: Result<Interval, Undefined>,
     /// Whether it is in percent.
@@ -76,7 +76,7 @@ pub struct Cost {
     pub rounds: usize,
     /// The unwatched side and the watched one; none without a round.
     pub sides: Option<(SideMean, SideMean)>,
-    /// How much worse it is; none without a round.
+    /// How it differs; none without a round.
     pub effect: Option<Effect>,
 }
 
@@ -86,10 +86,10 @@ impl Cost {
         matches!(self.call, CostCall::Costs | CostCall::Helps)
     }
 
-    /// What watching costs in percent, with its interval, where it can be said in percent.
+    /// watched − unwatched in percent of the unwatched, with its interval, where it can be said in percent.
     pub fn percent(&self) -> Option<(f64, Result<Interval, Undefined>)> {
         let effect = self.effect.filter(|effect| effect.in_percent)?;
-        Some((effect.worse, effect.interval))
+        Some((effect.change, effect.interval))
     }
 }
 
@@ -122,7 +122,7 @@ impl Pairs {
         Some((mean(&self.unwatched)?, mean(&self.watched)?))
     }
 
-    pub(super) fn effect(&self, better: Better, confidence: Confidence) -> Option<Effect> {
+    pub(super) fn effect(&self, confidence: Confidence) -> Option<Effect> {
         let positive = |values: &[f64]| values.iter().all(|value| *value > 0.0);
         let in_percent = positive(&self.unwatched) && positive(&self.watched);
         let pairs = self.unwatched.iter().zip(&self.watched);
@@ -131,25 +131,16 @@ impl Pairs {
             false => watched - unwatched,
         };
         let distances = Samples::new(pairs.map(distance).collect()).ok()?;
-        let worse = |distance: f64| {
-            let change = match in_percent {
-                true => 100.0 * distance.exp_m1(),
-                false => distance,
-            };
-            match better {
-                Better::Lower => change,
-                Better::Higher => -change,
-            }
+        let change = |distance: f64| match in_percent {
+            true => 100.0 * distance.exp_m1(),
+            false => distance,
         };
-        let interval = students(&distances, confidence).map(|distance| {
-            let ends = [worse(distance.low), worse(distance.high)];
-            Interval {
-                low: ends[0].min(ends[1]),
-                high: ends[0].max(ends[1]),
-            }
+        let interval = students(&distances, confidence).map(|distance| Interval {
+            low: change(distance.low),
+            high: change(distance.high),
         });
         Some(Effect {
-            worse: worse(distances.amean()),
+            change: change(distances.amean()),
             interval,
             in_percent,
         })
@@ -164,10 +155,18 @@ fn students(samples: &Samples, confidence: Confidence) -> Result<Interval, Undef
 }
 
 /// What is said of an effect that was seen in so many rounds.
-pub(super) fn call(effect: &Effect, rounds: usize, margin_percent: f64) -> CostCall {
+pub(super) fn call(
+    effect: &Effect,
+    better: Better,
+    rounds: usize,
+    margin_percent: f64,
+) -> CostCall {
+    let changed = |change: f64| match better.prefers(change, 0.0) {
+        true => CostCall::Helps,
+        false => CostCall::Costs,
+    };
     match effect.interval {
-        Ok(interval) if interval.low > 0.0 => CostCall::Costs,
-        Ok(interval) if interval.high < 0.0 => CostCall::Helps,
+        Ok(interval) if !interval.contains(0.0) => changed(effect.change),
         Ok(interval) => {
             let larger_than_percent = interval.low.abs().max(interval.high.abs());
             if effect.in_percent && larger_than_percent <= margin_percent {
@@ -181,14 +180,12 @@ pub(super) fn call(effect: &Effect, rounds: usize, margin_percent: f64) -> CostC
             }
         }
         Err(Undefined::NoSpread) if rounds >= ALIKE_ENOUGH => {
-            if effect.worse > 0.0 {
-                CostCall::Costs
-            } else if effect.worse < 0.0 {
-                CostCall::Helps
-            } else {
+            if effect.change == 0.0 {
                 CostCall::Nothing {
                     larger_than_percent: 0.0,
                 }
+            } else {
+                changed(effect.change)
             }
         }
         Err(_) => CostCall::CannotTell { more: None },
@@ -198,9 +195,9 @@ pub(super) fn call(effect: &Effect, rounds: usize, margin_percent: f64) -> CostC
 /// Rounds until the interval, which gets narrower with their square root, would exclude zero or fit into the margin.
 fn more(effect: &Effect, interval: Interval, rounds: usize, margin_percent: f64) -> Option<usize> {
     let half = interval.width() / 2.0;
-    let mut reaches = vec![effect.worse.abs()];
+    let mut reaches = vec![effect.change.abs()];
     if effect.in_percent {
-        reaches.push(margin_percent - effect.worse.abs());
+        reaches.push(margin_percent - effect.change.abs());
     }
     let reach = reaches.into_iter().fold(0.0, f64::max);
     let needed = rounds as f64 * (half / reach).powi(2);
@@ -213,9 +210,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn effect(pairs: &[(f64, f64)], better: Better) -> Effect {
+    fn effect(pairs: &[(f64, f64)]) -> Effect {
         let pairs = Pairs::new(pairs.iter().copied());
-        pairs.effect(better, Confidence::USUAL).unwrap()
+        pairs.effect(Confidence::USUAL).unwrap()
     }
 
     #[test]
@@ -227,30 +224,33 @@ mod tests {
             .zip([1.1, 1.12, 1.08, 1.1, 1.1])
             .map(|(time, factor)| (*time, time * factor))
             .collect();
-        let found = effect(&pairs, Better::Lower);
+        let found = effect(&pairs);
         let interval = found.interval.unwrap();
-        assert!((found.worse - 10.0).abs() < 0.1, "{found:?}");
+        assert!((found.change - 10.0).abs() < 0.1, "{found:?}");
         assert!(interval.low > 7.0 && interval.high < 13.0, "{interval:?}");
-        assert_eq!(call(&found, 5, 1.0), CostCall::Costs);
-        // A rate that is a tenth lower is worse by 10 %.
+        assert_eq!(call(&found, Better::Lower, 5, 1.0), CostCall::Costs);
+        // A rate that is a tenth lower is worse.
         let rates: Vec<(f64, f64)> = slow.iter().map(|rate| (*rate, rate * 0.9)).collect();
-        let found = effect(&rates, Better::Higher);
-        assert!((found.worse - 10.0).abs() < 1e-9, "{found:?}");
+        let found = effect(&rates);
+        assert!((found.change + 10.0).abs() < 1e-9, "{found:?}");
     }
 
     #[test]
     fn what_is_not_positive_is_compared_by_differences() {
-        let found = effect(&[(0.0, 2.0), (0.0, 3.0), (0.0, 2.5)], Better::Lower);
+        let found = effect(&[(0.0, 2.0), (0.0, 3.0), (0.0, 2.5)]);
         assert!(!found.in_percent);
-        assert_eq!(found.worse, 2.5);
-        assert_eq!(call(&found, 3, 1.0), CostCall::Costs);
-        let nothing = effect(&[(0.0, 0.0); 3], Better::Lower);
+        assert_eq!(found.change, 2.5);
+        assert_eq!(call(&found, Better::Lower, 3, 1.0), CostCall::Costs);
+        let nothing = effect(&[(0.0, 0.0); 3]);
         let none = CostCall::Nothing {
             larger_than_percent: 0.0,
         };
-        assert_eq!(call(&nothing, 3, 1.0), none);
-        let early = effect(&[(0.0, 0.0); 2], Better::Lower);
-        assert_eq!(call(&early, 2, 1.0), CostCall::CannotTell { more: None });
+        assert_eq!(call(&nothing, Better::Lower, 3, 1.0), none);
+        let early = effect(&[(0.0, 0.0); 2]);
+        assert_eq!(
+            call(&early, Better::Lower, 2, 1.0),
+            CostCall::CannotTell { more: None }
+        );
     }
 
     proptest! {
@@ -259,11 +259,11 @@ mod tests {
             pairs in prop::collection::vec((0.1..10.0f64, 0.1..10.0f64), 2..20),
         ) {
             let swapped: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (*b, *a)).collect();
-            let (one, other) = (effect(&pairs, Better::Lower), effect(&swapped, Better::Lower));
-            let product = (1.0 + one.worse / 100.0) * (1.0 + other.worse / 100.0);
+            let (one, other) = (effect(&pairs), effect(&swapped));
+            let product = (1.0 + one.change / 100.0) * (1.0 + other.change / 100.0);
             prop_assert!((product - 1.0).abs() < 1e-9);
             if let Ok(interval) = one.interval {
-                prop_assert!(interval.contains(one.worse));
+                prop_assert!(interval.contains(one.change));
             }
         }
     }

@@ -48,10 +48,7 @@ fn a_clear_change_is_named_with_its_direction() {
     let new = plain(around(105.0, 1.0, &Noise::Gauss.draw(20, &mut random)));
     let slower = verdict(&base, &new, &lower());
     assert_eq!(slower.outcome, Outcome::Worse);
-    assert!(
-        slower.percent_interval.unwrap().contains(-5.0),
-        "{slower:?}"
-    );
+    assert!(slower.percent_interval.unwrap().contains(5.0), "{slower:?}");
     assert!(slower.p.unwrap() < 1e-6 && slower.ranks.p < 1e-6);
     assert_eq!(
         verdict(&base, &new, &Question::usual(Better::Higher)).outcome,
@@ -303,6 +300,22 @@ fn a_sorted_file_is_not_taken_for_autocorrelated() {
 }
 
 proptest::proptest! {
+    #[test]
+    fn the_ratio_of_positive_quantities_is_positive_and_not_wider_than_an_estimate(
+        base in proptest::collection::vec(1e-3..1e3f64, 2..8),
+        new in proptest::collection::vec(1e-3..1e3f64, 2..8),
+        higher in proptest::prelude::any::<bool>(),
+    ) {
+        let better = if higher { Better::Higher } else { Better::Lower };
+        let found = verdict(&plain(base), &plain(new), &Question::usual(better));
+        if let Ok(ratio) = found.ratio_interval {
+            proptest::prop_assert!(ratio.low > 0.0, "{ratio:?}");
+            proptest::prop_assert!(ratio.high <= 10.0 || ratio.high / ratio.low <= 100.0, "{ratio:?}");
+            proptest::prop_assert!(found.percent_interval.unwrap().low > -100.0);
+            proptest::prop_assert_eq!(found.percent.unwrap() > 0.0, found.ratio.unwrap() > 1.0);
+        }
+    }
+
     #[test]
     fn any_finite_samples_get_a_verdict(
         base in proptest::collection::vec(proptest::num::f64::NORMAL | proptest::num::f64::ZERO, 1..30),

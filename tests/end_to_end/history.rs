@@ -351,7 +351,7 @@ fn counts_of_a_simulator_change_exactly_where_they_differ_and_every_page_says_wh
     let lines = csv
         .lines()
         .skip(1)
-        .filter(|line| line.ends_with(",program"));
+        .filter(|line| line.ends_with(",program,true"));
     assert_eq!(lines.count(), 5, "{csv}");
 
     place.prints_of(&["publish", "site"]);

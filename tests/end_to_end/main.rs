@@ -10,6 +10,7 @@
 
 mod place;
 mod processes;
+mod rounds;
 mod running;
 
 mod agents;

@@ -5,7 +5,7 @@
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 
-use crate::{attempt, bisect, noise};
+use crate::{attempt, bisect, noise, until};
 
 /// A verdict with everything that is told of it.
 pub enum Account {
@@ -24,7 +24,10 @@ impl Account {
             attempt::VERB => Self::Attempt(Box::new(attempt::Account::of(store, study.id).await?)),
             bisect::VERB => Self::Bisect(Box::new(bisect::Account::of(store, study).await?)),
             noise::VERB => Self::Noise(Box::new(noise::Account::of(store, study).await?)),
-            _ => return Ok(None),
+            _ => match until::account(store, study).await? {
+                Some(account) => Self::Attempt(Box::new(account)),
+                None => return Ok(None),
+            },
         }))
     }
 

@@ -17,6 +17,7 @@ use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 
 use crate::{
@@ -362,6 +363,7 @@ fn policy(
         layouts: choices.along.layouts.len(),
         trials: choices.trials,
         cells: cells.iter().map(asked).collect(),
+        absent: Vec::new(),
         revisits: choices.revisits,
         first_boot: choices.first_boot,
         budget: choices.budget,
@@ -372,11 +374,20 @@ fn policy(
     }
 }
 
-/// A try as it stands: what `try`, `show` and `report` tell of it.
+/// Sides beside a base as they stand: what `try` and `run --until`, `show` and `report` tell of them.
 pub struct Account {
-    history: StudyHistory,
-    choices: AttemptChoices,
-    verdict: AttemptVerdict,
+    /// The verb that measured it.
+    pub verb: &'static str,
+    /// What was measured; its first version is the base, the others are the sides.
+    pub history: StudyHistory,
+    /// What it may take.
+    pub budget: Option<Duration>,
+    /// How sure all decisions together are to be: 0.95.
+    pub confidence: f64,
+    /// Up to how many percent a difference is no matter, if that was asked.
+    pub equal: Option<f64>,
+    /// Where it stands.
+    pub verdict: AttemptVerdict,
 }
 
 impl Account {
@@ -389,8 +400,11 @@ impl Account {
         let policy = policy(&choices, history.versions.len(), &history.cells, row.seed);
         let verdict = policy.verdict(&evidence_of(&history, &choices.along.layouts));
         Ok(Self {
+            verb: VERB,
             history,
-            choices,
+            budget: choices.budget,
+            confidence: choices.confidence,
+            equal: choices.equal,
             verdict,
         })
     }
@@ -400,9 +414,10 @@ impl Account {
         TryWords {
             history: &self.history,
             verdict: &self.verdict,
-            budget: self.choices.budget,
-            confidence: self.choices.confidence,
-            equal: self.choices.equal,
+            budget: self.budget,
+            confidence: self.confidence,
+            equal: self.equal,
+            takes_rounds: self.verb == crate::run::VERB,
         }
     }
 
@@ -419,7 +434,8 @@ impl Account {
             "passes",
             "verdict",
         ]);
-        for row in words.rows() {
+        let (quiet, shown): (Vec<_>, Vec<_>) = words.rows().into_iter().partition(|row| row.quiet);
+        for row in shown {
             let difference = match row.interval.as_str() {
                 "" => row.difference,
                 interval => format!("{} {interval}", row.difference),
@@ -435,7 +451,12 @@ impl Account {
                 row.word,
             ]);
         }
-        let mut text = format!("base: {}\n\n{rows}\n\n", words.base());
+        let folded = match quiet.len() {
+            0 => String::new(),
+            1 => "… and 1 secondary metric, not different\n".to_owned(),
+            count => format!("… and {count} secondary metrics, none different\n"),
+        };
+        let mut text = format!("base: {}\n\n{rows}\n{folded}\n", words.base());
         for sentence in words.sentences() {
             text.push_str(&sentence);
             text.push('\n');
@@ -456,7 +477,7 @@ impl Account {
         });
         serde_json::json!({
             "event": "verdict",
-            "verb": VERB,
+            "verb": self.verb,
             "study": self.history.study,
             "name": self.history.name.as_str(),
             "base": words.base(),
@@ -466,7 +487,7 @@ impl Account {
             "failed": self.verdict.failed,
             "seconds": self.verdict.spent.as_secs_f64(),
             "ended": self.verdict.ended.map(|ended| format!("{ended:?}").to_lowercase()),
-            "confidence": self.choices.confidence,
+            "confidence": self.confidence,
             "sides": sides.collect::<Vec<_>>(),
         })
     }

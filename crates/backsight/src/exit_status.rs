@@ -80,6 +80,10 @@ const VERBS: &[Verb] = &[
         statuses: &[
             (Success, "every trial was measured"),
             (Failed, "a trial failed, or the study stopped early"),
+            (
+                Undecided,
+                "--until decided: the budget ended before everything was decided",
+            ),
             STOPPED,
         ],
     },

@@ -38,6 +38,7 @@ mod step;
 mod studies;
 mod target;
 mod trace;
+mod until;
 
 use exit_status::ExitStatus;
 use std::process::ExitCode;

@@ -2,16 +2,17 @@
 
 use backsight_catalog::{Catalog, Monitors};
 use backsight_model::Document;
-use backsight_study::{Choices, Question};
+use backsight_store::{Store, StudyRow};
+use backsight_study::{Choices, Question, evidence_as_found};
 use miette::IntoDiagnostic as _;
-use std::process::ExitCode;
+use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
     along::Asking,
     attempt, bisect,
     cli::Shared,
     files, noise,
-    run::{Session, Watching},
+    run::{self, Session, Watching},
     step,
 };
 
@@ -20,11 +21,23 @@ use crate::{
 pub struct Resume {
     /// The study: its name or its number
     study: String,
+    /// Add so many rounds to it, also if it is finished
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZeroU32>,
     #[command(flatten)]
     watching: Watching,
 }
 
 impl Resume {
+    /// Goes on with a study for so many rounds more.
+    pub fn with_more(study: &str, rounds: NonZeroU32, watching: Watching) -> Self {
+        Self {
+            study: study.to_owned(),
+            rounds: Some(rounds),
+            watching,
+        }
+    }
+
     /// Goes on.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         crate::block_on(async {
@@ -45,6 +58,17 @@ impl Resume {
                     study.name
                 ));
             }
+            if self.rounds.is_some() && study.verb != run::VERB {
+                return Err(miette::miette!(
+                    help = format!(
+                        "`backsight resume {}` goes on with it; what it may take is its own verb's --budget",
+                        study.name
+                    ),
+                    "study `{}` is of `{}`, which decides itself how much it measures: rounds can be added to studies of `run`",
+                    study.name,
+                    study.verb
+                ));
+            }
             // The definitions as they were when the study began: one result set, one way of measuring.
             let documents = store.documents(study.id).await.into_diagnostic()?;
             let of_kind = |kind: &str| -> Vec<Document> {
@@ -60,7 +84,7 @@ impl Resume {
                 .ok_or_else(|| miette::miette!("this study has no plan"))?;
             let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
             let along_history = choices.along().is_some();
-            let question = Question {
+            let mut question = Question {
                 plan,
                 lab: of_kind("lab").pop(),
                 choices,
@@ -95,15 +119,47 @@ impl Resume {
                 let watching = &self.watching;
                 return crate::overhead::resume(&store, study, &question, &catalog, watching).await;
             }
+            if let Some(more) = self.rounds {
+                let arranged = question.arrange(&catalog)?.rounds;
+                add_rounds(
+                    &store,
+                    &study,
+                    &mut question.choices,
+                    (arranged, more.get()),
+                )
+                .await?;
+            }
             let arrangement = question.arrange(&catalog)?;
             let killed = study.was_killed();
             let cells = store.cells(study.id).await.into_diagnostic()?;
             let session = Session::open(&arrangement, &study.name, &self.watching).await?;
             session
-                .measure(
-                    &store, study.id, study.name, cells, study.seed, &catalog, killed,
-                )
+                .measure(&store, study.id, &question.choices, cells, &catalog, killed)
                 .await
         })
     }
+}
+
+/// Asks for so many rounds more, which is kept, so that a study that is stopped meanwhile goes on with them. One whose
+/// variants were measured until they were decided has them behind its last round, in all its cells.
+async fn add_rounds(
+    store: &Store,
+    study: &StudyRow,
+    choices: &mut Choices,
+    (arranged, more): (u32, u32),
+) -> miette::Result<()> {
+    let last = match (&choices.until, choices.from) {
+        (Some(_), None) => {
+            let evidence = evidence_as_found(store, study.id).await.into_diagnostic()?;
+            let rounds = evidence.observations.iter().map(|seen| seen.request.round);
+            let last = rounds.max().unwrap_or(0);
+            choices.from = NonZeroU32::new(last.saturating_add(1));
+            last
+        }
+        _ => arranged,
+    };
+    choices.rounds = NonZeroU32::new(last.saturating_add(more));
+    let arguments = serde_json::to_string(choices).into_diagnostic()?;
+    let kept = store.set_arguments(study.id, &arguments).await;
+    kept.into_diagnostic()
 }

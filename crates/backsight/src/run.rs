@@ -25,6 +25,8 @@ use crate::{
     exit_status::ExitStatus,
     files, overhead,
     progress::{JsonLines, Lines, Progress},
+    resume::Resume,
+    until::{self, UntilArguments},
 };
 
 /// The verb's name in the store.
@@ -66,6 +68,11 @@ pub struct Watching {
 pub struct Run {
     #[command(flatten)]
     asked: Asked,
+    #[command(flatten)]
+    until: UntilArguments,
+    /// Add so many rounds to a study that was measured before: `backsight run --more 5 STUDY`
+    #[arg(long, value_name = "N", conflicts_with_all = ["use", "rounds", "lab", "until", "name", "seed"])]
+    more: Option<NonZeroU32>,
     /// Name of the result set; else run-1, run-2, …
     #[arg(long)]
     name: Option<StudyName>,
@@ -202,12 +209,24 @@ pub fn question_of(
 impl Run {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        if let Some(more) = self.more {
+            let study = self.asked.plan().and_then(Path::to_str).ok_or_else(|| {
+                miette::miette!(
+                    help = format!(
+                        "backsight run --more {more} STUDY; `backsight studies` lists them"
+                    ),
+                    "rounds are to be added to which study?"
+                )
+            })?;
+            return Resume::with_more(study, more, self.watching).execute(shared);
+        }
         let Posed {
-            question,
+            mut question,
             arrangement,
             catalog,
             seed,
         } = self.asked.posed(shared, false, self.seed)?;
+        question.choices.until = self.until.choices(question.choices.rounds);
         crate::block_on(async {
             let store = files::open_store(shared).await?;
             let chosen = self.name.is_some();
@@ -217,6 +236,14 @@ impl Run {
             };
             let session = Session::open(&arrangement, &name, &self.watching).await?;
             let cells = session.cells()?;
+            if let Some(until) = &question.choices.until {
+                let benchmarks = arrangement.benchmarks.iter();
+                let metrics = benchmarks.map(|(name, b)| (name.clone(), shapes(b, None)));
+                if let Err(nothing) = until::policy(until, &cells, &metrics.collect(), seed) {
+                    session.finish().await;
+                    return Err(nothing);
+                }
+            }
             let id = loop {
                 let new = new_study(
                     &question,
@@ -235,7 +262,7 @@ impl Run {
                 }
             };
             session
-                .measure(&store, id, name, cells, seed, &catalog, false)
+                .measure(&store, id, &question.choices, cells, &catalog, false)
                 .await
         })
     }
@@ -500,22 +527,30 @@ impl Session {
     /// Measures what is still to do, says what came of it and ends the agents.
     ///
     /// `after_kill`: an earlier run was killed, and what it left on the hosts is put back first.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one study")]
     pub async fn measure(
         self,
         store: &Store,
         id: StudyId,
-        name: StudyName,
+        choices: &Choices,
         cells: Vec<Cell>,
-        seed: u32,
         catalog: &Catalog,
         after_kill: bool,
     ) -> miette::Result<ExitCode> {
-        let quiet = self.quiet;
+        let (quiet, json) = (self.quiet, self.json);
+        let row = store.study_of(id).await.into_diagnostic()?;
+        let (name, seed) = (row.name.clone(), row.seed);
         let rounds = self.conductor.arrangement().rounds;
         let on_failure = self.conductor.arrangement().on_failure;
+        let until = match (&choices.until, choices.from) {
+            (Some(until), None) => {
+                let metrics = store.declared_metrics(id).await.into_diagnostic()?;
+                Some(until::policy(until, &cells, &metrics, seed)?)
+            }
+            _ => None,
+        };
         let policy = RunPolicy {
             cells: cells.len(),
+            from: choices.from.map_or(1, NonZeroU32::get),
             rounds,
             seed,
         };
@@ -524,7 +559,8 @@ impl Session {
             id,
             name: name.clone(),
             cells,
-            rounds,
+            // Nobody knows how many it takes.
+            rounds: if until.is_some() { 0 } else { rounds },
             seed,
             on_failure,
             versions: Vec::new(),
@@ -532,16 +568,36 @@ impl Session {
             testbeds: Vec::new(),
             boots: None,
         };
-        let pursued = self
-            .pursue(&policy, study, evidence, store, catalog, after_kill)
-            .await?;
-        let Some(pursuit) = pursued else {
+        let ended = match &until {
+            Some(policy) => {
+                let pursuit = self.pursue(policy, study, evidence, store, catalog, after_kill);
+                pursuit.await?.map(|pursuit| pursuit.without_verdict())
+            }
+            None => {
+                let pursuit = self.pursue(&policy, study, evidence, store, catalog, after_kill);
+                pursuit.await?.map(|pursuit| pursuit.without_verdict())
+            }
+        };
+        let Some(pursuit) = ended else {
             return Ok(ExitStatus::Failed.into());
         };
+        if let Some(account) = until::account(store, &row).await? {
+            if json {
+                files::print(&format!("{}\n", account.json()))?;
+            } else if !quiet {
+                files::print(&account.text())?;
+            }
+            let status = conclude(&name, &pursuit);
+            let is_whole = pursuit.stopped.is_none() && pursuit.failed == 0;
+            return Ok(match is_whole && !until::is_decided(&account.verdict) {
+                true => ExitStatus::Undecided.into(),
+                false => status,
+            });
+        }
         if !quiet {
             let results = store.result_set(id).await.into_diagnostic()?;
             let known = overhead::known_costs(store, [&results]).await?;
-            files::print(&crate::compare::summary(&results, known))?;
+            files::print(&crate::compare::summary(&results, known, false))?;
         }
         Ok(conclude(&name, &pursuit))
     }

@@ -251,7 +251,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     } else {
         let results = store.result_set(study.id).await.into_diagnostic()?;
         let known = overhead::known_costs(store, [&results]).await?;
-        text.push_str(&crate::compare::summary(&results, known));
+        text.push_str(&crate::compare::summary(&results, known, true));
     }
     let version = history.is_some().then_some("version");
     let several = history

@@ -37,6 +37,8 @@ pub struct AttemptPolicy {
     pub trials: u32,
     /// What the cells measure, in the plan's order.
     pub cells: Vec<Vec<AskedMetric>>,
+    /// Sides, the base among them, that don't have a cell: `(side, cell)`.
+    pub absent: Vec<(usize, usize)>,
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
     pub revisits: bool,
     /// The first boot's ordinal, behind those of other studies.

@@ -19,7 +19,7 @@ pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use definition::{DefinitionChange, Differing};
 pub use listed::{Listed, compare_listed};
 pub use remark::Remark;
-pub use split::{By, NothingToSplit, compare_by, split};
+pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{

@@ -17,16 +17,17 @@ mod run;
 mod search;
 mod settled;
 mod step;
+mod until;
 
 pub use attempt::{
     AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, Tried,
 };
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
-    Against, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing, Doubt,
-    Entry, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin, RatioMean,
-    Remark, Row, Side, Tally, Warning, Within, compare, compare_by, compare_listed, same_machine,
-    split,
+    Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
+    Doubt, Entry, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin,
+    RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare, compare_by,
+    compare_listed, same_machine, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
@@ -42,6 +43,7 @@ pub use search::{
     SearchVerdict, Subject, SubjectAnswer, Told,
 };
 pub use step::{StepOrder, StepPolicy, StepVerdict};
+pub use until::{UntilOptions, UntilPolicy};
 
 use backsight_model::{Cell, MetricName};
 pub use backsight_stats::culprits::Place;

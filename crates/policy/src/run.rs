@@ -6,14 +6,16 @@ use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashSet;
 
-use crate::{Decision, Evidence, Policy, Request};
+use crate::{Decision, Evidence, Observation, Policy, Request};
 
 /// Every cell in every round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPolicy {
     /// How many cells the plan has.
     pub cells: usize,
-    /// How many rounds.
+    /// The first round that is asked for; earlier ones are as they are. 1 where all are.
+    pub from: u32,
+    /// The last round.
     pub rounds: u32,
     /// Seed of the order.
     pub seed: u32,
@@ -37,6 +39,13 @@ impl RunPolicy {
         order.shuffle(&mut random);
         order
     }
+
+    /// What was seen of the rounds that are asked for.
+    fn seen<'a>(&self, evidence: &'a Evidence) -> impl Iterator<Item = &'a Observation> {
+        let rounds = self.from.max(1)..=self.rounds;
+        let seen = evidence.observations.iter();
+        seen.filter(move |seen| rounds.contains(&seen.request.round))
+    }
 }
 
 impl Policy for RunPolicy {
@@ -45,12 +54,13 @@ impl Policy for RunPolicy {
     fn decide(&self, evidence: &Evidence) -> Decision<RunVerdict> {
         let seen: HashSet<Request> = evidence.observations.iter().map(|o| o.request).collect();
         // Rounds are done in order, so the first one with a hole is near the last one seen.
-        let complete = (seen.len() / self.cells.max(1)) as u32;
-        let first = (1..=complete)
+        let complete = self.seen(evidence).count() / self.cells.max(1);
+        let beyond = self.from.max(1) + complete as u32;
+        let first = (self.from.max(1)..beyond)
             .find(|round| {
                 (0..self.cells).any(|cell| !seen.contains(&Request::as_found(cell, *round)))
             })
-            .unwrap_or(complete + 1);
+            .unwrap_or(beyond);
         for round in first..=self.rounds {
             for cell in self.order(round) {
                 let request = Request::as_found(cell, round);
@@ -71,15 +81,16 @@ impl Policy for RunPolicy {
     }
 
     fn left(&self, evidence: &Evidence) -> usize {
-        let all = self.cells * self.rounds as usize;
-        all.saturating_sub(evidence.observations.len())
+        let rounds = (self.rounds + 1).saturating_sub(self.from.max(1));
+        let all = self.cells * rounds as usize;
+        all.saturating_sub(self.seen(evidence).count())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Observation, Outcome};
+    use crate::Outcome;
     use proptest::prelude::*;
     use std::{collections::BTreeMap, time::Duration};
 
@@ -106,7 +117,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_cell_is_asked_for_once_in_every_round(cells in 0usize..12, rounds in 1u32..6, seed: u32) {
-            let policy = RunPolicy { cells, rounds, seed };
+            let policy = RunPolicy { cells, from: 1, rounds, seed };
             let asked = replay(&policy, |n| n % 3 != 0);
             let distinct: HashSet<Request> = asked.iter().copied().collect();
             prop_assert_eq!(asked.len(), cells * rounds as usize);
@@ -116,7 +127,7 @@ mod tests {
 
         #[test]
         fn any_prefix_of_the_evidence_gives_the_same_next_request(cells in 1usize..8, seed: u32, cut in 0usize..24) {
-            let policy = RunPolicy { cells, rounds: 3, seed };
+            let policy = RunPolicy { cells, from: 1, rounds: 3, seed };
             let asked = replay(&policy, |_| true);
             let cut = cut.min(asked.len() - 1);
             let seen = |request: &Request| Observation {
@@ -131,9 +142,43 @@ mod tests {
     }
 
     #[test]
+    fn rounds_are_added_to_a_study_and_earlier_ones_left_as_they_are() {
+        let few = RunPolicy {
+            cells: 3,
+            from: 1,
+            rounds: 2,
+            seed: 7,
+        };
+        let seen = |request: &Request| Observation {
+            request: *request,
+            outcome: Outcome::Measured,
+            figures: BTreeMap::new(),
+            took: Duration::ZERO,
+        };
+        let mut before: Vec<Observation> = replay(&few, |_| true).iter().map(seen).collect();
+        let more = RunPolicy {
+            rounds: 4,
+            ..few.clone()
+        };
+        assert_eq!(more.left(&Evidence::of(before.clone())), 6);
+        // A cell that was decided wasn't measured in the second round, and isn't now.
+        before.pop();
+        let from = RunPolicy { from: 3, ..more };
+        let mut evidence = Evidence::of(before);
+        let mut asked = Vec::new();
+        while let Decision::Measure(request) = from.decide(&evidence) {
+            assert_eq!(from.left(&evidence), 6 - asked.len());
+            evidence.observations.push(seen(&request));
+            asked.push(request.round);
+        }
+        assert_eq!(asked, [3, 3, 3, 4, 4, 4]);
+    }
+
+    #[test]
     fn the_order_differs_between_rounds_and_not_between_runs() {
         let policy = RunPolicy {
             cells: 20,
+            from: 1,
             rounds: 2,
             seed: 7,
         };

@@ -38,6 +38,8 @@ pub struct TryWords<'a> {
     pub confidence: f64,
     /// Up to how many percent a difference is no matter, if that was asked.
     pub equal: Option<f64>,
+    /// Whether rounds can be added to it: `backsight run --more N STUDY`.
+    pub takes_rounds: bool,
 }
 
 /// What a side came to over all metrics that decide.
@@ -91,6 +93,8 @@ pub struct TryRow {
     pub word: String,
     /// Its class on a page: `better`, `worse`, or nothing.
     pub class: &'static str,
+    /// Whether it decides nothing and isn't different: of little interest.
+    pub quiet: bool,
     /// The difference on a line around zero, as SVG.
     pub mark: String,
 }
@@ -201,6 +205,8 @@ impl<'a> TryWords<'a> {
                 AttemptCall::Worse => "worse",
                 _ => "",
             },
+            quiet: !tried.decides
+                && !matches!(tried.call, AttemptCall::Better | AttemptCall::Worse),
             mark: percent.map_or_else(String::new, |percent| {
                 chart::mark(percent, interval.map(|i| (i.low, i.high)), reach)
             }),
@@ -340,6 +346,9 @@ impl<'a> TryWords<'a> {
             None => "it was stopped before its end".to_owned(),
             Some(AttemptEnd::Decided) => "everything is decided".to_owned(),
             Some(AttemptEnd::Dead) => "nothing is left to compare".to_owned(),
+            Some(AttemptEnd::Passes) if self.takes_rounds => {
+                format!("all rounds that were asked for are made{}", self.way_out())
+            }
             Some(AttemptEnd::Passes) => "all passes that were asked for are made".to_owned(),
             Some(AttemptEnd::Budget) => format!(
                 "the budget of {} is spent{}",
@@ -364,6 +373,11 @@ impl<'a> TryWords<'a> {
         let (Some(more), true) = (more, self.verdict.passes > 0) else {
             return ", before anything could be compared: give it more with --budget".to_owned();
         };
+        if self.takes_rounds {
+            let study = &self.history.name;
+            let rounds = counted(more, "more round");
+            return format!("; about {rounds} would tell: backsight run --more {more} {study}");
+        }
         let trials: Duration = self.history.trials.iter().map(|trial| trial.took).sum();
         let boots: Duration = self.history.boots.iter().map(|boot| boot.took).sum();
         let each = (trials + boots).div_f64(f64::from(self.verdict.passes));

@@ -629,6 +629,22 @@ impl Store {
         tx.commit().await.map_err(|e| self.database.fault(e))
     }
 
+    /// Changes what a study was asked for: more rounds.
+    ///
+    /// # Errors
+    /// There is no such study; another process measures it.
+    pub async fn set_arguments(&self, study: StudyId, arguments: &str) -> Result<(), StoreError> {
+        let mut tx = self.database.begin().await?;
+        refuse_in_use(&self.study_of(study).await?)?;
+        sqlx::query("UPDATE study SET arguments = $1 WHERE id = $2")
+            .bind(arguments)
+            .bind(study.0)
+            .execute(&mut *tx)
+            .await
+            .map_err(|e| self.database.fault(e))?;
+        tx.commit().await.map_err(|e| self.database.fault(e))
+    }
+
     /// Says what a host is. A host that was asked before keeps what was said then too; the answer is what differs.
     ///
     /// # Errors

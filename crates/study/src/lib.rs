@@ -26,7 +26,7 @@ pub use pursuit::{
 };
 pub use question::{
     AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, OverheadChoices,
-    Question, QuestionError, SearchChoices, StepChoices,
+    Question, QuestionError, SearchChoices, StepChoices, UntilChoices,
 };
 pub use simulated::Simulated;
 pub use testbed::Testbed;

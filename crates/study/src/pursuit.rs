@@ -115,6 +115,20 @@ pub struct Pursuit<Verdict> {
     pub interrupted: bool,
 }
 
+impl<Verdict> Pursuit<Verdict> {
+    /// How far it came, without the answer.
+    pub fn without_verdict(self) -> Pursuit<()> {
+        Pursuit {
+            verdict: self.verdict.map(drop),
+            measured: self.measured,
+            failed: self.failed,
+            left: self.left,
+            stopped: self.stopped,
+            interrupted: self.interrupted,
+        }
+    }
+}
+
 /// Why a pursuit broke off.
 #[derive(Debug, thiserror::Error)]
 pub enum PursuitError {

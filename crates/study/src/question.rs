@@ -18,6 +18,12 @@ pub struct Choices {
     /// Rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounds: Option<NonZeroU32>,
+    /// The first round that is to be measured, where rounds were added to those that decided something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<NonZeroU32>,
+    /// What `run --until` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilChoices>,
     /// Benchmarks, instead of the plan's.
     #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
     pub benchmarks: Vec<BenchmarkName>,
@@ -66,6 +72,19 @@ pub struct SearchChoices {
     /// How long it may measure at a stretch, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
+}
+
+/// What `run --until decided` asks for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UntilChoices {
+    /// What the trials may take together.
+    pub budget: Option<Duration>,
+    /// Rounds at most.
+    pub most: u32,
+    /// A difference within this percentage is no matter.
+    pub margin_percent: f64,
+    /// That no verdict is false: 0.95.
+    pub confidence: f64,
 }
 
 /// What `overhead` asks for.

@@ -79,12 +79,16 @@ pub fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
     }
 }
 
-/// One result set by itself, for a terminal: what a run ends with; these warnings are said besides.
-pub fn summary(results: &ResultSet, warnings: Vec<Warning>) -> String {
+/// One result set by itself, for a terminal, with secondary metrics or only a word of them; these warnings are said besides.
+pub fn summary(results: &ResultSet, warnings: Vec<Warning>, all_metrics: bool) -> String {
     let sets = std::slice::from_ref(results);
     let mut alone = backsight_policy::compare(sets, CompareOptions::default());
     alone.warnings.extend(warnings);
-    text::render(&alone, &Look::default())
+    let look = Look {
+        all_metrics,
+        ..Look::default()
+    };
+    text::render(&alone, &look)
 }
 
 #[cfg(test)]

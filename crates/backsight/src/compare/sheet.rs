@@ -423,7 +423,7 @@ pub fn folded(comparison: &Comparison, rows: usize) -> Option<String> {
     };
     Some(match comparison.sides.len() {
         1 => format!(
-            "… and {what}: backsight report {} shows them",
+            "… and {what}: backsight show {} has them",
             comparison.sides[0].name
         ),
         _ => format!("… and {what}, none different; --all-metrics shows them"),

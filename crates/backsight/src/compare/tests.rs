@@ -193,7 +193,7 @@ fn the_variants_of_a_study_stand_below_each_other() {
 
 #[test]
 fn a_study_by_itself_has_means_and_extremes() {
-    insta::assert_snapshot!(summary(&base_and_new()[1], Vec::new()));
+    insta::assert_snapshot!(summary(&base_and_new()[1], Vec::new(), true));
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! The verb: its arguments, where the result sets come from, where the text goes.
 
 use backsight_model::{ResultSet, Unit};
-use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by, compare_listed};
+use backsight_policy::{
+    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_listed,
+};
 use backsight_site::Report;
-use backsight_stats::{Better, Confidence};
+use backsight_stats::{Better, Confidence, Level};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
 use miette::IntoDiagnostic as _;
@@ -164,11 +166,40 @@ async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSe
     Ok(sets)
 }
 
+/// How to measure what isn't decided: `about 12 more rounds would tell: backsight run --more 12 base`. By primary metrics,
+/// of the studies to which rounds can be added.
+fn more_rounds(comparison: &Comparison, takes_rounds: &[i64]) -> Option<String> {
+    let primary = comparison.differences().filter(|(row, ..)| row.primary);
+    let more = primary.filter_map(|(_, side, difference)| match difference.call {
+        Call::CannotTell(Doubt::More { count, level }) => {
+            (level == Level::Trial).then_some((side, count))
+        }
+        _ => None,
+    });
+    let more: Vec<(usize, usize)> = more.collect();
+    let rounds = more.iter().map(|(_, count)| *count).max()?;
+    let asked = more.iter().flat_map(|(side, _)| [0, *side]);
+    let mut studies: Vec<(i64, &str)> = asked
+        .filter_map(|side| comparison.sides[side].study.as_ref())
+        .filter(|study| takes_rounds.contains(&study.number))
+        .map(|study| (study.number, study.name.as_str()))
+        .collect();
+    studies.sort_unstable();
+    studies.dedup();
+    let commands = studies
+        .iter()
+        .map(|(_, study)| format!("backsight run --more {rounds} {study}"));
+    let commands: Vec<String> = commands.collect();
+    let what = backsight_model::counted(rounds, "more round");
+    (!commands.is_empty()).then(|| format!("about {what} would tell: {}", commands.join(" && ")))
+}
+
 impl Compare {
     /// Compares them.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
+            let mut takes_rounds = Vec::new();
             let (comparison, page) = match self.named(shared).await? {
                 Named::Files(sources) => {
                     let comparison = self.compare_files(&sources)?;
@@ -184,6 +215,10 @@ impl Compare {
                 Named::Studies => {
                     let store = files::existing_store(shared).await?;
                     let (studies, comparison) = self.compare_studies(&store).await?;
+                    for study in &studies {
+                        let row = store.study_of(*study).await.into_diagnostic()?;
+                        takes_rounds.extend((row.verb == crate::run::VERB).then_some(study.0));
+                    }
                     let page = match format {
                         Some(_) => None,
                         None => Some(self.page(&store, &studies, comparison.clone()).await?),
@@ -192,7 +227,15 @@ impl Compare {
                 }
             };
             let text = match (&page, format) {
-                (None, Some(format)) => render(&comparison, format, &self.look()),
+                (None, Some(format)) => {
+                    let way_out = match format {
+                        Format::Text | Format::Markdown => more_rounds(&comparison, &takes_rounds),
+                        _ => None,
+                    };
+                    let mut text = render(&comparison, format, &self.look());
+                    text.extend(way_out.map(|way_out| format!("\n{way_out}\n")));
+                    text
+                }
                 (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
                 (None, None) => String::new(),
             };

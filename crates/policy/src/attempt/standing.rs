@@ -47,12 +47,22 @@ struct Comparison {
 
 impl Standing {
     pub(super) fn of(policy: &AttemptPolicy) -> Self {
-        let deciding = policy.cells.iter().flatten().filter(|m| m.decides).count() * policy.sides;
+        let is_there = |side: usize, cell: usize| {
+            let mut absent = policy.absent.iter();
+            !absent.any(|it| *it == (side, cell) || *it == (0, cell))
+        };
+        let sides = 1..=policy.sides;
+        let deciding: usize = sides
+            .flat_map(|side| policy.cells.iter().enumerate().map(move |it| (side, it)))
+            .filter(|(side, (cell, _))| is_there(*side, *cell))
+            .map(|(_, (_, metrics))| metrics.iter().filter(|m| m.decides).count())
+            .sum();
         let alpha = (1.0 - policy.confidence.share()) / deciding.max(1) as f64;
         let confidence = Confidence::new(1.0 - alpha).unwrap_or(policy.confidence);
         let mut comparisons = Vec::new();
         for side in 1..=policy.sides {
-            for (cell, metrics) in policy.cells.iter().enumerate() {
+            let cells = policy.cells.iter().enumerate();
+            for (cell, metrics) in cells.filter(|(cell, _)| is_there(side, *cell)) {
                 comparisons.extend(metrics.iter().map(|metric| Comparison {
                     side,
                     cell,

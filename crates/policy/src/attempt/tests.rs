@@ -18,6 +18,7 @@ fn policy(sides: usize) -> AttemptPolicy {
         layouts: 1,
         trials: 1,
         cells: vec![vec![metric("time", true)]],
+        absent: Vec::new(),
         revisits: true,
         first_boot: 1,
         budget: None,

@@ -92,7 +92,9 @@ impl std::error::Error for NothingToSplit {}
 pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), NothingToSplit> {
     let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
     let mut left_out = IndexSet::new();
-    let of_variant = set_by_variant(set);
+    let failed = set.failed.iter().map(|(_, _, cell, _)| cell);
+    let cells = set.series.iter().map(|series| &series.cell);
+    let of_variant = set_by_variant(cells.chain(failed));
     let strip = |cell: &mut Cell| strip(cell, by, &of_variant);
     for series in &set.series {
         match value_of(&series.cell, by) {
@@ -128,6 +130,39 @@ pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), 
             left_out.into_iter().collect(),
         )),
     }
+}
+
+/// Cells that ask the same question of each variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beside {
+    /// The question: a cell without its variant and without what the variants set.
+    pub cell: Cell,
+    /// The number of each variant's cell, in the order of the variants; nothing where a variant has none.
+    pub numbers: Vec<Option<usize>>,
+}
+
+/// The variants of these cells in their order, and the questions that are asked of them.
+pub fn beside_by_variant(cells: &[Cell]) -> (Vec<VariantName>, Vec<Beside>) {
+    let variants: IndexSet<VariantName> = cells.iter().map(|cell| cell.variant.clone()).collect();
+    let of_variant = set_by_variant(cells.iter());
+    let mut beside: IndexMap<String, Beside> = IndexMap::new();
+    for (number, cell) in cells.iter().enumerate() {
+        let mut asked = cell.clone();
+        strip(&mut asked, &By::Variant, &of_variant);
+        let of_question = beside
+            .entry(super::question(&asked))
+            .or_insert_with(|| Beside {
+                cell: asked,
+                numbers: vec![None; variants.len()],
+            });
+        if let Some(variant) = variants.get_index_of(&cell.variant) {
+            of_question.numbers[variant] = Some(number);
+        }
+    }
+    (
+        variants.into_iter().collect(),
+        beside.into_values().collect(),
+    )
 }
 
 /// The part of this value, made if it isn't there.
@@ -181,11 +216,12 @@ fn value_of(cell: &Cell, by: &By) -> Option<String> {
 
 /// Parameters, by benchmark, that the variants set: within a variant they have one value, and another in another one.
 /// They are a part of what the variant is. What a plan crosses has the same values in every variant.
-fn set_by_variant(set: &ResultSet) -> HashSet<(BenchmarkName, ParamName)> {
+fn set_by_variant<'a>(
+    cells: impl Iterator<Item = &'a Cell>,
+) -> HashSet<(BenchmarkName, ParamName)> {
     type Values<'a> = IndexMap<&'a VariantName, IndexSet<String>>;
     let mut values: IndexMap<(&BenchmarkName, &ParamName), Values<'_>> = IndexMap::new();
-    let cells = set.series.iter().map(|series| &series.cell);
-    for cell in cells.chain(set.failed.iter().map(|(_, _, cell, _)| cell)) {
+    for cell in cells {
         for (param, value) in &cell.params {
             let of_param = values.entry((&cell.benchmark, param)).or_default();
             of_param

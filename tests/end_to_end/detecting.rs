@@ -328,6 +328,46 @@ fn a_job_can_fail_on_a_recent_change_for_the_worse() {
 }
 
 #[test]
+fn a_step_is_found_while_it_is_young_and_a_single_version_is_pending() {
+    let place = Place::new();
+    let text = |versions: usize| -> String {
+        let level = |version| if version < 34 { 300.0 } else { 250.0 };
+        (0..versions)
+            .map(|version| format!("{}\n", level(version) + 4.0 * noise(version)))
+            .collect()
+    };
+    place.write("five.txt", text(39));
+    place.write("one.txt", text(35));
+    let five = json(&place, &["five.txt", "--better", "lower"]);
+    let changes = five["series"][0]["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{five:#}");
+    assert_eq!(changes[0]["between"]["at"]["number"], 35, "{five:#}");
+    assert_eq!(changes[0]["direction"], "better");
+    let worse = ["--better", "higher", "--fail-on", "worse"];
+    let ends = |file: &str, code| {
+        let mut all = vec!["detect", file];
+        all.extend(worse);
+        place.ends(&all).assert_code(code);
+    };
+    ends("five.txt", 1);
+    let one = json(&place, &["one.txt"]);
+    let one = &one["series"][0];
+    assert_eq!(one["changes"].as_array().unwrap().len(), 0, "{one:#}");
+    assert_eq!(
+        one["pending"]["change"]["between"]["at"]["number"], 35,
+        "{one:#}"
+    );
+    assert_eq!(one["pending"]["versions"], 1, "{one:#}");
+    ends("one.txt", 0);
+    let said = place.prints_of(&["detect", "one.txt"]);
+    assert!(said.contains("pending, since `35` (1 version)"), "{said}");
+    let rows = place.prints_of(&["detect", "one.txt", "--format", "csv"]);
+    assert!(rows.contains(",pending,35,"), "{rows}");
+    let table = place.prints_of(&["detect", "one.txt", "--format", "markdown"]);
+    assert!(table.contains("pending, since"), "{table}");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_fault() {
     let place = Place::new();
     place.write("long.csv", long(5));

@@ -13,7 +13,7 @@ mod gaps;
 mod nesting;
 mod order;
 
-pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch};
+pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
 pub use gaps::Gap;
 pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
 

@@ -32,7 +32,8 @@ pub use compare::{
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
     Accepted, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History, HistoryVersion,
-    How, NoiseEpoch, Spread, TrialValues, VersionPoint, VersionSeries, VersionStanding, history,
+    How, NoiseEpoch, PendingChange, Spread, TrialValues, VersionPoint, VersionSeries,
+    VersionStanding, history,
 };
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};

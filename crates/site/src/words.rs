@@ -15,6 +15,8 @@ use crate::shown::{self, Estimate, Scale, counted};
 
 /// Measured versions of a series that is long enough to tell a trend from levels.
 const LONG: usize = 60;
+/// Fewer are too few to be searched.
+const SEARCHED: usize = 8;
 /// Digits of what is all alike: no spread limits them.
 const ALIKE_DIGITS: usize = 6;
 /// A smaller percentage would be shown as none.
@@ -230,8 +232,12 @@ impl<'a> SeriesWords<'a> {
                     Some(_) => ", by the noise of the repeats of all of them together",
                     None => "",
                 };
+                let halves = match measured < SEARCHED || self.series.metric.simulator.is_some() {
+                    true => " and all before with all after",
+                    false => "",
+                };
                 notes.push(format!(
-                    "{} are few: they were also compared, each with the one before it and all before with all after{noise}.",
+                    "{} are few: they were also compared, each with the one before it{halves}{noise}.",
                     counted(measured, "version")
                 ));
             }
@@ -242,6 +248,19 @@ impl<'a> SeriesWords<'a> {
         }
         if found.changes.is_empty() && found.how != How::TooLittle {
             notes.push("No change of level was found.".to_owned());
+        }
+        if let Some(pending) = &found.pending {
+            let point = &pending.point;
+            notes.push(format!(
+                "Pending: {} of {} ({}), {} from {}{}. That is no level yet: {} like it would tell.",
+                self.size(point),
+                self.version(point.at),
+                counted(pending.versions, "version"),
+                point.direction.as_str(),
+                self.number(point.change.before, 4),
+                self.scale.unit_after(),
+                counted(pending.to_come, "more version"),
+            ));
         }
         for epoch in &found.epochs {
             notes.push(format!(

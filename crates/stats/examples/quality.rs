@@ -1,6 +1,7 @@
 //! The quality of the statistics against known truth: `make quality`, which writes docs/quality.md.
 //! Prints Markdown: tables with what was asked for beside each figure, and what the best peer reaches; what misses is
-//! marked. Everything is drawn from seeds: the same program prints the same tables.
+//! marked. Everything is drawn from seeds: the same program prints the same tables. `quality changes` prints the tables of
+//! change points alone.
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Search, detect};
@@ -116,8 +117,14 @@ const FLAT_SERIES: usize = 5_000;
 const STEP_SERIES: usize = 2_000;
 
 fn main() {
-    if let [_, folder] = &std::env::args().collect::<Vec<_>>()[..] {
-        return series_for_peers(std::path::Path::new(folder));
+    match &std::env::args().collect::<Vec<_>>()[..] {
+        [_, part] if part == "changes" => {
+            change_points();
+            staircase();
+            return change_intervals();
+        }
+        [_, folder] => return series_for_peers(std::path::Path::new(folder)),
+        _ => {}
     }
     coverage();
     power();

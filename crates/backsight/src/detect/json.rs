@@ -43,6 +43,11 @@ fn story(story: &Story) -> Value {
             "p": epoch.p,
         })).collect::<Vec<_>>(),
         "doubted": story.doubted.as_ref().map(|(at, p)| json!({ "at": place(at), "p": p })),
+        "pending": story.pending.as_ref().map(|pending| json!({
+            "change": change(story, &pending.told),
+            "versions": pending.versions,
+            "more_versions_would_tell": pending.to_come,
+        })),
         "period": story.period,
         "noise": measured.then_some(story.noise),
         "kept": measured.then_some(story.kept),

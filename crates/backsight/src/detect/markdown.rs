@@ -46,6 +46,11 @@ pub fn render(report: &Report<'_>) -> String {
             );
         }
     }
+    for story in &news {
+        if let Some(pending) = text::pending(story, report.confidence) {
+            let _ = writeln!(page, "\n{}: {}", safe(&story.name()), safe(&pending));
+        }
+    }
     if let [only] = report.stories {
         page.push('\n');
         for note in text::notes(only) {

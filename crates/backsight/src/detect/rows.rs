@@ -1,5 +1,5 @@
-//! The table of changes, for spreadsheets, data frames and further counting: one row a change or epoch, and one of kind
-//! `none` for each series whose level didn't change.
+//! The table of changes, for spreadsheets, data frames and further counting: one row a change, epoch or pending change, and
+//! one of kind `none` for each series whose level didn't change.
 //!
 //! What is believed among all series is known only when all are searched. So the rows are first kept in a temporary file,
 //! and their p-values alone in memory; then they are written with `adjusted` and `believed`. Parts of a table (`--shard`)
@@ -82,6 +82,13 @@ impl Kept {
     pub fn tell(&mut self, story: &Story) -> miette::Result<()> {
         for told in &story.changes {
             self.row(story, &Row::of_change(story, told, self.confidence))?;
+        }
+        if let Some(pending) = &story.pending {
+            let row = Row {
+                kind: "pending",
+                ..Row::of_change(story, &pending.told, self.confidence)
+            };
+            self.row(story, &row)?;
         }
         for (epoch, between) in &story.epochs {
             let row = Row {

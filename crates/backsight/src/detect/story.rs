@@ -5,7 +5,7 @@ pub use backsight_policy::Direction;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval, Samples,
-    changes::{Change, Epoch, FEWEST, Findings, Search, detect, version_value},
+    changes::{Change, Epoch, FEWEST, Findings, Pending, Search, detect, version_value},
 };
 use std::collections::HashMap;
 
@@ -44,6 +44,17 @@ pub struct Told {
     pub believed: bool,
 }
 
+/// The newest versions, if they may be the beginning of another level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingTold {
+    /// The change that it would be.
+    pub told: Told,
+    /// How many versions lie there.
+    pub versions: usize,
+    /// How many more like them would make it a change.
+    pub to_come: usize,
+}
+
 /// All about one series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Story {
@@ -59,6 +70,8 @@ pub struct Story {
     pub epochs: Vec<(Epoch, Between)>,
     /// The clearest change that wasn't believed, and its p.
     pub doubted: Option<(Place, f64)>,
+    /// The newest versions, from this one on, if they may be the beginning of another level.
+    pub pending: Option<PendingTold>,
     pub period: Option<usize>,
     pub kept: f64,
     pub noise: f64,
@@ -110,7 +123,7 @@ impl Story {
 
     /// Whether there is anything to tell beside that nothing was found.
     pub fn has_news(&self) -> bool {
-        !self.changes.is_empty() || !self.epochs.is_empty()
+        !self.changes.is_empty() || !self.epochs.is_empty() || self.pending.is_some()
     }
 }
 
@@ -148,6 +161,7 @@ fn unsearched(series: &Series, labels: &[&str], values: &[f64]) -> Story {
         changes: Vec::new(),
         epochs: Vec::new(),
         doubted: None,
+        pending: None,
         period: None,
         kept: 0.0,
         noise: 0.0,
@@ -183,6 +197,17 @@ fn tell(story: &mut Story, found: Findings, labels: &[&str]) {
     story.epochs = epochs.collect();
     let doubted = found.doubted;
     story.doubted = doubted.map(|doubted| (place(doubted.at, labels), doubted.p));
+    let pending = found.pending;
+    story.pending = pending.map(|Pending { change, to_come }| PendingTold {
+        versions: labels.len() - change.at,
+        to_come,
+        told: Told {
+            between: between(change.at, change.earliest, change.latest),
+            change,
+            adjusted: None,
+            believed: false,
+        },
+    });
     story.period = found.period;
     story.kept = found.kept;
     story.noise = found.noise;

@@ -133,6 +133,9 @@ fn block(text: &mut String, story: &Story) {
     if story.changes.is_empty() {
         let _ = writeln!(text, "  No change of level was found.");
     }
+    if let Some(pending) = pending(story, confidence) {
+        let _ = writeln!(text, "  {pending}");
+    }
     for (epoch, between) in &story.epochs {
         let _ = writeln!(
             text,
@@ -145,6 +148,23 @@ fn block(text: &mut String, story: &Story) {
     for note in notes(story) {
         let _ = writeln!(text, "  {note}");
     }
+}
+
+/// The newest versions that lie where the level hasn't been, as a sentence.
+pub fn pending(story: &Story, confidence: f64) -> Option<String> {
+    let pending = story.pending.as_ref()?;
+    let change = &pending.told.change;
+    Some(format!(
+        "pending, since `{}` ({}): {} → {}{}  {}  {}. That is no level yet: {} like it would tell.",
+        shown(&pending.told.between.at.label),
+        counted(pending.versions, "version"),
+        significant(change.before, 4),
+        significant(change.after, 4),
+        unit(story),
+        size(&pending.told, story, confidence),
+        pending.told.direction(story.better).as_str(),
+        counted(pending.to_come, "more version"),
+    ))
 }
 
 /// What limits the findings of a series.
@@ -272,6 +292,14 @@ fn tables(text: &mut String, news: &[&Story]) {
     }
     if changes.row_count() > 0 {
         let _ = write!(text, "\n{changes}\n");
+    }
+    for story in news {
+        if let Some(pending) = pending(story, confidence) {
+            let _ = write!(text, "\n{}: {pending}", shown(&story.name()));
+        }
+    }
+    if news.iter().any(|story| story.pending.is_some()) {
+        text.push('\n');
     }
     let mut epochs = list::table(&["series", "change of the noise", "before", "after"]);
     for story in news {

@@ -96,6 +96,11 @@ fn series(history: &History, series: &VersionSeries) -> Value {
         "changes": changes,
         "epochs": epochs,
         "doubted": found.doubted.map(|(at, p)| json!({ "at": named(history, at), "p": p })),
+        "pending": found.pending.as_ref().map(|pending| json!({
+            "change": change(history, &pending.point),
+            "versions": pending.versions,
+            "more_versions_would_tell": pending.to_come,
+        })),
         "period": found.period,
         "least_found": found.least_found,
     })

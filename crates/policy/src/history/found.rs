@@ -1,12 +1,12 @@
 //! Where a series changed along the versions.
 //!
-//! A long series is searched for lasting changes of level. Few versions can't show one (ranks of ten points say little), so
-//! they are also compared (`few`). Refuses: to take a version by itself that was measured once for a level.
+//! A series is searched for lasting changes of level, as `detect` does it. Few versions are also compared (`few`), for
+//! repeats of a version say what one value of it can't. Refuses: to take a version by itself that was measured once for a level.
 
 use backsight_model::{Acceptance, Better};
 use backsight_stats::{
     Side,
-    changes::{Change, Epoch, FEWEST, Findings, Kind, Search, detect},
+    changes::{Change, Epoch, FEWEST, Findings, Kind, Pending, Search, detect},
 };
 
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ const FEW: usize = 20;
 pub enum How {
     /// All versions together were searched for lasting changes.
     Searched,
-    /// Versions were also compared: each with the one before it, all before with all after.
+    /// Versions were also compared: each with the one before it; of very few, all before with all after.
     Compared,
     /// Nothing could be said: too few versions.
     TooLittle,
@@ -87,6 +87,17 @@ pub struct NoiseEpoch {
     pub until: usize,
 }
 
+/// The newest versions, if they may be the beginning of another level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingChange {
+    /// The change that it would be; it isn't believed.
+    pub point: ChangePoint,
+    /// How many versions lie there.
+    pub versions: usize,
+    /// How many more like them would make it a change.
+    pub to_come: usize,
+}
+
 /// What was found in a series, and what could have been.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
@@ -98,6 +109,8 @@ pub struct Found {
     pub epochs: Vec<NoiseEpoch>,
     /// The clearest change that wasn't believed, as a version, and its p-value.
     pub doubted: Option<(usize, f64)>,
+    /// What would be a change if more versions bore it out.
+    pub pending: Option<PendingChange>,
     /// As [`Findings::period`].
     pub period: Option<usize>,
     /// As [`Findings::kept`].
@@ -137,6 +150,7 @@ impl Found {
             changes: Vec::new(),
             epochs: Vec::new(),
             doubted: None,
+            pending: None,
             period: None,
             kept: 0.0,
             least_found: None,
@@ -162,6 +176,16 @@ impl Found {
                 .collect(),
             epochs: epochs.collect(),
             doubted: findings.doubted.map(|d| (versions[d.at], d.p)),
+            pending: findings
+                .pending
+                .map(|Pending { change, to_come }| PendingChange {
+                    versions: versions.len() - change.at,
+                    to_come,
+                    point: ChangePoint {
+                        believed: false,
+                        ..ChangePoint::of(change, versions, better)
+                    },
+                }),
             period: findings.period,
             kept: findings.kept,
             least_found: findings.least_found,
@@ -183,6 +207,12 @@ impl Found {
             ..ChangePoint::of(split.change, versions, better)
         }));
         self.changes.sort_by_key(|point| point.change.at);
+        // Repeats of the newest version may tell already what one value of it can't.
+        let last = self.changes.last().map(|point| point.change.at);
+        self.pending = self
+            .pending
+            .take()
+            .filter(|pending| last.is_none_or(|last| last < pending.point.change.at));
         if let Some((at, p)) = compared.doubted
             && self.doubted.is_none_or(|(_, least)| p < least)
         {

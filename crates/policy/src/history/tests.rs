@@ -172,6 +172,29 @@ fn a_planted_step_is_found_at_the_right_version() {
 }
 
 #[test]
+fn a_step_before_the_last_few_versions_is_in_the_history() {
+    for (versions, step) in [(40, 35), (40, 37), (24, 21), (12, 9)] {
+        let history = history(&[measured(1, &all(versions), &[1, 2], step)]);
+        let found = &history.series[0].found;
+        let places: Vec<usize> = found.changes.iter().map(|change| change.at).collect();
+        assert_eq!(places, [step], "{versions}");
+        assert!(found.changes[0].believed);
+        assert_eq!(found.pending, None);
+    }
+}
+
+#[test]
+fn one_version_that_is_off_is_pending_and_no_change() {
+    let history = history(&[measured(1, &all(40), &[1], 39)]);
+    let found = &history.series[0].found;
+    assert_eq!(found.changes, []);
+    let pending = found.pending.as_ref().unwrap();
+    assert_eq!((pending.point.at, pending.versions), (39, 1));
+    assert_eq!(pending.point.direction, crate::Direction::Worse);
+    assert!(!pending.point.believed && (1..=2).contains(&pending.to_come));
+}
+
+#[test]
 fn five_versions_measured_repeatedly_show_a_step_too() {
     let history = history(&[measured(1, &all(5), &[1, 2, 3], 3)]);
     let series = &history.series[0];

@@ -12,10 +12,11 @@ pub(crate) fn epochs(deviations: &[f64], search: &Search) -> Vec<Epoch> {
     let n = sizes.len();
     let mut selection = Selection::of(&sizes);
     let kept = noise::kept_by_differences(&sizes);
-    let changes = selection.changes(Belief {
+    let belief = Belief {
         false_per_point: search.false_per_point / 3.0,
         kept,
-    });
+    };
+    let changes = selection.changes(&[], belief);
     if changes.is_empty() {
         return Vec::new();
     }

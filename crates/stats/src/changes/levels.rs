@@ -4,7 +4,9 @@ use crate::Interval;
 use crate::distributions::{normal_quantile, t_quantile};
 
 use super::epochs::epochs;
+use super::likelihood::{self, Step};
 use super::noise::{self, Density};
+use super::pending::pending;
 use super::place::{Places, Side};
 use super::scan::Stretch;
 use super::select::{Belief, Selection, stretches};
@@ -17,6 +19,8 @@ const OWN_SHAPE: f64 = 10.0;
 /// Levels with noise around them.
 pub(crate) struct Levels {
     selection: Selection,
+    /// Those of the changes that the likelihood of the whole series speaks for.
+    steps: Vec<Step>,
     pub changes: Vec<usize>,
     /// One a segment.
     level: Vec<f64>,
@@ -29,13 +33,22 @@ pub(crate) struct Levels {
 impl Levels {
     pub(crate) fn of(series: &[f64], search: &Search) -> Self {
         let mut selection = Selection::of(series);
-        let mut kept = noise::kept_by_differences(series);
+        let steps = likelihood::steps(series, search.false_per_point);
+        let clear: Vec<usize> = steps.iter().map(|step| step.at).collect();
+        let mut kept = match clear.is_empty() {
+            true => noise::kept_by_differences(series),
+            false => {
+                let segments = stretches(&clear, series.len(), 1);
+                noise::kept_by_residuals(&residuals(series, &segments).1, &segments)
+            }
+        };
         let mut changes: Option<Vec<usize>> = None;
         for _ in 0..3 {
-            let found = selection.changes(Belief {
+            let belief = Belief {
                 false_per_point: search.false_per_point,
                 kept,
-            });
+            };
+            let found = selection.changes(&clear, belief);
             if changes.as_ref() == Some(&found) {
                 break;
             }
@@ -46,6 +59,7 @@ impl Levels {
         let changes = changes.unwrap_or_default();
         let mut levels = Levels {
             selection,
+            steps,
             changes,
             level: Vec::new(),
             residuals: Vec::new(),
@@ -168,13 +182,20 @@ impl Levels {
         };
         let least_found = segments
             .last()
-            .and_then(|last| least_found(last.points(), belief))
+            .and_then(|last| least_found(last.points(), n, belief))
             .map(|deviations| deviations * noise);
+        let pending = pending(
+            series,
+            &self.changes,
+            search.false_per_point,
+            search.confidence,
+        );
         let epochs = epochs(&self.residuals, search);
         Findings {
             changes,
             epochs,
             doubted,
+            pending,
             period: None,
             kept: self.kept,
             noise,
@@ -196,6 +217,10 @@ impl Levels {
             .selection
             .significance(around, self.kept)
             .map_or(1.0, |s| in_series(s.p, around, series.len()));
+        let clear = self.steps.iter().filter(|step| step.at.abs_diff(at) <= 2);
+        let p = clear
+            .map(|step| step.p(series.len(), search.false_per_point))
+            .fold(p, f64::min);
         let places = self.places(series, i);
         let (earliest, latest) = places
             .as_ref()
@@ -274,15 +299,20 @@ pub(crate) fn deviation(residuals: &[f64]) -> f64 {
     1.4826 * *sizes.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// In standard deviations of the noise, for a change in the middle of so many points.
-fn least_found(points: usize, belief: Belief) -> Option<f64> {
-    if points < 8 {
+/// In standard deviations of the noise, for a change in the middle of so many points of a series of `n`: what either
+/// search would find.
+fn least_found(points: usize, n: usize, belief: Belief) -> Option<f64> {
+    if points < likelihood::FEWEST {
         return None;
     }
-    // As in the search: Kolmogorov's distribution, with half of the level. In the middle the statistic has the
-    // mean √m·δ/4 and the standard deviation ½.
+    let (k, l) = (points / 2, points - points / 2);
+    let inflation = noise::inflation(belief.kept, k, l);
+    // Kolmogorov's distribution, with half of the level. In the middle the statistic has the mean √m·δ/4 and the
+    // standard deviation ½.
     let critical = (0.5 * (4.0 / belief.level(points)).ln()).sqrt();
     let spare = -normal_quantile(0.1) / 2.0;
-    let inflated = noise::inflation(belief.kept, points / 2, points - points / 2).sqrt();
-    Some(4.0 * inflated * (critical + spare) / (points as f64).sqrt())
+    let by_ranks = 4.0 * inflation.sqrt() * (critical + spare) / (points as f64).sqrt();
+    let needed = likelihood::PARAMETERS.needed(n, belief.false_per_point);
+    let by_likelihood = likelihood::least_size(needed, k, l, inflation);
+    Some(by_ranks.min(by_likelihood))
 }

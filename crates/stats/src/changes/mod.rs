@@ -21,7 +21,9 @@
 
 mod epochs;
 mod levels;
+mod likelihood;
 mod noise;
+mod pending;
 mod place;
 mod restless;
 mod scan;
@@ -30,6 +32,7 @@ mod select;
 mod trend;
 mod watch;
 
+pub use pending::Pending;
 pub use watch::{News, Watch};
 
 use serde::Serialize;
@@ -131,6 +134,8 @@ pub struct Findings {
     pub epochs: Vec<Epoch>,
     /// The clearest of the changes that were not believed.
     pub doubted: Option<Doubted>,
+    /// The newest points, if they may be the beginning of another level.
+    pub pending: Option<Pending>,
     /// The period, in points, that was taken out before anything else; values above are without it.
     pub period: Option<usize>,
     /// How much each point keeps of the deviation of the one before: the lag-1 autocorrelation of the noise.
@@ -184,6 +189,7 @@ fn describe(series: &[f64], search: &Search) -> Findings {
         let lines = trend::lines(series);
         if lines.left <= 0.5 * levels.left()
             && (!lines.breaks.is_empty() || !levels.changes.is_empty())
+            && trend::are_borne_out(series, &lines, search.false_per_point)
         {
             return restless(series, &lines, search);
         }

@@ -49,6 +49,7 @@ pub(crate) fn restless(series: &[f64], lines: &trend::Lines, search: &Search) ->
         changes,
         epochs: Vec::new(),
         doubted: None,
+        pending: None,
         period: None,
         kept,
         noise: (lines.left / n as f64).sqrt(),

@@ -56,13 +56,13 @@ impl Selection {
         }
     }
 
-    /// The first points of the new levels, ascending.
-    pub(crate) fn changes(&mut self, belief: Belief) -> Vec<usize> {
-        let mut changes = self.seeds(belief);
+    /// The first points of the new levels, ascending, beside those that are `clear` already.
+    pub(crate) fn changes(&mut self, clear: &[usize], belief: Belief) -> Vec<usize> {
+        let mut changes = self.seeds(clear, belief);
         for _ in 0..ROUNDS {
             let before = changes.clone();
             self.add(&mut changes, belief);
-            self.remove(&mut changes, belief);
+            self.remove(&mut changes, clear, belief);
             if changes == before {
                 break;
             }
@@ -76,7 +76,7 @@ impl Selection {
     }
 
     /// Of the seeded stretches, the surest splits first; a stretch that holds an accepted change is spent.
-    fn seeds(&self, belief: Belief) -> Vec<usize> {
+    fn seeds(&self, clear: &[usize], belief: Belief) -> Vec<usize> {
         let mut believed: Vec<(f64, Stretch, usize)> = self
             .seeded
             .iter()
@@ -91,7 +91,7 @@ impl Selection {
             .collect();
         // Far out all probabilities are zero; then the longer stretch tells more.
         believed.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.points().cmp(&a.1.points())));
-        let mut changes: Vec<usize> = Vec::new();
+        let mut changes: Vec<usize> = clear.to_vec();
         for (_, stretch, at) in believed {
             let inside = changes.partition_point(|&change| change <= stretch.start);
             if changes
@@ -123,11 +123,14 @@ impl Selection {
 
     /// Removes the least sure change until each is believed between its neighbours, and puts each where it is
     /// likeliest there.
-    fn remove(&mut self, changes: &mut Vec<usize>, belief: Belief) {
+    fn remove(&mut self, changes: &mut Vec<usize>, clear: &[usize], belief: Belief) {
         loop {
             let mut worst: Option<(f64, usize)> = None;
             let neighbourhoods = stretches(changes, self.n, 2);
             for (change, stretch) in changes.iter_mut().zip(neighbourhoods) {
+                if clear.contains(change) {
+                    continue;
+                }
                 let doubt = match self.best(stretch) {
                     Some(split) => {
                         let found = split.significance(belief.kept);
@@ -160,7 +163,9 @@ impl Selection {
 
 fn insert(changes: &mut Vec<usize>, at: usize) {
     let place = changes.partition_point(|&change| change < at);
-    changes.insert(place, at);
+    if changes.get(place) != Some(&at) {
+        changes.insert(place, at);
+    }
 }
 
 /// The stretches between changes, each of so many segments.

@@ -290,3 +290,112 @@ fn a_series_that_never_varies_keeps_nothing_of_a_deviation_that_it_has_not() {
     assert_eq!((findings.kept, findings.noise), (0.0, 0.0));
     assert!(findings.changes.is_empty() && findings.epochs.is_empty());
 }
+
+/// The share of 60 drawn series in which exactly these steps are found, within one version.
+fn share_found(levels: &[(usize, f64)], noise: Noise, seed: u64) -> f64 {
+    let mut random = Random::seeded(seed);
+    let mut at = 0;
+    let truth: Vec<usize> = levels[..levels.len() - 1]
+        .iter()
+        .map(|(points, _)| {
+            at += points;
+            at
+        })
+        .collect();
+    let hits = (0..60).filter(|_| {
+        let found = places(&steps(levels, noise, &mut random));
+        found.len() == truth.len() && found.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
+    });
+    hits.count() as f64 / 60.0
+}
+
+#[test]
+fn clear_steps_of_short_histories_are_found() {
+    let histories: [&[(usize, f64)]; 9] = [
+        &[(34, 0.0), (5, -17.0)],
+        &[(35, 0.0), (5, 10.0)],
+        &[(36, 0.0), (3, 10.0)],
+        &[(20, 0.0), (5, 5.0)],
+        &[(12, 0.0), (12, 5.0)],
+        &[(5, 0.0), (15, 10.0)],
+        &[(11, 0.0), (15, 10.0), (6, 40.0), (7, 18.0)],
+        &[(10, 0.0), (10, 7.0), (10, 0.0), (10, 7.0)],
+        &[(60, 0.0), (60, 3.0), (60, -2.0)],
+    ];
+    for levels in histories {
+        let share = share_found(levels, Noise::Gauss, 31);
+        assert!(share >= 0.95, "{levels:?}: {share}");
+    }
+}
+
+#[test]
+fn a_step_before_the_last_few_versions_is_found_in_series_of_any_length() {
+    for n in [20, 40, 80, 200] {
+        for (behind, size) in [(2, 10.0), (3, 5.0), (5, 5.0), (10, 5.0)] {
+            let share = share_found(&[(n - behind, 0.0), (behind, size)], Noise::Gauss, 32);
+            // Of 60, where .95 and more are found at length.
+            assert!(share >= 0.88, "{behind} of {n} at {size}: {share}");
+        }
+    }
+}
+
+#[test]
+fn short_flat_series_seldom_have_changes_whatever_the_noise() {
+    for (noise, most) in [
+        (Noise::Gauss, 3),
+        (Noise::Lognormal { sigma: 1.0 }, 5),
+        (Noise::Autoregressive { keep: 0.5 }, 12),
+        (Noise::Autoregressive { keep: 0.8 }, 40),
+        (
+            Noise::Outliers {
+                share: 0.05,
+                far: 10.0,
+            },
+            5,
+        ),
+    ] {
+        let mut random = Random::seeded(33);
+        let wrong: usize = [10, 20, 40, 80]
+            .into_iter()
+            .map(|n| {
+                let series = (0..4000 / n).map(|_| noise.draw(n, &mut random));
+                series.map(|series| places(&series).len()).sum::<usize>()
+            })
+            .sum();
+        assert!(wrong <= most, "{noise:?}: {wrong} in 16,000 points");
+    }
+}
+
+#[test]
+fn one_version_far_off_is_pending_at_once_and_no_change() {
+    let mut random = Random::seeded(34);
+    for n in [20, 40, 200] {
+        let said = (0..60).filter(|_| {
+            let series = steps(&[(n - 1, 100.0), (1, 110.0)], Noise::Gauss, &mut random);
+            let findings = found(&series);
+            assert_eq!(findings.changes, vec![]);
+            findings.pending.is_some_and(|pending| {
+                pending.change.at == n - 1 && pending.to_come <= 2 && pending.change.size > 6.0
+            })
+        });
+        assert!(said.count() >= 57, "{n}");
+        let flat = (0..100).filter(|_| found(&Noise::Gauss.draw(n, &mut random)).pending.is_some());
+        assert!(flat.count() <= 1, "{n}");
+    }
+}
+
+#[test]
+fn what_is_pending_is_a_change_when_as_many_more_as_were_said_have_come() {
+    let mut random = Random::seeded(35);
+    for _ in 0..40 {
+        let mut series = steps(&[(30, 0.0), (1, 10.0)], Noise::Gauss, &mut random);
+        let Some(pending) = found(&series).pending else {
+            continue;
+        };
+        series.extend(std::iter::repeat_n(pending.change.after, pending.to_come));
+        let findings = found(&series);
+        assert_eq!(findings.pending, None);
+        assert_eq!(findings.changes.len(), 1, "{series:?}");
+        assert!(findings.changes[0].at.abs_diff(30) <= 1);
+    }
+}

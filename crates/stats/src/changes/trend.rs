@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use super::likelihood::{AUTOCORRELATIONS, PARAMETERS};
+
 /// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left
 /// without it.
 ///
@@ -12,6 +14,9 @@ const LEFT: f64 = 0.3;
 
 /// More breaks describe nothing that a person would call a trend.
 const MOST_BREAKS: usize = 6;
+
+/// The evidence that a break must add beside what a step must: it has a level and a slope.
+const EVIDENCE_OF_BREAK: f64 = 2.0;
 
 /// Breaks are looked for at so many places at most, then moved to the best point around.
 const GRID: usize = 128;
@@ -177,6 +182,79 @@ pub(crate) fn left_by(sums: &Sums, breaks: &[usize]) -> f64 {
         .into_iter()
         .map(|s| sums.left(s.start..s.end))
         .sum()
+}
+
+/// Autocorrelation above this isn't taken for noise around a line, but for a level that moves.
+const MOST_KEPT: f64 = 0.8;
+
+/// ln of the likelihood of one line for each segment, or of one level for all, with AR(1) noise at its likeliest
+/// autocorrelation. Comparable with that of steps.
+fn likelihood(values: &[f64], breaks: &[usize], with_slope: bool) -> f64 {
+    let n = values.len();
+    let segments = super::select::stretches(breaks, n, 1);
+    let parameters = segments.len() * (1 + usize::from(with_slope));
+    let free = n.saturating_sub(parameters).max(1) as f64;
+    let smallest = f64::MIN_POSITIVE.max(1e-18 * Sums::of(values).all());
+    let at = |kept: f64| {
+        let left: f64 = segments
+            .iter()
+            .map(|s| left_around_line(&values[s.start..s.end], kept, with_slope))
+            .sum();
+        -0.5 * free * (left.max(smallest) / free).ln()
+            + 0.5 * segments.len() as f64 * (-kept * kept).ln_1p()
+            - PARAMETERS.autocorrelation_rate * kept
+    };
+    AUTOCORRELATIONS
+        .into_iter()
+        .filter(|kept| *kept <= MOST_KEPT)
+        .map(at)
+        .fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The squared innovations of AR(1) noise around the best line, or level, of these points.
+fn left_around_line(values: &[f64], kept: f64, with_slope: bool) -> f64 {
+    let centre = crate::sums::mean(values);
+    let middle = (values.len() - 1) as f64 / 2.0;
+    let first = (1.0 - kept * kept).sqrt();
+    let whitened = (0..values.len()).map(|i| {
+        let point = |i: usize| (values[i] - centre, 1.0, i as f64 - middle);
+        let (y, one, x) = point(i);
+        match i {
+            0 => (first * y, first * one, first * x),
+            _ => {
+                let before = point(i - 1);
+                (
+                    y - kept * before.0,
+                    one - kept * before.1,
+                    x - kept * before.2,
+                )
+            }
+        }
+    });
+    // The normal equations of y on one and x.
+    let [mut yy, mut y1, mut yx, mut oo, mut ox, mut xx] = [0.0; 6];
+    for (y, one, x) in whitened {
+        yy += y * y;
+        y1 += y * one;
+        yx += y * x;
+        oo += one * one;
+        ox += one * x;
+        xx += x * x;
+    }
+    let left = yy - y1 * y1 / oo;
+    let (along, spread) = (yx - y1 * ox / oo, xx - ox * ox / oo);
+    match with_slope && spread > 0.0 {
+        true => (left - along * along / spread).max(0.0),
+        false => left.max(0.0),
+    }
+}
+
+/// Whether these lines explain a series so much better than one level or one line with autocorrelated noise that each of
+/// their breaks has paid for itself.
+pub(crate) fn are_borne_out(values: &[f64], lines: &Lines, false_per_point: f64) -> bool {
+    let one = likelihood(values, &[], false).max(likelihood(values, &[], true));
+    let needed = PARAMETERS.needed(values.len(), false_per_point) + EVIDENCE_OF_BREAK;
+    likelihood(values, &lines.breaks, true) - one >= needed * lines.breaks.len() as f64
 }
 
 /// The values at the ends of the line through `range`.

@@ -1,0 +1,129 @@
+//! The newest one or two points lie where the level hasn't been: not yet a change of level, but said at once.
+//!
+//! In: a series with the changes found. Out: how far the newest points are off, and how many more like them would make a
+//! change. One point is never a change: an outlier looks the same.
+
+use serde::Serialize;
+
+use crate::distributions::{t_quantile, two_sided_p};
+use crate::{Confidence, Interval};
+
+use super::likelihood::{FEWEST, steps, tail_evidence};
+use super::scan::Stretch;
+use super::select::stretches;
+use super::{Change, Kind};
+
+/// What the newest points need to be said.
+struct PendingParameters {
+    /// The largest p-value of Student's t for a new point of the latest level.
+    most_p: f64,
+    /// What the tail of the noise must leave, as for a step, beside the logarithm of the number of points.
+    evidence_of_tail: f64,
+    /// More points than this at the new level, and nothing is pending yet: it would be too small.
+    most_to_come: usize,
+    /// The fewest points of the latest level.
+    fewest_before: usize,
+}
+
+const PARAMETERS: PendingParameters = PendingParameters {
+    most_p: 1e-4,
+    evidence_of_tail: 4.0,
+    most_to_come: 3,
+    fewest_before: 4,
+};
+
+/// The newest points that may be the beginning of another level.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pending {
+    /// The change that it would be. Its `p` is the probability that new points of the latest level are all so far off, by
+    /// its noise alone; its `probability` says nothing.
+    pub change: Change,
+    /// So many more points like them would make it a change.
+    pub to_come: usize,
+}
+
+/// What is pending at the end of a series with these changes.
+pub(crate) fn pending(
+    values: &[f64],
+    changes: &[usize],
+    false_per_point: f64,
+    confidence: Confidence,
+) -> Option<Pending> {
+    [1, 2]
+        .into_iter()
+        .find_map(|newest| of_newest(values, changes, newest, false_per_point, confidence))
+}
+
+fn of_newest(
+    values: &[f64],
+    changes: &[usize],
+    newest: usize,
+    false_per_point: f64,
+    confidence: Confidence,
+) -> Option<Pending> {
+    let n = values.len();
+    let at = n.checked_sub(newest)?;
+    let start = changes.last().copied().unwrap_or(0);
+    if n < FEWEST || at < start + PARAMETERS.fewest_before {
+        return None;
+    }
+    let mut known = changes.to_vec();
+    known.push(at);
+    let (mut squares, mut before) = (0.0, 0.0);
+    let segments = stretches(&known, n, 1);
+    for segment in &segments[..known.len()] {
+        let points = &values[segment.start..segment.end];
+        before = crate::sums::mean(points);
+        squares += points.iter().map(|x| (x - before).powi(2)).sum::<f64>();
+    }
+    let new = &values[at..];
+    let after = crate::sums::mean(new);
+    let size = after - before;
+    let freedom = (at as f64 - known.len() as f64).max(1.0);
+    let deviation = (squares / freedom).sqrt();
+    let of_level = 1.0 / (at - start) as f64;
+    let nearest = new
+        .iter()
+        .map(|x| (x - before) * size.signum())
+        .fold(f64::INFINITY, f64::min);
+    let p = two_sided_p(
+        nearest.max(0.0) / (deviation * (1.0 + of_level).sqrt()),
+        freedom,
+    );
+    let newest_points = Stretch { start: at, end: n };
+    let tail = tail_evidence(values, &known, newest_points, before, size.signum());
+    // NaN, where nothing varies and nothing is off, is no evidence.
+    let p = p.powi(newest as i32);
+    let is_off = p <= PARAMETERS.most_p
+        && nearest > 0.0
+        && tail >= PARAMETERS.evidence_of_tail + (n as f64).ln();
+    if !is_off {
+        return None;
+    }
+    let mut series = values.to_vec();
+    let to_come = (1..=PARAMETERS.most_to_come).find(|_| {
+        series.push(after);
+        let found = steps(&series, false_per_point);
+        found.last().is_some_and(|step| step.at.abs_diff(at) <= 1)
+    })?;
+    let error = deviation * (1.0 / newest as f64 + of_level).sqrt();
+    let reach = t_quantile(confidence, freedom) * error;
+    Some(Pending {
+        change: Change {
+            at,
+            earliest: at,
+            latest: at,
+            kind: Kind::Level,
+            before,
+            after,
+            size,
+            size_interval: Interval {
+                low: size - reach,
+                high: size + reach,
+            },
+            p,
+            probability: 0.5,
+        },
+        to_come,
+    })
+}

@@ -2,9 +2,6 @@
 //! of versions that are too few to be searched, all before with all after. The clearest split is taken and what is on
 //! either side split again.
 //!
-//! Versions differ by more than their repeats do: by layout, by boot, by what else the machine did that day. Where there are
-//! enough of them to know how much, two neighbours differ only if that can't be why.
-//!
 //! Every comparison of a series counts as a test (Bonferroni). What a simulator counts varies by the simulator and the
 //! benchmark, not by the version, so that all versions say together how much: two repeats that happen to agree are then no
 //! certainty, and where no repeat of any version differs, any difference of two versions is one.
@@ -50,7 +47,6 @@ pub(super) fn few(versions: &[(f64, Side)], simulated: bool) -> Option<Few> {
     let mut splits = Splits {
         versions,
         simulated,
-        scatter: scatter(versions).filter(|_| !simulated),
         tests: 0.0,
         found: Few {
             changes: Vec::new(),
@@ -70,8 +66,6 @@ pub(super) fn few(versions: &[(f64, Side)], simulated: bool) -> Option<Few> {
 struct Splits<'a> {
     versions: &'a [(f64, Side)],
     simulated: bool,
-    /// The standard deviation of versions, and its degrees of freedom, where it is known.
-    scatter: Option<(f64, usize)>,
     tests: f64,
     found: Few,
 }
@@ -141,17 +135,7 @@ impl Splits<'_> {
         };
         let units = |side: &Side| side.units_at(level).means;
         let values = [(*before, units(old)), (*after, units(new))];
-        let mut split = split(at, at..=at, values, noise)?;
-        if let Some(scatter) = self.scatter
-            && let (Ok(old), Ok(new)) = (Samples::new(vec![*before]), Samples::new(vec![*after]))
-            && let Ok(judged) = shared_deviation(&old, &new, scatter, Confidence::USUAL)
-            && judged.p > split.change.p
-        {
-            split.change.p = judged.p;
-            split.change.size_interval = judged.difference_interval;
-            split.alike = false;
-        }
-        Some(split)
+        split(at, at..=at, values, noise)
     }
 
     /// The standard deviation of this level's repeats of one version, of all versions together, and its degrees of
@@ -202,23 +186,6 @@ impl Splits<'_> {
             places.fold((at, at), |(a, b), place| (a.min(place), b.max(place)));
         earliest..=latest
     }
-}
-
-/// The standard deviation of versions around levels that seldom change, by the median difference of neighbours, and its
-/// degrees of freedom: a median is worth about a third of as many independent values, and neighbouring differences aren't
-/// independent. None of fewer than can be searched.
-fn scatter(versions: &[(f64, Side)]) -> Option<(f64, usize)> {
-    let mut differences: Vec<f64> = versions
-        .windows(2)
-        .map(|pair| (pair[1].0 - pair[0].0).abs())
-        .collect();
-    if versions.len() < SEARCHED {
-        return None;
-    }
-    let middle = differences.len() / 2;
-    let (_, median, _) = differences.select_nth_unstable_by(middle, f64::total_cmp);
-    let deviation = 1.4826 * *median / std::f64::consts::SQRT_2;
-    Some((deviation, (versions.len() / 3).max(1)))
 }
 
 /// Whose spread a difference is judged by.
@@ -409,23 +376,6 @@ mod tests {
         for (size, expected) in sizes.zip([1.995, 4.005]) {
             assert!((size - expected).abs() < 1e-2, "{size}");
         }
-    }
-
-    #[test]
-    fn versions_that_differ_by_more_than_their_repeats_do_hold_no_change() {
-        use backsight_stats::Random;
-        let mut random = Random::seeded(8);
-        let mut told = 0;
-        for _ in 0..200 {
-            let values: Vec<Vec<f64>> = (0..12)
-                .map(|_| {
-                    let layout = 100.0 + random.normal();
-                    (0..5).map(|_| layout + 0.1 * random.normal()).collect()
-                })
-                .collect();
-            told += usize::from(!few(&booted(&values), false).unwrap().changes.is_empty());
-        }
-        assert!(told <= 10, "{told} of 200");
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl Levels {
                 false_per_point: search.false_per_point,
                 kept,
             };
-            let found = selection.changes(&clear, belief);
+            let mut found = selection.changes(&clear, belief);
+            likelihood::drop_stubs(&mut found, &clear, series.len());
             if changes.as_ref() == Some(&found) {
                 break;
             }

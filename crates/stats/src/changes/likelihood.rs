@@ -152,6 +152,19 @@ pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
     }
 }
 
+/// Drops changes that ranks alone see with one or two points on a side: outliers rank as high.
+pub(crate) fn drop_stubs(changes: &mut Vec<usize>, clear: &[usize], n: usize) {
+    while let Some(stub) = stretches(changes, n, 2)
+        .iter()
+        .zip(changes.iter())
+        .position(|(around, at)| {
+            !clear.contains(at) && (at - around.start).min(around.end - at) < PARAMETERS.shortest
+        })
+    {
+        changes.remove(stub);
+    }
+}
+
 /// Whether the points as they are bear out a step: on either side nearly all lie on their own side, the levels differ by
 /// more than their noise, outliers included, allows, and the tail of that noise doesn't reach the shorter stretch.
 fn stands(values: &[f64], at: &[usize], i: usize, needed: f64) -> bool {
@@ -361,8 +374,8 @@ fn most_likely(sums: &Sums, places: &[usize], needed: f64) -> Vec<usize> {
             let mut next = vec![f64::INFINITY; last + 1];
             let mut origin = vec![0; last + 1];
             for j in 2..=last {
-                for i in 1..j {
-                    let total = least[i] + cost(i, j);
+                for (i, least) in least.iter().enumerate().take(j).skip(1) {
+                    let total = least + cost(i, j);
                     if total < next[j] {
                         (next[j], origin[j]) = (total, i);
                     }

@@ -47,7 +47,7 @@ pub fn render(report: &Report<'_>) -> String {
         }
     }
     for story in &news {
-        if let Some(pending) = text::pending(story, report.confidence) {
+        if let Some(pending) = text::pending(story) {
             let _ = writeln!(page, "\n{}: {}", safe(&story.name()), safe(&pending));
         }
     }

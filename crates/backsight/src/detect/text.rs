@@ -133,7 +133,7 @@ fn block(text: &mut String, story: &Story) {
     if story.changes.is_empty() {
         let _ = writeln!(text, "  No change of level was found.");
     }
-    if let Some(pending) = pending(story, confidence) {
+    if let Some(pending) = pending(story) {
         let _ = writeln!(text, "  {pending}");
     }
     for (epoch, between) in &story.epochs {
@@ -151,7 +151,7 @@ fn block(text: &mut String, story: &Story) {
 }
 
 /// The newest versions that lie where the level hasn't been, as a sentence.
-pub fn pending(story: &Story, confidence: f64) -> Option<String> {
+pub fn pending(story: &Story) -> Option<String> {
     let pending = story.pending.as_ref()?;
     let change = &pending.told.change;
     Some(format!(
@@ -161,7 +161,7 @@ pub fn pending(story: &Story, confidence: f64) -> Option<String> {
         significant(change.before, 4),
         significant(change.after, 4),
         unit(story),
-        size(&pending.told, story, confidence),
+        size(&pending.told, story),
         pending.told.direction(story.better).as_str(),
         counted(pending.to_come, "more version"),
     ))
@@ -294,7 +294,7 @@ fn tables(text: &mut String, news: &[&Story]) {
         let _ = write!(text, "\n{changes}\n");
     }
     for story in news {
-        if let Some(pending) = pending(story, confidence) {
+        if let Some(pending) = pending(story) {
             let _ = write!(text, "\n{}: {pending}", shown(&story.name()));
         }
     }

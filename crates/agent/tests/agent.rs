@@ -1147,7 +1147,8 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
     assert!(matches!(run.next().await, Err(Error::Lost { .. })));
     assert!(matches!(host.client.facts().await, Err(Error::Lost { .. })));
     let mark = host.mark();
-    assert!(!marked(&mark).is_empty());
+    // Its supervisor has killed what it had started.
+    assert_eq!(marked(&mark), [] as [String; 0]);
     // What the steps had written by then is still there to be recovered.
     assert!(
         std::fs::read_to_string(host.trial.spool.join("1.stdout"))
@@ -1155,7 +1156,6 @@ async fn a_killed_agent_is_lost_and_a_sweep_leaves_nothing() {
             .contains("orphan")
     );
     let swept = sweep(&mark);
-    assert!(swept.killed.len() >= 4, "{swept:?}");
     assert_eq!((swept.left, swept.folder), (vec![], None));
     assert_nothing_left(&mark);
     assert_eq!(sweep(&mark).killed, [0_u32; 0]);

@@ -113,12 +113,10 @@ pub async fn report_of(
 
 /// A study of which no output has been read yet.
 struct WithoutOutputs {
-    row: StudyRow,
-    results: ResultSet,
-    cells: Vec<Cell>,
-    documents: Vec<StudyDocument>,
-    /// Each with its steps, if it is shown.
-    trials: Vec<(TrialRow, Option<Vec<Unread>>)>,
+    /// Its trials have no steps yet.
+    study: Study,
+    /// The steps of those trials that are shown, by the trials' numbers.
+    steps: HashMap<u32, Vec<Unread>>,
 }
 
 /// A step and where its outputs are.
@@ -140,26 +138,29 @@ impl WithoutOutputs {
     async fn read(store: &Store, study: StudyId, most: usize) -> Result<Self, StoreError> {
         let rows = store.trials(study).await?;
         let shown = spread(&rows, most);
-        let mut first = HashMap::new();
-        let mut trials = Vec::with_capacity(rows.len());
-        for row in rows {
-            let steps = match shown.contains(&row.number) {
-                true => Some(unread(store, study, row.number, &mut first).await?),
-                false => None,
-            };
-            trials.push((row, steps));
+        let without_steps = |row: TrialRow| Trial {
+            shown: shown.contains(&row.number),
+            row,
+            steps: Vec::new(),
+        };
+        let trials: Vec<Trial> = rows.into_iter().map(without_steps).collect();
+        let (mut first, mut steps) = (HashMap::new(), HashMap::new());
+        for trial in trials.iter().filter(|trial| trial.shown) {
+            let number = trial.row.number;
+            steps.insert(number, unread(store, study, number, &mut first).await?);
         }
-        Ok(Self {
+        let study = Study {
             row: store.study_of(study).await?,
             results: store.result_set(study).await?,
             cells: store.cells(study).await?,
             documents: store.documents(study).await?,
             trials,
-        })
+        };
+        Ok(Self { study, steps })
     }
 
     fn outputs(&self) -> impl Iterator<Item = &Kept> {
-        let steps = self.trials.iter().flat_map(|(_, steps)| steps).flatten();
+        let steps = self.steps.values().flatten();
         let sources = steps.flat_map(|step| [&step.stdout, &step.stderr]);
         sources.filter_map(|source| match source {
             Source::Store(kept) => Some(kept),
@@ -167,27 +168,17 @@ impl WithoutOutputs {
         })
     }
 
-    async fn with_outputs(self, store: &Store, most: usize) -> Study {
-        let mut trials = Vec::with_capacity(self.trials.len());
-        for (row, unread) in self.trials {
-            let shown = unread.is_some();
-            let mut steps = Vec::new();
-            for step in unread.into_iter().flatten() {
-                steps.push(Step {
+    async fn with_outputs(mut self, store: &Store, most: usize) -> Study {
+        for trial in &mut self.study.trials {
+            for step in self.steps.remove(&trial.row.number).into_iter().flatten() {
+                trial.steps.push(Step {
                     stdout: printed(store, &step.stdout, most).await,
                     stderr: printed(store, &step.stderr, most).await,
                     row: step.row,
                 });
             }
-            trials.push(Trial { row, shown, steps });
         }
-        Study {
-            row: self.row,
-            results: self.results,
-            cells: self.cells,
-            documents: self.documents,
-            trials,
-        }
+        self.study
     }
 }
 

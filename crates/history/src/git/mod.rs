@@ -121,21 +121,27 @@ impl Git {
     }
 
     fn view(&self) -> Result<View<'_>, HistoryError> {
+        let mut view = self.view_of_objects();
+        view.read_references().map_err(|fault| self.broken(fault))?;
+        Ok(view)
+    }
+
+    /// For what asks for versions by their identity and for none of their names: where every version has a tag, reading
+    /// the references takes longer than anything else.
+    fn view_of_objects(&self) -> View<'_> {
         let mut repository = self.repository.to_thread_local();
         repository.object_cache_size(RECENT_OBJECTS);
-        let mut view = View {
+        View {
             git: self,
             repository,
             graph: self.graph.lock().unwrap_or_else(PoisonError::into_inner),
             references: Vec::new(),
             tags: HashMap::new(),
-        };
-        view.read_references().map_err(|fault| self.broken(fault))?;
-        Ok(view)
+        }
     }
 }
 
-/// The repository during one call, with its references as they are now.
+/// The repository during one call, with its references as they are now, if it needs them.
 struct View<'a> {
     git: &'a Git,
     repository: Repository,
@@ -601,7 +607,7 @@ impl History for Git {
     }
 
     fn between(&self, from: &Version, to: &Version) -> Result<Vec<Change>, HistoryError> {
-        let mut view = self.view()?;
+        let mut view = self.view_of_objects();
         let (from, to) = (view.place_of(from)?, view.place_of(to)?);
         let line = view.graph.after(Some(from), to);
         line.into_iter()
@@ -615,7 +621,7 @@ impl History for Git {
         to: &Version,
         most: usize,
     ) -> Result<Option<String>, HistoryError> {
-        let mut view = self.view()?;
+        let mut view = self.view_of_objects();
         let (from, to) = (view.place_of(from)?, view.place_of(to)?);
         let made = || -> Result<String, Fault> {
             let (old, new) = (view.tree_of(from)?, view.tree_of(to)?);
@@ -649,7 +655,7 @@ impl History for Git {
     }
 
     fn check_out(&self, version: &Version, tree: &Path) -> Result<(), HistoryError> {
-        let mut view = self.view()?;
+        let mut view = self.view_of_objects();
         let place = view.place_of(version)?;
         let files = view.files(place).map_err(|fault| self.broken(fault))?;
         let read = |_: &[u8], wanted: &Wanted| -> Result<Vec<u8>, HistoryError> {

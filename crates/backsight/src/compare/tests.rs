@@ -57,6 +57,7 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         state: StudyState::Finished,
         definitions: Default::default(),
         hosts: Default::default(),
+        definitions: Default::default(),
         series,
         failed: Vec::new(),
     }

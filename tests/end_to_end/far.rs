@@ -355,6 +355,59 @@ fn a_machine_that_does_not_come_back_or_lets_nobody_in_is_a_failed_boot() {
 }
 
 #[test]
+fn a_machine_that_is_off_is_waited_for_at_the_start_and_between_trials() {
+    let Some(place) = place() else { return };
+    let run = "if [ -e @away ]; then rm @away; @power off; sleep 60; fi; echo 42";
+    place.prints("where", &run.replace('@', &place.at("")));
+    place.write("where.toml", "use = [\"where\"]\nrounds = 3\n");
+    place.write("away", "");
+    place.write("off", "");
+    let arguments = ["run", "where.toml", "--name", "r"];
+    let ended = ends(&place, &arguments);
+    ended.assert_code(2);
+    ended.assert_says(&["can't be reached", "--host-wait"]);
+    let mut run = begins(&place, &[&arguments[..], &["--host-wait", "50s"]].concat());
+    for _ in 0..2 {
+        let event = run.until("a wait", |event| event["event"] == "host-awaited");
+        assert_eq!(event["host"], place.name.as_str());
+        let why = event["why"].as_str().unwrap();
+        assert!(why.contains("the machine is off"), "{why}");
+        fs::remove_file(place.path("off")).unwrap();
+        run.until("its end", |event| event["event"] == "hosts-back");
+    }
+    // The trial in which it was switched off failed.
+    run.ends().assert_code(1);
+    let row = place.study("r");
+    assert_eq!(
+        (row["measured"].as_u64(), row["failed"].as_u64()),
+        (Some(2), Some(1))
+    );
+    assert_eq!(row["state"], "finished");
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_wait_for_a_machine_can_be_stopped_and_the_study_goes_on_later() {
+    let Some(place) = place() else { return };
+    let run = "if [ -e @away ]; then rm @away; @power off; sleep 60; fi; echo 42";
+    place.prints("where", &run.replace('@', &place.at("")));
+    place.write("where.toml", "use = [\"where\"]\nrounds = 3\n");
+    place.write("away", "");
+    let arguments = ["run", "where.toml", "--name", "r", "--host-wait", "50s"];
+    let mut run = begins(&place, &arguments);
+    run.until("a wait", |event| event["event"] == "host-awaited");
+    run.signal(Signal::SIGINT);
+    run.ends().assert_code(130);
+    fs::remove_file(place.path("off")).unwrap();
+    ends(&place, &["resume", "r"]).assert_code(1);
+    let row = place.study("r");
+    assert_eq!(
+        (row["measured"].as_u64(), row["failed"].as_u64()),
+        (Some(2), Some(1))
+    );
+}
+
+#[test]
 fn a_connection_that_is_lost_while_a_build_is_installed_stops_the_study_and_it_goes_on() {
     let Some(place) = place() else { return };
     version(

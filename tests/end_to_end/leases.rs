@@ -88,6 +88,31 @@ fn a_second_study_that_waits_measures_after_the_first() {
 }
 
 #[test]
+fn who_waits_for_a_host_says_so_also_when_piped() {
+    let place = logged();
+    place.hold("run", 1);
+    let first = place.begins(&["run", "plan.toml", "--name", "first"]);
+    place.until_held("run");
+    let arguments = ["run", "plan.toml", "--name", "second", "--wait", "50s"];
+    let piped = Running::start(place.command(&arguments));
+    let said = format!(
+        "waiting up to 50s for host {}, which is leased to study `first`",
+        place.name
+    );
+    processes::until("the second study says that it waits", || {
+        piped.complaints().contains(&said)
+    });
+    let mut told = place.begins(&["run", "plan.toml", "--name", "third", "--wait", "50s"]);
+    let event = told.until("a wait", |event| event["event"] == "lease-awaited");
+    assert_eq!(event["host"], place.name.as_str());
+    assert_eq!(event["seconds"], 50.0);
+    place.release("run");
+    for run in [first, piped, told] {
+        run.ends().assert_code(0);
+    }
+}
+
+#[test]
 fn a_wait_that_is_too_short_ends_in_a_refusal() {
     let place = logged();
     place.hold("run", 1);

@@ -140,6 +140,9 @@ impl Listener for Progress {
                 self.bar
                     .suspend(|| say(&format!("host {host} was lost: {why}")));
             }
+            Event::LeaseAwaited { .. } | Event::HostAwaited { .. } | Event::HostsBack { .. } => {
+                self.bar.suspend(|| awaited(event));
+            }
             Event::Suspected { changes } => self.round = suspected(changes),
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
@@ -178,6 +181,29 @@ impl Listener for Progress {
                 .suspend(|| say(&format!("{version} didn't boot: {failure}"))),
             Event::StepFinished { .. } | Event::BootFinished { .. } => {}
         }
+    }
+}
+
+/// Says what is waited for, and that the wait is over.
+fn awaited(event: &Event) {
+    let time = |seconds: &f64| Time(Duration::from_secs_f64(seconds.max(0.0)));
+    match event {
+        Event::LeaseAwaited {
+            host,
+            holder,
+            seconds,
+        } => say(&format!(
+            "waiting up to {} for host {host}, which is leased to {holder}",
+            time(seconds)
+        )),
+        Event::HostAwaited { why, seconds, .. } => {
+            say(&format!("waiting up to {}: {why}", time(seconds)))
+        }
+        Event::HostsBack { seconds } => say(&format!(
+            "after {} every host answers: the study goes on",
+            time(&seconds.round())
+        )),
+        _ => {}
     }
 }
 
@@ -224,6 +250,9 @@ impl Listener for Lines {
                 say(&format!("failed: {cell}: {failure}"));
             }
             Event::HostLost { host, why } => say(&format!("host {host} was lost: {why}")),
+            Event::LeaseAwaited { .. } | Event::HostAwaited { .. } | Event::HostsBack { .. } => {
+                awaited(event);
+            }
             Event::Warning { message } => say(&format!("warning: {message}")),
             Event::BuildFinished {
                 version,

@@ -1,7 +1,7 @@
 //! `backsight run`: every cell of a plan, round by round.
 
 use backsight_catalog::Catalog;
-use backsight_conductor::{Conductor, Events, Lease, LeaseError, Reach};
+use backsight_conductor::{Conductor, ConnectError, Events, Lease, LeaseError, Reach};
 use backsight_model::{
     Arrangement, Benchmark, BenchmarkName, Cell, Document, Event, HostName, Metric, MetricName,
     Simulator, StudyName, TestbedName, Time, did_you_mean,
@@ -17,6 +17,7 @@ use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Duration,
 };
 use tokio::sync::watch;
 
@@ -61,6 +62,25 @@ pub struct Watching {
     /// How long to wait for hosts that another study has
     #[arg(long, value_name = "TIME", default_value = "3s")]
     wait: Time,
+    /// How long to wait for a host that doesn't answer, at the start and before each trial: one that was switched off, or
+    /// reboots
+    #[arg(long, value_name = "TIME")]
+    host_wait: Option<Time>,
+}
+
+impl Watching {
+    /// Events, and the one who shows them: as JSON, as a line on the terminal, or only what somebody has to know.
+    fn events(&self) -> Events {
+        let events = Events::default();
+        if self.json {
+            events.listen(JsonLines);
+        } else if !self.quiet && std::io::stderr().is_terminal() {
+            events.listen(Progress::on_terminal());
+        } else {
+            events.listen(Lines);
+        }
+        events
+    }
 }
 
 /// Arguments of `run`.
@@ -387,7 +407,16 @@ impl Session {
         let seats = arrangements.iter().flat_map(|it| it.seats.values());
         let hosts: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
         let holder = format!("study `{name}` (process {})", std::process::id());
-        let lease = Lease::take(&arrangement.lab, &hosts, &holder, watching.wait.0).await;
+        let events = watching.events();
+        let wait = watching.wait.0;
+        let awaited = |host: &HostName, holder: &str| {
+            events.tell(&Event::LeaseAwaited {
+                host: host.clone(),
+                holder: holder.to_owned(),
+                seconds: wait.as_secs_f64(),
+            });
+        };
+        let lease = Lease::take(&arrangement.lab, &hosts, &holder, wait, awaited).await;
         let lease = lease.map_err(|error| match error {
             LeaseError::Taken { .. } => miette::miette!(
                 help = "wait for it with --wait 10m, or use another testbed",
@@ -395,17 +424,10 @@ impl Session {
             ),
             other => miette::Report::msg(other.to_string()),
         })?;
-        let events = Events::default();
-        if watching.json {
-            events.listen(JsonLines);
-        } else if !watching.quiet && std::io::stderr().is_terminal() {
-            events.listen(Progress::on_terminal());
-        } else {
-            events.listen(Lines);
-        }
-        let reach = Reach::with_this_program()
+        let mut reach = Reach::with_this_program()
             .into_diagnostic()
             .wrap_err("which program is this?")?;
+        reach.host_wait = watching.host_wait.map_or(Duration::ZERO, |wait| wait.0);
         let begun = async |arrangement: &Arrangement| {
             let events = match others.is_empty() {
                 true => events.clone(),
@@ -417,7 +439,7 @@ impl Session {
                 false => Conductor::start(reach, arrangement, events).await,
             }
         };
-        let conductor = begun(arrangement).await.into_diagnostic()?;
+        let conductor = begun(arrangement).await.map_err(not_begun)?;
         let mut beside = Vec::with_capacity(others.len());
         for other in others {
             match begun(other).await {
@@ -679,6 +701,17 @@ pub fn conclude<Verdict>(name: &StudyName, pursuit: &Pursuit<Verdict>) -> ExitCo
             ..
         } => ExitCode::SUCCESS,
         _ => ExitStatus::Failed.into(),
+    }
+}
+
+/// Why no agent is there to measure with.
+fn not_begun(fault: ConnectError) -> miette::Report {
+    match fault {
+        ConnectError::Unreachable { .. } => miette::miette!(
+            help = "switch it on; --host-wait 10m waits for a host that comes back",
+            "{fault}"
+        ),
+        _ => miette::Report::msg(fault.to_string()),
     }
 }
 

@@ -33,17 +33,25 @@ const CLOCK_ROUND_TRIPS: u32 = 5;
 pub struct Reach {
     /// The program that is started as `PROGRAM agent`; this program, unless a test says otherwise.
     pub program: PathBuf,
+    /// How long a host that doesn't answer is waited for, at the start and before each trial.
+    pub host_wait: Duration,
 }
 
 impl Reach {
+    /// With this program as the agent; no host is waited for.
+    pub fn with_program(program: PathBuf) -> Self {
+        Self {
+            program,
+            host_wait: Duration::ZERO,
+        }
+    }
+
     /// With the program that runs now.
     ///
     /// # Errors
     /// The system doesn't tell which program that is.
     pub fn with_this_program() -> std::io::Result<Self> {
-        Ok(Self {
-            program: std::env::current_exe()?,
-        })
+        Ok(Self::with_program(std::env::current_exe()?))
     }
 }
 

@@ -61,7 +61,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes these hosts for `holder` (shown to whoever comes next), waiting at most this long.
+    /// Takes these hosts for `holder` (shown to whoever comes next), waiting at most this long. `awaited` hears of each host
+    /// and holder that is waited for.
     ///
     /// # Errors
     /// [`LeaseError::Taken`] when another process still has one of them at the end of the wait.
@@ -70,12 +71,21 @@ impl Lease {
         hosts: &[HostName],
         holder: &str,
         wait: Duration,
+        awaited: impl Fn(&HostName, &str),
     ) -> Result<Self, LeaseError> {
         let until = tokio::time::Instant::now() + wait;
+        let mut told = None;
         loop {
             match Self::try_take(lab, hosts, holder) {
-                // Locks have no event to await; the poll is for people, who wait minutes.
-                Err(LeaseError::Taken { .. }) if tokio::time::Instant::now() < until => {
+                Err(LeaseError::Taken { host, holder }) if tokio::time::Instant::now() < until => {
+                    let taken = Some((host, holder));
+                    if told != taken {
+                        taken
+                            .iter()
+                            .for_each(|(host, holder)| awaited(host, holder));
+                        told = taken;
+                    }
+                    // Locks have no event to await; the poll is for people, who wait minutes.
                     tokio::time::sleep(Duration::from_millis(200)).await;
                 }
                 result => return result,

@@ -6,18 +6,23 @@
 //! Refuses: to take a host for rebooted that only came back, and to wait longer than it was told.
 
 use backsight_agent::{BeginTrial, Exit, Finished, Reason, Run, Step, StepEvent};
-use backsight_model::{HostName, Lab};
+use backsight_model::{Event, HostName, Lab};
 use futures_util::future::join_all;
 use indexmap::IndexMap;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep, timeout, timeout_at},
+};
 
 use crate::{Conductor, ConnectError, Reach, hosts::Connected};
 
 /// How long a host may take to go away before it is looked whether it is back already.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// The pause between two such looks.
+/// The pause between two such looks; a long wait looks after this share of it again, but at least so often.
 const PAUSE: Duration = Duration::from_millis(300);
+const PAUSE_SHARE: f64 = 0.05;
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// By how much a host's clock has to have gone back for it to be another boot's, where boots have no ids, in nanoseconds.
 const CLOCK_BACK: i64 = 1_000_000_000;
 /// How much of what the command prints is kept, in bytes.
@@ -142,7 +147,7 @@ impl Conductor {
     /// # Errors
     /// A host can't be reached.
     pub async fn stands(&mut self, limit: Duration) -> Result<bool, ConnectError> {
-        self.reach(limit).await?;
+        self.reach(limit, None).await?;
         let mut restarted = self.restarted.iter();
         Ok(restarted.all(|(host, boot)| {
             let connected = self.hosts.get(host);
@@ -150,20 +155,54 @@ impl Conductor {
         }))
     }
 
-    /// Reaches every host that isn't a guest, and waits this long for those that `ssh` doesn't find there: they may be
-    /// booting.
+    /// Reaches every host that isn't a guest. Waits up to `limit` for hosts that `ssh` doesn't reach, which may be
+    /// booting, and for namespaces that aren't up. The first failure and the return of the hosts are events. The wait ends early
+    /// with the last failure when `stop` becomes true. Returns whether a host had to be reached anew.
     ///
     /// # Errors
     /// A host can't be reached.
-    pub async fn reach(&mut self, limit: Duration) -> Result<(), ConnectError> {
-        let until = Instant::now() + limit;
+    pub async fn reach(
+        &mut self,
+        limit: Duration,
+        mut stop: Option<watch::Receiver<bool>>,
+    ) -> Result<bool, ConnectError> {
+        let began = Instant::now();
+        let mut awaited: Option<HostName> = None;
         loop {
-            match self.recover().await {
-                Ok(_) => return Ok(()),
-                Err(ConnectError::Unreachable { .. }) if Instant::now() < until => {
-                    sleep(PAUSE).await
+            let fault = match self.recover().await {
+                Ok(recovered) => {
+                    if awaited.is_some() {
+                        let seconds = began.elapsed().as_secs_f64();
+                        self.events.tell(&Event::HostsBack { seconds });
+                    }
+                    return Ok(recovered || awaited.is_some());
                 }
-                Err(fault) => return Err(fault),
+                Err(fault) => fault,
+            };
+            let host = match &fault {
+                ConnectError::Unreachable { host, .. } | ConnectError::NotUp { host }
+                    if began.elapsed() < limit =>
+                {
+                    host.clone()
+                }
+                _ => return Err(fault),
+            };
+            if awaited.as_ref() != Some(&host) {
+                self.events.tell(&Event::HostAwaited {
+                    host: host.clone(),
+                    why: fault.to_string(),
+                    seconds: (limit - began.elapsed().min(limit)).as_secs_f64(),
+                });
+                awaited = Some(host);
+            }
+            let pause = began.elapsed().mul_f64(PAUSE_SHARE);
+            let pause = sleep(pause.clamp(PAUSE, LONGEST_PAUSE));
+            match &mut stop {
+                None => pause.await,
+                Some(stop) => tokio::select! {
+                    () = pause => {}
+                    Ok(_) = stop.wait_for(|stop| *stop) => return Err(fault),
+                },
             }
         }
     }

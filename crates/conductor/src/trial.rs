@@ -43,7 +43,7 @@ pub enum Measured {
 pub struct Conductor {
     pub(crate) reach: Reach,
     pub(crate) arrangement: Arrangement,
-    events: Events,
+    pub(crate) events: Events,
     pub(crate) hosts: IndexMap<HostName, Connected>,
     /// The boots that hosts were restarted into, by their ids.
     pub(crate) restarted: IndexMap<HostName, String>,
@@ -90,7 +90,8 @@ impl Conductor {
             machines: HashMap::new(),
             trials: 0,
         };
-        if let Err(fault) = conductor.connect().await {
+        let patience = conductor.reach.host_wait;
+        if let Err(fault) = conductor.reach(patience, None).await {
             conductor.finish().await;
             return Err(fault);
         }
@@ -426,7 +427,7 @@ impl Conductor {
         self.hosts.get(&*self.arrangement.seats.get(role)?.host)
     }
 
-    /// Executes one trial of a cell. Lost hosts are reached anew first.
+    /// Executes one trial of a cell. Lost hosts are reached anew first, and waited for as long as [`Reach::host_wait`] says.
     ///
     /// `stop` becomes true when the user wants to stop: the trial is then put back and counts for nothing.
     ///
@@ -438,7 +439,11 @@ impl Conductor {
         cell: &Cell,
         stop: watch::Receiver<bool>,
     ) -> Result<Measured, ConnectError> {
-        let recovered = self.recover().await?;
+        let patience = self.reach.host_wait;
+        let recovered = match self.reach(patience, Some(stop.clone())).await {
+            Err(_) if *stop.borrow() => return Ok(Measured::Interrupted),
+            reached => reached?,
+        };
         self.require_guests()?;
         let began = jiff::Timestamp::now();
         let clock = Instant::now();

@@ -122,6 +122,29 @@ pub enum Event {
         /// Seconds that it took.
         seconds: f64,
     },
+    /// Another study has leased a host: it is waited for.
+    LeaseAwaited {
+        /// The host.
+        host: HostName,
+        /// The study that has it.
+        holder: String,
+        /// Seconds that the wait may last.
+        seconds: f64,
+    },
+    /// A host doesn't answer: it is waited for.
+    HostAwaited {
+        /// The host.
+        host: HostName,
+        /// The error of the attempt to reach it.
+        why: String,
+        /// Seconds that the wait may last.
+        seconds: f64,
+    },
+    /// Every host that was waited for answers.
+    HostsBack {
+        /// Seconds that the wait lasted.
+        seconds: f64,
+    },
     /// A host went away.
     HostLost {
         /// Which.

@@ -37,7 +37,10 @@ impl AlongHistory<'_> {
         }
         let hindered =
             |fault: backsight_conductor::ConnectError| Activation::Hindered(fault.to_string());
-        self.conductor.reach(self.limit()).await.map_err(hindered)?;
+        self.conductor
+            .reach(self.limit(), None)
+            .await
+            .map_err(hindered)?;
         for host in far {
             let put = self.conductor.put_build(&host, &place.key).await;
             put.map_err(hindered)?;

@@ -29,7 +29,7 @@ fn reach() -> Reach {
         "{} is built by `cargo test`",
         program.display()
     );
-    Reach { program }
+    Reach::with_program(program)
 }
 
 /// A kernel that boots here: Debian's, helped over processors that it doesn't know.

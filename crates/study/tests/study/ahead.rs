@@ -166,7 +166,7 @@ impl World {
         );
         fs::write(&program, script).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Reach { program }
+        Reach::with_program(program)
     }
 
     /// Measures the versions from the first to the last until that ends, with nothing seen before.
@@ -252,7 +252,7 @@ fn agent() -> Reach {
     let folder = test.parent().unwrap().with_file_name("examples");
     let program = folder.join("studied");
     assert!(program.exists(), "{}", program.display());
-    Reach { program }
+    Reach::with_program(program)
 }
 
 /// Whether this test may make a mount namespace; says so if not.

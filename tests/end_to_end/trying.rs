@@ -154,9 +154,32 @@ fn a_patch_that_does_nothing_is_not_called_a_difference() {
     let ended = place.ends(&attempt(&["--patch", "nothing.diff", "--rounds", "8"]));
     ended.assert_code(3);
     ended.assert_says(&[
-        "nothing.diff: it can't be told yet",
+        "nothing.diff: not decided yet: work rounds differs by less than",
         "8 passes over all sides, 16 trials",
     ]);
+}
+
+/// A cell that is decided at once is said first, whatever the other one still needs.
+#[test]
+fn what_is_known_of_one_cell_is_said_before_what_is_not_of_another() {
+    let place = place();
+    place.benchmark(
+        "same",
+        "[tester]\nrun = \"od -An -N1 -tu1 /dev/urandom | awk '{ print 1000 + $1 / 255 }'\"\n[metric.value]\nunit = \"count\"\n\
+         better = \"lower\"\nregex = '(?<value>\\d+(\\.\\d+)?)'\n",
+    );
+    place.plan("use = [\"same\", \"work\"]\nseed = 1\n");
+    let ended = place.ends(&attempt(&["--revert", "v2", "--rounds", "20"]));
+    ended.assert_code(3);
+    ended.assert_says(&[
+        "is better: work rounds by +",
+        "not decided yet: same value differs by less than 0.",
+    ]);
+    assert!(
+        !ended.stderr.contains("before anything"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! What a try came to, in words and as a page: each patched side against its base.
 //!
+//! A sentence says first what is known, then what isn't.
+//!
 //! Refuses: a difference without its interval and its number of differences, and to call undecided what is decided.
 
 // Writing to a String doesn't fail, so its result is dropped below.
@@ -149,13 +151,16 @@ impl<'a> TryWords<'a> {
             AttemptCall::Undecided { .. } | AttemptCall::Missing => SideCame::Undecided,
         });
         let came = came.max().unwrap_or(SideCame::Undecided);
-        let dead = [0, side]
-            .iter()
-            .any(|side| self.verdict.dead.get(*side) == Some(&true));
-        match dead {
+        match self.is_dead(side) {
             true => came.max(SideCame::Dead),
             false => came,
         }
+    }
+
+    /// Whether the side or the base doesn't build, boot or run.
+    fn is_dead(&self, side: usize) -> bool {
+        let mut sides = [0, side].into_iter();
+        sides.any(|side| self.verdict.dead.get(side) == Some(&true))
     }
 
     /// What all sides came to: the worst of them.
@@ -229,7 +234,10 @@ impl<'a> TryWords<'a> {
                 (Some(more), _) => {
                     format!("can't tell yet; about {} would", more_of(more))
                 }
-                (None, _) => "can't tell yet".to_owned(),
+                (None, _) => match tried.percent_interval {
+                    Some(i) => format!("can't tell yet; it is less than {}", share_of(i)),
+                    None => "can't tell yet".to_owned(),
+                },
             },
             AttemptCall::Missing => "not measured".to_owned(),
         };
@@ -247,35 +255,68 @@ impl<'a> TryWords<'a> {
         sentences
     }
 
+    /// What a side came to: first the metrics that are decided, the worse ones before the better ones, then the others.
     fn sentence(&self, side: usize) -> String {
         let name = self.side(side);
-        let found = |call: fn(&AttemptCall) -> bool| {
-            let of_side = self.of_side(side).filter(|tried| tried.decides);
-            let found: Vec<String> = of_side
-                .filter(|tried| call(&tried.call))
-                .map(|tried| self.phrase(tried))
-                .collect();
-            found.join("; ")
+        let decides = || self.of_side(side).filter(|tried| tried.decides);
+        let verb_of = |tried: &Tried| match tried.call {
+            AttemptCall::Worse => Some("is worse"),
+            AttemptCall::Better => Some("is better"),
+            AttemptCall::Equal { .. } => Some("makes no difference that matters"),
+            AttemptCall::Undecided { .. } | AttemptCall::Missing => None,
         };
-        match self.came(side) {
-            SideCame::Dead => format!("{name}: nothing is to be had of it: {}", self.why(side)),
-            SideCame::Worse => format!(
-                "{name} is worse: {}",
-                found(|call| matches!(call, AttemptCall::Worse))
-            ),
-            SideCame::Better => format!(
-                "{name} is better: {}",
-                found(|call| matches!(call, AttemptCall::Better))
-            ),
-            SideCame::Equal => format!(
-                "{name} makes no difference that matters: {}",
-                found(|call| matches!(call, AttemptCall::Equal { .. }))
-            ),
-            SideCame::Undecided => format!(
-                "{name}: it can't be told yet: {}",
-                found(|call| !call.is_decided())
-            ),
+        let mut parts: Vec<String> = Vec::new();
+        for verb in ["is worse", "is better", "makes no difference that matters"] {
+            let found = decides().filter(|tried| verb_of(tried) == Some(verb));
+            let found: Vec<String> = found.map(|tried| self.phrase(tried)).collect();
+            if found.is_empty() {
+                continue;
+            }
+            let subject = if parts.is_empty() {
+                name.as_str()
+            } else {
+                "it"
+            };
+            parts.push(format!("{subject} {verb}: {}", found.join("; ")));
         }
+        if self.is_dead(side) {
+            let subject = if parts.is_empty() {
+                name.as_str()
+            } else {
+                "then"
+            };
+            parts.push(format!(
+                "{subject}: nothing is to be had of it: {}",
+                self.why(side)
+            ));
+            return parts.join(". ");
+        }
+        let open: Vec<&Tried> = decides().filter(|tried| !tried.call.is_decided()).collect();
+        // A list of cells of which nothing is known tells nobody anything.
+        let bounded = |tried: &&Tried| tried.percent_interval.is_some();
+        let (bounded, unknown): (Vec<&Tried>, Vec<&Tried>) = open.into_iter().partition(bounded);
+        if !bounded.is_empty() {
+            let phrases: Vec<String> = bounded.iter().map(|tried| self.phrase(tried)).collect();
+            let subject = if parts.is_empty() {
+                format!("{name}: ")
+            } else {
+                String::new()
+            };
+            parts.push(format!("{subject}not decided yet: {}", phrases.join("; ")));
+        }
+        if !unknown.is_empty() {
+            let phrases: Vec<String> = unknown.iter().map(|tried| self.phrase(tried)).collect();
+            let subject = if parts.is_empty() {
+                format!("{name}: ")
+            } else {
+                String::new()
+            };
+            parts.push(format!(
+                "{subject}it can't be told yet: {}",
+                phrases.join("; ")
+            ));
+        }
+        parts.join(". ")
     }
 
     /// `work time +3.10 % [+2.20, +4.00]`.
@@ -284,6 +325,12 @@ impl<'a> TryWords<'a> {
             .cell(tried)
             .map_or_else(String::new, |cell| cell.cell.to_string());
         let what = format!("{cell} {}", tried.metric);
+        if let (AttemptCall::Undecided { .. }, Some(by), Some(i)) =
+            (tried.call, tried.percent, tried.percent_interval)
+        {
+            let size = numbers::percent_in(by, tried.percent_interval);
+            return format!("{what} {size}: differs by less than {}", share_of(i));
+        }
         match (tried.call, tried.percent) {
             (AttemptCall::Better | AttemptCall::Worse, Some(by)) => {
                 format!("{what} {}", numbers::percent_in(by, tried.percent_interval))
@@ -360,18 +407,31 @@ impl<'a> TryWords<'a> {
         format!("{made}; {end}")
     }
 
-    /// How much more would do, if that can be told.
+    /// How much more would do, if that can be told; else a margin within which the rest would be decided.
     fn way_out(&self) -> String {
+        let decides = || self.verdict.compared.iter().filter(|t| t.decides);
+        if decides().all(|tried| tried.pairs == 0) {
+            return ", before anything could be compared: give it more with --budget".to_owned();
+        }
         let needed = |tried: &Tried| match tried.call {
             AttemptCall::Undecided { more } => more,
             AttemptCall::Missing => Some(4),
             _ => Some(0),
         };
-        let open = self.verdict.compared.iter().filter(|t| t.decides);
-        let more: Option<Vec<usize>> = open.map(needed).collect();
-        let more = more.and_then(|more| more.into_iter().max());
-        let (Some(more), true) = (more, self.verdict.passes > 0) else {
-            return ", before anything could be compared: give it more with --budget".to_owned();
+        let more: Option<Vec<usize>> = decides().map(needed).collect();
+        let Some(more) = more.and_then(|more| more.into_iter().max()) else {
+            let decided = decides().filter(|tried| tried.call.is_decided()).count();
+            let open = decides().filter(|tried| !tried.call.is_decided());
+            let reaches = open.map(|tried| tried.percent_interval.map(reach_of));
+            let reaches: Option<Vec<f64>> = reaches.collect();
+            let margin = reaches.map_or_else(String::new, |reaches| {
+                let reach = reaches.into_iter().fold(0.0, f64::max);
+                format!("; the others are within --equal {}", margin_of(reach))
+            });
+            return format!(
+                "; {decided} of {} are decided{margin}",
+                counted(decides().count(), "difference")
+            );
         };
         if self.takes_rounds {
             let study = &self.history.name;
@@ -458,6 +518,25 @@ impl<'a> TryWords<'a> {
             })
             .collect()
     }
+}
+
+/// The end of an interval that is further from no difference, in percent.
+fn reach_of(interval: backsight_stats::Interval) -> f64 {
+    interval.low.abs().max(interval.high.abs())
+}
+
+/// The same in words: `2.3 %`.
+fn share_of(interval: backsight_stats::Interval) -> String {
+    numbers::bound(reach_of(interval))
+}
+
+/// A margin in percent that is at least this, rounded up to what somebody would ask for: the next of 1, 2, 5 times a power
+/// of ten.
+fn margin_of(reach: f64) -> String {
+    let power = 10f64.powf(reach.max(1e-3).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let margin = steps.into_iter().find(|step| *step >= reach);
+    backsight_model::significant(margin.unwrap_or(reach), 1)
 }
 
 fn more_of(passes: usize) -> String {
@@ -548,4 +627,165 @@ struct Page<'a> {
     equal: Option<f64>,
     builds: Vec<BuildView>,
     pictures: Vec<Picture>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backsight_model::{Cell, CellMetric, StudyState, Unit, Version};
+    use backsight_stats::{Better, Confidence, Interval};
+    use indexmap::IndexMap;
+
+    fn version(name: &str) -> Version {
+        Version {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            at: None,
+            title: String::new(),
+            release: false,
+            amendments: Vec::new(),
+        }
+    }
+
+    /// A study of one side with these benchmarks, each with one metric.
+    fn history(benchmarks: &[&str]) -> StudyHistory {
+        let cell = |name: &&str| HistoryCell {
+            cell: Cell {
+                benchmark: name.parse().unwrap(),
+                params: IndexMap::new(),
+                chosen: Vec::new(),
+                variant: "default".parse().unwrap(),
+                monitors: None,
+            },
+            key: String::new(),
+            metrics: vec![CellMetric {
+                name: "time".parse().unwrap(),
+                unit: Unit::parse("s").unwrap(),
+                better: Better::Lower,
+                about: String::new(),
+                simulator: None,
+                primary: true,
+            }],
+        };
+        StudyHistory {
+            study: 1,
+            name: "try-1".parse().unwrap(),
+            began: "2026-01-01T00:00:00Z".parse().unwrap(),
+            state: StudyState::Finished,
+            versions: vec![version("main"), version("new")],
+            testbeds: Vec::new(),
+            builds: Vec::new(),
+            boots: Vec::new(),
+            cells: benchmarks.iter().map(cell).collect(),
+            trials: Vec::new(),
+        }
+    }
+
+    fn tried(cell: usize, call: AttemptCall, pairs: usize, percent: f64, half: f64) -> Tried {
+        Tried {
+            side: 1,
+            cell,
+            metric: "time".parse().unwrap(),
+            better: Better::Lower,
+            decides: true,
+            call,
+            pairs,
+            course: Vec::new(),
+            base: (pairs > 0).then_some(1.0),
+            new: (pairs > 0).then_some(1.0 - percent / 100.0),
+            percent: (pairs > 0).then_some(percent),
+            percent_interval: (pairs > 2).then_some(Interval {
+                low: percent - half,
+                high: percent + half,
+            }),
+            confidence: Confidence::default(),
+        }
+    }
+
+    fn sentences(compared: Vec<Tried>, dead: [bool; 2]) -> Vec<String> {
+        let history = history(&["work", "other", "third"]);
+        let verdict = AttemptVerdict {
+            passes: 700,
+            ended: Some(AttemptEnd::Budget),
+            dead: dead.to_vec(),
+            compared,
+            measured: 1400,
+            failed: 0,
+            spent: Duration::from_secs(60),
+        };
+        let words = TryWords {
+            history: &history,
+            verdict: &verdict,
+            budget: Some(Duration::from_secs(60)),
+            confidence: 0.95,
+            equal: None,
+            takes_rounds: false,
+        };
+        words.sentences()
+    }
+
+    const OPEN: AttemptCall = AttemptCall::Undecided { more: None };
+
+    #[test]
+    fn what_is_decided_is_said_first_and_what_is_not_with_its_bound() {
+        let better = tried(0, AttemptCall::Better, 4, -29.8, 4.0);
+        let all = sentences(vec![tried(1, OPEN, 700, 0.01, 0.3), better], [false; 2]);
+        assert_eq!(
+            all,
+            [
+                "new is better: work time by +29.8 %, between +25.8 % and +33.8 %. not decided yet: other time differs by less \
+                 than 0.31 %, between −0.29 % and +0.31 %",
+                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 1 of 2 differences are decided; \
+                 the others are within --equal 0.5",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_decided_still_says_what_is_ruled_out() {
+        let all = sentences(
+            vec![
+                tried(0, OPEN, 700, 0.01, 0.3),
+                tried(1, AttemptCall::Undecided { more: Some(9) }, 2, 1.0, 0.0),
+                tried(2, AttemptCall::Missing, 0, 0.0, 0.0),
+            ],
+            [false; 2],
+        );
+        assert_eq!(
+            all,
+            [
+                "new: not decided yet: work time differs by less than 0.31 %, between −0.29 % and +0.31 %. it can't be told yet: \
+                 other time: can't tell yet; about 9 passes more would; third time: not measured",
+                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 0 of 3 differences are decided",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_side_that_died_keeps_what_was_found_of_it() {
+        let worse = tried(0, AttemptCall::Worse, 6, 5.0, 1.0);
+        let all = sentences(vec![worse, tried(1, OPEN, 4, 0.0, 9.0)], [false, true]);
+        assert_eq!(
+            all,
+            [
+                "new is worse: work time by −5.00 %, between −6.00 % and −4.00 %. then: nothing is to be had of it: ",
+                "x"
+            ]
+        );
+    }
+
+    #[test]
+    fn before_anything_was_compared_is_said_only_then() {
+        let all = sentences(
+            vec![tried(0, AttemptCall::Missing, 0, 0.0, 0.0)],
+            [false; 2],
+        );
+        assert_eq!(
+            all,
+            [
+                "new: it can't be told yet: work time: not measured",
+                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent, before anything could be compared: give it more with --budget",
+            ]
+        );
+    }
 }

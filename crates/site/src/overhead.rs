@@ -202,14 +202,22 @@ impl OverheadStory {
             } => Some(larger_than_percent),
             _ => None,
         });
-        let larger: Option<Vec<f64>> = larger.collect();
-        match larger.map(|all| all.into_iter().fold(0.0, f64::max)) {
-            Some(larger) => (
-                format!("{name}: no effect larger than {}.", numbers::bound(larger)),
-                "good",
-            ),
-            None => (
+        let larger: Vec<Option<f64>> = larger.collect();
+        let known: Vec<f64> = larger.iter().copied().flatten().collect();
+        let largest = numbers::bound(known.iter().copied().fold(0.0, f64::max));
+        let unknown = larger.len() - known.len();
+        match (known.len(), unknown) {
+            (0, _) => (
                 format!("{name}: no cost was seen; too few rounds to say how small it is."),
+                "unsure",
+            ),
+            (_, 0) => (format!("{name}: no effect larger than {largest}."), "good"),
+            (known, unknown) => (
+                format!(
+                    "{name}: no effect larger than {largest} on {}; of {} too few rounds to say how small it is.",
+                    shown::counted(known, "metric"),
+                    shown::counted(unknown, "other"),
+                ),
                 "unsure",
             ),
         }

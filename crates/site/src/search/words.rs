@@ -188,9 +188,10 @@ impl<'a> SearchWords<'a> {
             told(last.and_then(|s| s.upper), "missed at"),
         ];
         let known: Vec<String> = known.into_iter().flatten().collect();
-        match known.is_empty() {
-            true => "not found yet".to_owned(),
-            false => format!("not found yet, {}", known.join(" and ")),
+        match &known[..] {
+            [] => "not found yet".to_owned(),
+            [only] => format!("{only}, not found yet beyond that"),
+            both => format!("{}, not found yet between them", both.join(" and ")),
         }
     }
 

@@ -6,7 +6,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{place::Place, running::Running, stepping};
+use crate::{
+    place::{Place, is_root},
+    running::Running,
+    stepping,
+};
 
 #[path = "../../crates/site/examples/sample/stepped.rs"]
 mod stepped;
@@ -379,6 +383,48 @@ fn counts_of_a_simulator_that_are_all_alike_hold_no_change() {
     let json: Value = serde_json::from_str(&place.prints_of(&["history", "--json"])).unwrap();
     assert_eq!(json["series"][0]["changes"].as_array().unwrap().len(), 0);
     assert!(json["series"][0]["doubted"].is_null());
+}
+
+/// A version is named as for `bisect`, who accepts needs no variable, and the repository may be somebody else's.
+#[test]
+fn a_change_is_accepted_by_what_the_history_calls_it_by_a_user_without_a_name() {
+    let place = stepping::place();
+    stepping::commits(&place, &[10, 20, 20]);
+    place.ends(&stepping::step("v1", "v3", &[])).assert_code(0);
+    if is_root() {
+        let given = std::process::Command::new("chown")
+            .args(["-R", "65534", &place.at("repo")])
+            .status();
+        assert!(given.unwrap().success());
+    }
+    let mut accept = place.command(&["accept", "HEAD~1", "--reason", "it is safer"]);
+    accept.env_remove("USER").env_remove("LOGNAME");
+    let accepted = Running::start(accept).ends();
+    accepted.assert_code(0);
+    accepted.assert_says(&["v2", "it is safer"]);
+    let user = std::process::Command::new("id")
+        .arg("-un")
+        .output()
+        .unwrap();
+    let user = String::from_utf8(user.stdout).unwrap();
+    accepted.assert_says(&[user.trim()]);
+    let unknown = place.ends(&["accept", "HEAD~7", "--reason", "x"]);
+    unknown.assert_code(2);
+    unknown.assert_says(&["no study of the target knows a version HEAD~7"]);
+
+    // A second target: everything is listed, and who accepts says of which.
+    let other = place.read("app.toml").replace("\"app\"", "\"other\"");
+    place.write("other.toml", other);
+    let mut second = stepping::step("v3", "v3", &[]);
+    second[3] = "other";
+    place.ends(&second).assert_code(0);
+    let listed = place.prints_of(&["accept", "--list"]);
+    for words in ["v2", "nothing is accepted along the history of other"] {
+        assert!(listed.contains(words), "{words}: {listed}");
+    }
+    let which = place.ends(&["accept", "v3", "--reason", "x"]);
+    which.assert_code(2);
+    which.assert_says(&["--target"]);
 }
 
 #[test]

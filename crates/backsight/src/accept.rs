@@ -1,15 +1,23 @@
 //! `backsight accept`: a change that somebody knows of and lives with is no reason for alarm, and stays in the history.
 //!
+//! A version is named as for `bisect`: by its name, its identity, or whatever the target's history resolves, as `HEAD~2`.
+//!
 //! Refuses: to accept without a reason, and a version that no study of the target knows.
 
-use backsight_model::{Acceptance, TargetName, did_you_mean};
+use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
 use backsight_policy::{History, history};
 use backsight_store::Store;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{cli::Shared, detect::shown, files, history as verb, list::table};
+use crate::{
+    cli::Shared,
+    detect::shown,
+    files, history as verb,
+    list::table,
+    target::{Opened, resolved},
+};
 
 /// Fewer characters of an identity don't name a version.
 const SHORTEST: usize = 7;
@@ -17,10 +25,10 @@ const SHORTEST: usize = 7;
 /// Arguments of `accept`.
 #[derive(Debug, clap::Args)]
 pub struct Accept {
-    /// The version that made the change; without one, what was accepted is listed
+    /// The version that made the change: a version, a commit, a tag or a date, HEAD~2
     #[arg(value_name = "VERSION", required_unless_present = "list")]
     version: Option<String>,
-    /// List what was accepted
+    /// List what was accepted, of every target unless one is named
     #[arg(long, conflicts_with_all = ["version", "reason", "work_around", "until", "withdraw", "metric"])]
     list: bool,
     /// Which target; needed if the store has several
@@ -54,11 +62,16 @@ impl Accept {
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
+            if self.list && self.target.is_none() {
+                return self
+                    .print(&store, store.targets().await.into_diagnostic()?)
+                    .await;
+            }
             let target = verb::target(&store, self.target.as_deref()).await?;
             if let Some(version) = &self.version {
                 let studies = store.target_history(&target).await.into_diagnostic()?;
                 let mut history = history(&studies);
-                let (id, name) = version_of(&history, version)?;
+                let (id, name) = version_of(&store, &target, &history, version).await?;
                 if self.withdraw {
                     self.withdraw(&store, &target, (&id, &name)).await?;
                 } else {
@@ -68,16 +81,29 @@ impl Accept {
                     files::say(&effect(&history, &acceptance));
                 }
             }
-            let all = store.acceptances(&target).await.into_diagnostic()?;
-            files::print(&match self.json {
-                true => format!(
-                    "{}\n",
-                    serde_json::to_string_pretty(&all).into_diagnostic()?
-                ),
-                false => listed(&target, &all, Timestamp::now()),
-            })?;
-            Ok(ExitCode::SUCCESS)
+            self.print(&store, vec![target]).await
         })
+    }
+
+    /// Prints what was accepted of these targets.
+    async fn print(&self, store: &Store, targets: Vec<TargetName>) -> miette::Result<ExitCode> {
+        if targets.is_empty() {
+            return Err(verb::no_history());
+        }
+        let (mut all, mut text) = (Vec::new(), Vec::new());
+        for target in targets {
+            let accepted = store.acceptances(&target).await.into_diagnostic()?;
+            text.push(listed(&target, &accepted, Timestamp::now()));
+            all.extend(accepted);
+        }
+        files::print(&match self.json {
+            true => format!(
+                "{}\n",
+                serde_json::to_string_pretty(&all).into_diagnostic()?
+            ),
+            false => text.join("\n"),
+        })?;
+        Ok(ExitCode::SUCCESS)
     }
 
     fn acceptance(
@@ -111,11 +137,14 @@ impl Accept {
                 "it would be over already"
             ));
         }
-        let user = || {
-            ["USER", "LOGNAME"]
-                .iter()
-                .find_map(|name| std::env::var(name).ok())
+        // Neither is set in many a container and service.
+        let named = || {
+            let names = ["USER", "LOGNAME"].iter();
+            names
+                .filter_map(|name| std::env::var(name).ok())
+                .find(|name| !name.is_empty())
         };
+        let user = || named().or_else(user_of_system);
         let by = self.by.clone().or_else(user).ok_or_else(|| {
             miette::miette!(
                 help = "--by WHO",
@@ -155,8 +184,49 @@ impl Accept {
     }
 }
 
-/// Identity and name of the version that is named: by its name, its identity or the beginning of that.
-fn version_of(history: &History, asked: &str) -> miette::Result<(String, String)> {
+/// The name that the system's list of users has for who runs this.
+fn user_of_system() -> Option<String> {
+    let uid = rustix::process::getuid().as_raw().to_string();
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut users = users.lines().map(|line| line.split(':'));
+    users.find_map(|mut user| {
+        let (name, own) = (user.next()?, user.nth(1)?);
+        (own == uid && !name.is_empty()).then(|| name.to_owned())
+    })
+}
+
+/// Identity and name of the version that is named: as studies know it, else as the target's history resolves it.
+async fn version_of(
+    store: &Store,
+    target: &TargetName,
+    history: &History,
+    asked: &str,
+) -> miette::Result<(String, String)> {
+    let unknown = match known_version(history, asked) {
+        Ok(known) => return Ok(known),
+        Err(unknown) => unknown,
+    };
+    let asked = asked.to_owned();
+    let resolved: Option<Version> = match Opened::of_store(store, target).await {
+        Ok(Some(opened)) => opened.ask(move |h| resolved(h, &asked)).await.ok(),
+        _ => None,
+    };
+    let Some(version) = resolved else {
+        return Err(unknown);
+    };
+    let mut versions = history.versions.iter().map(|known| &known.version);
+    match versions.find(|known| known.id == version.id) {
+        Some(known) => Ok((known.id.clone(), known.name.clone())),
+        None => Err(miette::miette!(
+            help = "measure it, or the stretch that it lies in, with `backsight step` or `backsight bisect`",
+            "{} is a version of {target} that no study measured",
+            shown(&version.name)
+        )),
+    }
+}
+
+/// The version that is named: by its name, its identity or the beginning of that.
+fn known_version(history: &History, asked: &str) -> miette::Result<(String, String)> {
     let versions = || history.versions.iter().map(|version| &version.version);
     let exactly = versions().filter(|v| v.name == asked || v.id == asked || v.full_name() == asked);
     let mut found: Vec<_> = exactly.collect();

@@ -71,7 +71,8 @@ pub struct Bisect {
     /// A change is known closely enough when it is one of so many versions
     #[arg(long, value_name = "VERSIONS", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     resolution: u32,
-    /// Smaller changes than this don't count; unless said, as small ones as the noise lets see at a fair price
+    /// Smaller changes than this don't count. Unless said, a change that shows counts however small it is, as far as the noise
+    /// lets see it at a fair price; and where none shows, the search ends when changes of 1 % and more are ruled out
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     smallest: Option<f64>,
     /// Look for changes that cancel each other as well
@@ -670,6 +671,7 @@ impl Account {
             "suspects": suspects.collect::<Vec<_>>(),
             "hidden": verdict.hidden,
             "smallest": verdict.smallest,
+            "ruled_out": verdict.ruled_out,
             "noise": verdict.noise,
             "testbeds": self.history.testbeds.iter().zip(&verdict.added).map(|(testbed, added)| {
                 serde_json::json!({ "name": testbed.name.as_str(), "adds": added })

@@ -17,6 +17,8 @@ use std::{
 const JOBS: u64 = 400;
 /// Steps of one history are at least so many versions apart.
 const APART: usize = 8;
+/// The level before the first step, in standard deviations of the noise: one is 5 % of it.
+const LEVEL: f64 = 20.0;
 /// A job that asks for more has failed.
 const MOST: usize = 20_000;
 
@@ -228,7 +230,7 @@ impl<'a> World<'a> {
             .map(|(_, size)| size)
             .sum();
         let noise = self.noise.next().expect("noise for all measurements");
-        100.0 + level + self.added[testbed] + noise
+        LEVEL + level + self.added[testbed] + noise
     }
 
     fn is_right(&self, verdict: &BisectVerdict) -> bool {

@@ -55,6 +55,8 @@ const ENDS_OF_EACH: usize = 2;
 const COUNTED: usize = 2;
 /// What counted numbers may differ, as a share.
 const SAME: f64 = 1e-6;
+/// Smaller changes than this share of the first version aren't worth a search unless they show by themselves.
+const MARGIN: f64 = 0.01;
 /// Trials after which it is asked for the first time what is best made of them.
 const FIRST_LOOK: usize = 32;
 /// Boots that may fail, or measurements that may give nothing, before a version is passed over.
@@ -98,7 +100,8 @@ pub struct BisectPolicy {
     pub revisits: bool,
     /// When it is enough.
     pub aim: Aim,
-    /// Smaller changes than this don't count, as a share of the first version; unless that is left to the aim.
+    /// Smaller changes than this don't count, as a share of the first version. Unless given, that is left to the aim, and the
+    /// search ends when changes of [`MARGIN`] are ruled out.
     pub smallest: Option<f64>,
     /// What builds, boots and trials may take together.
     pub budget: Option<Duration>,
@@ -113,7 +116,7 @@ pub struct BisectPolicy {
 pub struct BisectVerdict {
     /// Why nothing more is asked; nothing if more is.
     pub ended: Option<BisectEnd>,
-    /// The changes, in the order of the history.
+    /// The changes, in the order of the history; as long as it isn't decided, those that are known already.
     pub culprits: Vec<Culprit>,
     /// How probable it is that it was these and no others, of those that count.
     pub probability: f64,
@@ -128,6 +131,8 @@ pub struct BisectVerdict {
     pub hidden: f64,
     /// Smaller changes than this don't count, in the metric's unit.
     pub smallest: Option<f64>,
+    /// No change is as large as this with the asked confidence, in the metric's unit.
+    pub ruled_out: Option<f64>,
     /// The standard deviation of one measurement.
     pub noise: Option<f64>,
     /// What each testbed adds to what is measured on it, less what the first does, in the metric's unit.
@@ -482,6 +487,7 @@ impl BisectPolicy {
         let smallest = self.smallest.map(|share| share * level);
         let aim = Aim {
             smallest: smallest.filter(|size| *size > 0.0).or(self.aim.smallest),
+            margin: Some(self.smallest.unwrap_or(MARGIN) * level).filter(|margin| *margin > 0.0),
             tellable: (MEASUREMENTS * again / allowance)
                 .sqrt()
                 .clamp(TOLD.0, TOLD.1),
@@ -688,6 +694,15 @@ impl BisectPolicy {
         };
         let (steps, probability) = belief.as_ref().map_or((Vec::new(), 0.0), Belief::best);
         let places = belief.as_ref().map_or(Vec::new(), Belief::places);
+        // As long as it isn't decided only steps are named that won't be taken back.
+        let is_found = |place: &Place| {
+            let mut known = places.iter().filter(|(other, _)| other == place);
+            let is_sure = known.any(|(_, probability)| *probability >= self.aim.confidence);
+            let is_worth = belief.as_ref().is_some_and(|it| !it.is_below_margin());
+            ended == Some(BisectEnd::Decided) || (is_sure && is_worth)
+        };
+        let mut steps = steps;
+        steps.retain(is_found);
         let confidence = Confidence::new(self.aim.confidence).unwrap_or_default();
         let joined = match &belief {
             Some(belief) => belief.joined().clone(),
@@ -714,6 +729,7 @@ impl BisectPolicy {
             changed: belief.as_ref().map_or(0.0, Belief::changed),
             hidden: belief.as_ref().map_or(1.0, Belief::hidden),
             smallest: belief.as_ref().map(Belief::smallest),
+            ruled_out: belief.as_ref().map(Belief::ruled_out),
             noise: belief.as_ref().map(Belief::noise),
             estimator: seen.estimator,
             turns: self.is_interleaved(seen.estimator),

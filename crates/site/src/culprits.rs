@@ -274,23 +274,17 @@ impl<'a> BisectWords<'a> {
         }
         let number = verdict.culprits.len();
         if verdict.ended != Some(BisectEnd::Decided) {
-            return match verdict.places.is_empty() {
-                true => {
-                    format!("it isn't decided: no change is seen yet between {first} and {last}")
-                }
-                false => format!("it isn't decided: {}", self.suspects()),
-            };
+            return self.so_far();
         }
         match number {
             0 => {
-                let size = verdict.smallest.unwrap_or(0.0);
                 let looser = match self.cancelling {
                     true => "",
                     false => ". Changes that cancel each other are looked for with --cancelling",
                 };
                 format!(
                     "no change of {} or more is visible from {first} to {last} (probability {}){looser}",
-                    self.figure(size),
+                    self.ruled_out(),
                     numbers::probability(verdict.probability)
                 )
             }
@@ -305,6 +299,56 @@ impl<'a> BisectWords<'a> {
                     "{number} changes did it: {} (probability of all together {})",
                     all.join("; "),
                     numbers::probability(verdict.probability)
+                )
+            }
+        }
+    }
+
+    /// The largest change that isn't ruled out, in percent of the first level where there is one: `0.4 %`. Rounded up.
+    fn ruled_out(&self) -> String {
+        let size = self.verdict.ruled_out.unwrap_or(f64::INFINITY);
+        let sizes = self.verdict.waterfall.as_ref();
+        let level = sizes.map_or(f64::NAN, |sizes| sizes.level.value.abs());
+        match 100.0 * size / level {
+            percent if percent.is_finite() && percent > 0.0 => numbers::bound(percent),
+            _ => self.figure(size),
+        }
+    }
+
+    /// What is known before it is decided: first the change from the first version to the last, or what size is ruled out; then
+    /// what is suspected.
+    fn so_far(&self) -> String {
+        let verdict = self.verdict;
+        let (first, last) = self.ends();
+        let total = verdict.waterfall.as_ref().map(|sizes| &sizes.total);
+        let sure = format!("{:.0} %", 100.0 * self.confidence);
+        match total {
+            Some(total) if verdict.changed >= self.confidence => {
+                let found = match verdict.culprits.len() {
+                    0 => String::new(),
+                    number => {
+                        let all: Vec<String> = (0..number).map(|n| self.brief(n)).collect();
+                        format!("; known so far is {}", all.join("; "))
+                    }
+                };
+                let suspects = match verdict.places.is_empty() {
+                    true => String::new(),
+                    false => format!(": {}", self.suspects()),
+                };
+                format!(
+                    "from {first} to {last} it changed by {}{found}; which changes did it isn't decided{suspects}",
+                    self.change_by(total)
+                )
+            }
+            _ => {
+                let looser = match verdict.changed >= 0.5 && !verdict.places.is_empty() {
+                    true => format!(": {}", self.suspects()),
+                    false => String::new(),
+                };
+                format!(
+                    "no change of {} or more is visible from {first} to {last} (probability {sure}); whether there is a smaller \
+                     one isn't decided{looser}",
+                    self.ruled_out()
                 )
             }
         }

@@ -204,6 +204,95 @@ fn where_nothing_changed_mostly_the_ends_are_measured_and_nobody_is_blamed() {
     assert!(blamed <= 1);
 }
 
+/// Noise of a hundredth whose changes of a percent take few trials to rule out: a search for smaller ones would last for
+/// thousands.
+#[test]
+fn nothing_of_a_percent_or_more_is_said_as_soon_as_it_is_known() {
+    let shapes = [
+        Noise::Gauss,
+        Noise::Lognormal { sigma: 1.0 },
+        Noise::Bimodal {
+            upper_share: 0.3,
+            apart: 4.0,
+        },
+    ];
+    for (seed, shape) in (0..).zip(shapes.iter().cycle().take(12)) {
+        let world = World {
+            seed,
+            noise: 2.0,
+            shape: shape.clone(),
+            trial: Duration::from_millis(10),
+            ..world(60, &[])
+        };
+        let (evidence, verdict) = pursue(&policy(&world), &world, Evidence::default());
+        let by = (seed, &verdict);
+        assert_eq!(
+            (verdict.ended, found(&verdict)),
+            (Some(BisectEnd::Decided), vec![]),
+            "{by:?}"
+        );
+        assert!(verdict.ruled_out.unwrap() <= 1.0, "{by:?}");
+        assert!(
+            evidence.observations.len() <= 1200,
+            "{} {by:?}",
+            evidence.observations.len()
+        );
+    }
+}
+
+#[test]
+fn a_change_below_the_margin_is_named_only_where_it_is_plain_or_asked_for() {
+    // Half a percent: three standard deviations of the ends' means at once, or a fifth of one.
+    let plain = World {
+        noise: 0.02,
+        ..world(60, &[(20, 0.5)])
+    };
+    let (_, verdict) = pursue(&policy(&plain), &plain, Evidence::default());
+    assert_eq!(found(&verdict), [20]);
+    let blurred = World {
+        noise: 0.6,
+        ..world(60, &[(20, 0.1)])
+    };
+    let (_, verdict) = pursue(&policy(&blurred), &blurred, Evidence::default());
+    assert_eq!(
+        (verdict.ended, found(&verdict)),
+        (Some(BisectEnd::Decided), vec![])
+    );
+    let ruled_out = verdict.ruled_out.unwrap();
+    assert!((0.1..=1.0).contains(&ruled_out), "{ruled_out}");
+    let asked = BisectPolicy {
+        smallest: Some(0.002),
+        ..policy(&blurred)
+    };
+    let blurred = World {
+        steps: vec![(20, 0.5)],
+        ..blurred
+    };
+    let (_, verdict) = pursue(&asked, &blurred, Evidence::default());
+    assert_eq!(found(&verdict), [20]);
+}
+
+#[test]
+fn as_long_as_it_is_not_decided_nobody_is_named_for_what_may_be_chance() {
+    for seed in 0..8 {
+        let world = World {
+            seed,
+            ..world(60, &[])
+        };
+        let short = BisectPolicy {
+            budget: Some(Duration::from_secs(9)),
+            smallest: Some(0.001),
+            ..policy(&world)
+        };
+        let (_, verdict) = pursue(&short, &world, Evidence::default());
+        assert_eq!(
+            (verdict.ended, found(&verdict)),
+            (Some(BisectEnd::Budget), vec![])
+        );
+        assert!(verdict.ruled_out.unwrap().is_finite());
+    }
+}
+
 #[test]
 fn the_budget_ends_it_and_what_is_known_is_said() {
     let world = world(60, &[(30, 3.0)]);

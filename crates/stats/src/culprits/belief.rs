@@ -21,6 +21,11 @@ const SEVERAL: f64 = 3.0;
 /// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
 const CANCELLING: f64 = 0.3;
 const LOOKED_FOR: f64 = 1.0;
+/// That nothing changed is the answer if it isn't more probable than this share of the allowed doubt that the ends differ: who
+/// bisects has seen a change, and no other answer ends the search so early.
+const DOUBT_OF_NOTHING: f64 = 0.2;
+/// A change that is smaller than the margin is looked for only if it is this probable that there is one.
+const PLAIN: f64 = 0.99;
 /// How probable it is at least that the ends differ where a change seems to be seen.
 pub(super) const CHANGED: f64 = 0.5;
 /// Cuts that are drawn.
@@ -79,6 +84,8 @@ pub struct Belief {
     smallest: f64,
     /// The largest step of a typical cut.
     largest: f64,
+    /// No step is this large, with the asked confidence.
+    ruled_out: f64,
     /// How probable hidden changes may remain in the end.
     left_hidden: f64,
 }
@@ -119,7 +126,7 @@ impl Belief {
         let sums = Sums::of(&course, centre);
         let typical = grid.typical();
         let cuts = grid.draw(DRAWN, &mut random);
-        let largest = largest(&cuts);
+        let (largest, ruled_out) = largest(&cuts, aim.confidence);
         let smallest = aim
             .smallest
             .unwrap_or_else(|| smallest(largest, typical.noise, aim.tellable));
@@ -145,6 +152,7 @@ impl Belief {
             changed: changed as f64 / DRAWN as f64,
             smallest,
             largest,
+            ruled_out,
             left_hidden: aim.hidden,
         })
     }
@@ -165,9 +173,13 @@ impl Belief {
         &self.joined
     }
 
-    /// The most probable set of steps, ascending, and its probability.
+    /// The most probable set of steps, ascending, and its probability; no steps where every change that matters is ruled out,
+    /// and how probable that is.
     #[must_use]
     pub fn best(&self) -> (Vec<Place>, f64) {
+        if self.is_within_margin() {
+            return (Vec::new(), self.aim.confidence);
+        }
         let (steps, probability) = &self.sets[0];
         let places = steps.iter().map(|gap| self.place(*gap)).collect();
         (places, *probability)
@@ -203,6 +215,29 @@ impl Belief {
     #[must_use]
     pub fn smallest(&self) -> f64 {
         self.smallest
+    }
+
+    /// No step is as large as this with the asked confidence, in the metric's unit, among those that would show where
+    /// something was measured.
+    #[must_use]
+    pub fn ruled_out(&self) -> f64 {
+        self.ruled_out
+    }
+
+    /// Whether the largest step is smaller than the margin, as far as is known.
+    #[must_use]
+    pub fn is_below_margin(&self) -> bool {
+        self.aim.margin.is_some_and(|margin| self.largest < margin)
+    }
+
+    /// Whether every change that matters is ruled out, and none that is smaller shows by itself.
+    #[must_use]
+    pub fn is_within_margin(&self) -> bool {
+        self.changed < PLAIN
+            && self
+                .aim
+                .margin
+                .is_some_and(|margin| self.ruled_out <= margin)
     }
 
     /// How large the largest step is, in the metric's unit; 0 where none is seen.
@@ -266,14 +301,22 @@ impl Belief {
             true => self.aim.hidden.min(self.left_hidden),
             false => self.aim.hidden,
         };
-        let is_asked = self.aim.cancelling || self.changed >= CHANGED;
+        let seems_changed = self.changed >= CHANGED && !self.is_within_margin();
+        let is_asked = self.aim.cancelling || seems_changed;
         is_asked && self.hidden_beside(also) > may_remain
     }
 
     /// Whether the steps of the most probable set are known as well as was asked.
     fn is_known(&self) -> bool {
+        if self.is_within_margin() {
+            return true;
+        }
         let (steps, probability) = &self.sets[0];
-        *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
+        let is_found = match steps.is_empty() {
+            true => self.changed <= DOUBT_OF_NOTHING * self.doubt(),
+            false => steps.iter().all(|gap| self.is_resolved(*gap)),
+        };
+        is_found && *probability >= self.aim.confidence
     }
 
     /// A version that was measured once, and that one measurement decides too much.
@@ -318,7 +361,8 @@ impl Belief {
     /// Whether the most probable set is the answer.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.is_known() && !self.must_explore(&[]) && self.unsure().is_none()
+        let is_sure = self.is_within_margin() || self.unsure().is_none();
+        self.is_known() && !self.must_explore(&[]) && is_sure
     }
 
     /// Whether a step in this gap needs no closer look, or can't have one.
@@ -645,11 +689,13 @@ fn stretches(steps: &[usize], points: usize) -> impl Iterator<Item = (usize, usi
     begins.zip(steps.iter().copied().chain([points - 1]))
 }
 
-/// The largest step of a typical cut.
-fn largest(cuts: &[Cut]) -> f64 {
+/// The largest step of a typical cut, and how large that of one in twenty is at most where the confidence is .95.
+fn largest(cuts: &[Cut], confidence: f64) -> (f64, f64) {
     let mut largest: Vec<f64> = cuts.iter().map(Cut::largest).collect();
     largest.sort_by(f64::total_cmp);
-    largest[largest.len() / 2]
+    let rank = (confidence * largest.len() as f64).ceil() as usize;
+    let of_few = largest[rank.min(largest.len() - 1)];
+    (largest[largest.len() / 2], of_few)
 }
 
 /// Steps smaller than this don't count.

@@ -37,6 +37,9 @@ pub struct Aim {
     /// [`tellable`](Self::tellable) standard deviations of the noise (at most two fifths of the largest, or 0.3 standard
     /// deviations), because smaller ones cost too much to tell.
     pub smallest: Option<f64>,
+    /// A change that doesn't show by itself isn't looked for any longer once every change of this size is ruled out, in the
+    /// metric's unit. None: such changes are looked for as long as the noise lets see them.
+    pub margin: Option<f64>,
     /// How many standard deviations of a measurement a step must have to be worth what it costs to tell it.
     pub tellable: f64,
     /// How probable it is, before anything is measured, that there are several steps and not one; within (0, 1).
@@ -57,6 +60,7 @@ impl Default for Aim {
             confidence: 0.95,
             resolution: 1,
             smallest: None,
+            margin: None,
             tellable: 1.0,
             several: 0.1,
             hidden: 0.08,

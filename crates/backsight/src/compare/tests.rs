@@ -57,7 +57,6 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         state: StudyState::Finished,
         definitions: Default::default(),
         hosts: Default::default(),
-        definitions: Default::default(),
         series,
         failed: Vec::new(),
     }

@@ -55,7 +55,7 @@ pub(crate) struct StepParameters {
 
 pub(crate) const PARAMETERS: StepParameters = StepParameters {
     evidence: 7.3,
-    evidence_of_few: 26.0,
+    evidence_of_few: 35.0,
     evidence_of_two: 4.0,
     autocorrelation_rate: 5.0,
     evidence_of_tail: 4.0,
@@ -310,7 +310,9 @@ impl Sums {
         let free = (self.n() - steps - 1) as f64;
         // Beyond this it is rounding that is explained.
         let left = left.max(1e-18 * self.sums[self.n()][1]);
-        -0.5 * free * (left / free).ln() + 0.5 * (steps + 1) as f64 * (-kept * kept).ln_1p()
+        // The same factor for any number of steps, so that the unit cancels.
+        -0.5 * (self.n() - 1) as f64 * (left / free).ln()
+            + 0.5 * (steps + 1) as f64 * (-kept * kept).ln_1p()
             - PARAMETERS.autocorrelation_rate * kept
     }
 

@@ -259,6 +259,14 @@ proptest! {
     }
 
     #[test]
+    fn the_unit_of_a_short_history_changes_nothing(seed in 0..1000_u64, power in -9..9_i32) {
+        let series = steps(&[(17, 0.0), (3, 4.5)], Noise::Gauss, &mut Random::seeded(seed));
+        // A power of two rounds nothing.
+        let there: Vec<f64> = series.iter().map(|x| x * 16_f64.powi(power)).collect();
+        prop_assert_eq!(places(&series), places(&there));
+    }
+
+    #[test]
     fn findings_are_in_order_and_in_the_series(values in prop::collection::vec(-5..5_i32, 1..120)) {
         let series: Vec<f64> = values.iter().map(|&x| f64::from(x)).collect();
         let findings = found(&series);
@@ -373,7 +381,8 @@ fn one_version_far_off_is_pending_at_once_and_no_change() {
         let said = (0..60).filter(|_| {
             let series = steps(&[(n - 1, 100.0), (1, 110.0)], Noise::Gauss, &mut random);
             let findings = found(&series);
-            assert_eq!(findings.changes, vec![]);
+            // One elsewhere, by chance, is another matter.
+            assert!(findings.changes.iter().all(|change| change.at + 3 < n));
             findings.pending.is_some_and(|pending| {
                 pending.change.at == n - 1 && pending.to_come <= 2 && pending.change.size > 6.0
             })

@@ -200,7 +200,7 @@ fn likelihood(values: &[f64], breaks: &[usize], with_slope: bool) -> f64 {
             .iter()
             .map(|s| left_around_line(&values[s.start..s.end], kept, with_slope))
             .sum();
-        -0.5 * free * (left.max(smallest) / free).ln()
+        -0.5 * (n - 1) as f64 * (left.max(smallest) / free).ln()
             + 0.5 * segments.len() as f64 * (-kept * kept).ln_1p()
             - PARAMETERS.autocorrelation_rate * kept
     };

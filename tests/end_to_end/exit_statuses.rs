@@ -156,6 +156,9 @@ const CASES: &[Case] = &[
     case("show", 2, || measured().ends(&["show", "none"])),
     case("delete", 0, || measured().ends(&["delete", "s"])),
     case("delete", 2, || measured().ends(&["delete", "none"])),
+    case("check", 0, || measured().ends(&["check"])),
+    case("check", 1, || damaged().ends(&["check"])),
+    case("check", 2, || fresh(&["check"])),
     case("list", 0, || fresh(&["list", "benchmarks"])),
     case("list", 2, || fresh(&["list", "horses"])),
     case("doctor", 0, || fresh(&["doctor", "plan.toml"])),
@@ -198,6 +201,25 @@ fn measured() -> Place {
     let place = quick();
     place.prints_of(&["run", "plan.toml", "--name", "s"]);
     place
+}
+
+/// The same with an output in the store that lost its end.
+fn damaged() -> Place {
+    let place = measured();
+    let mut folders = vec![place.path("store/raw")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            match entry.file_type().unwrap().is_dir() {
+                true => folders.push(entry.path()),
+                false => {
+                    let object = fs::OpenOptions::new().write(true).open(entry.path());
+                    object.unwrap().set_len(1).unwrap();
+                    return place;
+                }
+            }
+        }
+    }
+    panic!("the store has no output");
 }
 
 /// A place with versions `v1` to `v5`: `v3` is slower, `v5` doesn't build.
@@ -392,6 +414,7 @@ verbs! {
     statuses_of_studies "studies"
     statuses_of_show "show"
     statuses_of_delete "delete"
+    statuses_of_check "check"
     statuses_of_list "list"
     statuses_of_doctor "doctor"
     statuses_of_schema "schema"

@@ -72,7 +72,7 @@ pub(crate) const PARAMETERS: StepParameters = StepParameters {
 };
 
 /// Fewer points than this have no steps: there is nothing to know their noise by.
-pub(crate) const FEWEST: usize = 8;
+pub const FEWEST: usize = 8;
 
 /// The autocorrelations that are tried.
 pub(crate) const AUTOCORRELATIONS: [f64; 11] =

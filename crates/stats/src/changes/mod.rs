@@ -32,6 +32,7 @@ mod select;
 mod trend;
 mod watch;
 
+pub use likelihood::FEWEST;
 pub use pending::Pending;
 pub use watch::{News, Watch};
 
@@ -149,9 +150,6 @@ pub struct Findings {
 
 /// Residuals that keep so much of their predecessor may be a level that never rests.
 const RESTLESS: f64 = 0.5;
-
-/// The fewest versions that can show a change: fewer, in whatever order, are too likely by chance.
-pub const FEWEST: usize = 8;
 
 /// The value that stands for one version: the mean of its samples without the tenth furthest out on either side.
 #[must_use]

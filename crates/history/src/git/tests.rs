@@ -387,6 +387,27 @@ fn changes_between_versions_say_who_and_what() {
 }
 
 #[test]
+fn what_lies_between_known_versions_is_said_without_reading_the_references() {
+    let mut room = Room::new();
+    room.commit_file("a", "1\n");
+    room.git(&["tag", "v1"]);
+    room.commit_file("a", "2\n");
+    let git = room.open();
+    let (from, to) = (git.resolve("v1").unwrap(), git.resolve("main").unwrap());
+    // Nobody can read these any more.
+    room.write(
+        ".git/packed-refs",
+        "# pack-refs with: peeled\nno reference\n",
+    );
+    let unread = git.resolve("v1").unwrap_err().to_string();
+    assert!(unread.contains("can't be read"), "{unread}");
+    assert_eq!(git.between(&from, &to).unwrap().len(), 1);
+    let diff = git.diff(&from, &to, usize::MAX).unwrap().unwrap();
+    assert!(diff.contains("-1\n+2\n"), "{diff}");
+    git.check_out(&to, &room.tree()).unwrap();
+}
+
+#[test]
 fn a_diff_applies_and_is_cut_on_a_line() {
     let mut room = Room::new();
     let lines = |changed: &[usize]| -> String {

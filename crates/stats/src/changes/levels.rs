@@ -92,6 +92,14 @@ impl Levels {
         Stretch { start, end }
     }
 
+    /// Describes the series by one level.
+    pub(crate) fn forget_changes(&mut self, series: &[f64]) {
+        self.changes.clear();
+        self.measure(series);
+        let all = self.segments();
+        self.kept = noise::kept_by_residuals(&self.residuals, &all);
+    }
+
     /// The sum of squared residuals.
     pub(crate) fn left(&self) -> f64 {
         self.residuals.iter().map(|r| r * r).sum()
@@ -191,11 +199,16 @@ impl Levels {
             search.false_per_point,
             search.confidence,
         );
+        let trend = match self.changes.is_empty() {
+            true => super::trend::trend(series, search),
+            false => None,
+        };
         let epochs = epochs(&self.residuals, search);
         Findings {
             changes,
             epochs,
             doubted,
+            trend,
             pending,
             period: None,
             kept: self.kept,

@@ -152,6 +152,11 @@ pub(crate) fn steps(values: &[f64], false_per_point: f64) -> Vec<Step> {
     }
 }
 
+/// ln of the likelihood of these steps, at the likeliest autocorrelation and noise.
+pub(crate) fn of_steps(values: &[f64], at: &[usize]) -> f64 {
+    Sums::of(values).best_likelihood(at)
+}
+
 /// Drops changes that ranks alone see with one or two points on a side: outliers rank as high.
 pub(crate) fn drop_stubs(changes: &mut Vec<usize>, clear: &[usize], n: usize) {
     while let Some(stub) = stretches(changes, n, 2)

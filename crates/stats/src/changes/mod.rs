@@ -3,12 +3,14 @@
 //! The way of it, each step with its source in its module:
 //!
 //! 1. `season`: a period that repeats is taken out.
-//! 2. `scan` and `select`: normal scores of half-overlapping stretches of every scale are searched for splits; what is
+//! 2. `likelihood`: clear steps, however few points are behind them, by comparing steps and autocorrelated noise with that
+//!    noise alone. `scan` and `select`, for what is smaller and lasts: normal scores of half-overlapping stretches of every scale are searched for splits; what is
 //!    accepted must be more than chance would give *for points that keep part of their predecessor's deviation*, at
 //!    a stated number of false changes per point. Ranks make the search blind to the noise's shape and to outliers.
 //! 3. `noise`: the residuals tell how much is kept, and the search is repeated with it.
 //! 4. `place`: each change is put where the noise's own density says that it most probably is.
-//! 5. `trend`: where the level never rests, straight lines with few breaks describe the series instead.
+//! 5. `trend`: where the level never rests, straight lines with few breaks describe the series instead; where one line
+//!    with autocorrelated noise is likelier than the steps, it is a trend and has no changes.
 //! 6. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
 //!
 //! Refused: values that are no numbers; to find a change in fewer than eight points.
@@ -34,6 +36,7 @@ mod watch;
 
 pub use likelihood::FEWEST;
 pub use pending::Pending;
+pub use trend::Trend;
 pub use watch::{News, Watch};
 
 use serde::Serialize;
@@ -135,6 +138,8 @@ pub struct Findings {
     pub epochs: Vec<Epoch>,
     /// The clearest of the changes that were not believed.
     pub doubted: Option<Doubted>,
+    /// How the level moves steadily all along, if it does and nothing changed.
+    pub trend: Option<Trend>,
     /// The newest points, if they may be the beginning of another level.
     pub pending: Option<Pending>,
     /// The period, in points, that was taken out before anything else; values above are without it.
@@ -180,17 +185,23 @@ pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
     })
 }
 
-/// By levels, or by lines where the level never rests.
+/// By levels; by lines where the level never rests; by one line where that describes a series better than steps do.
 fn describe(series: &[f64], search: &Search) -> Findings {
-    let levels = Levels::of(series, search);
+    let mut levels = Levels::of(series, search);
     if levels.kept >= RESTLESS {
-        let lines = trend::lines(series);
+        let mut lines = trend::lines(series);
         if lines.left <= 0.5 * levels.left()
             && (!lines.breaks.is_empty() || !levels.changes.is_empty())
             && trend::are_borne_out(series, &lines, search.false_per_point)
         {
+            if trend::is_smooth(series, &lines) {
+                lines.breaks.clear();
+            }
             return restless(series, &lines, search);
         }
+    }
+    if !levels.changes.is_empty() && trend::explains_steps(series, &levels.changes) {
+        levels.forget_changes(series);
     }
     levels.findings(series, search)
 }

@@ -49,6 +49,10 @@ pub(crate) fn restless(series: &[f64], lines: &trend::Lines, search: &Search) ->
         changes,
         epochs: Vec::new(),
         doubted: None,
+        trend: match lines.breaks.is_empty() {
+            true => trend::trend(series, search),
+            false => None,
+        },
         pending: None,
         period: None,
         kept,

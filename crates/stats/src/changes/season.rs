@@ -8,10 +8,13 @@ const LONGEST: usize = 64;
 /// 4/√n; repeated steps add little, for most differences have none.
 const PLAIN: f64 = 0.4;
 
-/// A period and what each of its phases adds.
+/// A period and what each of its phases does.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Season {
-    adds: Vec<f64>,
+    /// By phase: what it adds, or its factor.
+    phases: Vec<f64>,
+    /// Whether phases are factors: where the season grows with the level.
+    multiplies: bool,
 }
 
 impl Season {
@@ -19,33 +22,72 @@ impl Season {
     pub(crate) fn of(series: &[f64]) -> Option<Self> {
         let period = period(series)?;
         let trend = running_mean(series, period);
-        let half = period / 2;
-        let mut adds: Vec<f64> = (0..period)
-            .map(|phase| {
-                let inner = (half..series.len() - half).filter(|i| i % period == phase);
-                let mut deviations: Vec<f64> = inner.map(|i| series[i] - trend[i - half]).collect();
-                let middle = deviations.len() / 2;
-                *deviations.select_nth_unstable_by(middle, f64::total_cmp).1
-            })
-            .collect();
-        let mean = crate::sums::mean(&adds);
-        adds.iter_mut().for_each(|add| *add -= mean);
-        Some(Season { adds })
+        let adds = Season {
+            phases: centred(of_phases(series, &trend, period, |x, trend| x - trend), 0.0),
+            multiplies: false,
+        };
+        if series.iter().any(|x| *x <= 0.0) {
+            return Some(adds);
+        }
+        let multiplies = Season {
+            phases: centred(of_phases(series, &trend, period, |x, trend| x / trend), 1.0),
+            multiplies: true,
+        };
+        // What is left around the running mean, as a share of it, so that neither is judged in its own unit.
+        let left = |season: &Season| -> f64 {
+            let rest = season.taken_from(series);
+            let inner = rest[period / 2..].iter().zip(&trend);
+            let mut shares: Vec<f64> = inner.map(|(x, trend)| (x / trend - 1.0).abs()).collect();
+            let most = shares.len() * 9 / 10;
+            *shares.select_nth_unstable_by(most, f64::total_cmp).1
+        };
+        match left(&multiplies) < 0.8 * left(&adds) {
+            true => Some(multiplies),
+            false => Some(adds),
+        }
     }
 
     /// How many points make one period.
     pub(crate) fn period(&self) -> usize {
-        self.adds.len()
+        self.phases.len()
     }
 
     /// The series without its season.
     pub(crate) fn taken_from(&self, series: &[f64]) -> Vec<f64> {
         series
             .iter()
-            .zip(self.adds.iter().cycle())
-            .map(|(x, add)| x - add)
+            .zip(self.phases.iter().cycle())
+            .map(|(x, phase)| match self.multiplies {
+                true => x / phase,
+                false => x - phase,
+            })
             .collect()
     }
+}
+
+/// The median of what each phase does beside the running mean.
+fn of_phases(
+    series: &[f64],
+    trend: &[f64],
+    period: usize,
+    beside: impl Fn(f64, f64) -> f64,
+) -> Vec<f64> {
+    let half = period / 2;
+    (0..period)
+        .map(|phase| {
+            let inner = (half..series.len() - half).filter(|i| i % period == phase);
+            let mut does: Vec<f64> = inner.map(|i| beside(series[i], trend[i - half])).collect();
+            let middle = does.len() / 2;
+            *does.select_nth_unstable_by(middle, f64::total_cmp).1
+        })
+        .collect()
+}
+
+/// Moves the phases so that together they do nothing.
+fn centred(mut phases: Vec<f64>, nothing: f64) -> Vec<f64> {
+    let mean = crate::sums::mean(&phases);
+    phases.iter_mut().for_each(|phase| *phase += nothing - mean);
+    phases
 }
 
 fn period(series: &[f64]) -> Option<usize> {
@@ -114,7 +156,7 @@ mod tests {
             let wave = |i: usize| 5.0 * (i as f64 * std::f64::consts::TAU / period as f64).sin();
             let series: Vec<f64> = noise.iter().enumerate().map(|(i, x)| x + wave(i)).collect();
             let season = Season::of(&series).unwrap();
-            assert_eq!(season.period(), period);
+            assert_eq!((season.period(), season.multiplies), (period, false));
             for (rest, noise) in season.taken_from(&series).iter().zip(&noise) {
                 assert!((rest - noise).abs() < 2.0, "{rest} {noise}");
             }

@@ -408,3 +408,89 @@ fn what_is_pending_is_a_change_when_as_many_more_as_were_said_have_come() {
         assert!(findings.changes[0].at.abs_diff(30) <= 1);
     }
 }
+
+/// The yearly flow of the Nile at Aswan, 1871 to 1970 (G. W. Cobb, "The problem of the Nile", Biometrika 65, 1978).
+const NILE: [f64; 100] = [
+    1120., 1160., 963., 1210., 1160., 1160., 813., 1230., 1370., 1140., 995., 935., 1110., 994.,
+    1020., 960., 1180., 799., 958., 1140., 1100., 1210., 1150., 1250., 1260., 1220., 1030., 1100.,
+    774., 840., 874., 694., 940., 833., 701., 916., 692., 1020., 1050., 969., 831., 726., 456.,
+    824., 702., 1120., 1100., 832., 764., 821., 768., 845., 864., 862., 698., 845., 744., 796.,
+    1040., 759., 781., 865., 845., 944., 984., 897., 822., 1010., 771., 676., 649., 846., 812.,
+    742., 801., 1040., 860., 874., 848., 890., 744., 749., 838., 1050., 918., 986., 797., 923.,
+    975., 815., 1020., 906., 901., 1170., 912., 746., 919., 718., 714., 740.,
+];
+
+/// The population of the United States, in millions, every ten years from 1790 to 1990.
+const POPULATION: [f64; 21] = [
+    3.9, 5.3, 7.2, 9.6, 12.9, 17.1, 23.2, 31.4, 39.8, 50.2, 62.9, 76.0, 92.0, 105.7, 122.8, 131.7,
+    151.3, 179.3, 203.3, 226.5, 248.7,
+];
+
+/// Airline passengers by month, in thousands, 1949 to 1960 (G. E. P. Box, G. M. Jenkins, *Time Series Analysis*, 1976).
+const PASSENGERS: [f64; 144] = [
+    112., 118., 132., 129., 121., 135., 148., 148., 136., 119., 104., 118., 115., 126., 141., 135.,
+    125., 149., 170., 170., 158., 133., 114., 140., 145., 150., 178., 163., 172., 178., 199., 199.,
+    184., 162., 146., 166., 171., 180., 193., 181., 183., 218., 230., 242., 209., 191., 172., 194.,
+    196., 196., 236., 235., 229., 243., 264., 272., 237., 211., 180., 201., 204., 188., 235., 227.,
+    234., 264., 302., 293., 259., 229., 203., 229., 242., 233., 267., 269., 270., 315., 364., 347.,
+    312., 274., 237., 278., 284., 277., 317., 313., 318., 374., 413., 405., 355., 306., 271., 306.,
+    315., 301., 356., 348., 355., 422., 465., 467., 404., 347., 305., 336., 340., 318., 362., 348.,
+    363., 435., 491., 505., 404., 359., 310., 337., 360., 342., 406., 396., 420., 472., 548., 559.,
+    463., 407., 362., 405., 417., 391., 419., 461., 472., 535., 622., 606., 508., 461., 390., 432.,
+];
+
+#[test]
+fn the_nile_fell_once() {
+    let findings = found(&NILE);
+    let [change] = &findings.changes[..] else {
+        panic!("{findings:?}")
+    };
+    assert!(change.at.abs_diff(28) <= 1, "{change:?}");
+    assert_eq!((findings.trend, findings.period), (None, None));
+}
+
+#[test]
+fn growth_is_a_trend_and_no_change() {
+    let findings = found(&POPULATION);
+    assert_eq!(findings.changes, vec![]);
+    let trend = findings.trend.unwrap();
+    assert!((230.0..290.0).contains(&trend.size), "{trend:?}");
+    assert!(trend.size_interval.contains(trend.size));
+}
+
+#[test]
+fn a_season_that_grows_with_the_level_is_taken_out_by_its_factors() {
+    let findings = found(&PASSENGERS);
+    assert_eq!(findings.period, Some(12));
+    assert!(findings.changes.len() <= 1, "{:?}", findings.changes);
+}
+
+#[test]
+fn a_slow_slope_is_a_trend_and_no_steps() {
+    let mut random = Random::seeded(36);
+    for (n, rise) in [(60, 5.0), (100, 4.0), (200, 3.0), (200, 8.0)] {
+        let (mut stepped, mut trends) = (0, 0);
+        for _ in 0..40 {
+            let noise = Noise::Gauss.draw(n, &mut random).into_iter().enumerate();
+            let series: Vec<f64> = noise.map(|(i, x)| x + rise * i as f64 / n as f64).collect();
+            let findings = found(&series);
+            stepped += findings.changes.len();
+            trends += usize::from(
+                findings
+                    .trend
+                    .is_some_and(|trend| trend.size_interval.contains(rise)),
+            );
+        }
+        assert!(stepped <= 6, "{rise} in {n}: {stepped} steps");
+        assert!(trends >= 32, "{rise} in {n}: {trends} trends");
+    }
+}
+
+#[test]
+fn flat_noise_seldom_has_a_trend() {
+    for noise in SHAPES {
+        let mut random = Random::seeded(37);
+        let trends = (0..200).filter(|_| found(&noise.draw(60, &mut random)).trend.is_some());
+        assert!(trends.count() <= 2, "{noise:?}");
+    }
+}

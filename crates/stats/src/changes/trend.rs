@@ -3,7 +3,13 @@
 
 use std::ops::Range;
 
-use super::likelihood::{AUTOCORRELATIONS, PARAMETERS};
+use serde::Serialize;
+
+use crate::Interval;
+use crate::distributions::{t_quantile, two_sided_p};
+
+use super::Search;
+use super::likelihood::{AUTOCORRELATIONS, FEWEST, PARAMETERS, of_steps};
 
 /// A break must leave at most this share of the mean squared deviation (for the parameters used) that was left
 /// without it.
@@ -187,53 +193,91 @@ pub(crate) fn left_by(sums: &Sums, breaks: &[usize]) -> f64 {
 /// Autocorrelation above this isn't taken for noise around a line, but for a level that moves.
 const MOST_KEPT: f64 = 0.8;
 
-/// ln of the likelihood of one line for each segment, or of one level for all, with AR(1) noise at its likeliest
-/// autocorrelation. Comparable with that of steps.
-fn likelihood(values: &[f64], breaks: &[usize], with_slope: bool) -> f64 {
+/// By how much one line must be likelier than steps, in ln and beside what each of their places and sizes costs, to be told
+/// in their place: a step is the commoner change.
+const EVIDENCE_OF_TREND: f64 = 5.0;
+
+/// The highest degree of a smooth curve that broken lines are compared with.
+const MOST_DEGREE: usize = 7;
+
+/// A level that moves steadily from the first point of a series to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Trend {
+    /// The value of the line at the first point.
+    pub from: f64,
+    /// And at the last.
+    pub to: f64,
+    /// `to` − `from`.
+    pub size: f64,
+    /// The interval of `size`.
+    pub size_interval: Interval,
+    /// The probability that noise alone gives as clear a trend.
+    pub p: f64,
+}
+
+/// One line, or one level, for each segment, with AR(1) noise at its likeliest autocorrelation.
+struct Fitted {
+    /// ln of the likelihood, comparable with that of steps.
+    likelihood: f64,
+    /// The squared innovations.
+    left: f64,
+    /// The slope of the last line, and what divides the variance of the innovations in the variance of that.
+    slope: f64,
+    spread: f64,
+}
+
+fn fitted(values: &[f64], breaks: &[usize], with_slope: bool) -> Fitted {
     let n = values.len();
     let segments = super::select::stretches(breaks, n, 1);
     let parameters = segments.len() * (1 + usize::from(with_slope));
     let free = n.saturating_sub(parameters).max(1) as f64;
     let smallest = f64::MIN_POSITIVE.max(1e-18 * Sums::of(values).all());
     let at = |kept: f64| {
-        let left: f64 = segments
-            .iter()
-            .map(|s| left_around_line(&values[s.start..s.end], kept, with_slope))
-            .sum();
-        -0.5 * (n - 1) as f64 * (left.max(smallest) / free).ln()
-            + 0.5 * segments.len() as f64 * (-kept * kept).ln_1p()
-            - PARAMETERS.autocorrelation_rate * kept
+        let (mut left, mut slope, mut spread) = (0.0, 0.0, 0.0);
+        for segment in &segments {
+            let line = line_in_noise(&values[segment.start..segment.end], kept, with_slope);
+            left += line.0;
+            (slope, spread) = (line.1, line.2);
+        }
+        Fitted {
+            likelihood: -0.5 * (n - 1) as f64 * (left.max(smallest) / free).ln()
+                + 0.5 * segments.len() as f64 * (-kept * kept).ln_1p()
+                - PARAMETERS.autocorrelation_rate * kept,
+            left,
+            slope,
+            spread,
+        }
     };
-    AUTOCORRELATIONS
+    let tried = AUTOCORRELATIONS
         .into_iter()
-        .filter(|kept| *kept <= MOST_KEPT)
-        .map(at)
-        .fold(f64::NEG_INFINITY, f64::max)
+        .filter(|kept| *kept <= MOST_KEPT);
+    tried.map(at).fold(at(0.0), |best, other| {
+        match other.likelihood > best.likelihood {
+            true => other,
+            false => best,
+        }
+    })
 }
 
-/// The squared innovations of AR(1) noise around the best line, or level, of these points.
-fn left_around_line(values: &[f64], kept: f64, with_slope: bool) -> f64 {
+/// The squared innovations of AR(1) noise around the best line, or level, of these points; its slope; and what the slope
+/// was found by.
+fn line_in_noise(values: &[f64], kept: f64, with_slope: bool) -> (f64, f64, f64) {
     let centre = crate::sums::mean(values);
     let middle = (values.len() - 1) as f64 / 2.0;
     let first = (1.0 - kept * kept).sqrt();
-    let whitened = (0..values.len()).map(|i| {
-        let point = |i: usize| (values[i] - centre, 1.0, i as f64 - middle);
-        let (y, one, x) = point(i);
-        match i {
-            0 => (first * y, first * one, first * x),
-            _ => {
-                let before = point(i - 1);
-                (
-                    y - kept * before.0,
-                    one - kept * before.1,
-                    x - kept * before.2,
-                )
-            }
-        }
-    });
+    let point = |i: usize| (values[i] - centre, 1.0, i as f64 - middle);
     // The normal equations of y on one and x.
     let [mut yy, mut y1, mut yx, mut oo, mut ox, mut xx] = [0.0; 6];
-    for (y, one, x) in whitened {
+    for i in 0..values.len() {
+        let (y, one, x) = point(i);
+        let (y, one, x) = match i.checked_sub(1).map(point) {
+            None => (first * y, first * one, first * x),
+            Some(before) => (
+                y - kept * before.0,
+                one - kept * before.1,
+                x - kept * before.2,
+            ),
+        };
         yy += y * y;
         y1 += y * one;
         yx += y * x;
@@ -244,17 +288,101 @@ fn left_around_line(values: &[f64], kept: f64, with_slope: bool) -> f64 {
     let left = yy - y1 * y1 / oo;
     let (along, spread) = (yx - y1 * ox / oo, xx - ox * ox / oo);
     match with_slope && spread > 0.0 {
-        true => (left - along * along / spread).max(0.0),
-        false => left.max(0.0),
+        true => (
+            (left - along * along / spread).max(0.0),
+            along / spread,
+            spread,
+        ),
+        false => (left.max(0.0), 0.0, 0.0),
     }
 }
 
 /// Whether these lines explain a series so much better than one level or one line with autocorrelated noise that each of
-/// their breaks has paid for itself.
+/// their breaks has paid for itself, and better than a smooth curve of no more parameters.
 pub(crate) fn are_borne_out(values: &[f64], lines: &Lines, false_per_point: f64) -> bool {
-    let one = likelihood(values, &[], false).max(likelihood(values, &[], true));
+    let one = fitted(values, &[], false)
+        .likelihood
+        .max(fitted(values, &[], true).likelihood);
     let needed = PARAMETERS.needed(values.len(), false_per_point) + EVIDENCE_OF_BREAK;
-    likelihood(values, &lines.breaks, true) - one >= needed * lines.breaks.len() as f64
+    fitted(values, &lines.breaks, true).likelihood - one >= needed * lines.breaks.len() as f64
+}
+
+/// Whether a smooth curve of no more parameters describes a series as well as lines with these breaks: then nothing breaks.
+pub(crate) fn is_smooth(values: &[f64], lines: &Lines) -> bool {
+    let (n, breaks) = (values.len(), lines.breaks.len());
+    let degree = (1 + 2 * breaks).min(MOST_DEGREE);
+    if breaks == 0 || n < 3 * breaks + 4 {
+        return false;
+    }
+    let of_curve = left_by_curve(values, degree) / (n - degree - 1) as f64;
+    let of_lines = lines.left / (n - 3 * breaks - 2) as f64;
+    of_curve <= of_lines
+}
+
+/// The squared deviations from the best polynomial of this degree, by orthogonal polynomials (G. E. Forsythe, "Generation
+/// and use of orthogonal polynomials for data-fitting", J. SIAM 5, 1957).
+fn left_by_curve(values: &[f64], degree: usize) -> f64 {
+    let n = values.len();
+    let middle = (n - 1) as f64 / 2.0;
+    let place = |i: usize| (i as f64 - middle) / middle.max(1.0);
+    let centre = crate::sums::mean(values);
+    let mut rest: Vec<f64> = values.iter().map(|x| x - centre).collect();
+    let (mut before, mut now) = (vec![0.0; n], vec![1.0; n]);
+    let mut norm_before = 1.0;
+    for _ in 0..=degree {
+        let norm: f64 = now.iter().map(|p| p * p).sum();
+        let along: f64 = now.iter().zip(&rest).map(|(p, x)| p * x).sum();
+        for (x, p) in rest.iter_mut().zip(&now) {
+            *x -= along / norm * p;
+        }
+        let next: Vec<f64> = (0..n)
+            .map(|i| place(i) * now[i] - norm / norm_before * before[i])
+            .collect();
+        // Of places that are symmetric around zero every other coefficient is zero.
+        (before, now, norm_before) = (now, next, norm);
+    }
+    rest.iter().map(|x| x * x).sum()
+}
+
+/// Whether one line with autocorrelated noise describes a series better than these steps do.
+pub(crate) fn explains_steps(values: &[f64], steps: &[usize]) -> bool {
+    let points = (values.len() as f64).ln();
+    // Of a step the place and the size are fitted, of a line its slope.
+    let cost = |parameters: f64| 0.5 * parameters * points;
+    let line = fitted(values, &[], true).likelihood - cost(1.0);
+    let steps = of_steps(values, steps) - cost(2.0 * steps.len() as f64);
+    line >= steps + EVIDENCE_OF_TREND
+}
+
+/// The trend of a series in which no change was found, if it has one.
+pub(crate) fn trend(values: &[f64], search: &Search) -> Option<Trend> {
+    let n = values.len();
+    if n < FEWEST {
+        return None;
+    }
+    let (level, line) = (fitted(values, &[], false), fitted(values, &[], true));
+    let evidence = line.likelihood - level.likelihood;
+    // NaN, of a series that never varies, is no evidence.
+    let is_clear = evidence >= PARAMETERS.needed(n, search.false_per_point);
+    if !is_clear || line.spread <= 0.0 {
+        return None;
+    }
+    let freedom = (n - 2) as f64;
+    let error = (line.left / freedom / line.spread).sqrt();
+    let run = (n - 1) as f64;
+    let size = line.slope * run;
+    let reach = t_quantile(search.confidence, freedom) * error * run;
+    let mean = crate::sums::mean(values);
+    Some(Trend {
+        from: mean - size / 2.0,
+        to: mean + size / 2.0,
+        size,
+        size_interval: Interval {
+            low: size - reach,
+            high: size + reach,
+        },
+        p: two_sided_p((2.0 * evidence).sqrt(), freedom),
+    })
 }
 
 /// The values at the ends of the line through `range`.
@@ -290,6 +418,18 @@ mod tests {
         let lines = lines(&values);
         assert_eq!(lines.breaks.len(), 1);
         assert!(lines.breaks[0].abs_diff(35) <= 1, "{lines:?}");
+    }
+
+    #[test]
+    fn a_curve_leaves_nothing_of_a_polynomial_of_its_degree() {
+        let values: Vec<f64> = (0..40)
+            .map(|i| {
+                let x = f64::from(i) / 10.0;
+                3.0 + x - 2.0 * x * x + 0.5 * x * x * x
+            })
+            .collect();
+        assert!(left_by_curve(&values, 3) < 1e-18 * values.len() as f64 + 1e-12);
+        assert!(left_by_curve(&values, 2) > 1.0);
     }
 
     #[test]

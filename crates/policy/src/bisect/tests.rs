@@ -220,7 +220,7 @@ fn nothing_of_a_percent_or_more_is_said_as_soon_as_it_is_known() {
         let world = World {
             seed,
             noise: 2.0,
-            shape: shape.clone(),
+            shape: *shape,
             trial: Duration::from_millis(10),
             ..world(60, &[])
         };

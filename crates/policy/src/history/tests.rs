@@ -625,7 +625,7 @@ fn a_newest_version_whose_trials_all_failed_is_broken() {
     let built = build(&mut study, 10, Layout::default(), None);
     let started = boot(&mut study, built, 1);
     trial(&mut study, started, None);
-    let [broken, ..] = gaps(&[study.clone()], None);
+    let [broken, ..] = gaps(std::slice::from_ref(&study), None);
     assert!(
         broken[0].contains("1.10, has only failed trials: it crashed"),
         "{broken:?}"
@@ -651,7 +651,7 @@ fn a_cell_of_which_nothing_was_measured_is_missing_and_its_other_metrics_speak_f
     let mut study = measured(1, &all(10), &[1, 2], 99);
     study.cells.push(cell("another"));
     study.cells[1].cell.benchmark = "other".parse().unwrap();
-    let [_, missing, _, short] = gaps(&[study.clone()], None);
+    let [_, missing, _, short] = gaps(std::slice::from_ref(&study), None);
     assert_eq!(
         missing,
         ["missing: nothing was measured of other clients=2"]
@@ -685,9 +685,9 @@ fn a_definition_that_was_replaced_is_over_and_not_stale() {
 fn a_version_is_stale_at_an_age_too() {
     let study = measured(1, &all(10), &[1, 2], 99);
     let at = |number| version(number).at;
-    let [_, _, stale, _] = gaps(&[study.clone()], at(9));
+    let [_, _, stale, _] = gaps(std::slice::from_ref(&study), at(9));
     assert_eq!(stale, NONE);
-    let [_, _, stale, _] = gaps(&[study.clone()], at(10));
+    let [_, _, stale, _] = gaps(std::slice::from_ref(&study), at(10));
     assert!(stale[0].contains("1.9, of 2020-"), "{stale:?}");
     let mut dateless = study;
     for version in &mut dateless.versions {

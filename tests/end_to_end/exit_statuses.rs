@@ -33,6 +33,12 @@ const CASES: &[Case] = &[
     case("run", 0, || fresh(&["run", "plan.toml"])),
     case("run", 1, || failing().ends(&["run", "plan.toml"])),
     case("run", 2, || fresh(&["run", "none.toml"])),
+    case("run", 3, || {
+        let place = quick();
+        place.plan("use = [\"quick\"]\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n");
+        let few = ["--margin", "0.001", "--rounds", "3"];
+        place.ends(&[&["run", "plan.toml", "--until", "decided"], &few[..]].concat())
+    }),
     case("run", 130, || stopped(&quick(), &["run", "plan.toml"])),
     case("step", 0, || versions().ends(&step("v1", "v4"))),
     case("step", 1, || versions().ends(&step("v1", "v5"))),

@@ -282,6 +282,32 @@ mod tests {
         ));
     }
 
+    #[test]
+    fn a_call_that_ends_as_another_than_it_began_as_is_told() {
+        use crate::text::{Options, Text};
+        let of = |number: u64| {
+            let mut event = event(1);
+            if let What::Call(call) = &mut event.what {
+                call.number = number;
+            }
+            event
+        };
+        // Unknown, raw or of six arguments, then of one, two or none: what a flipped bit makes of a recording.
+        for begun in [257, 9, 9999, 56] {
+            for ended in [3, 39, 11, 9999, 202, 72] {
+                let (mut text, mut out) = (Text::new(Options::default()), Vec::new());
+                let mut pending = of(begun);
+                if let What::Call(call) = pending.what {
+                    pending.what = What::Pending(call);
+                }
+                text.write(&pending, &mut out);
+                text.write(&of(ended), &mut out);
+                text.finish(&mut out);
+                assert!(!out.is_empty());
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn whatever_a_file_holds_it_is_read_or_refused(

@@ -360,7 +360,8 @@ impl<'a> Text<'a> {
                 let (order, count) = walk.shown();
                 let known = walk.known_at_entry();
                 put_arguments(&mut walk, &order[..count], 0, known);
-                let becomes = known > 0 && walk.becomes(order[known - 1]);
+                let last = known.checked_sub(1).and_then(|last| order.get(last));
+                let becomes = last.is_some_and(|last| walk.becomes(*last));
                 if known < count && known > 0 && !becomes {
                     out.extend_from_slice(b", ");
                 }
@@ -591,8 +592,10 @@ fn put_arguments(
     let ends = until == order.len();
     // Where a part was shown before, its last comma was too, but for what becomes something.
     let mut separate = false;
-    if from > 0 && walk.becomes(order[from - 1]) {
-        walk.became(order[from - 1]);
+    // What was begun may have been another call, of more arguments, in a recording that is damaged.
+    let before = from.checked_sub(1).and_then(|before| order.get(before));
+    if let Some(before) = before.filter(|before| walk.becomes(**before)) {
+        walk.became(*before);
         separate = true;
     }
     for (index, number) in order.iter().enumerate().take(until).skip(from) {

@@ -169,6 +169,15 @@ impl ParquetRows {
             self.group += 1;
             self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             for column in &mut self.wanted {
+                // The library takes these for granted.
+                let chunk = group.metadata().column(column.leaf);
+                let begins = chunk
+                    .dictionary_page_offset()
+                    .unwrap_or(chunk.data_page_offset());
+                if begins < 0 || chunk.compressed_size() < 0 {
+                    let what = "a column begins before the file, or has fewer bytes than none";
+                    return Err(fault(ParquetError::General(what.to_owned())));
+                }
                 column.reader = Some(group.get_column_reader(column.leaf).map_err(fault)?);
             }
         }
@@ -363,6 +372,14 @@ fn read<T: DataType>(
         present.resize(rows, true);
     } else {
         present.extend(levels.iter().map(|&level| level == defined));
+    }
+    // Else a value would stand in another's row, or none where one was measured.
+    let promised = present.iter().filter(|there| **there).count();
+    if present.len() != rows || values.len() != promised {
+        return Err(ParquetError::General(format!(
+            "a column says that it has {promised} values in {rows} rows, and has {}",
+            values.len()
+        )));
     }
     Ok(values)
 }

@@ -16,6 +16,7 @@ mod running;
 mod agents;
 mod ahead;
 mod bisecting;
+mod ci;
 mod comparing;
 mod describing;
 mod detecting;

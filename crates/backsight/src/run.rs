@@ -9,7 +9,7 @@ use backsight_model::{
 use backsight_policy::{Evidence, Policy, RunPolicy};
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{
-    Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_as_found, pursue,
+    Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_with_figures, pursue,
 };
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -576,7 +576,7 @@ impl Session {
             rounds,
             seed,
         };
-        let evidence = evidence_as_found(store, id).await.into_diagnostic()?;
+        let evidence = evidence_with_figures(store, id).await.into_diagnostic()?;
         let study = Study {
             id,
             name: name.clone(),

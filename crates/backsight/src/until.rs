@@ -10,7 +10,7 @@ use backsight_policy::{
 };
 use backsight_stats::Confidence;
 use backsight_store::{MetricShape, Store, StudyRow};
-use backsight_study::{Choices, UntilChoices, evidence_as_found};
+use backsight_study::{Choices, UntilChoices, evidence_with_figures};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use std::num::NonZeroU32;
@@ -102,7 +102,9 @@ pub async fn account(store: &Store, study: &StudyRow) -> miette::Result<Option<A
     let cells = store.cells(study.id).await.into_diagnostic()?;
     let metrics = store.declared_metrics(study.id).await.into_diagnostic()?;
     let policy = policy(&until, &cells, &metrics, study.seed)?;
-    let evidence = evidence_as_found(store, study.id).await.into_diagnostic()?;
+    let evidence = evidence_with_figures(store, study.id)
+        .await
+        .into_diagnostic()?;
     let (variants, _) = beside_by_variant(&cells);
     let asked = policy.questions().map(|cell| HistoryCell {
         cell: cell.clone(),

@@ -197,6 +197,9 @@ const MOST_KEPT: f64 = 0.8;
 /// in their place: a step is the commoner change.
 const EVIDENCE_OF_TREND: f64 = 5.0;
 
+/// Broken lines must leave at most this share of what a smooth curve of no more parameters leaves.
+const ABRUPT: f64 = 0.5;
+
 /// The highest degree of a smooth curve that broken lines are compared with.
 const MOST_DEGREE: usize = 7;
 
@@ -316,7 +319,7 @@ pub(crate) fn is_smooth(values: &[f64], lines: &Lines) -> bool {
     }
     let of_curve = left_by_curve(values, degree) / (n - degree - 1) as f64;
     let of_lines = lines.left / (n - 3 * breaks - 2) as f64;
-    of_curve <= of_lines
+    ABRUPT * of_curve <= of_lines
 }
 
 /// The squared deviations from the best polynomial of this degree, by orthogonal polynomials (G. E. Forsythe, "Generation
@@ -347,10 +350,11 @@ fn left_by_curve(values: &[f64], degree: usize) -> f64 {
 /// Whether one line with autocorrelated noise describes a series better than these steps do.
 pub(crate) fn explains_steps(values: &[f64], steps: &[usize]) -> bool {
     let points = (values.len() as f64).ln();
-    // Of a step the place and the size are fitted, of a line its slope.
+    // Of a line the slope is fitted; of a step its size, and its place, which counts twice where there are several (N. Zhang,
+    // D. Siegmund, "A modified Bayes information criterion", Biometrics 63, 2007).
     let cost = |parameters: f64| 0.5 * parameters * points;
     let line = fitted(values, &[], true).likelihood - cost(1.0);
-    let steps = of_steps(values, steps) - cost(2.0 * steps.len() as f64);
+    let steps = of_steps(values, steps) - cost(3.0 * steps.len() as f64 - 1.0);
     line >= steps + EVIDENCE_OF_TREND
 }
 

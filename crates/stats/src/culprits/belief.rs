@@ -21,9 +21,6 @@ const SEVERAL: f64 = 3.0;
 /// The prior probability that two changes that cancel lie anywhere, unless they are looked for; and if they are.
 const CANCELLING: f64 = 0.3;
 const LOOKED_FOR: f64 = 1.0;
-/// That nothing changed is the answer if it isn't more probable than this share of the allowed doubt that the ends differ: who
-/// bisects has seen a change, and no other answer ends the search so early.
-const DOUBT_OF_NOTHING: f64 = 0.2;
 /// A change that is smaller than the margin is looked for only if it is this probable that there is one.
 const PLAIN: f64 = 0.99;
 /// How probable it is at least that the ends differ where a change seems to be seen.
@@ -312,11 +309,7 @@ impl Belief {
             return true;
         }
         let (steps, probability) = &self.sets[0];
-        let is_found = match steps.is_empty() {
-            true => self.changed <= DOUBT_OF_NOTHING * self.doubt(),
-            false => steps.iter().all(|gap| self.is_resolved(*gap)),
-        };
-        is_found && *probability >= self.aim.confidence
+        *probability >= self.aim.confidence && steps.iter().all(|gap| self.is_resolved(*gap))
     }
 
     /// A version that was measured once, and that one measurement decides too much.

@@ -3,7 +3,7 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo demo-history test build check unit browser quality bench bench-trace clean setup-build setup-demo setup-demo-history setup-test setup-bench
+.PHONY: demo demo-history test build check unit browser quality aa bench bench-trace clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -33,13 +33,17 @@ browser:                    ## the pages in a real browser
 quality: setup-build        ## how often the statistics are right, on data whose truth is known: writes docs/quality.md
 	scripts/quality
 
+aa: setup-aa build          ## identical code measured by real tools: how often it is called different, quiet and beside a compile job
+	scripts/aa $(BINARY)
+	scripts/aa $(BINARY) --load busy
+
 bench: setup-bench          ## our figures beside the peers', measured here and now
 	cargo bench --locked --target $(TARGET) -p backsight --bench figures --bench peers
 
 bench-trace: setup-bench build ## the tracer beside strace, measured here and now
 	scripts/bench-trace $(BINARY)
 
-setup-build setup-demo setup-demo-history setup-test setup-bench:
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

@@ -165,3 +165,156 @@ fn a_study_goes_out_whole_and_comes_back_the_same() {
     );
     place.assert_nothing_left();
 }
+
+/// A file of pytest-benchmark: three tests of identical code, each of so many rounds of one process, whose luck is `run`.
+fn pytest_benchmark(run: u64) -> String {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(run + 1);
+    let mut random = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1_u32 << 31) - 0.5
+    };
+    let tests = ["test_a", "test_b", "test_c"].map(|name| {
+        let luck = 1.0 + 0.04 * random();
+        let rounds: Vec<String> = (0..2000)
+            .map(|_| (1e-4 * luck * (1.0 + 0.02 * random())).to_string())
+            .collect();
+        format!(
+            r#"{{"name": "{name}", "fullname": "t.py::{name}", "group": null, "stats": {{"data": [{}]}}}}"#,
+            rounds.join(",")
+        )
+    });
+    format!(
+        r#"{{"machine_info": {{"node": "here"}}, "benchmarks": [{}]}}"#,
+        tests.join(",")
+    )
+}
+
+/// The verdicts of all rows of a comparison, as programs get them.
+fn differences(place: &Place, sides: &[&str]) -> Vec<serde_json::Value> {
+    let arguments = [&["compare"], sides, &["--format", "json"]].concat();
+    let compared: serde_json::Value = serde_json::from_str(&place.prints_of(&arguments)).unwrap();
+    let rows = compared["rows"].as_array().unwrap().iter();
+    rows.map(|row| row["sides"][1]["difference"].clone())
+        .collect()
+}
+
+#[test]
+fn rounds_of_one_process_tell_nothing_until_several_processes_do() {
+    let place = Place::new();
+    let names: Vec<String> = (1..=5).map(|run| format!("run-{run}")).collect();
+    for (name, run) in names.iter().zip(1..) {
+        place.write(&format!("{name}.json"), pytest_benchmark(run));
+        place.prints_of(&["import", "pytest-benchmark", &format!("{name}.json")]);
+    }
+    // Identical code: with rounds as trials every row of every pair was called different.
+    for pair in names.windows(2) {
+        let found = differences(&place, &[&pair[0], &pair[1]]);
+        assert_eq!(found.len(), 3);
+        for difference in found {
+            assert_eq!(difference["verdict"], "can't tell", "{difference}");
+            let said = difference["sentence"].as_str().unwrap();
+            assert!(
+                said.starts_with("can't tell: one run a side (within them [")
+                    && said.ends_with("; 4 more runs each would"),
+                "{said}"
+            );
+            assert_eq!(difference["more"], 4);
+            assert!(
+                difference["within_the_runs"]["low"].is_f64(),
+                "{difference}"
+            );
+            assert!(difference["percent"]["interval"].is_null(), "{difference}");
+        }
+    }
+    // Given together they are runs of one study, and tell how much single runs differ.
+    let together: Vec<String> = names.iter().map(|name| format!("{name}.json")).collect();
+    let mut arguments = vec!["import", "pytest-benchmark"];
+    arguments.extend(together.iter().map(String::as_str));
+    arguments.extend(["--as", "main"]);
+    assert_eq!(
+        place.prints_of(&arguments),
+        "imported 15 trials of 3 cells as `main`\n"
+    );
+    for pair in names.windows(2) {
+        for difference in differences(&place, &[&pair[0], &pair[1]]) {
+            assert_ne!(difference["verdict"], "better", "{difference}");
+            assert_ne!(difference["verdict"], "worse", "{difference}");
+            assert_eq!(difference["beyond"]["is"], "known");
+            assert_eq!(
+                (&difference["known"]["level"], &difference["known"]["units"]),
+                (&"trial".into(), &5.into())
+            );
+        }
+    }
+    let text = place.prints_of(&["compare", "run-1", "run-2"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("1 run a side (`run-2`, 3 rows): a difference is judged by how much 5 runs of 1 study differ"),
+        "{text}"
+    );
+    // A run that takes a third longer is seen.
+    let slow = place
+        .read("run-1.json")
+        .replace("0.0001", "0.00015")
+        .replace("0.00009", "0.00014");
+    place.write("slow.json", slow);
+    place.prints_of(&["import", "pytest-benchmark", "slow.json"]);
+    for difference in differences(&place, &["run-2", "slow"]) {
+        assert_eq!(difference["verdict"], "worse", "{difference}");
+    }
+}
+
+#[test]
+fn sessions_of_their_own_are_said_and_allowed_for() {
+    let place = place();
+    place.prints_of(&["import", "hyperfine", "base.json", "--as", "base"]);
+    // 1.505 s a run with a deviation of .013 s, against 1.53: with runs as repetitions it was called worse.
+    place.write("near.json", hyperfine([1.53, 1.55, 1.52, 1.54]));
+    place.prints_of(&["import", "hyperfine", "near.json"]);
+    place.prints_of(&["import", "hyperfine", "slow.json"]);
+    for format in ["text", "markdown", "json", "html"] {
+        let written = place.prints_of(&["compare", "base", "near", "--format", format]);
+        let words = written.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("1 session a side"), "{format}: {written}");
+    }
+    let near = &differences(&place, &["base", "near"])[0];
+    assert_eq!(
+        (&near["verdict"], &near["beyond"]["is"]),
+        (&"can't tell".into(), &"like-units".into()),
+        "{near}"
+    );
+    assert_eq!(
+        differences(&place, &["base", "slow"])[0]["verdict"],
+        "worse"
+    );
+    // Several sessions of the same say how much sessions differ: here hardly.
+    for session in ["1", "2", "3", "4", "5"] {
+        let last = format!("1.5{session}");
+        let times = hyperfine([1.5, 1.52, 1.49, last.parse().unwrap()]);
+        place.write(&format!("s{session}.json"), times);
+    }
+    place.prints_of(&[
+        "import",
+        "hyperfine",
+        "s1.json",
+        "s2.json",
+        "s3.json",
+        "s4.json",
+        "s5.json",
+        "--as",
+        "several",
+        "--sessions",
+    ]);
+    let near = &differences(&place, &["base", "near"])[0];
+    assert_eq!(
+        (
+            &near["verdict"],
+            &near["known"]["level"],
+            &near["known"]["units"]
+        ),
+        (&"worse".into(), &"session".into(), &5.into()),
+        "{near}"
+    );
+}

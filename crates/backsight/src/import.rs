@@ -2,7 +2,9 @@
 //!
 //! Refuses: to import a part. The study is there whole, or there is none.
 
-use backsight_exchange::import::{Choice, Choices, Described, Imported, Importer, import};
+use backsight_exchange::import::{
+    Choice, Choices, Described, Imported, Importer, MeasuredLevel, import,
+};
 use backsight_model::{BenchmarkName, Better, Failure, StudyName, Unit, did_you_mean};
 use backsight_store::{
     FinishedFile, FinishedStudy, FinishedTrial, MetricShape, NewStudy, StudyDocument,
@@ -55,6 +57,14 @@ pub struct Import {
     /// In a table: a column that is a parameter, and keeps its rows apart; may be repeated
     #[arg(long = "param", value_name = "COLUMN")]
     params: Vec<String>,
+    /// What the numbers are, where that isn't what `backsight list importers` says: `iteration` of one process, so that
+    /// all of a file are one trial, or `run` of the program, each a trial
+    #[arg(long, value_name = "iteration|run")]
+    level: Option<MeasuredLevel>,
+    /// Each file was measured in a session of its own: at another time, or in turn with the files of the other side. Else all
+    /// of them are one session
+    #[arg(long)]
+    sessions: bool,
 }
 
 fn better(text: &str) -> Result<Choice<Better>, String> {
@@ -151,6 +161,8 @@ impl Import {
             without: self.without,
             values: self.values,
             params: self.params,
+            level: self.level,
+            sessions: self.sessions,
         };
         // Read before a store is made: what can't be imported leaves nothing at all.
         let imported = import(&importer, &self.files, &choices)?;
@@ -270,6 +282,7 @@ fn study(
     let trials = imported.trials.into_iter().map(|trial| FinishedTrial {
         cell: trial.cell,
         round: trial.round,
+        session: trial.session,
         outcome: trial.outcome.map_err(Failure::of_trial),
         files: trial.files,
     });

@@ -73,13 +73,18 @@ fn monitors(shared: &Shared) -> miette::Result<()> {
 }
 
 fn importers() -> miette::Result<()> {
-    let mut table = table(&["importer", "reads", "made by"]);
+    let mut table = table(&["importer", "reads", "a number is", "made by"]);
     for importer in backsight_exchange::import::Described::all()? {
         let mut name = importer.name;
         for also in importer.also {
             name.push_str(&format!(", {also}"));
         }
-        table.add_row([name, importer.about, importer.made_by]);
+        table.add_row([
+            name,
+            importer.about,
+            importer.level.as_str().to_owned(),
+            importer.made_by,
+        ]);
     }
     crate::files::print(&format!("{table}\n"))
 }

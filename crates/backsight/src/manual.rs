@@ -190,7 +190,7 @@ fn monitors() -> miette::Result<String> {
 
 fn importers() -> miette::Result<String> {
     let mut text = format!(
-        "# Importers\n\n{GENERATED}\n`backsight import FORMAT FILE… --as NAME` reads these.\n\n| format | what it is | made by |\n|---|---|---|\n"
+        "# Importers\n\n{GENERATED}\n`backsight import FORMAT FILE… --as NAME` reads these.\n\nA number is a run of the program, or an iteration of one process: all of a file are samples of one trial then.\n\n| format | what it is | a number is | made by |\n|---|---|---|---|\n"
     );
     for importer in backsight_exchange::import::Described::all()? {
         let mut names = format!("`{}`", importer.name);
@@ -198,7 +198,11 @@ fn importers() -> miette::Result<String> {
             let _ = write!(names, ", `{also}`");
         }
         let (about, made_by) = (cell(&importer.about), cell(&importer.made_by));
-        let _ = writeln!(text, "| {names} | {about} | {made_by} |");
+        let _ = writeln!(
+            text,
+            "| {names} | {about} | {} | {made_by} |",
+            importer.level.as_str()
+        );
     }
     Ok(text)
 }

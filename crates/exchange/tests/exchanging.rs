@@ -9,7 +9,10 @@
 
 use backsight_exchange::{
     export::{Form, export},
-    import::{Choice, Choices, Described, Imported, ImportedTrial, Importer, Refused, import},
+    import::{
+        Choice, Choices, Described, Imported, ImportedTrial, Importer, MeasuredLevel, Refused,
+        import,
+    },
     table::Out,
 };
 use backsight_model::{
@@ -127,17 +130,17 @@ fn hyperfine_has_a_trial_a_run() {
 }
 
 #[test]
-fn criterion_has_a_sample_a_trial_and_leaves_the_run_before_alone() {
+fn criterion_has_a_file_a_trial_and_leaves_the_run_before_alone() {
     let imported = of("criterion", &["criterion"], &Choices::default());
     let said = lines(&imported);
     assert_eq!(said.len(), 3, "{said:#?}");
-    assert_eq!(imported.trials.len(), 30);
+    assert_eq!(imported.trials.len(), 3, "samples are of one process");
     let sample: serde_json::Value = serde_json::from_slice(
         &fs::read(fixture("criterion/sum/it_er/100/new/sample.json")).unwrap(),
     )
     .unwrap();
     let first = sample["times"][0].as_f64().unwrap() / sample["iters"][0].as_f64().unwrap();
-    let beginning = format!("sum function=it/er value=100 time ns lower: {first} ");
+    let beginning = format!("sum function=it/er value=100 time ns lower: {first},");
     assert!(said[2].starts_with(&beginning), "{beginning}\n{}", said[2]);
     assert!(
         said[0].starts_with("plain-one name=plain one time ns lower: "),
@@ -157,7 +160,7 @@ fn criterion_has_a_sample_a_trial_and_leaves_the_run_before_alone() {
 }
 
 #[test]
-fn google_benchmark_has_a_repetition_a_trial_and_no_means() {
+fn google_benchmark_has_repetitions_of_one_process_and_no_means() {
     let imported = of(
         "google-benchmark",
         &["google-benchmark.json"],
@@ -166,15 +169,13 @@ fn google_benchmark_has_a_repetition_a_trial_and_no_means() {
     assert_eq!(
         lines(&imported),
         [
-            "BM_Fill arg1=8 real-time ns lower: 3.794987092198547 3.7761038884705536 4.053999898623788",
-            "BM_Fill arg1=8 cpu-time ns lower: 2.592444052704984 2.5148756605754192 2.5480747509715105",
-            "BM_Fill arg1=8 bytes_per_second B/s higher: 3085891088.6245413 3181071782.359829 3139625317.879635",
-            "BM_Items real-time us lower: 0.00031118354796607776 0.0002791156294503823 0.00028782884907724326",
-            "BM_Items cpu-time us lower: 0.00030990701718322945 0.0002790396489244079 0.0002873771126912699",
-            "BM_Items foo count lower: 3 3 3",
-            "BM_Items items_per_second /s higher: 3226774305.045051 3583720105.2059126 3479748232.679556",
-            "BM_Bad failed: no such device",
-            "BM_Bad failed: no such device",
+            "BM_Fill arg1=8 real-time ns lower: 3.794987092198547,3.7761038884705536,4.053999898623788",
+            "BM_Fill arg1=8 cpu-time ns lower: 2.592444052704984,2.5148756605754192,2.5480747509715105",
+            "BM_Fill arg1=8 bytes_per_second B/s higher: 3085891088.6245413,3181071782.359829,3139625317.879635",
+            "BM_Items real-time us lower: 0.00031118354796607776,0.0002791156294503823,0.00028782884907724326",
+            "BM_Items cpu-time us lower: 0.00030990701718322945,0.0002790396489244079,0.0002873771126912699",
+            "BM_Items foo count lower: 3,3,3",
+            "BM_Items items_per_second /s higher: 3226774305.045051,3583720105.2059126,3479748232.679556",
             "BM_Bad failed: no such device",
         ]
     );
@@ -214,22 +215,20 @@ fn a_table_of_hyperfine_has_the_means_of_its_commands() {
 }
 
 #[test]
-fn a_table_of_google_benchmark_has_a_repetition_a_trial_or_else_the_means() {
+fn a_table_of_google_benchmark_has_its_repetitions_or_else_the_means() {
     let choices = better(&["widgets=lower"]);
     let imported = of("google-benchmark", &["google-benchmark.csv"], &choices);
     assert_eq!(
         lines(&imported),
         [
-            "BM_Sum arg1=8 real-time ns lower: 10.7183 14.1567 13.6833",
-            "BM_Sum arg1=8 cpu-time ns lower: 3.3446 3.33183 3.27288",
-            "BM_Sum arg1=8 bytes_per_second B/s higher: 19135300000 19208600000 19554600000",
-            "BM_Sum arg1=8 widgets count lower: 3 3 3",
-            "BM_Sum arg1=64 real-time ns lower: 119.461 139.673 103.318",
-            "BM_Sum arg1=64 cpu-time ns lower: 26.4592 31.6065 22.7482",
-            "BM_Sum arg1=64 bytes_per_second B/s higher: 19350500000 16199200000 22507200000",
-            "BM_Sum arg1=64 widgets count lower: 3 3 3",
-            "BM_Fails failed: no, \"not\" today",
-            "BM_Fails failed: no, \"not\" today",
+            "BM_Sum arg1=8 real-time ns lower: 10.7183,14.1567,13.6833",
+            "BM_Sum arg1=8 cpu-time ns lower: 3.3446,3.33183,3.27288",
+            "BM_Sum arg1=8 bytes_per_second B/s higher: 19135300000,19208600000,19554600000",
+            "BM_Sum arg1=8 widgets count lower: 3,3,3",
+            "BM_Sum arg1=64 real-time ns lower: 119.461,139.673,103.318",
+            "BM_Sum arg1=64 cpu-time ns lower: 26.4592,31.6065,22.7482",
+            "BM_Sum arg1=64 bytes_per_second B/s higher: 19350500000,16199200000,22507200000",
+            "BM_Sum arg1=64 widgets count lower: 3,3,3",
             "BM_Fails failed: no, \"not\" today",
         ]
     );
@@ -355,7 +354,7 @@ fn sysbench_has_a_run_a_trial() {
 }
 
 #[test]
-fn pytest_benchmark_has_a_round_a_trial() {
+fn pytest_benchmark_has_a_file_a_trial() {
     let imported = of(
         "pytest-benchmark",
         &["pytest-benchmark.json"],
@@ -373,11 +372,35 @@ fn pytest_benchmark_has_a_round_a_trial() {
         lines(&imported)[0],
         format!(
             "test_sum file=test_x.py n=10 time s lower: {}",
-            rounds.join(" ")
+            rounds.join(",")
         )
     );
     assert_eq!(imported.cells[1].params["n"], Value::Integer(100));
-    assert_eq!(imported.trials.len(), 14);
+    assert_eq!(imported.trials.len(), imported.cells.len());
+    // Files that are given together are runs of one study, in one session unless it is said.
+    let files = ["pytest-benchmark.json"; 3];
+    let runs = of("pytest-benchmark", &files, &Choices::default());
+    let of_first = runs.trials.iter().filter(|trial| trial.cell == 0);
+    let of_first: Vec<(u32, u32)> = of_first.map(|t| (t.round, t.session)).collect();
+    assert_eq!(of_first, [(1, 1), (2, 1), (3, 1)]);
+    let apart = Choices {
+        sessions: true,
+        ..Choices::default()
+    };
+    let apart = of("pytest-benchmark", &files, &apart);
+    assert!(
+        apart
+            .trials
+            .iter()
+            .all(|trial| trial.session == trial.round)
+    );
+    // Who knows better says so.
+    let each = Choices {
+        level: Some(MeasuredLevel::Run),
+        ..Choices::default()
+    };
+    let each = of("pytest-benchmark", &files[..1], &each);
+    assert_eq!(lines(&each)[0], lines(&imported)[0].replace(',', " "));
     assert_eq!(imported.facts["cpu"], "AMD EPYC");
 }
 
@@ -402,30 +425,30 @@ fn jmh_has_a_fork_a_trial_with_its_iterations() {
             "x.B.avg mode=sample threads=1 n=1 time-p0.99 ns lower: 235.32000000000016,50,51 140.1300000000001,73.07000000000016,88.20000000000164",
         ]
     );
-    // A single fork's iterations are the highest level that was repeated.
+    // A single fork is a single run.
     let single = r#"[{"jmhVersion": "1.37", "benchmark": "x.B.m", "mode": "ss", "threads": 1, "forks": 1,
         "primaryMetric": {"scoreUnit": "min/op", "rawData": [[1.5, 2, 2.5]]}, "secondaryMetrics": {}}]"#;
     let (_folder, path) = file("single.json", single);
     let imported = import(&importer("jmh"), &[path], &Choices::default()).unwrap();
     assert_eq!(
         lines(&imported),
-        ["x.B.m mode=ss threads=1 time s lower: 90 120 150"]
+        ["x.B.m mode=ss threads=1 time s lower: 90,120,150"]
     );
 }
 
 #[test]
-fn lines_of_go_have_all_their_measures_in_one_trial() {
+fn lines_of_go_are_of_one_process() {
     let choices = better(&["widgets/op=higher"]);
     let imported = of("go", &["benchfmt.txt"], &choices);
-    assert_eq!(imported.trials.len(), 6);
+    assert_eq!(imported.trials.len(), 2);
     assert_eq!(
         lines(&imported)[..5],
         [
-            "Sum pkg=example.com/x n=10 procs=2 time ns lower: 1.552 1.121 1.051",
-            "Sum pkg=example.com/x n=10 procs=2 speed MB/s higher: 6443.3 8920.61 9514.75",
-            "Sum pkg=example.com/x n=10 procs=2 widgets-op count higher: 2.5 2.5 2.5",
-            "Sum pkg=example.com/x n=10 procs=2 allocated B lower: 0 0 0",
-            "Sum pkg=example.com/x n=10 procs=2 allocations count lower: 0 0 0",
+            "Sum pkg=example.com/x n=10 procs=2 time ns lower: 1.552,1.121,1.051",
+            "Sum pkg=example.com/x n=10 procs=2 speed MB/s higher: 6443.3,8920.61,9514.75",
+            "Sum pkg=example.com/x n=10 procs=2 widgets-op count higher: 2.5,2.5,2.5",
+            "Sum pkg=example.com/x n=10 procs=2 allocated B lower: 0,0,0",
+            "Sum pkg=example.com/x n=10 procs=2 allocations count lower: 0,0,0",
         ]
     );
     assert_eq!(imported.facts["cpu"], "AMD EPYC");
@@ -672,7 +695,7 @@ fn asv_knows_its_parameters_and_one_commit_at_a_time() {
         said[0],
         format!(
             "b.Suite.time_sum n=10 kind=a time s lower: {}",
-            samples.join(" ")
+            samples.join(",")
         )
     );
     assert!(said.iter().any(|line| line.starts_with("b.Suite.time_sum n=100 kind=b failed: asv has no result")));
@@ -963,6 +986,8 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
             .map(|(round, values)| TrialSamples {
                 trial: round,
                 round,
+                boot: 0,
+                session: 1,
                 values,
                 each: Vec::new(),
                 neighbours: 0.0,
@@ -985,6 +1010,7 @@ fn set(series: Vec<Series>) -> ResultSet {
         study_name: "base".parse().unwrap(),
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
+        interleaved: true,
         hosts: indexmap::IndexMap::new(),
         definitions: Default::default(),
         series,
@@ -1174,6 +1200,8 @@ fn any_set() -> impl Strategy<Value = ResultSet> {
                 .map(|(round, (values, each))| TrialSamples {
                     trial: round,
                     round,
+                    boot: 0,
+                    session: 1,
                     values,
                     each,
                     neighbours: 0.0,

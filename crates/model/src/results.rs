@@ -37,6 +37,10 @@ pub struct TrialSamples {
     pub trial: u32,
     /// Its round, from 1.
     pub round: u32,
+    /// The number of its boot in the study; 0 where nothing was booted.
+    pub boot: u32,
+    /// The session of the study that it was measured in, from 1: what one sitting measured.
+    pub session: u32,
     /// The trial's samples: mostly one.
     pub values: Vec<f64>,
     /// The interval samples within the trial, in order of time.
@@ -89,6 +93,8 @@ pub struct ResultSet {
     pub began: jiff::Timestamp,
     /// Where it stands.
     pub state: StudyState,
+    /// Whether its cells were measured in turn, so that all of them had the same sessions. Nobody knows it of an import.
+    pub interleaved: bool,
     /// What each host was.
     pub hosts: IndexMap<HostName, IndexMap<String, String>>,
     /// How it was measured, as far as that is known.

@@ -1,15 +1,20 @@
 //! Result sets beside each other: for each metric of each cell what every side measured, how the first differs from
 //! the others, and what a reader should know before believing it.
 //!
-//! The unit of replication is the highest level that was repeated: a study's trials, whose samples are averaged to one
-//! value first; the samples of the only trial; each number of a list. A verdict holds for what was not repeated as it
-//! was: one boot of each side.
+//! The unit of replication is the highest level that was repeated on each side: boots, sessions, a study's trials, whose samples
+//! are averaged to one value first; each number of a list. It is never an iteration of a single run. Sides that were measured
+//! in separate sessions differ by their sessions too: by as much as is known, else as single runs of one session do. A verdict
+//! holds for what was not repeated as it was: one boot of each side.
+//!
+//! An interval is the one that made its verdict: where the table's correction for many comparisons asks for more, it is
+//! wider.
 //!
 //! Refuses: to leave a row out because a side lacks it, to put a number where nothing was measured, and to compare
 //! what has another unit, another direction, or was measured on other processors.
 
 mod answer;
 mod definition;
+mod known;
 mod listed;
 mod remark;
 mod split;
@@ -17,6 +22,7 @@ mod warning;
 
 pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use definition::{DefinitionChange, Differing};
+pub use known::{Known, one_machine};
 pub use listed::{Listed, compare_listed};
 pub use remark::Remark;
 pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
@@ -26,11 +32,14 @@ use backsight_model::{
     Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, Unit,
 };
 use backsight_stats::{
-    Confidence, Interval, Level, Mean, Placed, Question, Samples, Summary, Undefined,
-    gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
+    Beyond, Confidence, Interval, Level, Mean, Placed, Question, Samples, Summary, Undefined,
+    benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
+
+/// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
+const MORE_RUNS: usize = 4;
 
 /// What a comparison may be asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -201,6 +210,14 @@ impl Comparison {
         tally
     }
 
+    /// Whether something in it would be judged better if it were known how much runs or sessions differ.
+    pub fn lacks_a_spread(&self) -> bool {
+        self.differences().any(|(_, _, difference)| {
+            difference.verdict.beyond == Beyond::LikeUnits
+                || matches!(difference.call, Call::CannotTell(Doubt::OneRun { .. }))
+        })
+    }
+
     /// What was not repeated, and so is as it was: a sentence; none if nothing is compared.
     pub fn scope(&self) -> Option<&'static str> {
         let levels = self.differences().map(|(_, _, d)| d.verdict.level);
@@ -211,6 +228,7 @@ impl Comparison {
             (_, Level::Sample) => Some(
                 "Verdicts hold for this boot of each side; where a side has a single trial, for these trials only.",
             ),
+            (_, Level::Session) => Some("Verdicts hold for this boot and build of each side."),
             (_, Level::Trial) => Some("Verdicts hold for this boot and build of each side."),
             (_, Level::Boot) => Some("Verdicts hold for this build of each side."),
             (_, Level::Layout) => None,
@@ -229,6 +247,8 @@ pub struct Side {
     pub measured: usize,
     /// Trials that failed.
     pub failed: usize,
+    /// How many sessions its trials were measured in; none of a list.
+    pub sessions: usize,
 }
 
 /// The study that a side is or is a part of.
@@ -313,6 +333,16 @@ impl Entry {
     pub fn measured(&self) -> Option<&Measured> {
         match self {
             Self::Measured(measured) => Some(measured),
+            Self::Missing(_) => None,
+        }
+    }
+
+    fn difference_mut(&mut self) -> Option<&mut Difference> {
+        match self {
+            Self::Measured(measured) => match &mut measured.against {
+                Some(Against::Compared(difference)) => Some(difference),
+                _ => None,
+            },
             Self::Missing(_) => None,
         }
     }
@@ -440,15 +470,51 @@ pub struct RatioMean {
 
 /// Compares result sets; the first is the baseline.
 pub fn compare(sets: &[ResultSet], options: CompareOptions) -> Comparison {
-    compare_sets(sets, options, Origin::Studies)
+    compare_sets(sets, &[], options, Origin::Studies)
 }
 
-fn compare_sets(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Comparison {
-    let mut rows = rows(sets, options, origin);
+/// The same with other studies that may tell how much runs and sessions of the same benchmarks differ on this machine.
+pub fn compare_knowing(
+    sets: &[ResultSet],
+    others: &[ResultSet],
+    options: CompareOptions,
+) -> Comparison {
+    compare_sets(sets, others, options, Origin::Studies)
+}
+
+fn compare_sets(
+    sets: &[ResultSet],
+    others: &[ResultSet],
+    options: CompareOptions,
+    origin: Origin,
+) -> Comparison {
+    let asked = Asked {
+        sets,
+        others: &others
+            .iter()
+            .filter(|other| sets.iter().all(|set| set.study != other.study))
+            .filter(|other| sets.first().is_some_and(|base| one_machine(base, other)))
+            .collect::<Vec<_>>(),
+        tried: sets.iter().map(Tried::of).collect(),
+        machines: sets
+            .iter()
+            .map(|set| warning::other_machine(sets.first()?, set))
+            .collect(),
+        definitions: sets
+            .iter()
+            .map(|set| definition::changes(&sets[0], set))
+            .collect(),
+        options,
+        origin,
+    };
+    let mut drafts = asked.drafts();
     for primary in [true, false] {
-        let family = rows.iter_mut().filter(|row| row.primary == primary);
-        answer::believe(family, 1.0 - options.confidence.share());
+        let family = drafts
+            .iter_mut()
+            .filter(|draft| draft.row.primary == primary);
+        asked.correct_for_many(&mut family.collect::<Vec<_>>());
     }
+    let rows = drafts.into_iter().map(|draft| draft.row).collect();
     let mut comparison = Comparison {
         origin,
         by: None,
@@ -467,12 +533,14 @@ fn compare_sets(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> 
 
 fn side(set: &ResultSet, origin: Origin) -> Side {
     let trials = || set.series.iter().flat_map(|series| &series.trials);
+    let sessions: HashSet<u32> = trials().map(|trial| trial.session).collect();
     if origin != Origin::Studies {
         return Side {
             name: set.name.clone(),
             study: None,
             measured: trials().map(|trial| trial.values.len()).sum(),
             failed: 0,
+            sessions: 0,
         };
     }
     let measured: HashSet<u32> = trials().map(|trial| trial.trial).collect();
@@ -486,6 +554,7 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
         }),
         measured: measured.len(),
         failed: set.failed.len(),
+        sessions: sessions.len(),
     }
 }
 
@@ -532,40 +601,20 @@ fn question(cell: &Cell) -> String {
     )
 }
 
-fn rows(sets: &[ResultSet], options: CompareOptions, origin: Origin) -> Vec<Row> {
-    let mut found: IndexMap<(String, &MetricName), Vec<Vec<&Series>>> = IndexMap::new();
-    for (side, set) in sets.iter().enumerate() {
-        for series in &set.series {
-            let key = (question(&series.cell), &series.metric);
-            let sides = found
-                .entry(key)
-                .or_insert_with(|| vec![Vec::new(); sets.len()]);
-            sides[side].push(series);
-        }
-    }
-    let asked = Asked {
-        sets,
-        tried: sets.iter().map(Tried::of).collect(),
-        machines: sets
-            .iter()
-            .map(|set| warning::other_machine(sets.first()?, set))
-            .collect(),
-        definitions: sets
-            .iter()
-            .map(|set| definition::changes(&sets[0], set))
-            .collect(),
-        options,
-        origin,
-    };
-    found
-        .into_iter()
-        .filter_map(|((question, _), series)| asked.row(&question, &series))
-        .collect()
+/// A row with what it was made of, so that its intervals can be made again.
+struct Draft {
+    row: Row,
+    /// What each side has, if it has something.
+    sides: Vec<Option<Gathered>>,
+    /// How much single runs, and whole sessions, are known to differ.
+    known: [Option<Known>; 2],
 }
 
 /// What every row needs to know of the whole.
 struct Asked<'a> {
     sets: &'a [ResultSet],
+    /// Other studies of the same machine.
+    others: &'a [&'a ResultSet],
     tried: Vec<Tried>,
     /// How each side's machine differs from the baseline's.
     machines: Vec<Option<NotComparable>>,
@@ -636,7 +685,92 @@ impl Asked<'_> {
         })
     }
 
-    fn row(&self, question: &str, series: &[Vec<&Series>]) -> Option<Row> {
+    fn drafts(&self) -> Vec<Draft> {
+        let mut found: IndexMap<(String, &MetricName), Vec<Vec<&Series>>> = IndexMap::new();
+        for (side, set) in self.sets.iter().enumerate() {
+            for series in &set.series {
+                let key = (question(&series.cell), &series.metric);
+                let sides = found
+                    .entry(key)
+                    .or_insert_with(|| vec![Vec::new(); self.sets.len()]);
+                sides[side].push(series);
+            }
+        }
+        let mut elsewhere: IndexMap<(String, &MetricName), Vec<&Series>> = IndexMap::new();
+        for series in self.others.iter().flat_map(|set| &set.series) {
+            let key = (question(&series.cell), &series.metric);
+            if found.contains_key(&key) {
+                elsewhere.entry(key).or_default().push(series);
+            }
+        }
+        found
+            .into_iter()
+            .filter_map(|(key, series)| {
+                let others = elsewhere.get(&key).map_or(&[][..], Vec::as_slice);
+                self.draft(&key.0, &series, others)
+            })
+            .collect()
+    }
+
+    /// Adjusts the p-values over these rows, and takes back what may well be chance among so many. What is called changed,
+    /// and what is taken back, gets the interval of the confidence that the table asks for: it excludes no change exactly
+    /// where the change is believed. Differences without a p-value, such as counts that never vary, are no matter of
+    /// chance.
+    ///
+    /// Source: Y. Benjamini, D. Yekutieli, "False discovery rate-adjusted multiple confidence intervals for selected
+    /// parameters", JASA 100 (2005).
+    fn correct_for_many(&self, drafts: &mut [&mut Draft]) {
+        let level = 1.0 - self.options.confidence.share();
+        let p: Vec<f64> = answer::differences(drafts.iter_mut().map(|draft| &mut draft.row))
+            .filter_map(|difference| difference.p.ok())
+            .collect();
+        let adjusted = benjamini_hochberg(&p);
+        let believed = adjusted.iter().filter(|p| **p <= level).count();
+        let share = believed.max(1) as f64 / p.len().max(1) as f64;
+        let confidence = Confidence::new(1.0 - level * share).unwrap_or(self.options.confidence);
+        let mut adjusted = adjusted.into_iter();
+        for draft in drafts {
+            let places: Vec<usize> = (0..draft.row.entries.len()).collect();
+            for place in places {
+                let Some(difference) = draft.row.entries[place].difference() else {
+                    continue;
+                };
+                let Ok(own) = difference.p else { continue };
+                let Some(over_table) = adjusted.next() else {
+                    return;
+                };
+                let changed = difference.call.changed();
+                let again = (changed && p.len() > 1)
+                    .then(|| self.difference_again(draft, place, confidence))
+                    .flatten();
+                let Some(difference) = draft.row.entries[place].difference_mut() else {
+                    continue;
+                };
+                if let Some(mut again) = again {
+                    if !again.call.changed() {
+                        let comparisons = p.len();
+                        again.call = Call::CannotTell(Doubt::AmongMany { comparisons });
+                    }
+                    *difference = again;
+                    difference.p = Ok(own);
+                }
+                difference.adjusted_p = Some(over_table);
+            }
+        }
+    }
+
+    /// The difference of a side, with intervals of this confidence.
+    fn difference_again(
+        &self,
+        draft: &Draft,
+        place: usize,
+        confidence: Confidence,
+    ) -> Option<Difference> {
+        let (base, new) = (draft.sides[0].as_ref()?, draft.sides[place].as_ref()?);
+        Some(self.difference(place, base, new, draft.row.mean, &draft.known, confidence))
+    }
+
+    fn draft(&self, question: &str, series: &[Vec<&Series>], others: &[&Series]) -> Option<Draft> {
         let shape: &Series = series.iter().flatten().next()?;
         let gathered: Vec<Result<Gathered, Missing>> = series
             .iter()
@@ -650,6 +784,13 @@ impl Asked<'_> {
             _ => Mean::Arithmetic,
         };
         let base = gathered.first().and_then(|base| base.as_ref().ok());
+        let all = || series.iter().flatten().chain(others).copied();
+        let known = match self.origin {
+            Origin::Studies => {
+                [Level::Trial, Level::Session].map(|level| known::known(all(), level))
+            }
+            Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
+        };
         let entries = gathered.iter().enumerate().map(|(number, side)| {
             let side = match side {
                 Ok(side) => side,
@@ -660,10 +801,10 @@ impl Asked<'_> {
             };
             measured.against = base
                 .filter(|_| number > 0)
-                .map(|base| self.against(number, base, side, shape, mean));
+                .map(|base| self.against(number, base, side, shape, mean, &known));
             Entry::Measured(Box::new(measured))
         });
-        Some(Row {
+        let row = Row {
             cell: shape.cell.clone(),
             metric: shape.metric.clone(),
             unit: (self.origin != Origin::ListsWithoutUnit).then_some(shape.unit),
@@ -673,6 +814,11 @@ impl Asked<'_> {
             simulator: shape.simulator,
             mean,
             entries: entries.collect(),
+        };
+        Some(Draft {
+            row,
+            sides: gathered.into_iter().map(Result::ok).collect(),
+            known,
         })
     }
 
@@ -701,7 +847,8 @@ impl Asked<'_> {
         let placed = trials().flat_map(|trial| {
             trial.values.iter().map(|value| Placed {
                 layout: 0,
-                boot: 0,
+                boot: u64::from(trial.boot),
+                session: u64::from(trial.session),
                 trial: u64::from(trial.trial),
                 value: value * factor,
             })
@@ -735,6 +882,7 @@ impl Asked<'_> {
         new: &Gathered,
         shape: &Series,
         mean: Mean,
+        known: &[Option<Known>; 2],
     ) -> Against {
         if new.unit.in_terms_of(base.unit).is_none() {
             return Against::NotComparable(NotComparable::Units {
@@ -768,26 +916,65 @@ impl Asked<'_> {
         {
             return Against::NotComparable(NotComparable::Definition(change.part));
         }
+        let confidence = self.options.confidence;
+        let difference = self.difference(number, base, new, mean, known, confidence);
+        Against::Compared(Box::new(difference))
+    }
+
+    /// What the sides differ by beyond the spread of what was repeated, and what is known of it.
+    fn beyond(
+        &self,
+        number: usize,
+        repeated: Level,
+        known: &[Option<Known>; 2],
+    ) -> (Beyond, Option<Known>) {
+        if self.origin != Origin::Studies {
+            return (Beyond::Nothing, None);
+        }
+        let (base, new) = (&self.sets[0], &self.sets[number]);
+        let in_turn = base.study == new.study && base.interleaved;
+        let known = match repeated {
+            Level::Sample => known[0],
+            Level::Trial if !in_turn => known[1],
+            _ => return (Beyond::Nothing, None),
+        };
+        match (known, repeated) {
+            (Some(found), _) => (Beyond::Known(found.spread), known),
+            (None, Level::Trial) => (Beyond::LikeUnits, None),
+            (None, _) => (Beyond::Nothing, None),
+        }
+    }
+
+    fn difference(
+        &self,
+        number: usize,
+        base: &Gathered,
+        new: &Gathered,
+        mean: Mean,
+        known: &[Option<Known>; 2],
+        confidence: Confidence,
+    ) -> Difference {
+        let repeated = base.samples.replicated().min(new.samples.replicated());
+        let (beyond, known) = self.beyond(number, repeated, known);
+        let simulated = base.simulator.is_some() && new.simulator.is_some();
         let question = Question {
             better: base.better,
             mean,
             margin_percent: self.options.margin_percent,
-            confidence: self.options.confidence,
+            confidence,
+            beyond,
             // What a simulator counts agrees by construction: a second trial that does has shown it.
-            alike_enough: match (base.simulator, new.simulator) {
-                (Some(_), Some(_)) => 2,
-                _ => Question::usual(base.better).alike_enough,
+            alike_enough: match simulated {
+                true => 2,
+                false => Question::usual(base.better).alike_enough,
             },
         };
         let found = verdict(&base.samples, &new.samples, &question);
-        let mut difference = Difference::new(found, self.options.confidence.share());
-        let one_trial = self.origin == Origin::Studies && base.trials.min(new.trials) == 1;
-        if one_trial && matches!(difference.call, Call::CannotTell(_)) {
-            // More samples of the same trial are no answer: more rounds are.
-            let too_few = Undefined::TooFew { needs: 2, has: 1 };
-            difference.call = Call::CannotTell(Doubt::Without(too_few));
+        let mut difference = Difference::new(found, confidence, known);
+        if self.origin == Origin::Studies && repeated == Level::Sample && known.is_none() {
+            difference.doubt_single_runs(if simulated { 1 } else { MORE_RUNS });
         }
-        Against::Compared(Box::new(difference))
+        difference
     }
 }
 

@@ -202,6 +202,7 @@ impl NoisePolicy {
                     .push(Placed {
                         layout: request.layout as u64,
                         boot: u64::from(request.boot),
+                        session: 0,
                         trial: u64::from(request.round),
                         value: *value,
                     });

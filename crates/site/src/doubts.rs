@@ -179,6 +179,8 @@ mod tests {
         let trial = |(number, value): (usize, &f64)| TrialSamples {
             trial: number as u32 + 1,
             round: 1,
+            boot: 0,
+            session: 1,
             values: vec![*value],
             each: vec![],
             neighbours: 0.0,

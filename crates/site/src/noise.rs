@@ -68,7 +68,7 @@ pub struct NoiseRow {
 pub fn level_name(level: Level) -> &'static str {
     match level {
         Level::Sample => "within a trial",
-        Level::Trial => "same boot",
+        Level::Trial | Level::Session => "same boot",
         Level::Boot => "reboot",
         Level::Layout => "relink",
     }
@@ -252,7 +252,7 @@ fn repeats(advice: &Advice) -> String {
         let noun = match level {
             Level::Layout => "relink",
             Level::Boot => "boot",
-            Level::Trial => "trial",
+            Level::Trial | Level::Session => "trial",
             Level::Sample => "sample",
         };
         counted(*count, noun)

@@ -146,6 +146,7 @@ fn side(noise: Noise, n: usize, shift: f64, random: &mut Random) -> Side {
     let placed = values.map(|value| Placed {
         layout: 0,
         boot: 0,
+        session: 0,
         trial: 0,
         value,
     });
@@ -162,6 +163,7 @@ fn clustered(trials: usize, icc: f64, random: &mut Random) -> Side {
             placed.push(Placed {
                 layout: 0,
                 boot: 0,
+                session: 0,
                 trial,
                 value,
             });

@@ -26,6 +26,7 @@ fn main() {
                 let placed = noise.iter().zip(0_u64..).map(|(x, i)| Placed {
                     layout: 0,
                     boot: 0,
+                    session: 0,
                     trial: i / 10_000,
                     value: 100.0 + x,
                 });

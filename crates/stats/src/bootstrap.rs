@@ -263,6 +263,7 @@ mod tests {
                 (0..50).map(move |i| crate::Placed {
                     layout: 0,
                     boot: 0,
+                    session: 0,
                     trial,
                     value: shared + 0.01 * f64::from(i),
                 })

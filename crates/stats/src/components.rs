@@ -200,7 +200,7 @@ impl Cost {
     fn of(&self, level: Level) -> f64 {
         match level {
             Level::Sample => self.sample,
-            Level::Trial => self.trial,
+            Level::Trial | Level::Session => self.trial,
             Level::Boot => self.boot,
             Level::Layout => self.layout,
         }
@@ -305,6 +305,7 @@ mod tests {
                         placed.push(Placed {
                             layout,
                             boot,
+                            session: 0,
                             trial,
                             value: at_trial + deviations[0] * random.normal(),
                         });

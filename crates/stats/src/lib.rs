@@ -74,5 +74,7 @@ pub use sequential::Sequence;
 pub use side::{Level, Placed, Side, Units, intraclass_correlation};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
-pub use verdict::{Modes, Order, Outcome, Question, Settled, Verdict, verdict};
+pub use verdict::{
+    Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict,
+};
 pub use welch::{Shared, Welch, shared_deviation, welch};

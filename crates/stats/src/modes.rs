@@ -4,7 +4,8 @@
 use serde::Serialize;
 use statrs::function::gamma::ln_gamma;
 
-use crate::Samples;
+use crate::distributions::normal_quantile;
+use crate::{Confidence, Interval, Samples};
 
 /// Fewer values than this show no modes.
 const FEWEST: usize = 8;
@@ -176,6 +177,30 @@ fn chance_of(excess: f64, n: usize) -> f64 {
     }
     let place = (scaled - quantile(next - 1)) / (quantile(next) - quantile(next - 1));
     (CHANCES[next - 1].ln() * (1.0 - place) + CHANCES[next].ln() * place).exp()
+}
+
+/// The interval of the difference of two shares, `new` less `base`, each a count of so many.
+///
+/// Source: R. G. Newcombe, "Interval estimation for the difference between independent proportions", Statistics in Medicine
+/// 17 (1998), method 10: the square-and-add of E. B. Wilson's score intervals.
+pub(crate) fn share_difference_interval(
+    base: (usize, usize),
+    new: (usize, usize),
+    confidence: Confidence,
+) -> Interval {
+    let z = -normal_quantile(confidence.tail());
+    let wilson = |(count, n): (usize, usize)| {
+        let (n, share) = (n as f64, count as f64 / n as f64);
+        let centre = (share + z * z / (2.0 * n)) / (1.0 + z * z / n);
+        let half =
+            z / (1.0 + z * z / n) * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+        (share, centre - half, centre + half)
+    };
+    let ((p, p_low, p_high), (q, q_low, q_high)) = (wilson(base), wilson(new));
+    Interval {
+        low: (q - p - (q - q_low).hypot(p_high - p)).max(-1.0),
+        high: (q - p + (q_high - q).hypot(p - p_low)).min(1.0),
+    }
 }
 
 /// The probability of a table of two shares at least as unlikely: a of n against b of m.

@@ -1,4 +1,4 @@
-//! The samples of one side of a comparison, each with its place in the nesting layout › boot › trial › sample.
+//! The samples of one side of a comparison, each with its place in the nesting layout › boot › session › trial › sample.
 //! Refuses to count samples of one trial, or trials of one boot, as if each were a repetition of its own when a
 //! higher level was repeated.
 
@@ -12,8 +12,10 @@ use crate::{Mean, NotSamples, Samples, Undefined};
 pub enum Level {
     /// One measured value.
     Sample,
-    /// One execution of a cell.
+    /// One execution of a cell: a run of the program.
     Trial,
+    /// What one sitting measured.
+    Session,
     /// One start of the system under test.
     Boot,
     /// One way in which the same source was laid out in memory.
@@ -27,6 +29,8 @@ pub struct Placed {
     pub layout: u64,
     /// Which boot of that layout.
     pub boot: u64,
+    /// Which session of that boot.
+    pub session: u64,
     /// Which trial of that boot.
     pub trial: u64,
     /// The measured value.
@@ -68,6 +72,7 @@ impl Side {
             .map(|&value| Placed {
                 layout: 0,
                 boot: 0,
+                session: 0,
                 trial: 0,
                 value,
             })
@@ -97,6 +102,8 @@ impl Side {
             Level::Layout
         } else if differs(|a, b| a.boot == b.boot) {
             Level::Boot
+        } else if differs(|a, b| a.session == b.session) {
+            Level::Session
         } else if differs(|a, b| a.trial == b.trial) {
             Level::Trial
         } else {
@@ -117,8 +124,9 @@ impl Side {
         let means = match level {
             Level::Sample => self.samples.measured().to_vec(),
             Level::Trial => self.trials().into_iter().map(|trial| trial.mean).collect(),
+            Level::Session => self.sessions().into_iter().map(|s| s.mean).collect(),
             Level::Boot => self.boots().into_iter().map(|boot| boot.mean).collect(),
-            Level::Layout => group(&self.boots(), |key| [key[0], 0, 0])
+            Level::Layout => group(&self.boots(), |key| [key[0], 0, 0, 0])
                 .into_iter()
                 .map(|layout| layout.mean)
                 .collect(),
@@ -156,24 +164,28 @@ impl Side {
             .placed
             .iter()
             .map(|p| Group {
-                key: [p.layout, p.boot, p.trial],
+                key: [p.layout, p.boot, p.session, p.trial],
                 mean: p.value,
             })
             .collect();
         group(&samples, |key| key)
     }
 
+    fn sessions(&self) -> Vec<Group> {
+        group(&self.trials(), |key| [key[0], key[1], key[2], 0])
+    }
+
     fn boots(&self) -> Vec<Group> {
-        group(&self.trials(), |key| [key[0], key[1], 0])
+        group(&self.sessions(), |key| [key[0], key[1], 0, 0])
     }
 
     /// The samples of each trial, in the order of measurement.
     #[must_use]
     pub fn by_trial(&self) -> Vec<Vec<f64>> {
-        let keys: Vec<[u64; 3]> = self
+        let keys: Vec<[u64; 4]> = self
             .placed
             .iter()
-            .map(|p| [p.layout, p.boot, p.trial])
+            .map(|p| [p.layout, p.boot, p.session, p.trial])
             .collect();
         let (places, count) = first_seen(&keys);
         let mut trials = vec![Vec::new(); count];
@@ -183,7 +195,7 @@ impl Side {
         trials
     }
 
-    /// The nesting as counts and means need it: layouts of boots of trials of samples.
+    /// The nesting as variance components need it: layouts of boots of trials of samples. Sessions are no part of it.
     pub(crate) fn nested(&self) -> Vec<Vec<Vec<Vec<f64>>>> {
         let mut order: Vec<&Placed> = self.placed.iter().collect();
         order.sort_by_key(|p| (p.layout, p.boot, p.trial));
@@ -206,16 +218,16 @@ impl Side {
 
 /// Samples, trials or boots of one mean.
 struct Group {
-    key: [u64; 3],
+    key: [u64; 4],
     mean: f64,
 }
 
 /// The means of the groups that share what `outer` leaves of their keys, in the order of first sight.
-fn group(groups: &[Group], outer: impl Fn([u64; 3]) -> [u64; 3]) -> Vec<Group> {
-    let keys: Vec<[u64; 3]> = groups.iter().map(|group| outer(group.key)).collect();
+fn group(groups: &[Group], outer: impl Fn([u64; 4]) -> [u64; 4]) -> Vec<Group> {
+    let keys: Vec<[u64; 4]> = groups.iter().map(|group| outer(group.key)).collect();
     let (places, count) = first_seen(&keys);
     let mut sums = vec![crate::sums::Mean::default(); count];
-    let mut names = vec![[0; 3]; count];
+    let mut names = vec![[0; 4]; count];
     for ((inner, place), key) in groups.iter().zip(places).zip(keys) {
         sums[place].add(inner.mean);
         names[place] = key;
@@ -230,9 +242,9 @@ fn group(groups: &[Group], outer: impl Fn([u64; 3]) -> [u64; 3]) -> Vec<Group> {
 }
 
 /// For each key, which of the distinct keys it is, numbered in the order of first sight; and how many there are.
-fn first_seen(keys: &[[u64; 3]]) -> (Vec<usize>, usize) {
+fn first_seen(keys: &[[u64; 4]]) -> (Vec<usize>, usize) {
     let mut seen = std::collections::HashMap::new();
-    let mut last: Option<([u64; 3], usize)> = None;
+    let mut last: Option<([u64; 4], usize)> = None;
     let places = keys
         .iter()
         .map(|&key| {
@@ -294,6 +306,7 @@ mod tests {
                 .map(|&(layout, boot, trial, value)| Placed {
                     layout,
                     boot,
+                    session: 0,
                     trial,
                     value,
                 })
@@ -320,6 +333,29 @@ mod tests {
             side(&[(1, 1, 1, 1.0), (2, 1, 1, 2.0)]).replicated(),
             Level::Layout
         );
+    }
+
+    #[test]
+    fn several_sessions_are_repeats_above_their_trials_and_below_boots() {
+        let place = |boot, session, trial, value| Placed {
+            layout: 0,
+            boot,
+            session,
+            trial,
+            value,
+        };
+        let two = Side::new(vec![
+            place(0, 1, 1, 1.0),
+            place(0, 1, 2, 3.0),
+            place(0, 2, 3, 10.0),
+        ]);
+        let units = two.unwrap().units();
+        assert_eq!(
+            (units.level, units.means),
+            (Level::Session, vec![2.0, 10.0])
+        );
+        let booted = Side::new(vec![place(1, 1, 1, 1.0), place(2, 2, 2, 3.0)]).unwrap();
+        assert_eq!(booted.replicated(), Level::Boot);
     }
 
     #[test]

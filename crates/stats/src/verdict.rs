@@ -6,9 +6,11 @@
 use serde::Serialize;
 
 use crate::distributions::t_quantile;
-use crate::modes::share_p;
-use crate::order::{corrected, inflation_of_mean, raw_autocorrelation};
-use crate::welch::{Mean as MeanWithError, Welch, compare, compare_positive};
+use crate::modes::{share_difference_interval, share_p};
+use crate::order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
+use crate::welch::{
+    Mean as MeanWithError, Welch, compare, compare_with_freedom, with_positive_ratio,
+};
 use crate::{
     Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
     TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, percent_change, two_modes,
@@ -28,6 +30,31 @@ pub struct Question {
     pub confidence: Confidence,
     /// So many equal units a side are believed where neither side varies: three unless asked otherwise.
     pub alike_enough: usize,
+    /// What the sides differ by beyond the spread of their units: nothing unless said.
+    pub beyond: Beyond,
+}
+
+/// What a side's mean varies by beyond what its own units show: a higher level that wasn't repeated and that the sides don't
+/// share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is")]
+pub enum Beyond {
+    /// Nothing: the units are of the highest level there is, or the sides were measured in turn.
+    Nothing,
+    /// Each side was measured in a session of its own, and how much sessions differ isn't known. They are taken to differ
+    /// as much as single units of one session do: a session is worth one unit, however many it has.
+    LikeUnits,
+    /// How much whole sides differ is known from others.
+    Known(KnownSpread),
+}
+
+/// How much sides of one and the same thing differ, known from more than the two that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct KnownSpread {
+    /// The standard deviation of a side's mean, as a share of that mean.
+    pub relative: f64,
+    /// Its degrees of freedom: at least one.
+    pub freedom: usize,
 }
 
 impl Question {
@@ -40,6 +67,7 @@ impl Question {
             margin_percent: 1.0,
             confidence: Confidence::USUAL,
             alike_enough: 3,
+            beyond: Beyond::Nothing,
         }
     }
 }
@@ -75,15 +103,17 @@ pub struct Verdict {
     pub level: Level,
     /// How many units the base has, and the new side.
     pub units: (usize, usize),
+    /// What the sides differ by beyond the spread of these units.
+    pub beyond: Beyond,
     /// Which mean `base` and `new` are.
     pub mean: Mean,
     /// The base's mean over units.
     pub base: f64,
     /// The new side's mean over units.
     pub new: f64,
-    /// The new side's arithmetic mean less the base's, in the samples' unit: what is left to say when the base is zero.
+    /// The new side's mean less the base's, in the samples' unit: what is left to say when the base is zero.
     pub difference: f64,
-    /// Its interval.
+    /// Its interval. That of harmonic means is the ratio's, of the base's mean.
     pub difference_interval: Result<Interval, Undefined>,
     /// new − base in percent of the base, whatever is better.
     pub percent: Result<f64, Undefined>,
@@ -153,6 +183,30 @@ pub struct Modes {
     pub new_high_share: f64,
     /// The p-value of "the shares are equal".
     pub p: f64,
+    /// The interval of the new side's share less the base's.
+    pub share_interval: Interval,
+}
+
+impl Modes {
+    /// What the change of the share alone changes the mean by, in the samples' unit, and its interval.
+    #[must_use]
+    pub fn difference(&self) -> (f64, Interval) {
+        let apart = self.found.high - self.found.low;
+        let interval = Interval {
+            low: self.share_interval.low * apart,
+            high: self.share_interval.high * apart,
+        };
+        (
+            (self.new_high_share - self.base_high_share) * apart,
+            interval,
+        )
+    }
+
+    /// Whether the shares differ: chance makes as much too seldom, and the interval says the same.
+    #[must_use]
+    pub fn differ(&self, confidence: Confidence) -> bool {
+        self.p <= 1.0 - confidence.share() && !self.share_interval.contains(0.0)
+    }
 }
 
 /// Compares two sides of one cell.
@@ -162,9 +216,16 @@ pub struct Modes {
 /// autocorrelation: by the variance of the mean of a first-order autoregression whose φ both sides share, if both have at
 /// least eight units in the order of measurement. The ratio of harmonic means new/base is that of the mean times
 /// base/new, with its interval.
+///
+/// Where the sides differ by more than their units show ([`Question::beyond`]), their standard errors are larger by that; where
+/// that is known, a single trial a side is compared too.
 #[must_use]
 pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
-    let level = base.replicated().min(new.replicated());
+    let repeated = base.replicated().min(new.replicated());
+    let level = match question.beyond {
+        Beyond::Known(_) => repeated.max(Level::Trial),
+        Beyond::Nothing | Beyond::LikeUnits => repeated,
+    };
     let by = |mean| {
         base.units_by(level, mean)
             .and_then(|of_base| Ok((of_base, new.units_by(level, mean)?)))
@@ -184,13 +245,14 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
     let compared = Compared::of(&base.means, &new.means, question);
     let order = (Order::of(&base.means), Order::of(&new.means));
     let (base_units, new_units) = (samples(&base), samples(&new));
-    let modes = Modes::of(&base_units, &new_units);
+    let modes = Modes::of(&base_units, &new_units, question.confidence);
     Verdict {
         outcome: modes
             .and_then(|modes| modes.outcome(question))
             .unwrap_or(compared.outcome),
         level,
         units: (base.means.len(), new.means.len()),
+        beyond: question.beyond,
         mean: question.mean,
         base: compared.base,
         new: compared.new,
@@ -243,26 +305,35 @@ impl Compared {
     fn of(base: &[f64], new: &[f64], question: &Question) -> Self {
         let kept = shared_autocorrelation(base, new);
         let of = |base: &[f64], new: &[f64]| {
-            let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
-            let (base, new) = (mean(base, kept)?, mean(new, kept)?);
-            match positive {
-                true => compare_positive(&base, &new, question.confidence),
-                false => compare(&base, &new, question.confidence),
-            }
+            estimate(base, new, kept, question.beyond, question.confidence)
         };
         let inverse = |rates: &[f64]| rates.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
-        let direct = of(base, new);
         let (base_mean, new_mean, welch) = match question.mean {
-            Mean::Arithmetic => (crate::sums::mean(base), crate::sums::mean(new), direct),
+            Mean::Arithmetic => (
+                crate::sums::mean(base),
+                crate::sums::mean(new),
+                of(base, new),
+            ),
             Mean::Harmonic => {
                 let times = (inverse(base), inverse(new));
                 let rate = |times: &[f64]| 1.0 / crate::sums::mean(times);
                 (rate(&times.0), rate(&times.1), of(&times.1, &times.0))
             }
         };
+        let difference_interval = welch.and_then(|welch| match question.mean {
+            Mean::Arithmetic => Ok(welch.difference_interval),
+            Mean::Harmonic => welch.ratio_interval.map(|ratio| Interval {
+                low: base_mean * (ratio.low - 1.0),
+                high: base_mean * (ratio.high - 1.0),
+            }),
+        });
         let (ratio_interval, p, outcome) = match welch {
             Ok(welch) => {
-                let fewest = base.len().min(new.len());
+                // A session, or a run of which the spread is known from others, is worth one.
+                let fewest = match question.beyond {
+                    Beyond::Nothing => base.len().min(new.len()),
+                    Beyond::LikeUnits | Beyond::Known(_) => 1,
+                };
                 (
                     welch.ratio_interval,
                     Ok(welch.p),
@@ -275,8 +346,8 @@ impl Compared {
         Compared {
             base: base_mean,
             new: new_mean,
-            difference: crate::sums::mean(new) - crate::sums::mean(base),
-            difference_interval: direct.map(|welch| welch.difference_interval),
+            difference: new_mean - base_mean,
+            difference_interval,
             kept,
             ratio_interval,
             p,
@@ -304,10 +375,56 @@ fn shared_autocorrelation(base: &[f64], new: &[f64]) -> f64 {
         (Ok(of_base), Ok(of_new)) => {
             let (n, m) = (base.len(), new.len());
             let raw = (of_base * n as f64 + of_new * m as f64) / (n + m) as f64;
-            corrected(raw, (n + m) / 2)
+            allowed_for(corrected(raw, (n + m) / 2), n + m)
         }
         _ => 0.0,
     }
+}
+
+/// The comparison of the means of two lists of units, with what they differ by beyond these.
+fn estimate(
+    base: &[f64],
+    new: &[f64],
+    kept: f64,
+    beyond: Beyond,
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
+    let inflation = |units: &[f64]| inflation_of_mean(kept, units.len());
+    let of = |units: &[f64]| -> Result<MeanWithError, Undefined> {
+        match beyond {
+            Beyond::Nothing => mean(units, kept),
+            Beyond::LikeUnits => {
+                let mean = mean(units, kept)?;
+                let deviation = mean.error * (units.len() as f64 / inflation(units)).sqrt();
+                Ok(MeanWithError {
+                    error: mean.error.hypot(deviation),
+                    ..mean
+                })
+            }
+            // The units' own spread is a part of what is known; where it is larger, it counts.
+            Beyond::Known(known) => {
+                let centre = crate::sums::mean(units);
+                let own = mean(units, kept).map_or(0.0, |mean| mean.error);
+                Ok(MeanWithError {
+                    mean: centre,
+                    error: own.max(known.relative * centre.abs()),
+                    n: known.freedom as f64 + 1.0,
+                })
+            }
+        }
+    };
+    let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
+    let (base, new) = (of(base)?, of(new)?);
+    let welch = match beyond {
+        Beyond::Known(known) => {
+            compare_with_freedom(&base, &new, known.freedom as f64, confidence)?
+        }
+        Beyond::Nothing | Beyond::LikeUnits => compare(&base, &new, confidence)?,
+    };
+    Ok(match positive {
+        true => with_positive_ratio(welch, &base, &new, confidence),
+        false => welch,
+    })
 }
 
 /// The mean of units, each of which keeps `kept` of its predecessor's deviation.
@@ -427,11 +544,19 @@ fn without_spread(
         high: ratio,
     });
     let fewest = base.len().min(new.len());
-    let outcome = if fewest < question.alike_enough {
-        Outcome::CannotTell {
-            more: Some(question.alike_enough - fewest),
-        }
-    } else if base[0] == new[0] {
+    if fewest < question.alike_enough {
+        let more = Some(question.alike_enough - fewest);
+        let too_few = Undefined::TooFew {
+            needs: question.alike_enough,
+            has: fewest,
+        };
+        return (
+            Err(too_few),
+            Err(Undefined::NoSpread),
+            Outcome::CannotTell { more },
+        );
+    }
+    let outcome = if base[0] == new[0] {
         Outcome::NoChange {
             larger_than_percent: 0.0,
         }
@@ -478,7 +603,7 @@ impl Settled {
 }
 
 impl Modes {
-    fn of(base: &Samples, new: &Samples) -> Option<Self> {
+    fn of(base: &Samples, new: &Samples, confidence: Confidence) -> Option<Self> {
         let found = [two_modes(base), two_modes(new)]
             .into_iter()
             .flatten()
@@ -491,12 +616,17 @@ impl Modes {
             base_high_share: of_base as f64 / base.n() as f64,
             new_high_share: of_new as f64 / new.n() as f64,
             p: share_p(of_base, base.n(), of_new, new.n()),
+            share_interval: share_difference_interval(
+                (of_base, base.n()),
+                (of_new, new.n()),
+                confidence,
+            ),
         })
     }
 
     /// A change of the share is a change.
     fn outcome(&self, question: &Question) -> Option<Outcome> {
-        if self.p > 1.0 - question.confidence.share() {
+        if !self.differ(question.confidence) {
             return None;
         }
         let higher = self.new_high_share > self.base_high_share;

@@ -30,9 +30,8 @@ pub struct Welch {
 ///
 /// Sources: B. L. Welch, "The generalization of Student's problem when several different population variances are
 /// involved", Biometrika 34 (1947), with F. E. Satterthwaite's degrees of freedom (Biometrics 2, 1946). The ratio:
-/// E. C. Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16 (1954), with the degrees of freedom of
-/// A. C. Tamhane and B. R. Logan, "Finding the maximum safe dose level for heteroscedastic data", J. Biopharm. Stat. 14
-/// (2004), at the ratio observed.
+/// E. C. Fieller, "Some problems in interval estimation", J. R. Stat. Soc. B 16 (1954), with the same degrees of freedom: its
+/// interval then excludes 1 exactly where that of the difference excludes 0 and p is small.
 ///
 /// # Errors
 /// [`Undefined::TooFew`] if a side has fewer than two samples; [`Undefined::NoSpread`] if neither side varies.
@@ -42,13 +41,26 @@ pub fn welch(base: &Samples, new: &Samples, confidence: Confidence) -> Result<We
 
 /// Compares two means with their standard errors.
 pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result<Welch, Undefined> {
+    if base.error.hypot(new.error) == 0.0 {
+        return Err(Undefined::NoSpread);
+    }
+    compare_with_freedom(base, new, satterthwaite(base, new), confidence)
+}
+
+/// The same with these degrees of freedom.
+pub(crate) fn compare_with_freedom(
+    base: &Mean,
+    new: &Mean,
+    degrees_of_freedom: f64,
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
     let error = base.error.hypot(new.error);
     if error == 0.0 {
         return Err(Undefined::NoSpread);
     }
     let difference = finite(new.mean - base.mean)?;
-    let degrees_of_freedom = satterthwaite(base, new, 1.0);
-    let reach = t_quantile(confidence, degrees_of_freedom) * error;
+    let quantile = t_quantile(confidence, degrees_of_freedom);
+    let reach = quantile * error;
     let t = difference / error;
     let ratio = crate::ratio(base.mean, new.mean);
     Ok(Welch {
@@ -58,7 +70,7 @@ pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result
             high: finite(difference + reach)?,
         },
         ratio,
-        ratio_interval: ratio.and_then(|ratio| fieller(base, new, ratio, confidence)),
+        ratio_interval: ratio.and_then(|ratio| fieller(base, new, ratio, quantile)),
         t,
         degrees_of_freedom,
         p: two_sided_p(t, degrees_of_freedom),
@@ -68,18 +80,33 @@ pub(crate) fn compare(base: &Mean, new: &Mean, confidence: Confidence) -> Result
 /// A ratio above this whose interval is this many times as high as low at its ends is no estimate.
 const WIDEST_RATIO: (f64, f64) = (10.0, 100.0);
 
-/// Compares two means of quantities that are all positive. Their ratio is positive too: where Fieller's interval isn't,
-/// or has no end, it is that of the logarithm of the ratio by the delta method (Cox 1990, "Fieller's theorem, the
-/// likelihood and the delta method", Biometrics 46).
-pub(crate) fn compare_positive(
+/// The comparison of two means of quantities that are all positive. Their ratio is positive too: where Fieller's interval
+/// isn't, or has no end, it is that of the logarithm of the ratio by the delta method (Cox 1990, "Fieller's theorem, the
+/// likelihood and the delta method", Biometrics 46), which ends at 1 where it would say of no change something else than the
+/// interval of the difference does.
+pub(crate) fn with_positive_ratio(
+    welch: Welch,
     base: &Mean,
     new: &Mean,
     confidence: Confidence,
-) -> Result<Welch, Undefined> {
-    let mut welch = compare(base, new, confidence)?;
+) -> Welch {
+    let mut welch = welch;
     let is_positive = welch.ratio_interval.is_ok_and(|ends| ends.low > 0.0);
     if let (Ok(ratio), false) = (welch.ratio, is_positive) {
-        welch.ratio_interval = by_logarithm(base, new, ratio, confidence);
+        let t = t_quantile(confidence, welch.degrees_of_freedom);
+        let Interval { low, high } = welch.difference_interval;
+        welch.ratio_interval = by_logarithm(base, new, ratio, t).map(|ends| Interval {
+            low: match low > 0.0 {
+                true => ends.low.max(1.0_f64.next_up()),
+                false if high >= 0.0 => ends.low.min(1.0),
+                false => ends.low,
+            },
+            high: match high < 0.0 {
+                true => ends.high.min(1.0_f64.next_down()),
+                false if low <= 0.0 => ends.high.max(1.0),
+                false => ends.high,
+            },
+        });
     }
     welch.ratio_interval = welch.ratio_interval.and_then(|ends| {
         let (largest, spread) = WIDEST_RATIO;
@@ -88,21 +115,15 @@ pub(crate) fn compare_positive(
             false => Ok(ends),
         }
     });
-    Ok(welch)
+    welch
 }
 
-/// The interval of a ratio of positive means from the relative errors of both.
-fn by_logarithm(
-    base: &Mean,
-    new: &Mean,
-    ratio: f64,
-    confidence: Confidence,
-) -> Result<Interval, Undefined> {
+/// The interval of a ratio of positive means from the relative errors of both, with Student's quantile `t`.
+fn by_logarithm(base: &Mean, new: &Mean, ratio: f64, t: f64) -> Result<Interval, Undefined> {
     if ratio <= 0.0 {
         return Err(Undefined::NotPositive);
     }
-    let error = (base.error / base.mean).hypot(new.error / new.mean);
-    let reach = t_quantile(confidence, satterthwaite(base, new, ratio)) * error;
+    let reach = t * (base.error / base.mean).hypot(new.error / new.mean);
     let low = ratio * (-reach).exp();
     if low <= 0.0 {
         return Err(Undefined::NotEstimable);
@@ -171,20 +192,15 @@ impl Mean {
     }
 }
 
-/// Degrees of freedom of the variance of new − ratio·base. Not both errors are zero.
-fn satterthwaite(base: &Mean, new: &Mean, ratio: f64) -> f64 {
-    let scaled = base.error * ratio.abs();
-    let larger = scaled.max(new.error);
-    let (v, w) = ((scaled / larger).powi(2), (new.error / larger).powi(2));
+/// Degrees of freedom of the variance of new − base. Not both errors are zero.
+fn satterthwaite(base: &Mean, new: &Mean) -> f64 {
+    let larger = base.error.max(new.error);
+    let (v, w) = ((base.error / larger).powi(2), (new.error / larger).powi(2));
     (v + w).powi(2) / (v * v / (base.n - 1.0) + w * w / (new.n - 1.0))
 }
 
-fn fieller(
-    base: &Mean,
-    new: &Mean,
-    ratio: f64,
-    confidence: Confidence,
-) -> Result<Interval, Undefined> {
+/// The interval of the ratio, with Student's quantile `t`.
+fn fieller(base: &Mean, new: &Mean, ratio: f64, t: f64) -> Result<Interval, Undefined> {
     // In units of the base's mean, which is positive.
     let (base_error, new_error) = (base.error / base.mean, new.error / base.mean);
     if base_error.hypot(new_error) == 0.0 {
@@ -193,12 +209,6 @@ fn fieller(
             high: ratio,
         });
     }
-    // With an error only in the base and a ratio of zero no direction is left to take degrees of freedom from.
-    let spread = (ratio * base_error).hypot(new_error);
-    if spread == 0.0 {
-        return Err(Undefined::Unbounded);
-    }
-    let t = t_quantile(confidence, satterthwaite(base, new, ratio));
     let g = (t * base_error).powi(2);
     if g >= 1.0 {
         return Err(Undefined::Unbounded);

@@ -63,6 +63,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         include_str!("../migrations/0007_testbeds.sql"),
     ),
     (
+        9,
+        "sessions",
+        include_str!("../migrations/0008_sessions.sql"),
+    ),
+    (
         10,
         "primary metrics",
         include_str!("../migrations/0010_primary_metrics.sql"),

@@ -31,6 +31,8 @@ pub struct FinishedTrial {
     pub cell: usize,
     /// Its round, from 1.
     pub round: u32,
+    /// The session that it was measured in, from 1.
+    pub session: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, Failure>,
     /// The files that it was read from, by number from 0.
@@ -153,7 +155,7 @@ impl Store {
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO trial (study, number, boot, cell, round, began, took, failure, neighbours, warnings) ",
+                "INSERT INTO trial (study, number, boot, cell, round, session, began, took, failure, neighbours, warnings) ",
             );
             insert.push_values(rows, |mut row, (trial, number, failure, warnings)| {
                 row.push_bind(id)
@@ -161,6 +163,7 @@ impl Store {
                     .push_bind(0_i64)
                     .push_bind(trial.cell as i64)
                     .push_bind(i64::from(trial.round))
+                    .push_bind(i64::from(trial.session))
                     .push_bind(study.at.to_string())
                     .push_bind(0_i64)
                     .push_bind(failure)

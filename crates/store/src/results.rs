@@ -3,7 +3,7 @@
 //! Refuses nothing and leaves nothing out: a cell of the plan without samples has a series without trials.
 
 use backsight_model::{
-    Cell, Definitions, Document, Failure, HostName, ResultSet, Series, TrialSamples,
+    BenchmarkName, Cell, Definitions, Document, Failure, HostName, ResultSet, Series, TrialSamples,
 };
 use indexmap::IndexMap;
 
@@ -11,6 +11,9 @@ use crate::{
     Store, StoreError, StudyId,
     packed::{SampleKey, SampleKind},
 };
+
+/// The verb of studies that others measured.
+const IMPORT: &str = "import";
 
 type Facts = IndexMap<String, String>;
 
@@ -56,11 +59,35 @@ impl Store {
             study_name: row.name,
             began: row.began,
             state: row.state,
+            interleaved: row.verb != IMPORT,
             hosts: self.hosts(study).await?,
             definitions: Definitions::of_documents(documents),
             series,
             failed,
         })
+    }
+
+    /// The newest studies that have cells of this benchmark, those along a history left out: at most so many.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn studies_of_benchmark(
+        &self,
+        benchmark: &BenchmarkName,
+        most: usize,
+    ) -> Result<Vec<StudyId>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT s.id FROM study s WHERE s.target IS NULL \
+             AND EXISTS (SELECT 1 FROM cell c WHERE c.study = s.id AND c.benchmark = $1) ORDER BY s.id DESC LIMIT $2",
+        )
+        .bind(benchmark.as_str())
+        .bind(most as i64)
+        .fetch_all(self.database.pool())
+        .await
+        .map_err(|e| self.database.fault(e))?;
+        rows.iter()
+            .map(|row| Ok(StudyId(self.database.column(row, 0)?)))
+            .collect()
     }
 
     async fn failures(
@@ -97,7 +124,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let db = &self.database;
         let query = sqlx::query(
-            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum \
+            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum, t.boot, t.session \
              FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
@@ -117,6 +144,8 @@ impl Store {
             series[index].trials.push(TrialSamples {
                 trial,
                 round: db.whole(row, 2)?,
+                boot: db.whole(row, 9)?,
+                session: db.whole(row, 10)?,
                 values: self.sound_samples(row, 5, key, SampleKind::Measured)?,
                 each: self.sound_samples(row, 7, key, SampleKind::Within)?,
                 neighbours: db.column(row, 3)?,

@@ -979,6 +979,7 @@ async fn a_store_from_before_simulators_were_told_is_brought_up() {
         "ALTER TABLE boot DROP COLUMN testbed",
         "ALTER TABLE sample DROP COLUMN measured_checksum",
         "ALTER TABLE sample DROP COLUMN within_checksum",
+        "ALTER TABLE trial DROP COLUMN session",
         "DELETE FROM _sqlx_migrations WHERE version > 1",
     ] {
         change(dir.path(), before.into()).await;
@@ -1429,6 +1430,7 @@ fn finished(name: &str) -> FinishedStudy {
     let trial = |cell, round, outcome| FinishedTrial {
         cell,
         round,
+        session: round,
         outcome,
         files: vec![1, 0],
     };

@@ -5,7 +5,7 @@
 
 use backsight_model::Value;
 use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
-use backsight_stats::{Better, Interval, Level, Mean, Modes, Undefined};
+use backsight_stats::{Better, Beyond, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
 use serde::Serialize;
 
@@ -71,6 +71,9 @@ struct SideShape {
     /// Trials that gave samples (numbers of a file), and that failed.
     trials: usize,
     failed_trials: usize,
+    /// Sessions that its trials were measured in; not there for a file of numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sessions: Option<usize>,
     /// The answers about it; not there for the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     tally: Option<TallyShape>,
@@ -188,12 +191,25 @@ enum DifferenceShape {
         sentence: String,
         #[serde(skip_serializing_if = "Option::is_none")]
         no_change_larger_than_percent: Option<f64>,
+        /// The confidence of these intervals: more than what was asked for where the table's correction for many comparisons
+        /// asks for it (Benjamini and Yekutieli).
+        confidence: f64,
         /// About so many more of the unit of replication would tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         more: Option<usize>,
-        /// What was repeated: `sample`, `trial`, `boot` or `layout`; and how often on either side.
+        /// What was repeated on each side: `sample` (iterations of single runs), `trial`, `session`, `boot` or `layout`; and
+        /// how often on either side.
         unit_of_replication: Level,
         units: (usize, usize),
+        /// What the sides differ by beyond these: `nothing`; `like-units`, if each has sessions of its own and it isn't known
+        /// how much sessions differ; `known`, with its relative standard deviation and degrees of freedom.
+        beyond: Beyond,
+        /// From what that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        known: Option<KnownShape>,
+        /// Single runs: the interval of the difference within these very runs, in percent.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        within_the_runs: Option<Interval>,
         /// How many leading units were left out because they are unlike the rest.
         #[serde(skip_serializing_if = "Option::is_none")]
         left_out: Option<(usize, usize)>,
@@ -203,6 +219,16 @@ enum DifferenceShape {
         /// Places of units far from the bulk, counted from 0; they are not left out.
         outliers: (Vec<usize>, Vec<usize>),
     },
+}
+
+/// From what it is known how much sides differ.
+#[derive(Serialize)]
+struct KnownShape {
+    /// `trial` or `session`.
+    level: Level,
+    /// How many of these, in how many studies.
+    units: usize,
+    studies: usize,
 }
 
 /// A number with its interval.
@@ -294,6 +320,7 @@ fn side(comparison: &Comparison, number: usize) -> SideShape {
         }),
         trials: side.measured,
         failed_trials: side.failed,
+        sessions: side.study.as_ref().map(|_| side.sessions),
         tally: (number > 0).then(|| comparison.tally(number).into()),
         tally_of_secondary: (number > 0).then(|| comparison.tally_of_secondary(number).into()),
     }
@@ -403,7 +430,20 @@ fn difference(against: &Against) -> DifferenceShape {
                 _ => None,
             },
             more: match difference.call {
-                Call::CannotTell(Doubt::More { count, .. }) => Some(count),
+                Call::CannotTell(Doubt::More { count, .. } | Doubt::OneRun { more: count, .. }) => {
+                    Some(count)
+                }
+                _ => None,
+            },
+            confidence: difference.confidence.share(),
+            beyond: difference.verdict.beyond,
+            known: difference.known.map(|known| KnownShape {
+                level: known.level,
+                units: known.units,
+                studies: known.studies,
+            }),
+            within_the_runs: match difference.call {
+                Call::CannotTell(Doubt::OneRun { within, .. }) => within,
                 _ => None,
             },
             unit_of_replication: difference.verdict.level,

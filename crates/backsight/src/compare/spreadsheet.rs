@@ -70,7 +70,7 @@ pub fn render(comparison: &Comparison) -> String {
             match entry {
                 Entry::Measured(measured) => {
                     fields.extend(numbers(row, measured));
-                    fields.extend(relation(measured, comparison.options.confidence.share()));
+                    fields.extend(relation(measured));
                     fields.push((measured.neighbours * 100.0).to_string());
                     let statistics = statistics::of(&measured.of_samples);
                     fields.extend(
@@ -157,7 +157,7 @@ fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
     ]
 }
 
-fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
+fn relation(measured: &Measured) -> Vec<String> {
     match &measured.against {
         Some(Against::Compared(difference)) => {
             let Difference {
@@ -180,7 +180,7 @@ fn relation(measured: &Measured, confidence: f64) -> Vec<String> {
                     .map_or(String::new(), |p| p.to_string()),
             );
             fields.push(difference.verdict.ranks.p.to_string());
-            fields.push(confidence.to_string());
+            fields.push(difference.confidence.share().to_string());
             fields.extend(call(difference.call));
             fields
         }
@@ -201,7 +201,9 @@ fn call(call: Call) -> [String; 4] {
         Call::NoChange {
             larger_than_percent,
         } => larger = larger_than_percent.to_string(),
-        Call::CannotTell(Doubt::More { count, .. }) => more = count.to_string(),
+        Call::CannotTell(Doubt::More { count, .. } | Doubt::OneRun { more: count, .. }) => {
+            more = count.to_string();
+        }
         _ => {}
     }
     [call.word().to_owned(), call.to_string(), larger, more]

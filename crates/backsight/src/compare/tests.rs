@@ -40,6 +40,8 @@ fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Seri
             .map(|(values, trial)| TrialSamples {
                 trial,
                 round: trial,
+                boot: 0,
+                session: 1,
                 values: values.to_vec(),
                 each: Vec::new(),
                 neighbours: 0.02,
@@ -56,6 +58,7 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         began: "2024-03-01T12:34:56Z".parse().unwrap(),
         state: StudyState::Finished,
         definitions: Default::default(),
+        interleaved: true,
         hosts: Default::default(),
         series,
         failed: Vec::new(),

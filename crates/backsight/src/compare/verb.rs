@@ -1,13 +1,14 @@
 //! The verb: its arguments, where the result sets come from, where the text goes.
 
-use backsight_model::{ResultSet, Unit};
+use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
-    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_listed,
+    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_knowing, compare_listed,
 };
 use backsight_site::Report;
 use backsight_stats::{Better, Confidence, Level};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
+use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
 use std::{io::IsTerminal as _, path::Path, path::PathBuf, process::ExitCode};
 
@@ -23,6 +24,8 @@ use crate::{cli::Shared, files, overhead};
 const NARROWEST: u16 = 80;
 /// More digits than this are none.
 const MOST_DIGITS: u8 = 17;
+/// Older studies than so many are not asked how much their runs differ.
+const MOST_OTHERS: usize = 20;
 
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
@@ -192,6 +195,25 @@ fn more_rounds(comparison: &Comparison, takes_rounds: &[i64]) -> Option<String> 
     let commands: Vec<String> = commands.collect();
     let what = backsight_model::counted(rounds, "more round");
     (!commands.is_empty()).then(|| format!("about {what} would tell: {}", commands.join(" && ")))
+}
+
+/// Other studies of the store that measured the same benchmarks, the newest first.
+async fn others(
+    store: &Store,
+    studies: &[StudyId],
+    sets: &[ResultSet],
+) -> miette::Result<Vec<ResultSet>> {
+    let series = sets.iter().flat_map(|set| &set.series);
+    let benchmarks: IndexSet<&BenchmarkName> =
+        series.map(|series| &series.cell.benchmark).collect();
+    let mut found = IndexSet::new();
+    for benchmark in benchmarks {
+        let of_benchmark = store.studies_of_benchmark(benchmark, MOST_OTHERS).await;
+        found.extend(of_benchmark.into_diagnostic()?);
+    }
+    found.retain(|study| !studies.contains(study));
+    let found: Vec<StudyId> = found.into_iter().collect();
+    load(store, &found).await
 }
 
 impl Compare {
@@ -389,7 +411,13 @@ impl Compare {
                     only.name
                 ));
             }
-            (None, sets) => compare(sets, options),
+            (None, sets) => {
+                let comparison = compare(sets, options);
+                match comparison.lacks_a_spread() {
+                    true => compare_knowing(sets, &others(store, &studies, sets).await?, options),
+                    false => comparison,
+                }
+            }
         };
         let known = overhead::known_costs(store, &sets).await?;
         comparison.warnings.extend(known);

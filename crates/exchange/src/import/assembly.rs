@@ -1,7 +1,8 @@
 //! Records put together: cells, metrics, trials.
 //!
 //! The nth trial of one metric and the nth of another in the same cell are the same trial; trials of a later file follow
-//! those of an earlier one. Names that can't be ours become ones that can, and the cell keeps what it was called.
+//! those of an earlier one. Iterations of one process are samples of one trial: the nth file that has a cell has its nth trial.
+//! The files are of one session, what one sitting measured, unless each is said to be one. Names that can't be ours become ones that can, and the cell keeps what it was called.
 //!
 //! Refuses: a metric whose direction or unit nobody knows, one in units that measure different things, and the same
 //! trial twice.
@@ -13,7 +14,7 @@ use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    Choices, Refused, SourceFile,
+    Choices, MeasuredLevel, Refused, SourceFile,
     choices::{for_all, named},
     record::{Record, printable},
 };
@@ -49,6 +50,8 @@ pub struct ImportedTrial {
     pub cell: usize,
     /// Its round, from 1.
     pub round: u32,
+    /// The session that it was measured in, from 1.
+    pub session: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, String>,
     /// The files that it was read from, by number from 0.
@@ -86,6 +89,7 @@ struct Learnt {
 struct Trial {
     samples: IndexMap<usize, (Vec<f64>, Vec<f64>)>,
     failed: Option<String>,
+    session: u32,
     files: Vec<usize>,
 }
 
@@ -102,6 +106,9 @@ struct Rounds {
 /// Records on their way to a study.
 pub(super) struct Assembly<'a> {
     choices: &'a Choices,
+    level: MeasuredLevel,
+    /// The session of the file that is being read.
+    session: u32,
     files: Vec<SourceFile>,
     cells: Vec<Cell>,
     known_cells: HashMap<String, usize>,
@@ -117,9 +124,11 @@ pub(super) struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    pub fn new(choices: &'a Choices) -> Self {
+    pub fn new(choices: &'a Choices, level: MeasuredLevel) -> Self {
         Self {
             choices,
+            level,
+            session: 0,
             files: Vec::new(),
             cells: Vec::new(),
             known_cells: HashMap::new(),
@@ -137,6 +146,9 @@ impl<'a> Assembly<'a> {
     /// What follows comes from these files; their numbers.
     pub fn begin_file(&mut self, files: impl IntoIterator<Item = SourceFile>) -> Vec<usize> {
         let first = self.files.len();
+        if self.session == 0 || self.choices.sessions {
+            self.session += 1;
+        }
         self.files.extend(files);
         (first..self.files.len()).collect()
     }
@@ -177,12 +189,17 @@ impl<'a> Assembly<'a> {
             if values.is_empty() && each.is_empty() {
                 continue;
             }
+            let level = self.level;
             let trial = self.trial(round, cell, files)?;
             let samples: (Vec<f64>, Vec<f64>) = (scaled(values), scaled(each));
             if samples.0.iter().chain(&samples.1).any(|v| !v.is_finite()) {
                 return Err("a number is too large for its unit".into());
             }
-            if trial.samples.insert(metric, samples).is_some() {
+            if level == MeasuredLevel::Iteration {
+                let (values, each) = trial.samples.entry(metric).or_default();
+                values.extend(samples.0);
+                each.extend(samples.1);
+            } else if trial.samples.insert(metric, samples).is_some() {
                 return Err(format!("round {round} stands in it twice"));
             }
         }
@@ -207,7 +224,11 @@ impl<'a> Assembly<'a> {
         if self.trials.len() == MOST_TRIALS {
             return Err(format!("there are more than {MOST_TRIALS} trials"));
         }
-        let trial = self.trials.entry((round, cell)).or_default();
+        let session = self.session;
+        let trial = self.trials.entry((round, cell)).or_insert_with(|| Trial {
+            session,
+            ..Trial::default()
+        });
         for file in files {
             if !trial.files.contains(file) {
                 trial.files.push(*file);
@@ -216,8 +237,13 @@ impl<'a> Assembly<'a> {
         Ok(trial)
     }
 
-    /// The round of a trial: as the file says, behind those of the files before it, else the next.
+    /// The round of a trial: as the file says, behind those of the files before it, else the next. Of iterations, the
+    /// number of the file among those that have the cell.
     fn round(&mut self, cell: usize, metric: usize, said: Option<u32>) -> Result<u32, String> {
+        let (metric, said) = match self.level {
+            MeasuredLevel::Iteration => (usize::MAX, Some(1)),
+            MeasuredLevel::Run => (metric, said),
+        };
         let rounds = self.rounds.entry((cell, metric)).or_default();
         if rounds.files != self.files.len() {
             rounds.files = self.files.len();
@@ -377,6 +403,7 @@ impl<'a> Assembly<'a> {
             .map(|((round, cell), mut trial)| ImportedTrial {
                 cell,
                 round,
+                session: trial.session,
                 files: std::mem::take(&mut trial.files),
                 outcome: samples(&self.cells[cell], trial),
             })

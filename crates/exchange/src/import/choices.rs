@@ -3,6 +3,8 @@
 use backsight_model::{Better, Unit};
 use std::{fmt, str::FromStr};
 
+use super::MeasuredLevel;
+
 /// Something said about one metric, or about all that nothing else is said about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice<T> {
@@ -52,6 +54,10 @@ pub struct Choices {
     pub values: Vec<String>,
     /// In a table, columns that are parameters.
     pub params: Vec<String>,
+    /// What the numbers are, if it isn't what the importer says.
+    pub level: Option<MeasuredLevel>,
+    /// Each file was measured in a session of its own.
+    pub sessions: bool,
 }
 
 /// What was said about a metric by name, under either of its names.

@@ -6,7 +6,7 @@ use backsight_catalog::{Mistake, Query, deeply};
 use backsight_model::{At, Document, Problem};
 use regex::Regex;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::{collections::HashMap, str::FromStr};
 
 use crate::table::Format;
 
@@ -19,6 +19,38 @@ pub(super) const VARIABLES: [&str; 4] = ["$key", "$root", "$path", "$beside"];
 
 /// A program of an importer.
 pub(super) type Program = Query<4>;
+
+/// What an importer's numbers are: the level of replication that each one belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasuredLevel {
+    /// Iterations of one process: all of a file are samples of one trial.
+    Iteration,
+    /// Runs of the program: each is a trial.
+    Run,
+}
+
+impl MeasuredLevel {
+    /// The name that an importer writes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Iteration => "iteration",
+            Self::Run => "run",
+        }
+    }
+}
+
+impl FromStr for MeasuredLevel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "iteration" => Ok(Self::Iteration),
+            "run" => Ok(Self::Run),
+            _ => Err("expected `iteration` (of one process) or `run` (of the program)".to_owned()),
+        }
+    }
+}
 
 /// How a format's files are read before a program sees them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -63,6 +95,7 @@ struct Written {
     name: At<String>,
     about: String,
     made_by: String,
+    level: MeasuredLevel,
     #[serde(default)]
     also: Vec<String>,
     shape: Vec<WrittenShape>,
@@ -127,6 +160,8 @@ pub struct Described {
     pub about: String,
     /// The command that makes such files.
     pub made_by: String,
+    /// What its numbers are.
+    pub level: MeasuredLevel,
     /// Other names of it.
     pub also: Vec<String>,
 }
@@ -151,6 +186,7 @@ impl Written {
             name: self.name.to_string(),
             about: self.about.clone(),
             made_by: self.made_by.clone(),
+            level: self.level,
             also: self.also.clone(),
         }
     }
@@ -333,14 +369,35 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_in_an_importer_is_pointed_at() {
-        let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\n[[shape]]\nreads = 'json'\nexpects = 'x'\nitems = '.a[]'\nrecord = '. | slect(.)'\n";
+    fn an_importer_says_what_its_numbers_are() {
+        let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\nlevel = 'round'\n[[shape]]\nreads = 'csv'\nexpects = 'x'\n";
         let problem = Importer::read(&Document::new("x", text)).unwrap_err();
-        assert_eq!(problem.place(), (8, 15), "{problem}");
+        assert_eq!(problem.place().0, 4, "{problem}");
+        let silent = text.replace("level = 'round'\n", "");
+        let problem = Importer::read(&Document::new("x", silent)).unwrap_err();
+        assert!(problem.to_string().contains("level"), "{problem}");
+        for (name, level) in [
+            ("pytest-benchmark", MeasuredLevel::Iteration),
+            ("google-benchmark", MeasuredLevel::Iteration),
+            ("criterion", MeasuredLevel::Iteration),
+            ("benchfmt", MeasuredLevel::Iteration),
+            ("hyperfine", MeasuredLevel::Run),
+            ("fio", MeasuredLevel::Run),
+        ] {
+            let importer = Importer::find(name).unwrap().unwrap();
+            assert_eq!(importer.format.level, level, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_in_an_importer_is_pointed_at() {
+        let text = "name = 'x'\nabout = 'x'\nmade_by = 'x'\nlevel = 'run'\n[[shape]]\nreads = 'json'\nexpects = 'x'\nitems = '.a[]'\nrecord = '. | slect(.)'\n";
+        let problem = Importer::read(&Document::new("x", text)).unwrap_err();
+        assert_eq!(problem.place(), (9, 15), "{problem}");
         let problem = Importer::read(&Document::new("x", text.replace("slect", "select"))).err();
         assert!(problem.is_none());
         let broken = text.replace("record = '. | slect(.)'", "path = '(?<a'");
         let problem = Importer::read(&Document::new("x", broken)).unwrap_err();
-        assert_eq!(problem.place().0, 8);
+        assert_eq!(problem.place().0, 9);
     }
 }

@@ -16,7 +16,7 @@ mod source;
 
 pub use assembly::{Imported, ImportedMetric, ImportedTrial};
 pub use choices::{Choice, Choices};
-pub use definition::{Described, Importer};
+pub use definition::{Described, Importer, MeasuredLevel};
 pub use source::SourceFile;
 
 use backsight_catalog::{Found, Searched, Stopped};
@@ -117,7 +117,8 @@ pub fn import(
     choices: &Choices,
 ) -> Result<Imported, Refused> {
     let read = || {
-        let mut assembly = Assembly::new(choices);
+        let level = choices.level.unwrap_or(importer.format.level);
+        let mut assembly = Assembly::new(choices, level);
         if let Some(format) = importer.table() {
             for path in paths {
                 columns::add(format, path, choices, &mut assembly)?;

@@ -1,14 +1,16 @@
 //! The answer about one metric of one cell: better or worse by how much, no change larger than so much, can't tell yet,
 //! not comparable; and which answers of a whole table to believe.
 //!
-//! Refuses: to call a cell changed that chance makes in a table of that size, and a verdict without the interval that
-//! made it be said. The statistics are those of `backsight_stats`.
+//! Refuses: a verdict that its own interval contradicts, and better or worse of single runs whose spread nobody knows. The
+//! statistics are those of `backsight_stats`.
 
 use backsight_model::{Simulator, Unit, numbers};
-use backsight_stats::{Better, Interval, Level, Outcome, Undefined, Verdict, benjamini_hochberg};
+use backsight_stats::{
+    Better, Beyond, Confidence, Interval, Level, Modes, Outcome, Undefined, Verdict,
+};
 use std::fmt;
 
-use super::{Against, Differing, Entry, Row};
+use super::{Differing, Entry, Known, Row};
 
 /// The answer in a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,6 +44,14 @@ pub enum Doubt {
     AmongMany {
         /// How many comparisons the table has.
         comparisons: usize,
+    },
+    /// A side has a single run of the program, and how much its runs differ isn't known: so many more of each would tell
+    /// that.
+    OneRun {
+        /// How many.
+        more: usize,
+        /// The interval of the difference in percent within these very runs: another run may lie outside.
+        within: Option<Interval>,
     },
     /// The samples give no idea how many more would tell.
     NoIdea,
@@ -87,6 +97,14 @@ impl fmt::Display for Call {
                     "can't tell yet: too few repeats".to_owned()
                 }
                 Doubt::Without(_) | Doubt::NoIdea => "can't tell".to_owned(),
+                Doubt::OneRun { more, within } => {
+                    let within = within.map_or_else(String::new, |within| {
+                        let middle = f64::midpoint(within.low, within.high);
+                        format!(" (within them {})", numbers::percent_interval(middle, within))
+                    });
+                    let runs = if *more == 1 { "run" } else { "runs" };
+                    format!("can't tell: one run a side{within}; {more} more {runs} each would")
+                }
                 Doubt::AmongMany { comparisons } => {
                     format!("can't tell yet: may be chance among {comparisons} comparisons")
                 }
@@ -100,6 +118,7 @@ fn repeated(level: Level) -> &'static str {
     match level {
         Level::Sample => "sample",
         Level::Trial => "round",
+        Level::Session => "session",
         Level::Boot => "boot",
         Level::Layout => "layout",
     }
@@ -127,16 +146,24 @@ pub struct Difference {
     pub p: Result<f64, Undefined>,
     /// `p` as Benjamini and Hochberg adjust it over the whole table; none where there is no `p`.
     pub adjusted_p: Option<f64>,
+    /// The confidence of these intervals: what was asked for, or more where the table's correction asks for it.
+    pub confidence: Confidence,
+    /// How much single runs, or sessions, are known to differ, where the verdict stands on that.
+    pub known: Option<Known>,
     /// Everything that was looked at: units, order, modes, outliers, the rank test.
     pub verdict: Verdict,
 }
 
 impl Difference {
-    pub(super) fn new(verdict: Verdict, confidence: f64) -> Self {
+    pub(super) fn new(
+        verdict: Verdict,
+        confidence: Confidence,
+        known: Option<Known>,
+    ) -> Self {
         // The change of a share is a change, unless what looks like a mode is a beginning.
         let by_share = verdict
             .modes
-            .filter(|modes| verdict.settled.is_none() && modes.p <= 1.0 - confidence);
+            .filter(|modes| verdict.settled.is_none() && modes.differ(confidence));
         let (outcome, p) = match (&verdict.settled, by_share) {
             (Some(settled), _) => (settled.outcome, settled.p),
             (None, Some(modes)) => (verdict.outcome, Ok(modes.p)),
@@ -152,8 +179,13 @@ impl Difference {
             absolute_interval: verdict.difference_interval,
             p,
             adjusted_p: None,
+            confidence,
+            known,
             verdict,
         };
+        if let Some(modes) = by_share {
+            difference.show_share(&modes);
+        }
         if let Some(settled) = difference.verdict.settled {
             difference.percent = settled.percent;
             difference.percent_interval = settled.percent_interval;
@@ -164,6 +196,52 @@ impl Difference {
         }
         difference.call = difference.called(outcome);
         difference
+    }
+
+    /// Shows what the change of the share of two modes changes: that is what the verdict stands on.
+    fn show_share(&mut self, modes: &Modes) {
+        let base = self.verdict.base;
+        let (by, interval) = modes.difference();
+        (self.absolute, self.absolute_interval) = (by, Ok(interval));
+        if base <= 0.0 {
+            (self.percent, self.ratio) = (Err(Undefined::NotPositive), Err(Undefined::NotPositive));
+            self.percent_interval = Err(Undefined::NotPositive);
+            self.ratio_interval = Err(Undefined::NotPositive);
+            return;
+        }
+        let percent = |by: f64| 100.0 * by / base;
+        self.percent = Ok(percent(by));
+        self.percent_interval = Ok(Interval {
+            low: percent(interval.low),
+            high: percent(interval.high),
+        });
+        self.ratio = Ok(1.0 + by / base);
+        self.ratio_interval = Ok(Interval {
+            low: 1.0 + interval.low / base,
+            high: 1.0 + interval.high / base,
+        });
+    }
+
+    /// Takes back what single runs seem to show: how another run would differ isn't known, and so many more would tell.
+    pub(super) fn doubt_single_runs(&mut self, more: usize) {
+        let too_few = Undefined::TooFew { needs: 2, has: 1 };
+        let within = self.percent_interval.ok();
+        self.call = Call::CannotTell(Doubt::OneRun { more, within });
+        self.p = Err(too_few);
+        self.percent_interval = Err(too_few);
+        self.ratio_interval = Err(too_few);
+        self.absolute_interval = Err(too_few);
+    }
+
+    /// The level of which more would tell.
+    fn wanted(&self) -> Level {
+        match self.verdict.beyond {
+            // Equal counts need no more than a few to be believed.
+            _ if self.verdict.p == Err(Undefined::NoSpread) => self.verdict.level,
+            Beyond::Nothing => self.verdict.level,
+            Beyond::LikeUnits => Level::Session,
+            Beyond::Known(_) => self.known.map_or(Level::Session, |known| known.level),
+        }
     }
 
     fn called(&self, outcome: Outcome) -> Call {
@@ -177,7 +255,7 @@ impl Difference {
             },
             Outcome::CannotTell { more: Some(count) } => Call::CannotTell(Doubt::More {
                 count,
-                level: self.verdict.level,
+                level: self.wanted(),
             }),
             Outcome::CannotTell { more: None } => {
                 let why = self.absolute_interval.err();
@@ -267,31 +345,11 @@ impl fmt::Display for NotComparable {
 }
 
 /// Every difference of these rows.
-fn differences(row: &mut Row) -> impl Iterator<Item = &mut Difference> {
-    row.entries.iter_mut().filter_map(|entry| match entry {
-        Entry::Measured(measured) => match &mut measured.against {
-            Some(Against::Compared(difference)) => Some(&mut **difference),
-            _ => None,
-        },
-        Entry::Missing(_) => None,
-    })
-}
-
-/// Adjusts the p-values over these rows, and takes back what may well be chance among so many. Differences without
-/// a p-value, such as counts that never vary, are no matter of chance.
-pub(super) fn believe<'a>(rows: impl Iterator<Item = &'a mut Row>, level: f64) {
-    let of_rows = rows.flat_map(differences);
-    let with_p: Vec<&mut Difference> = of_rows.filter(|it| it.p.is_ok()).collect();
-    let p: Vec<f64> = with_p.iter().filter_map(|it| it.p.ok()).collect();
-    let adjusted = benjamini_hochberg(&p);
-    for (difference, adjusted) in with_p.into_iter().zip(adjusted) {
-        difference.adjusted_p = Some(adjusted);
-        // Alone, the interval decides: at the border its end and the p-value may lie on either side.
-        if difference.call.changed() && adjusted > level && p.len() > 1 {
-            let comparisons = p.len();
-            difference.call = Call::CannotTell(Doubt::AmongMany { comparisons });
-        }
-    }
+pub(super) fn differences<'a>(
+    rows: impl Iterator<Item = &'a mut Row>,
+) -> impl Iterator<Item = &'a mut Difference> {
+    rows.flat_map(|row| &mut row.entries)
+        .filter_map(Entry::difference_mut)
 }
 
 #[cfg(test)]

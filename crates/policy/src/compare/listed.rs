@@ -37,7 +37,7 @@ pub fn compare_listed(
         Some(_) => Origin::Lists,
         None => Origin::ListsWithoutUnit,
     };
-    compare_sets(&sets, options, origin)
+    compare_sets(&sets, &[], options, origin)
 }
 
 fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<ResultSet> {
@@ -57,6 +57,8 @@ fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<Result
                 trials: vec![TrialSamples {
                     trial: 1,
                     round: 1,
+                    boot: 0,
+                    session: 1,
                     values,
                     each: Vec::new(),
                     neighbours: 0.0,
@@ -70,6 +72,7 @@ fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<Result
         study_name: StudyName::new("list").ok()?,
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
+        interleaved: true,
         hosts: IndexMap::new(),
         definitions: Default::default(),
         series,

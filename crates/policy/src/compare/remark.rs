@@ -75,6 +75,7 @@ impl<'a> About<'a> {
                 (Origin::Lists | Origin::ListsWithoutUnit, _) => "number",
                 (Origin::Studies, Level::Sample) => "sample",
                 (Origin::Studies, Level::Trial) => "trial",
+                (Origin::Studies, Level::Session) => "session",
                 (Origin::Studies, Level::Boot) => "boot",
                 (Origin::Studies, Level::Layout) => "layout",
             },

@@ -177,6 +177,7 @@ fn part<'a>(
         study_name: whole.study_name.clone(),
         began: whole.began,
         state: whole.state,
+        interleaved: whole.interleaved,
         hosts: whole.hosts.clone(),
         definitions: whole.definitions.clone(),
         series: Vec::new(),

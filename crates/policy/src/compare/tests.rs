@@ -1,5 +1,6 @@
 use super::*;
 use backsight_model::{Failure, TrialSamples, Value};
+use backsight_stats::Beyond;
 use backsight_stats::{Random, simulate::Noise};
 use proptest::prelude::*;
 
@@ -33,6 +34,8 @@ fn series(
             .map(|(values, trial)| TrialSamples {
                 trial,
                 round: trial,
+                boot: 0,
+                session: 1,
                 values: values.to_vec(),
                 each: Vec::new(),
                 neighbours: 0.01,
@@ -51,6 +54,7 @@ fn set(name: &str, study: i64, series: Vec<Series>) -> ResultSet {
         study_name: name.parse().unwrap(),
         began: jiff::Timestamp::UNIX_EPOCH,
         state: StudyState::Finished,
+        interleaved: true,
         hosts: IndexMap::new(),
         definitions: Default::default(),
         series,
@@ -62,7 +66,7 @@ fn one_a_trial(values: &[f64]) -> Vec<&[f64]> {
     values.chunks(1).collect()
 }
 
-/// Two sides with one row of one value a trial.
+/// Two sides of one study, measured in turn, with one row of one value a trial.
 fn pair(shape: (&str, &str, Better), base: &[f64], new: &[f64]) -> Comparison {
     let side = |name: &str, study, values: &[f64]| {
         set(
@@ -72,7 +76,7 @@ fn pair(shape: (&str, &str, Better), base: &[f64], new: &[f64]) -> Comparison {
         )
     };
     compare(
-        &[side("base", 1, base), side("new", 2, new)],
+        &[side("base", 1, base), side("new", 1, new)],
         CompareOptions::default(),
     )
 }
@@ -262,11 +266,14 @@ fn a_single_trial_has_no_interval_and_its_spread_is_that_of_its_samples() {
     let difference = difference_of(&comparison);
     assert_eq!(
         difference.call,
-        Call::CannotTell(Doubt::Without(Undefined::TooFew { needs: 2, has: 1 }))
+        Call::CannotTell(Doubt::OneRun {
+            more: 4,
+            within: None
+        })
     );
     assert_eq!(
         difference.call.to_string(),
-        "can't tell yet: too few repeats"
+        "can't tell: one run a side; 4 more runs each would"
     );
     assert!(difference.percent_interval.is_err() && difference.percent.unwrap() == 0.0);
     assert!(comparison.warnings.contains(&Warning::OneTrial {
@@ -304,7 +311,7 @@ fn many_samples_of_few_trials_make_the_interval_no_narrower() {
         )
     };
     let clustered = compare(
-        &[side("base", 1, &base), side("new", 2, &new)],
+        &[side("base", 1, &base), side("new", 1, &new)],
         CompareOptions::default(),
     );
     let averaged = pair(TIME, &means(&base), &means(&new));
@@ -517,6 +524,9 @@ fn facts(pairs: &[(&str, &str)]) -> IndexMap<String, String> {
         .collect()
 }
 
+const SESSIONS_UNKNOWN: &str = "1 session a side (`base` and `new`, 1 row): how much sessions differ isn't known, so they are taken to differ as \
+     much as single runs of one do; measure both in turn (variants of one study), or several sessions of one, to see smaller changes";
+
 #[test]
 fn hosts_that_are_not_what_they_were_are_said_once_with_their_names() {
     let one = |name: &str, study, kernel: &str, boot: &str, third: &str| {
@@ -551,6 +561,7 @@ fn hosts_that_are_not_what_they_were_are_said_once_with_their_names() {
             "hosts differ: only `base` has dut, only `new` has other",
             "kernel.release differs: `6.1` with `base`, `6.2` with `new` (source, sink)",
             "`new` was measured in another boot than `base`: this compares one boot with one boot",
+            SESSIONS_UNKNOWN,
         ]
     );
 }
@@ -583,6 +594,7 @@ fn what_spoils_a_comparison_is_warned_of() {
             "study `base` isn't finished: 1 row has nothing yet; `backsight resume base` goes on",
             "noisy neighbours: other programs took 23 % of the processors while `new` was measured and 1 % with `base` \
              (1 row): a difference may be theirs",
+            SESSIONS_UNKNOWN,
             "`base` and `new` were not measured equally often in 1 row (at most 3 and 2 times)",
         ]
     );
@@ -754,6 +766,276 @@ fn of_trials(
     set(name, study, vec![series("b", 1, "default", shape, &slices)])
 }
 
+/// Runs of one process each, whose iterations agree much better than the runs do; the runs' means are around `mean`.
+fn runs(name: &str, study: i64, count: usize, mean: f64, random: &mut Random) -> ResultSet {
+    let runs: Vec<Vec<f64>> = (0..count)
+        .map(|_| {
+            let run = mean * (1.0 + 0.02 * random.normal());
+            (0..2000)
+                .map(|_| run * (1.0 + 0.01 * random.normal()))
+                .collect()
+        })
+        .collect();
+    let mut set = of_trials(name, study, TIME, &runs);
+    for trial in &mut set.series[0].trials {
+        trial.session = trial.trial;
+    }
+    set.interleaved = false;
+    set
+}
+
+#[test]
+fn a_trap_thousands_of_rounds_of_one_process_are_one_run() {
+    let mut random = Random::seeded(19);
+    for study in 1..20 {
+        let sets = [
+            runs("a", study, 1, 100.0, &mut random),
+            runs("b", study + 1, 1, 100.0, &mut random),
+        ];
+        let comparison = compare(&sets, CompareOptions::default());
+        let difference = difference_of(&comparison);
+        let Call::CannotTell(Doubt::OneRun { more: 4, within }) = difference.call else {
+            panic!("{:?}", difference.call)
+        };
+        // The rounds' own interval is said, but isn't the difference's.
+        assert!(within.unwrap().width() < 1.0 && difference.percent_interval.is_err());
+        assert!(difference.p.is_err() && comparison.lacks_a_spread());
+        let said = difference.call.to_string();
+        assert!(
+            said.starts_with("can't tell: one run a side (within them ["),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn five_runs_a_side_are_compared_by_their_spread() {
+    let mut random = Random::seeded(23);
+    let changed = |base: f64, new: f64, random: &mut Random| {
+        let sets = [runs("a", 1, 5, base, random), runs("b", 2, 5, new, random)];
+        let comparison = compare(&sets, CompareOptions::default());
+        let verdict = &difference_of(&comparison).verdict;
+        assert_eq!((verdict.level, verdict.units), (Level::Session, (5, 5)));
+        difference_of(&comparison).call.changed()
+    };
+    let wrong = (0..200)
+        .filter(|_| changed(100.0, 100.0, &mut random))
+        .count();
+    assert!(wrong <= 16, "{wrong} of 200");
+    let right = (0..50)
+        .filter(|_| changed(100.0, 110.0, &mut random))
+        .count();
+    assert!(right >= 48, "{right} of 50");
+}
+
+#[test]
+fn single_runs_are_judged_by_the_spread_that_other_runs_show() {
+    let mut random = Random::seeded(29);
+    let (mut wrong, mut right) = (0, 0);
+    for _ in 0..200 {
+        let known = runs("known", 9, 6, 50.0, &mut random);
+        for new in [100.0, 115.0] {
+            let sets = [
+                runs("base", 1, 1, 100.0, &mut random),
+                runs("new", 2, 1, new, &mut random),
+            ];
+            let comparison = compare_knowing(
+                &sets,
+                std::slice::from_ref(&known),
+                CompareOptions::default(),
+            );
+            let difference = difference_of(&comparison);
+            let found = difference.known.unwrap();
+            assert_eq!(
+                (found.level, found.units, found.studies),
+                (Level::Trial, 6, 1)
+            );
+            *(if new == 100.0 { &mut wrong } else { &mut right }) +=
+                usize::from(difference.call.changed());
+            assert!(comparison.warnings.iter().any(|warning| warning.to_string()
+                == "1 run a side (`new`, 1 row): a difference is judged by how much 6 runs of 1 study differ"));
+        }
+    }
+    assert!(wrong <= 16 && right >= 180, "{wrong} and {right} of 200");
+    // What was measured elsewhere says nothing of this machine.
+    let mut elsewhere = runs("known", 9, 6, 50.0, &mut random);
+    elsewhere
+        .hosts
+        .insert("other".parse().unwrap(), facts(&[("cpus", "2")]));
+    let sets = [
+        runs("base", 1, 1, 100.0, &mut random),
+        runs("new", 2, 1, 115.0, &mut random),
+    ];
+    let comparison = compare_knowing(&sets, &[elsewhere], CompareOptions::default());
+    assert_eq!(difference_of(&comparison).known, None);
+}
+
+/// A session of 25 runs one after the other: the machine's weather is that of the session.
+fn session(name: &str, study: i64, mean: f64, weather: f64, random: &mut Random) -> ResultSet {
+    let here = mean * (1.0 + weather * random.normal());
+    let values: Vec<f64> = (0..25)
+        .map(|_| here * (1.0 + 0.02 * random.normal()))
+        .collect();
+    let mut set = set(
+        name,
+        study,
+        vec![series("b", 1, "default", TIME, &one_a_trial(&values))],
+    );
+    set.interleaved = false;
+    set
+}
+
+#[test]
+fn a_trap_runs_in_a_row_are_one_session() {
+    let mut random = Random::seeded(31);
+    let called = |new: f64, random: &mut Random| {
+        let sets = [
+            session("base", 1, 100.0, 0.02, random),
+            session("new", 2, new, 0.02, random),
+        ];
+        let comparison = compare(&sets, CompareOptions::default());
+        assert_eq!(difference_of(&comparison).verdict.beyond, Beyond::LikeUnits);
+        let texts: Vec<String> = comparison
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert!(texts.contains(&SESSIONS_UNKNOWN.to_owned()), "{texts:?}");
+        difference_of(&comparison).call.changed()
+    };
+    // Sessions that differ as much as single runs: with the runs as repetitions 7 of 10 pairs were called different.
+    let wrong = (0..300).filter(|_| called(100.0, &mut random)).count();
+    assert!(wrong <= 24, "{wrong} of 300");
+    let right = (0..50).filter(|_| called(120.0, &mut random)).count();
+    assert!(right >= 48, "{right} of 50");
+}
+
+#[test]
+fn sides_of_one_study_that_were_measured_in_turn_share_their_session() {
+    let mut random = Random::seeded(37);
+    let mut sets = [
+        session("base", 1, 100.0, 0.0, &mut random),
+        session("new", 1, 103.0, 0.0, &mut random),
+    ];
+    for set in &mut sets {
+        set.interleaved = true;
+    }
+    let comparison = compare(&sets, CompareOptions::default());
+    assert_eq!(difference_of(&comparison).verdict.beyond, Beyond::Nothing);
+    assert_eq!(difference_of(&comparison).call, Call::Worse);
+    assert_eq!(comparison.warnings, vec![]);
+}
+
+#[test]
+fn how_much_sessions_differ_is_known_from_studies_of_several() {
+    let mut random = Random::seeded(41);
+    let mut calm = runs("calm", 9, 6, 100.0, &mut random);
+    for trial in &mut calm.series[0].trials {
+        trial.values = vec![100.0 + 0.1 * f64::from(trial.trial)];
+    }
+    let sets = [
+        session("base", 1, 100.0, 0.0, &mut random),
+        session("new", 2, 103.0, 0.0, &mut random),
+    ];
+    assert!(
+        !difference_of(&compare(&sets, CompareOptions::default()))
+            .call
+            .changed()
+    );
+    let comparison = compare_knowing(&sets, &[calm], CompareOptions::default());
+    let difference = difference_of(&comparison);
+    assert_eq!(difference.call, Call::Worse);
+    assert_eq!(difference.known.unwrap().level, Level::Session);
+    assert!(comparison.warnings.iter().any(|warning| {
+        warning
+            .to_string()
+            .contains("judged by how much 6 sessions of 1 study differ")
+    }));
+}
+
+/// A table of random rows: equal and different ones, steady and bimodal ones, rates and durations, with a beginning that
+/// isn't like the rest, with few and with many trials, in one session and in two.
+fn tables() -> impl Strategy<Value = [ResultSet; 2]> {
+    let row = (
+        prop::sample::select(vec![0, 1, 2, 3]),
+        prop::sample::select(vec![1_usize, 2, 3, 8, 12, 30]),
+        prop::sample::select(vec![1_usize, 2, 3, 9, 14, 30]),
+        prop::sample::select(vec![0.0, 0.3, 1.0, 2.0, 6.0]),
+        directions(),
+        any::<u64>(),
+    );
+    (prop::collection::vec(row, 1..12), any::<bool>()).prop_map(|(rows, in_turn)| {
+        let mut sides = [
+            set("base", 1, vec![]),
+            set("new", 2 - i64::from(in_turn), vec![]),
+        ];
+        for (cell, (kind, base, new, shift, shape, seed)) in (0_i64..).zip(rows) {
+            let mut random = Random::seeded(seed);
+            for (side, (n, shift)) in [(base, 0.0), (new, shift)].into_iter().enumerate() {
+                let values: Vec<f64> = (0..n)
+                    .map(|place| {
+                        let noise = random.normal();
+                        100.0
+                            + match kind {
+                                // Modes whose share changes.
+                                1 => {
+                                    0.3 * noise + if noise > 1.0 - shift / 3.0 { 9.0 } else { 0.0 }
+                                }
+                                // A slow beginning.
+                                2 => noise + shift + if place < n / 5 { 20.0 } else { 0.0 },
+                                // Counts.
+                                3 => shift,
+                                _ => noise + shift,
+                            }
+                    })
+                    .collect();
+                let series = series("b", cell, "default", shape, &one_a_trial(&values));
+                sides[side].series.push(series);
+            }
+        }
+        sides
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_verdict_and_its_interval_never_contradict_each_other(sets in tables()) {
+        let comparison = compare(&sets, CompareOptions::default());
+        for (_, _, difference) in comparison.differences() {
+            let percent = difference.percent_interval.ok();
+            let shown = percent.or(difference.absolute_interval.ok());
+            let Some(interval) = shown else {
+                prop_assert!(!difference.call.changed(), "{difference:?}");
+                continue;
+            };
+            let all = [
+                (difference.percent_interval, 0.0),
+                (difference.absolute_interval, 0.0),
+                (difference.ratio_interval, 1.0),
+            ];
+            match difference.call {
+                Call::Better | Call::Worse => {
+                    for (interval, none) in all {
+                        prop_assert!(interval.is_err() || !interval.unwrap().contains(none), "{difference:?}");
+                    }
+                    if let (Some(interval), Ok(size)) = (percent, difference.percent) {
+                        prop_assert!(interval.contains(size), "{difference:?}");
+                    }
+                }
+                Call::NoChange { larger_than_percent } => {
+                    let most = larger_than_percent + 1e-9;
+                    prop_assert!(interval.low >= -most && interval.high <= most, "{difference:?}");
+                }
+                Call::CannotTell(_) => {
+                    for (interval, none) in all {
+                        prop_assert!(interval.is_err() || interval.unwrap().contains(none), "{difference:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_trap_a_hundred_samples_in_ten_blocks_are_ten() {
     // Ten runs of ten intervals each, whose intraclass correlation is .985: run after run of one machine, compared with
@@ -830,7 +1112,7 @@ fn among_many_equal_cells_chance_is_not_called_a_change() {
         set(name, study, all.collect())
     };
     let comparison = compare(
-        &[side("base", 1, 0.0), side("new", 2, 5.0)],
+        &[side("base", 1, 0.0), side("new", 1, 5.0)],
         CompareOptions::default(),
     );
     let tally = comparison.tally(1);

@@ -5,12 +5,12 @@
 use backsight_model::{
     HostName, MonitorName, ResultSet, Simulator, StudyName, StudyState, counted, numbers,
 };
-use backsight_stats::Interval;
+use backsight_stats::{Beyond, Interval, Level, Undefined};
 use indexmap::IndexMap;
 use std::fmt;
 
 use super::{
-    Comparison, DefinitionChange, Entry, Measured, Missing, NotComparable, Origin, Row, definition,
+    Comparison, DefinitionChange, Difference, Entry, Measured, Missing, NotComparable, Origin, Row, definition,
 };
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.
@@ -104,6 +104,29 @@ pub enum Warning {
         side: String,
         /// In how many rows.
         rows: usize,
+    },
+    /// Sides have no session in common, and one of them has a single one.
+    Sessions {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// In how many rows.
+        rows: usize,
+        /// How many sessions each has: the baseline and the side.
+        sessions: (usize, usize),
+        /// From how many sessions of how many studies it is known how much they differ, in the row that has fewest; none if a
+        /// row has none.
+        known: Option<(usize, usize)>,
+    },
+    /// A side has single runs, and other runs tell how much they differ.
+    KnownRuns {
+        /// The side.
+        side: String,
+        /// In how many rows.
+        rows: usize,
+        /// From how many runs of how many studies, in the row that has fewest.
+        known: (usize, usize),
     },
     /// Trials gave several samples each, which were averaged.
     Averaged {
@@ -267,6 +290,43 @@ impl fmt::Display for Warning {
                  in brackets is that within it); measure more rounds",
                 counted(*rows, "row")
             ),
+            Self::Sessions {
+                side,
+                base,
+                rows,
+                sessions,
+                known,
+            } => {
+                let rows = counted(*rows, "row");
+                match sessions {
+                    (1, 1) => write!(f, "1 session a side (`{base}` and `{side}`, {rows}): ")?,
+                    (1, _) => write!(f, "1 session of `{base}` ({rows}): ")?,
+                    _ => write!(f, "1 session of `{side}` ({rows}): ")?,
+                }
+                match known {
+                    Some((sessions, studies)) => write!(
+                        f,
+                        "a difference is judged by how much {} of {} differ",
+                        counted(*sessions, "session"),
+                        studies_of(*studies)
+                    ),
+                    None => f.write_str(
+                        "how much sessions differ isn't known, so they are taken to differ as much as single runs of one do; \
+                         measure both in turn (variants of one study), or several sessions of one, to see smaller changes",
+                    ),
+                }
+            }
+            Self::KnownRuns {
+                side,
+                rows,
+                known: (runs, studies),
+            } => write!(
+                f,
+                "1 run a side (`{side}`, {}): a difference is judged by how much {} of {} differ",
+                counted(*rows, "row"),
+                counted(*runs, "run"),
+                studies_of(*studies)
+            ),
             Self::Averaged { rows } => write!(
                 f,
                 "{}: trials gave several samples each; those of one trial are averaged to one value first",
@@ -300,6 +360,13 @@ impl fmt::Display for Warning {
                 shortened(rows)
             ),
         }
+    }
+}
+
+fn studies_of(number: usize) -> String {
+    match number {
+        1 => "1 study".to_owned(),
+        _ => format!("{number} studies"),
     }
 }
 
@@ -359,6 +426,12 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
     }
     if comparison.origin == Origin::Studies {
         warnings.extend((0..sets.len()).filter_map(|side| one_trial(comparison, side)));
+        warnings.extend(
+            others
+                .clone()
+                .filter_map(|side| known_runs(comparison, side)),
+        );
+        warnings.extend(others.clone().filter_map(|side| sessions(comparison, side)));
     }
     warnings.extend(others.filter_map(|side| unequal_trials(comparison, side)));
     let of_rows = |holds: fn(&Row) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
@@ -474,6 +547,56 @@ fn one_trial(comparison: &Comparison, side: usize) -> Option<Warning> {
         side: comparison.sides[side].name.clone(),
         rows,
     })
+}
+
+/// The smallest count of what is known in some rows; none if one of them knows nothing.
+fn least_known(differences: &[&Difference]) -> Option<(usize, usize)> {
+    let known: Option<Vec<(usize, usize)>> = differences
+        .iter()
+        .map(|difference| difference.known.map(|known| (known.units, known.studies)))
+        .collect();
+    known?.into_iter().min()
+}
+
+fn known_runs(comparison: &Comparison, side: usize) -> Option<Warning> {
+    let single: Vec<&Difference> = differences(comparison, side)
+        .filter(|difference| {
+            difference
+                .known
+                .is_some_and(|known| known.level == Level::Trial)
+        })
+        .collect();
+    Some(Warning::KnownRuns {
+        side: comparison.sides[side].name.clone(),
+        rows: single.len(),
+        known: least_known(&single)?,
+    })
+}
+
+fn sessions(comparison: &Comparison, side: usize) -> Option<Warning> {
+    let apart: Vec<&Difference> = differences(comparison, side)
+        .filter(|difference| match difference.verdict.beyond {
+            Beyond::Nothing => false,
+            // What doesn't vary at all doesn't vary between sessions either.
+            Beyond::LikeUnits => difference.verdict.p != Err(Undefined::NoSpread),
+            Beyond::Known(_) => difference
+                .known
+                .is_some_and(|known| known.level == Level::Session),
+        })
+        .collect();
+    let of = |side: usize| comparison.sides[side].sessions;
+    (!apart.is_empty()).then(|| Warning::Sessions {
+        side: comparison.sides[side].name.clone(),
+        base: comparison.sides[0].name.clone(),
+        rows: apart.len(),
+        sessions: (of(0), of(side)),
+        known: least_known(&apart),
+    })
+}
+
+fn differences(comparison: &Comparison, side: usize) -> impl Iterator<Item = &Difference> {
+    let rows = comparison.rows.iter();
+    rows.filter_map(move |row| row.entries[side].difference())
 }
 
 fn unequal_trials(comparison: &Comparison, side: usize) -> Option<Warning> {

@@ -271,6 +271,7 @@ mod tests {
             let placed = boots.iter().zip(0..).map(|(value, boot)| Placed {
                 layout: 0,
                 boot,
+                session: 0,
                 trial: boot,
                 value: *value,
             });

@@ -193,6 +193,7 @@ impl VersionPoint {
                     placed.extend(trial.values.iter().map(|&value| Placed {
                         layout,
                         boot: boot.ordinal.into(),
+                        session: 0,
                         trial: number,
                         value,
                     }));

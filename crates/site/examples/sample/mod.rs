@@ -297,6 +297,8 @@ impl Draft {
             series.trials.push(TrialSamples {
                 trial,
                 round,
+                boot: 0,
+                session: 1,
                 values: vec![value],
                 each: (0..intervals)
                     .map(|_| self.noise.sample(measure, mean))
@@ -465,6 +467,7 @@ fn study(id: i64, name: &str, factor: f64) -> Study {
         study_name: read(name),
         began,
         state: StudyState::Finished,
+        interleaved: true,
         hosts: ["source", "dut", "sink"].map(facts).into_iter().collect(),
         definitions: Default::default(),
         series: draft.series,

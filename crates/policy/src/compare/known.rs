@@ -1,0 +1,126 @@
+//! How much runs and sessions of one and the same thing differ, as far as studies that repeated them show it: those that are
+//! compared, and others of the store that were measured on the same machine.
+//!
+//! Only repeats within a study count: two studies may be of different software. A study's own mean is taken out first, so that
+//! studies of different speeds are pooled by their relative spread.
+//!
+//! Refuses: to know a spread from fewer than three degrees of freedom.
+
+use backsight_model::{ResultSet, Series};
+use backsight_stats::{KnownSpread, Level};
+use indexmap::IndexMap;
+
+/// Fewer degrees of freedom than this are no knowledge.
+const FEWEST: usize = 3;
+
+/// A spread that is known, and from what.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    /// The spread.
+    pub spread: KnownSpread,
+    /// What was counted: [`Level::Trial`] or [`Level::Session`].
+    pub level: Level,
+    /// How many of these it is known from.
+    pub units: usize,
+    /// In how many studies.
+    pub studies: usize,
+}
+
+/// Repeats of one cell and metric, pooled over studies.
+#[derive(Debug, Clone, Copy, Default)]
+struct Pooled {
+    squares: f64,
+    freedom: usize,
+    units: usize,
+    studies: usize,
+}
+
+impl Pooled {
+    fn add(&mut self, values: &[f64]) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        if values.len() < 2 || mean == 0.0 || !mean.is_finite() {
+            return;
+        }
+        let relative = values.iter().map(|value| (value / mean - 1.0).powi(2));
+        self.squares += relative.sum::<f64>();
+        self.freedom += values.len() - 1;
+        self.units += values.len();
+        self.studies += 1;
+    }
+
+    fn known(&self, level: Level, times: f64) -> Option<Known> {
+        (self.freedom >= FEWEST).then(|| Known {
+            spread: KnownSpread {
+                relative: (times * self.squares / self.freedom as f64).sqrt(),
+                freedom: self.freedom,
+            },
+            level,
+            units: self.units,
+            studies: self.studies,
+        })
+    }
+}
+
+/// What these series of one cell and metric tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions
+/// ([`Level::Session`]) differ. Each is of another study.
+pub(super) fn known<'a>(series: impl Iterator<Item = &'a Series>, level: Level) -> Option<Known> {
+    let (mut of_sessions, mut of_runs) = (Pooled::default(), Pooled::default());
+    for series in series {
+        let mut sessions: IndexMap<u32, Vec<f64>> = IndexMap::new();
+        for trial in series
+            .trials
+            .iter()
+            .filter(|trial| !trial.values.is_empty())
+        {
+            let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
+            sessions.entry(trial.session).or_default().push(mean);
+        }
+        match (level, sessions.len()) {
+            (_, 0) => {}
+            (_, 1) => of_runs.add(&sessions[0]),
+            (Level::Session, _) => {
+                let means = sessions
+                    .values()
+                    .map(|runs| runs.iter().sum::<f64>() / runs.len() as f64);
+                of_sessions.add(&means.collect::<Vec<f64>>());
+            }
+            _ => of_sessions.add(&sessions.into_values().flatten().collect::<Vec<f64>>()),
+        }
+    }
+    let found = of_sessions.known(level, 1.0);
+    match level {
+        Level::Session => found,
+        // Runs of one session don't show how sessions differ: as much again is allowed for it.
+        _ => found.or_else(|| of_runs.known(level, 2.0)),
+    }
+}
+
+/// Facts that tell one machine from another, by the names that importers and our own runs give them.
+const IDENTITY: [&str; 8] = [
+    "hostname",
+    "machine",
+    "architecture",
+    "cpu",
+    "cpu.model",
+    "cpus",
+    "num_cpu",
+    "host_name",
+];
+
+/// Whether two studies were measured on one machine as far as they say: a host of the same name is in both, and no fact that
+/// tells machines apart differs.
+pub fn one_machine(a: &ResultSet, b: &ResultSet) -> bool {
+    if a.hosts.is_empty() && b.hosts.is_empty() {
+        return true;
+    }
+    a.hosts.iter().any(|(host, facts)| {
+        b.hosts.get(host).is_some_and(|others| {
+            IDENTITY
+                .iter()
+                .all(|fact| match (facts.get(*fact), others.get(*fact)) {
+                    (Some(a), Some(b)) => a == b,
+                    _ => true,
+                })
+        })
+    })
+}

@@ -1,0 +1,1 @@
+//! Nothing: the work is in the bench.

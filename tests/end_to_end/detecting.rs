@@ -405,10 +405,7 @@ fn names_of_others_act_on_nothing() {
         "pictures",
     ];
     let text = place.prints_of(&asked);
-    assert!(
-        !text.contains('\u{1b}') && text.contains("\\u{1b}"),
-        "{text}"
-    );
+    assert!(!text.contains('\u{1b}') && text.contains("␛"), "{text}");
     let pictures: Vec<_> = std::fs::read_dir(place.path("pictures")).unwrap().collect();
     assert_eq!(pictures.len(), 1);
     let svg = std::fs::read_to_string(pictures[0].as_ref().unwrap().path()).unwrap();

@@ -25,6 +25,7 @@ mod doctor;
 mod exchanging;
 mod exit_statuses;
 mod far;
+mod formats;
 mod hiding;
 mod history;
 mod hostile;

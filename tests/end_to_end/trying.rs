@@ -32,7 +32,7 @@ int main(void)
 "#;
 
 /// A place with a C program of three commits in `repo`: `v1`, `v2` that makes it 5% slower, `v3` beside that.
-fn place() -> Place {
+pub fn place() -> Place {
     let place = Place::new();
     fs::create_dir(place.path("repo")).unwrap();
     git(&place, &["init", "--quiet", "--initial-branch=main"], 0);

@@ -28,6 +28,7 @@ use std::{
 use crate::{
     exit_status::ExitStatus,
     files,
+    output::Told,
     run::{Posed, Session, Watching, broke_off, free_name, new_study},
     target::Opened,
 };
@@ -97,10 +98,8 @@ pub struct Concluded<'a, Verdict> {
     pub name: &'a StudyName,
     /// Whose history it is about.
     pub target: &'a TargetName,
-    /// Whether tables are unwanted.
-    pub quiet: bool,
-    /// Whether everything is told as lines of JSON.
-    pub json: bool,
+    /// How its verdict is told.
+    pub told: Told,
     /// How far it came.
     pub pursuit: Pursuit<Verdict>,
 }
@@ -473,7 +472,7 @@ impl<V: AlongVerb> Asking<V> {
             },
         };
         let (events, stop) = (session.events.clone(), session.stop.clone());
-        let (quiet, json) = (session.quiet, session.json);
+        let told = session.told.clone();
         let target = (*site.workshop.target().name).clone();
         let mut along = AlongHistory::new(
             session.conductor,
@@ -506,8 +505,7 @@ impl<V: AlongVerb> Asking<V> {
                     id,
                     name: &name,
                     target: &target,
-                    quiet,
-                    json,
+                    told,
                     pursuit,
                 })
                 .await

@@ -5,14 +5,15 @@
 
 use backsight_history::{Diff, WorkshopError};
 use backsight_model::{
-    Amendment, HistoryCell, StudyHistory, StudyName, Time, Version, did_you_mean,
+    Amendment, HistoryCell, StudyHistory, StudyName, Time, Unit, Version, did_you_mean,
 };
 use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
 use backsight_site::{SideCame, TryWords};
-use backsight_stats::Confidence;
+use backsight_stats::{Better, Confidence, Interval};
 use backsight_store::{Store, StudyId, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, Choices, evidence_of};
 use miette::IntoDiagnostic as _;
+use serde::Serialize;
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -21,12 +22,12 @@ use std::{
 };
 
 use crate::{
+    account,
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     compare::{confidence, percent},
     exit_status::ExitStatus,
     files,
-    list::table,
     run::{Asked, Watching, conclude},
     target::{Opened, resolved},
 };
@@ -99,6 +100,7 @@ pub struct Attempt {
 impl Attempt {
     /// Measures until it is decided.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let mut posed = self.asked.posed(shared, true, self.seed)?;
         known_metrics(&self.metrics, &posed.metrics())?;
         let patches = self.patches()?;
@@ -125,6 +127,10 @@ impl Attempt {
                 budget: Some(self.budget.0),
                 equal: self.equal,
                 confidence: self.confidence.share(),
+                called: Some((
+                    self.base.clone().unwrap_or_else(|| self.at.clone()),
+                    self.at.clone(),
+                )),
             });
             let site = Site::open(opened, versions, diffs).await?;
             let asking = Asking::of(posed);
@@ -302,21 +308,18 @@ impl AlongVerb for Attempting {
             store,
             id,
             name,
-            quiet,
-            json,
+            told,
             pursuit,
             ..
         } = ended;
         let account = Account::of(store, id).await?;
-        if json {
-            files::print(&format!("{}\n", account.json()))?;
-        } else if !quiet {
-            files::print(&account.text())?;
-        }
+        let came_to = account.status();
+        let account = account::Account::Attempt(Box::new(account));
+        told.verdict(&account, store).await?;
         let status = conclude(name, &pursuit);
         Ok(match pursuit.stopped {
             Some(_) => status,
-            None => account.status().into(),
+            None => came_to.into(),
         })
     }
 }
@@ -374,6 +377,54 @@ fn policy(
     }
 }
 
+/// A try for programs.
+#[derive(Serialize)]
+pub struct TryShape<'a> {
+    study: i64,
+    name: &'a str,
+    base: String,
+    /// `equal`, `better`, `undecided`, `broken` or `worse`: the worst of the sides.
+    came: &'static str,
+    passes: u32,
+    measured: usize,
+    failed: usize,
+    seconds: f64,
+    ended: Option<String>,
+    confidence: f64,
+    sides: Vec<SideShape>,
+    /// The verdict in words.
+    sentences: Vec<String>,
+}
+
+/// A side of a try.
+#[derive(Serialize)]
+struct SideShape {
+    side: String,
+    came: &'static str,
+    compared: Vec<TriedShape>,
+}
+
+/// A side against the base by one metric of one cell.
+#[derive(Serialize)]
+struct TriedShape {
+    cell: Option<String>,
+    metric: String,
+    unit: Option<Unit>,
+    /// Which direction of it is good.
+    better: Better,
+    decides: bool,
+    /// `better`, `worse`, `equal`, `undecided` or `missing`.
+    call: &'static str,
+    passes: usize,
+    more: Option<usize>,
+    base: Option<f64>,
+    side: Option<f64>,
+    /// side − base in percent of the base, with its interval, which holds at every look.
+    percent: Option<f64>,
+    interval: Option<Interval>,
+    interval_confidence: Confidence,
+}
+
 /// Sides beside a base as they stand: what `try` and `run --until`, `show` and `report` tell of them.
 pub struct Account {
     /// The verb that measured it.
@@ -386,6 +437,8 @@ pub struct Account {
     pub confidence: f64,
     /// Up to how many percent a difference is no matter, if that was asked.
     pub equal: Option<f64>,
+    /// What base and side were called by who asked.
+    pub called: Option<(String, String)>,
     /// Where it stands.
     pub verdict: AttemptVerdict,
 }
@@ -405,6 +458,7 @@ impl Account {
             budget: choices.budget,
             confidence: choices.confidence,
             equal: choices.equal,
+            called: choices.called,
             verdict,
         })
     }
@@ -417,82 +471,42 @@ impl Account {
             budget: self.budget,
             confidence: self.confidence,
             equal: self.equal,
+            called: self.called.as_ref(),
             takes_rounds: self.verb == crate::run::VERB,
         }
     }
 
-    /// It as the terminal shows it.
-    pub fn text(&self) -> String {
-        let words = self.words();
-        let mut rows = table(&[
-            "side",
-            "cell",
-            "metric",
-            "base",
-            "side is",
-            "difference",
-            "passes",
-            "verdict",
-        ]);
-        let (quiet, shown): (Vec<_>, Vec<_>) = words.rows().into_iter().partition(|row| row.quiet);
-        for row in shown {
-            let difference = match row.interval.as_str() {
-                "" => row.difference,
-                interval => format!("{} {interval}", row.difference),
-            };
-            rows.add_row([
-                row.side,
-                row.cell,
-                row.metric,
-                row.base,
-                row.new,
-                difference,
-                row.pairs.to_string(),
-                row.word,
-            ]);
-        }
-        let folded = match quiet.len() {
-            0 => String::new(),
-            1 => "… and 1 secondary metric, not different\n".to_owned(),
-            count => format!("… and {count} secondary metrics, none different\n"),
-        };
-        let mut text = format!("base: {}\n\n{rows}\n{folded}\n", words.base());
-        for sentence in words.sentences() {
-            text.push_str(&sentence);
-            text.push('\n');
-        }
-        text
-    }
-
-    /// It as one line of JSON, after the events.
-    pub fn json(&self) -> serde_json::Value {
+    /// It for programs.
+    pub fn shape(&self) -> TryShape<'_> {
         let words = self.words();
         let sides = (1..=words.sides()).map(|side| {
             let compared = self.verdict.compared.iter().filter(|t| t.side == side);
-            serde_json::json!({
-                "side": words.side(side),
-                "came": words.came(side).as_str(),
-                "compared": compared.map(|tried| self.tried(tried)).collect::<Vec<_>>(),
-            })
+            SideShape {
+                side: words.side(side),
+                came: words.came(side).as_str(),
+                compared: compared.map(|tried| self.tried(tried)).collect(),
+            }
         });
-        serde_json::json!({
-            "event": "verdict",
-            "verb": self.verb,
-            "study": self.history.study,
-            "name": self.history.name.as_str(),
-            "base": words.base(),
-            "came": words.overall().as_str(),
-            "passes": self.verdict.passes,
-            "measured": self.verdict.measured,
-            "failed": self.verdict.failed,
-            "seconds": self.verdict.spent.as_secs_f64(),
-            "ended": self.verdict.ended.map(|ended| format!("{ended:?}").to_lowercase()),
-            "confidence": self.confidence,
-            "sides": sides.collect::<Vec<_>>(),
-        })
+        TryShape {
+            study: self.history.study,
+            name: self.history.name.as_str(),
+            base: words.base(),
+            came: words.overall().as_str(),
+            passes: self.verdict.passes,
+            measured: self.verdict.measured,
+            failed: self.verdict.failed,
+            seconds: self.verdict.spent.as_secs_f64(),
+            ended: self
+                .verdict
+                .ended
+                .map(|ended| format!("{ended:?}").to_lowercase()),
+            confidence: self.confidence,
+            sides: sides.collect(),
+            sentences: words.sentences(),
+        }
     }
 
-    fn tried(&self, tried: &Tried) -> serde_json::Value {
+    fn tried(&self, tried: &Tried) -> TriedShape {
         let cell = self.history.cells.get(tried.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
         let (call, more) = match tried.call {
@@ -502,21 +516,21 @@ impl Account {
             AttemptCall::Undecided { more } => ("undecided", more),
             AttemptCall::Missing => ("missing", None),
         };
-        serde_json::json!({
-            "cell": cell.map(|cell| cell.cell.to_string()),
-            "metric": tried.metric.as_str(),
-            "unit": metric.map(|metric| metric.unit.to_string()),
-            "better": tried.better.as_str(),
-            "decides": tried.decides,
-            "call": call,
-            "passes": tried.pairs,
-            "more": more,
-            "base": tried.base,
-            "side": tried.new,
-            "percent": tried.percent,
-            "interval": tried.percent_interval.map(|i| [i.low, i.high]),
-            "interval_confidence": tried.confidence.share(),
-        })
+        TriedShape {
+            cell: cell.map(|cell| cell.cell.to_string()),
+            metric: tried.metric.to_string(),
+            unit: metric.map(|metric| metric.unit),
+            better: tried.better,
+            decides: tried.decides,
+            call,
+            passes: tried.pairs,
+            more,
+            base: tried.base,
+            side: tried.new,
+            percent: tried.percent,
+            interval: tried.percent_interval,
+            interval_confidence: tried.confidence,
+        }
     }
 
     /// What it means to a script.

@@ -10,21 +10,25 @@ use backsight_model::{
 };
 use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, Place};
 use backsight_site::{BisectWords, Holds};
-use backsight_stats::{Confidence, Statistic, culprits::Aim};
+use backsight_stats::{
+    Confidence, Statistic,
+    culprits::{Aim, Estimate, Waterfall},
+};
 use backsight_store::{Store, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, BisectChoices, Choices, evidence_before};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
+use serde::Serialize;
 use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use crate::{
+    account,
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     attempt::{Attempting, MOST_PASSES, known_metrics, side_by_side},
     cli::Shared,
     compare::{confidence, percent},
     exit_status::ExitStatus,
     files,
-    list::table,
     run::{Asked, Posed, Watching, conclude, free_name},
     target::{Opened, resolved},
 };
@@ -75,6 +79,8 @@ pub struct Bisect {
     /// lets see it at a fair price; and where none shows, the search ends when changes of 1 % and more are ruled out
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     smallest: Option<f64>,
+    /// Changes of this size and more are ruled out.
+    ruled_out: Option<f64>,
     /// Look for changes that cancel each other as well
     #[arg(long)]
     cancelling: bool,
@@ -111,6 +117,7 @@ pub struct Bisect {
 impl Bisect {
     /// Measures until the changes are known.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let mut posed = self.asked.posed(shared, true, self.seed)?;
         let seed = posed.seed;
         let metric = self.metric(&posed.metrics())?;
@@ -350,6 +357,7 @@ impl Verification<'_> {
             budget: Some(budget),
             equal: None,
             confidence: choices.confidence,
+            called: None,
         });
         let site = Site::open(self.opened.clone(), sides, diffs).await?;
         let asking = Asking::<Attempting>::of(posed);
@@ -357,7 +365,7 @@ impl Verification<'_> {
             Ok(name) if self.store.study(name.as_str()).await.is_err() => name,
             _ => free_name(self.store, crate::attempt::VERB).await?,
         };
-        let watching = &self.asked.watching;
+        let watching = &self.asked.watching.of_a_part();
         side_by_side(asking, self.store, site, Some(name), watching).await?;
         Ok(())
     }
@@ -398,20 +406,17 @@ impl AlongVerb for Bisecting {
             store,
             id,
             name,
-            quiet,
-            json,
+            told,
             pursuit,
             ..
         } = ended;
         let study = store.study_of(id).await.into_diagnostic()?;
         let account = Account::of(store, &study).await?;
-        if json {
-            files::print(&format!("{}\n", account.json()))?;
-        } else if !quiet {
-            files::print(&account.text())?;
-        }
+        let came_to = account.verdict.ended;
+        let account = account::Account::Bisect(Box::new(account));
+        told.verdict(&account, store).await?;
         let status = conclude(name, &pursuit);
-        Ok(match (&pursuit.stopped, account.verdict.ended) {
+        Ok(match (&pursuit.stopped, came_to) {
             (Some(_), _) => status,
             (None, Some(BisectEnd::Decided)) => ExitCode::SUCCESS,
             (None, Some(BisectEnd::End(_) | BisectEnd::Short)) => ExitStatus::Failed.into(),
@@ -482,6 +487,91 @@ fn policy(
         most: MOST,
         seed,
     })
+}
+
+/// A bisection for programs.
+#[derive(Serialize)]
+pub struct BisectShape<'a> {
+    study: i64,
+    name: &'a str,
+    cell: Option<String>,
+    metric: &'a str,
+    /// `decided`, `budget`, `most`, `end` or `short`; nothing where it goes on.
+    ended: Option<&'static str>,
+    probability: f64,
+    confidence: f64,
+    culprits: Vec<CulpritShape<'a>>,
+    waterfall: Option<&'a Waterfall>,
+    suspects: Vec<SuspectShape<'a>>,
+    hidden: f64,
+    smallest: Option<f64>,
+    noise: Option<f64>,
+    testbeds: Vec<TestbedShape<'a>>,
+    estimator: EstimatorShape,
+    measured: Vec<MeasuredShape<'a>>,
+    broken: Vec<Option<VersionShape<'a>>>,
+    trials: TrialsShape,
+    seconds: f64,
+    sentences: Vec<String>,
+}
+
+/// A version, by its name and what identifies it.
+#[derive(Serialize)]
+struct VersionShape<'a> {
+    name: String,
+    id: &'a str,
+}
+
+/// A change: behind `after`, up to `until`.
+#[derive(Serialize)]
+struct CulpritShape<'a> {
+    after: Option<VersionShape<'a>>,
+    until: Option<VersionShape<'a>>,
+    probability: f64,
+    /// after − before in percent of the level before the first change.
+    percent: Option<f64>,
+    /// The same in the metric's unit.
+    size: Option<&'a Estimate>,
+    /// What of the history lies there.
+    changes: Option<&'a Vec<backsight_model::Change>>,
+}
+
+/// Where a change may be.
+#[derive(Serialize)]
+struct SuspectShape<'a> {
+    after: Option<VersionShape<'a>>,
+    until: Option<VersionShape<'a>>,
+    probability: f64,
+}
+
+/// What a testbed adds to what it measures.
+#[derive(Serialize)]
+struct TestbedShape<'a> {
+    name: &'a str,
+    adds: f64,
+}
+
+/// What a measurement is.
+#[derive(Serialize)]
+struct EstimatorShape {
+    trials: usize,
+    statistic: &'static str,
+    rank: Option<usize>,
+}
+
+/// What was measured of a version.
+#[derive(Serialize)]
+struct MeasuredShape<'a> {
+    version: Option<VersionShape<'a>>,
+    measurements: usize,
+    mean: f64,
+}
+
+/// How many trials there were.
+#[derive(Serialize)]
+struct TrialsShape {
+    measured: usize,
+    failed: usize,
 }
 
 /// A bisection as it stands: what `bisect`, `show` and `report` tell of it.
@@ -570,128 +660,87 @@ impl Account {
         }
     }
 
-    /// It as the terminal shows it.
-    pub fn text(&self) -> String {
-        let words = self.words();
-        let mut text = format!("{}\n\n", words.question());
-        let rows = words.rows();
-        if !rows.is_empty() {
-            let mut shown = table(&[
-                "change",
-                "where",
-                "who",
-                "what",
-                "size",
-                "in all",
-                "probability",
-            ]);
-            for row in rows {
-                let (who, what) = match &row.changes[..] {
-                    [change] => (change.author.clone(), change.title.clone()),
-                    [] => (String::new(), row.note.clone()),
-                    some => (String::new(), format!("one of {} changes", some.len())),
-                };
-                shown.add_row([
-                    row.number.to_string(),
-                    row.place,
-                    who,
-                    what,
-                    row.size,
-                    row.absolute,
-                    row.probability,
-                ]);
-            }
-            text.push_str(&format!("{shown}\n\n"));
-        }
-        let sum = words.sum();
-        if !self.verdict.culprits.is_empty() {
-            let mut shown = table(&["how it adds up", "change"]);
-            for (what, size) in sum {
-                shown.add_row([what, size]);
-            }
-            text.push_str(&format!("{shown}\n\n"));
-        }
-        for sentence in words.sentences() {
-            text.push_str(&sentence);
-            text.push('\n');
-        }
-        text
-    }
-
-    /// It as one line of JSON, after the events.
-    pub fn json(&self) -> serde_json::Value {
+    /// It for programs.
+    pub fn shape(&self) -> BisectShape<'_> {
         let words = self.words();
         let verdict = &self.verdict;
         let version = |at: usize| {
-            self.history
-                .versions
-                .get(at)
-                .map(|v| serde_json::json!({ "name": v.full_name(), "id": v.id }))
+            let version = self.history.versions.get(at)?;
+            Some(VersionShape {
+                name: version.full_name(),
+                id: &version.id,
+            })
         };
         let sizes = verdict.waterfall.as_ref();
-        let culprits = verdict.culprits.iter().enumerate().map(|(n, culprit)| {
-            let changes = self.between.get(n).and_then(|held| held.as_ref().ok());
-            serde_json::json!({
-                "after": version(culprit.place.after),
-                "until": version(culprit.place.until),
-                "probability": culprit.probability,
-                "percent": culprit.percent,
-                "size": sizes.and_then(|sizes| sizes.steps.get(n)),
-                "changes": changes,
-            })
+        let culprits = verdict.culprits.iter().enumerate();
+        let culprits = culprits.map(|(n, culprit)| CulpritShape {
+            after: version(culprit.place.after),
+            until: version(culprit.place.until),
+            probability: culprit.probability,
+            percent: culprit.percent,
+            size: sizes.and_then(|sizes| sizes.steps.get(n)),
+            changes: self.between.get(n).and_then(|held| held.as_ref().ok()),
         });
-        let suspects = verdict.places.iter().map(|(place, probability)| {
-            serde_json::json!({
-                "after": version(place.after),
-                "until": version(place.until),
-                "probability": probability,
-            })
+        let suspects = verdict.places.iter();
+        let suspects = suspects.map(|(place, probability)| SuspectShape {
+            after: version(place.after),
+            until: version(place.until),
+            probability: *probability,
         });
-        let measured = verdict.measured.iter().map(|(at, n, mean)| {
-            serde_json::json!({ "version": version(*at), "measurements": n, "mean": mean })
+        let measured = verdict.measured.iter();
+        let measured = measured.map(|(at, n, mean)| MeasuredShape {
+            version: version(*at),
+            measurements: *n,
+            mean: *mean,
         });
-        serde_json::json!({
-            "event": "verdict",
-            "verb": VERB,
-            "study": self.history.study,
-            "name": self.history.name.as_str(),
-            "cell": self.history.cells.get(self.cell).map(|cell| cell.cell.to_string()),
-            "metric": self.metric,
-            "ended": verdict.ended.map(|ended| match ended {
+        let testbeds = self.history.testbeds.iter().zip(&verdict.added);
+        let testbeds = testbeds.map(|(testbed, added)| TestbedShape {
+            name: testbed.name.as_str(),
+            adds: *added,
+        });
+        let (statistic, rank) = match verdict.estimator.statistic {
+            Statistic::Mean => ("mean", None),
+            Statistic::Best(rank) => ("best", Some(rank)),
+        };
+        BisectShape {
+            study: self.history.study,
+            name: self.history.name.as_str(),
+            cell: self
+                .history
+                .cells
+                .get(self.cell)
+                .map(|cell| cell.cell.to_string()),
+            metric: &self.metric,
+            ended: verdict.ended.map(|ended| match ended {
                 BisectEnd::Decided => "decided",
                 BisectEnd::Budget => "budget",
                 BisectEnd::Most => "most",
                 BisectEnd::End(_) => "end",
                 BisectEnd::Short => "short",
             }),
-            "probability": verdict.probability,
-            "confidence": self.choices.confidence,
-            "culprits": culprits.collect::<Vec<_>>(),
-            "waterfall": sizes,
-            "suspects": suspects.collect::<Vec<_>>(),
-            "hidden": verdict.hidden,
-            "smallest": verdict.smallest,
-            "ruled_out": verdict.ruled_out,
-            "noise": verdict.noise,
-            "testbeds": self.history.testbeds.iter().zip(&verdict.added).map(|(testbed, added)| {
-                serde_json::json!({ "name": testbed.name.as_str(), "adds": added })
-            }).collect::<Vec<_>>(),
-            "estimator": {
-                "trials": verdict.estimator.trials,
-                "statistic": match verdict.estimator.statistic {
-                    Statistic::Mean => "mean",
-                    Statistic::Best(_) => "best",
-                },
-                "rank": match verdict.estimator.statistic {
-                    Statistic::Mean => None,
-                    Statistic::Best(rank) => Some(rank),
-                },
+            probability: verdict.probability,
+            confidence: self.choices.confidence,
+            culprits: culprits.collect(),
+            waterfall: sizes,
+            suspects: suspects.collect(),
+            hidden: verdict.hidden,
+            smallest: verdict.smallest,
+            ruled_out: verdict.ruled_out,
+            noise: verdict.noise,
+            testbeds: testbeds.collect(),
+            estimator: EstimatorShape {
+                trials: verdict.estimator.trials,
+                statistic,
+                rank,
             },
-            "measured": measured.collect::<Vec<_>>(),
-            "broken": verdict.broken.iter().map(|at| version(*at)).collect::<Vec<_>>(),
-            "trials": { "measured": verdict.trials.0, "failed": verdict.trials.1 },
-            "seconds": verdict.spent.as_secs_f64(),
-            "sentences": words.sentences(),
-        })
+            measured: measured.collect(),
+            broken: verdict.broken.iter().map(|at| version(*at)).collect(),
+            trials: TrialsShape {
+                measured: verdict.trials.0,
+                failed: verdict.trials.1,
+            },
+            seconds: verdict.spent.as_secs_f64(),
+            sentences: words.sentences(),
+        }
     }
 }

@@ -84,8 +84,15 @@ impl Export {
                     study.name
                 ));
             }
-            let out = Out::to(self.output.as_deref()).into_diagnostic()?;
-            export(&set, form, out).into_diagnostic()?;
+            if self.output.is_none() && std::io::stdout().is_terminal() {
+                let file = tempfile::NamedTempFile::new().into_diagnostic()?;
+                let out = Out::to(Some(file.path())).into_diagnostic()?;
+                export(&set, form, out).into_diagnostic()?;
+                files::print_foreign(&std::fs::read(file.path()).into_diagnostic()?)?;
+            } else {
+                let out = Out::to(self.output.as_deref()).into_diagnostic()?;
+                export(&set, form, out).into_diagnostic()?;
+            }
             let tells_failures = matches!(form, Form::Json | Form::Markdown);
             if !set.failed.is_empty() && !tells_failures {
                 files::say(&format!(

@@ -4,6 +4,10 @@
 use backsight_catalog::{Catalog, Monitors};
 use backsight_exchange::table::Out;
 use backsight_model::Document;
+use backsight_report::{
+    Look,
+    escape::{visible, visible_bytes},
+};
 use backsight_store::Store;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use std::{
@@ -12,6 +16,9 @@ use std::{
 };
 
 use crate::cli::Shared;
+
+/// A narrower terminal is treated as if it were so wide.
+const NARROWEST: u16 = 40;
 
 /// The folder that marks a project, and holds its store.
 pub const PROJECT: &str = ".backsight";
@@ -84,9 +91,31 @@ pub fn lab(named: Option<&Path>, plan: Option<&Path>) -> miette::Result<Option<D
     }
 }
 
-/// Prints to standard output. A reader that has seen enough (`| head`) is no fault.
+/// Prints to standard output, with a mark for every character that would do something to a terminal instead of being
+/// read. A reader that has seen enough (`| head`) is no fault.
 pub fn print(text: &str) -> miette::Result<()> {
+    print_bytes(visible(text).as_bytes())
+}
+
+/// Prints what the report crate has written: names of others are marked in it, and colours are our own.
+pub fn print_made(text: &str) -> miette::Result<()> {
     print_bytes(text.as_bytes())
+}
+
+/// The width and the colours of standard output.
+pub fn look() -> Look {
+    let to_terminal = std::io::stdout().is_terminal();
+    Look {
+        width: width(),
+        colour: to_terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+    }
+}
+
+/// The columns of the terminal that standard output is; none where it is a pipe or a file.
+pub fn width() -> Option<u16> {
+    let to_terminal = std::io::stdout().is_terminal();
+    let width = comfy_table::Table::new().width().filter(|_| to_terminal);
+    width.map(|width| width.max(NARROWEST))
 }
 
 fn print_bytes(bytes: &[u8]) -> miette::Result<()> {
@@ -99,31 +128,14 @@ fn print_bytes(bytes: &[u8]) -> miette::Result<()> {
     }
 }
 
-/// Prints what others wrote: into a file or a pipe byte for byte; on a terminal with every character spelled out
-/// that would do something to it instead of being read.
+/// Prints a file that others wrote or that a program reads, such as CSV: into a file or a pipe byte for byte; on a
+/// terminal with marks.
 pub fn print_foreign(bytes: &[u8]) -> miette::Result<()> {
     if std::io::stdout().is_terminal() {
-        print(&harmless(&String::from_utf8_lossy(bytes)))
+        print_bytes(visible_bytes(bytes).as_bytes())
     } else {
         print_bytes(bytes)
     }
-}
-
-/// The text with control characters and those that change the direction of writing as `\u{1b}`.
-fn harmless(text: &str) -> String {
-    let acts = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t')
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if acts(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
-        }
-    }
-    shown
 }
 
 /// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
@@ -131,7 +143,7 @@ fn harmless(text: &str) -> String {
 pub fn say(text: &str) {
     let _ = std::io::stderr()
         .lock()
-        .write_all(format!("{text}\n").as_bytes());
+        .write_all(format!("{}\n", visible(text)).as_bytes());
 }
 
 /// Writes a file whole or not at all; what is no file, such as a device, is written into.
@@ -141,17 +153,4 @@ pub fn write_whole(path: &Path, text: &str) -> miette::Result<()> {
     let written = out.write_all(text.as_bytes());
     written.into_diagnostic().wrap_err_with(fault)?;
     out.finish().into_diagnostic()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_would_act_on_a_terminal_is_spelled_out() {
-        assert_eq!(
-            harmless("a\tb\nc\u{1b}[31m\r\u{202e}é"),
-            "a\tb\nc\\u{1b}[31m\\u{d}\\u{202e}é"
-        );
-    }
 }

@@ -3,23 +3,29 @@
 //! Refuses: to choose between several targets, and a metric that nothing has measured.
 
 mod chart;
+mod document;
+mod json;
 mod rows;
 mod text;
 
 use backsight_model::{Back, StudyHistory, TargetName, did_you_mean};
 use backsight_policy::{ChangePoint, Direction, Gap, History as Verdict, VersionSeries, history};
+use backsight_report::{Format, escape};
 use backsight_store::Store;
 use jiff::{Timestamp, tz::TimeZone};
 use miette::IntoDiagnostic as _;
-use std::{collections::BTreeSet, io::IsTerminal as _, path::PathBuf, process::ExitCode};
+use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
-use crate::{cli::Shared, exit_status::ExitStatus, files, publish};
+use crate::{
+    cli::Shared,
+    exit_status::ExitStatus,
+    files,
+    output::{Output, Told},
+    publish,
+};
 
 /// Columns where there is no terminal to ask.
 const USUAL_WIDTH: u16 = 100;
-/// A narrower terminal is treated as if it were so wide.
-const NARROWEST: u16 = 40;
-
 /// What makes the exit status 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
@@ -53,12 +59,14 @@ pub struct History {
     /// Every metric: show secondary ones without a change, too, and let each count for --fail-on
     #[arg(long)]
     all_metrics: bool,
-    /// Everything, as JSON
-    #[arg(long, conflicts_with_all = ["csv", "all"])]
+    /// Everything, as JSON: the same as --format json
+    #[arg(long, conflicts_with_all = ["csv", "all", "format"])]
     json: bool,
     /// A line for each series and version
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with_all = ["all", "format"])]
     csv: bool,
+    #[command(flatten)]
+    output: Output,
     /// End with status 1 if the series that are shown have such a change or such a gap; may be several, with commas
     #[arg(
         long,
@@ -104,12 +112,19 @@ impl History {
                 history: &history,
                 all_metrics: self.counts_all(),
             };
-            if self.json {
-                files::print(&rows::json(&along))?;
-            } else if self.csv {
-                files::print(&rows::csv(&along))?;
+            if self.csv {
+                let text = rows::csv(&along);
+                match &self.output.output {
+                    Some(path) => files::write_whole(path, &text)?,
+                    None => files::print_foreign(text.as_bytes())?,
+                }
             } else {
-                files::print(&text::render(&along, &look(self.all)))?;
+                let usual = if self.json {
+                    Format::Json
+                } else {
+                    Format::Text
+                };
+                write(&along, &self.output, usual, self.all)?;
             }
             let now = Timestamp::now();
             let gaps = self.gaps(&along, now)?;
@@ -216,8 +231,17 @@ fn say_all(gaps: &[Gap]) {
     }
 }
 
-/// What is known along a target's history, as the terminal shows it.
-pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<String> {
+/// Tells what is known along a target's history, as a verb that measures it was asked to.
+pub async fn tell(store: &Store, target: &TargetName, told: &Told) -> miette::Result<()> {
+    let is_wanted = !told.quiet && !told.events;
+    match is_wanted || told.output.is_asked() {
+        true => tell_in(store, target, &told.output).await,
+        false => Ok(()),
+    }
+}
+
+/// Writes what is known along a target's history.
+pub async fn tell_in(store: &Store, target: &TargetName, output: &Output) -> miette::Result<()> {
     let (studies, history) = known_of(store, target).await?;
     let along = Along {
         target: target.as_str(),
@@ -226,7 +250,25 @@ pub async fn summary(store: &Store, target: &TargetName) -> miette::Result<Strin
         history: &history,
         all_metrics: false,
     };
-    Ok(text::render(&along, &look(false)))
+    write(&along, output, Format::Text, false)
+}
+
+/// Writes a history in the format that was asked for.
+fn write(along: &Along<'_>, output: &Output, usual: Format, all: bool) -> miette::Result<()> {
+    let text = match output.chosen(usual)? {
+        Format::Text => escape::visible(&text::render(along, &look(all))),
+        Format::Markdown => document::document(along).markdown(),
+        Format::Json => json::render(along)?,
+        Format::Html => document::document(along).html(),
+    };
+    match &output.output {
+        Some(path) => {
+            files::write_whole(path, &text)?;
+            files::say(&format!("wrote {}", path.display()));
+            Ok(())
+        }
+        None => files::print_made(&text),
+    }
 }
 
 /// A target's studies and the history that they make, with what of it is accepted now.
@@ -242,10 +284,8 @@ async fn known_of(
 }
 
 fn look(all: bool) -> text::Look {
-    let to_terminal = std::io::stdout().is_terminal();
-    let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
     text::Look {
-        width: terminal.unwrap_or(USUAL_WIDTH).max(NARROWEST).into(),
+        width: files::width().unwrap_or(USUAL_WIDTH).into(),
         all,
     }
 }

@@ -26,6 +26,7 @@ mod list;
 mod manual;
 mod monitor;
 mod noise;
+mod output;
 mod overhead;
 mod progress;
 mod publish;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Box::new(
             miette::MietteHandlerOpts::new()
                 .width(100)
+                .color(false)
                 .context_lines(1)
                 .build(),
         )

@@ -3,25 +3,29 @@
 //!
 //! Refuses: levels that there aren't here.
 
-use backsight_model::{BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time};
+use backsight_model::{
+    BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time, Unit,
+};
 use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
 use backsight_site::{NoiseWords, level_name};
-use backsight_stats::{Component, Level};
+use backsight_stats::{Component, Interval, Level};
 use backsight_store::{NewStudy, Store, StoreError, StudyRow};
 use backsight_study::{
     AlongChoices, Choices, NoiseChoices, Pursuit, Question, Study, Testbed, evidence_of,
     evidence_with_figures, pursue,
 };
 use miette::IntoDiagnostic as _;
+use serde::Serialize;
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
+    account,
     along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
     cli::Shared,
     compare::percent,
     exit_status::ExitStatus,
     files,
-    list::table,
+    output::Told,
     run::{Asked, Posed, Session, Watching, conclude, free_name, new_study},
     target::{Opened, resolved},
 };
@@ -113,6 +117,7 @@ impl Repeats {
 impl Noise {
     /// Measures, and says how much it varies.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let along_history = self.target.is_some();
         let mut posed = self.asked.posed(shared, along_history, self.seed)?;
         let most = posed
@@ -248,25 +253,22 @@ impl AlongVerb for Noising {
 
     async fn conclude(ended: Concluded<'_, NoiseVerdict>) -> miette::Result<ExitCode> {
         let row = ended.store.study_of(ended.id).await.into_diagnostic()?;
-        told(ended.store, &row, (ended.quiet, ended.json), &ended.pursuit).await
+        conclude_noise(ended.store, &row, &ended.told, &ended.pursuit).await
     }
 }
 
 /// Says what came of a study, and with which status.
-async fn told(
+async fn conclude_noise(
     store: &Store,
     study: &StudyRow,
-    (quiet, json): (bool, bool),
+    told: &Told,
     pursuit: &Pursuit<NoiseVerdict>,
 ) -> miette::Result<ExitCode> {
     let account = Account::of(store, study).await?;
-    if json {
-        files::print(&format!("{}\n", account.json()))?;
-    } else if !quiet {
-        files::print(&account.text())?;
-    }
-    let status = conclude(&study.name, pursuit);
     let dead = account.verdict.ended == Some(NoiseEnd::Dead);
+    let account = account::Account::Noise(Box::new(account));
+    told.verdict(&account, store).await?;
+    let status = conclude(&study.name, pursuit);
     Ok(match dead {
         true => ExitStatus::Failed.into(),
         false => status,
@@ -354,7 +356,7 @@ impl AsFound {
             testbeds: Vec::new(),
             boots: None,
         };
-        let look = (session.quiet, session.json);
+        let told = session.told.clone();
         let mut testbed = Testbed {
             conductor: session.conductor,
             catalog: &self.0.catalog,
@@ -366,10 +368,67 @@ impl AsFound {
         let pursued = pursue(&policy, study, evidence, store, measurers, events).await;
         testbed.conductor.finish().await;
         match pursued {
-            Ok(pursuit) => told(store, &row, look, &pursuit).await,
+            Ok(pursuit) => conclude_noise(store, &row, &told, &pursuit).await,
             Err(error) => Ok(crate::run::broke_off(&row.name, &error)),
         }
     }
+}
+
+/// A study of noise for programs.
+#[derive(Serialize)]
+pub struct NoiseShape<'a> {
+    study: i64,
+    name: &'a str,
+    /// What was measured.
+    of: &'a str,
+    measured: usize,
+    failed: usize,
+    seconds: f64,
+    ended: Option<String>,
+    /// What each takes, in seconds.
+    cost: CostShape,
+    /// The difference that is to be seen, in percent.
+    precision: f64,
+    noises: Vec<MetricShape>,
+    /// The advice in words.
+    advice: String,
+}
+
+/// Seconds of a trial, a boot and a layout.
+#[derive(Serialize)]
+struct CostShape {
+    trial: f64,
+    boot: Option<f64>,
+    layout: Option<f64>,
+}
+
+/// How much a metric of a cell varies.
+#[derive(Serialize)]
+struct MetricShape {
+    cell: Option<String>,
+    metric: String,
+    unit: Option<Unit>,
+    mean: Option<f64>,
+    mean_interval: Option<Interval>,
+    levels: Option<Vec<LevelShape>>,
+    advice: Option<AdviceShape>,
+}
+
+/// What a level adds.
+#[derive(Serialize)]
+struct LevelShape {
+    level: &'static str,
+    repeats: usize,
+    variance: f64,
+    interval: Interval,
+    deviation_percent: Option<f64>,
+}
+
+/// How many repeats reach the precision soonest.
+#[derive(Serialize)]
+struct AdviceShape {
+    repeats: indexmap::IndexMap<&'static str, usize>,
+    seconds: f64,
 }
 
 /// A study of noise as it stands: what `noise`, `show` and `report` tell of it.
@@ -422,100 +481,69 @@ impl Account {
         }
     }
 
-    /// It as the terminal shows it.
-    pub fn text(&self) -> String {
-        let words = self.words();
-        let mut rows = table(&[
-            "cell",
-            "metric",
-            "mean",
-            "level",
-            "repeats",
-            "deviation",
-            "share",
-            "band",
-        ]);
-        for row in words.rows() {
-            rows.add_row([
-                row.cell,
-                row.metric,
-                row.mean,
-                row.level.to_owned(),
-                row.repeats.to_string(),
-                row.deviation,
-                row.share,
-                row.band,
-            ]);
-        }
-        let mut text = format!("noise of {}\n\n{rows}\n\n", self.what);
-        for sentence in words.sentences() {
-            text.push_str(&sentence);
-            text.push('\n');
-        }
-        text
-    }
-
-    /// It as one line of JSON, after the events.
-    fn json(&self) -> serde_json::Value {
+    /// It for programs.
+    pub fn shape(&self) -> NoiseShape<'_> {
         let verdict = &self.verdict;
-        let noises = verdict.noises.iter().map(|noise| self.noise(noise));
-        serde_json::json!({
-            "event": "verdict",
-            "verb": VERB,
-            "study": self.row.id.0,
-            "name": self.row.name.as_str(),
-            "of": self.what,
-            "measured": verdict.measured,
-            "failed": verdict.failed,
-            "seconds": verdict.spent.as_secs_f64(),
-            "ended": verdict.ended.map(|ended| format!("{ended:?}").to_lowercase()),
-            "cost": {
-                "trial": verdict.cost.trial,
-                "boot": verdict.cost.boot,
-                "layout": verdict.cost.layout,
+        NoiseShape {
+            study: self.row.id.0,
+            name: self.row.name.as_str(),
+            of: &self.what,
+            measured: verdict.measured,
+            failed: verdict.failed,
+            seconds: verdict.spent.as_secs_f64(),
+            ended: verdict
+                .ended
+                .map(|ended| format!("{ended:?}").to_lowercase()),
+            cost: CostShape {
+                trial: verdict.cost.trial,
+                boot: verdict.cost.boot,
+                layout: verdict.cost.layout,
             },
-            "precision": self.choices.precision,
-            "noises": noises.collect::<Vec<_>>(),
-            "advice": self.words().advice(),
-        })
+            precision: self.choices.precision,
+            noises: verdict
+                .noises
+                .iter()
+                .map(|noise| self.noise(noise))
+                .collect(),
+            advice: self.words().advice(),
+        }
     }
 
-    fn noise(&self, noise: &backsight_policy::Noise) -> serde_json::Value {
+    fn noise(&self, noise: &backsight_policy::Noise) -> MetricShape {
         let cell = self.cells.get(noise.cell);
         let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
         let found = noise.found.as_ref().ok();
-        let level = |part: &Component| {
-            serde_json::json!({
-                "level": level_name(part.level),
-                "repeats": match part.level {
-                    Level::Layout => noise.counts.0,
-                    Level::Boot => noise.counts.1,
-                    _ => noise.counts.2,
-                },
-                "variance": part.variance,
-                "interval": [part.interval.low, part.interval.high],
-                "deviation_percent": noise.deviation_percent(part.level),
-            })
+        let level = |part: &Component| LevelShape {
+            level: level_name(part.level),
+            repeats: match part.level {
+                Level::Layout => noise.counts.0,
+                Level::Boot => noise.counts.1,
+                _ => noise.counts.2,
+            },
+            variance: part.variance,
+            interval: part.interval,
+            deviation_percent: noise.deviation_percent(part.level),
         };
         let advice = noise
             .advice(&self.verdict.cost, self.choices.precision)
             .ok();
-        serde_json::json!({
-            "cell": cell.map(|cell| cell.cell.to_string()),
-            "metric": noise.metric.as_str(),
-            "unit": metric.map(|metric| metric.unit.to_string()),
-            "mean": found.map(|found| found.mean),
-            "mean_interval": found.map(|found| [found.mean_interval.low, found.mean_interval.high]),
-            "levels": found.map(|found| found.components.iter().map(level).collect::<Vec<_>>()),
-            "advice": advice.map(|advice| {
-                let repeats = advice.repeats.iter().rev();
-                let repeats = repeats.map(|(level, count)| (level_name(*level).to_owned(), (*count).into()));
-                serde_json::json!({
-                    "repeats": repeats.collect::<serde_json::Map<String, serde_json::Value>>(),
-                    "seconds": advice.cost,
-                })
+        MetricShape {
+            cell: cell.map(|cell| cell.cell.to_string()),
+            metric: noise.metric.to_string(),
+            unit: metric.map(|metric| metric.unit),
+            mean: found.map(|found| found.mean),
+            mean_interval: found.map(|found| found.mean_interval),
+            levels: found.map(|found| found.components.iter().map(level).collect()),
+            advice: advice.map(|advice| AdviceShape {
+                repeats: advice
+                    .repeats
+                    .iter()
+                    .rev()
+                    .map(|(level, count)| (level_name(*level), *count))
+                    .collect(),
+                seconds: advice.cost,
             }),
-        })
+        }
     }
 }
 

@@ -1,22 +1,26 @@
 //! `backsight overhead`: what each monitor costs, alone and together with the others.
 
 use backsight_catalog::Catalog;
-use backsight_model::{MonitorName, ResultSet, StudyName, StudyState, Time, counted, did_you_mean};
+use backsight_model::{
+    MonitorName, ParamName, ResultSet, StudyName, StudyState, Time, Unit, Value, counted,
+    did_you_mean,
+};
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
 use backsight_site::OverheadStory;
+use backsight_stats::Interval;
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use backsight_study::{
     Overhead as Asks, OverheadChoices, Question, Study, evidence_with_figures, watched_cells,
 };
 use miette::IntoDiagnostic as _;
-use serde_json::json;
+use serde::Serialize;
 use std::process::ExitCode;
 
 use crate::{
+    account::Account,
     cli::Shared,
     exit_status::ExitStatus,
     files,
-    list::table,
     run::{Asked, Session, Watching, conclude, free_name, new_study},
 };
 
@@ -57,6 +61,7 @@ pub struct Overhead {
 impl Overhead {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let (mut question, catalog) = self.asked.question(shared)?;
         let choose = |monitors| OverheadChoices {
             monitors,
@@ -193,7 +198,7 @@ async fn measure(
         testbeds: Vec::new(),
         boots: None,
     };
-    let (quiet, json) = (session.quiet, session.json);
+    let told = session.told.clone();
     let policy = asks.policy.clone();
     let pursued = session
         .pursue(&policy, study, evidence, store, catalog, after_kill)
@@ -203,11 +208,8 @@ async fn measure(
     };
     if let Some(verdict) = &pursuit.verdict {
         let story = story_of(asks, verdict.clone());
-        if json {
-            files::print(&format!("{}\n", as_json(&row.name, &story)))?;
-        } else if !quiet {
-            files::print(&text(&story))?;
-        }
+        let account = Account::Overhead(Box::new(row.clone()), Box::new(story));
+        told.verdict(&account, store).await?;
         let ended_early = policy.rounds.is_none() && verdict.rounds < ENOUGH_ROUNDS;
         if let (true, Some(round)) = (ended_early, verdict.round_took) {
             let enough = Time(round * ENOUGH_ROUNDS);
@@ -250,97 +252,109 @@ pub async fn story(store: &Store, study: &StudyRow) -> miette::Result<Option<Ove
     Ok(Some(story_of(asks, verdict)))
 }
 
-/// The verdict for a person at a terminal.
-pub fn text(story: &OverheadStory) -> String {
-    let mut rows = table(&[
-        "watched by",
-        "cell",
-        "metric",
-        "unwatched",
-        "watched",
-        "difference",
-        "interval",
-        "verdict",
-    ]);
-    for line in story.lines() {
-        rows.add_row([
-            line.watched_by,
-            line.cell,
-            line.metric,
-            line.unwatched,
-            line.watched,
-            line.cost,
-            line.interval,
-            line.word,
-        ]);
-    }
-    let mut text = format!("{rows}\n\n{}\n\n", story.legend());
-    for (sentence, _) in story.sentences() {
-        text.push_str(&format!("{sentence}\n"));
-    }
-    text
+/// The costs for programs.
+#[derive(Serialize)]
+pub struct OverheadShape<'a> {
+    name: &'a str,
+    monitors: &'a [MonitorName],
+    rounds: u32,
+    decided: bool,
+    confidence_percent: f64,
+    costs: Vec<CostShape<'a>>,
 }
 
-/// The verdict for a program, in one line.
-fn as_json(name: &StudyName, story: &OverheadStory) -> serde_json::Value {
+/// What watching does to one metric of one cell.
+#[derive(Serialize)]
+struct CostShape<'a> {
+    /// Nothing where all watch together.
+    monitor: Option<String>,
+    together: bool,
+    benchmark: Option<&'a str>,
+    variant: Option<&'a str>,
+    params: Option<&'a indexmap::IndexMap<ParamName, Value>>,
+    metric: &'a str,
+    unit: Option<Unit>,
+    better: &'static str,
+    rounds: usize,
+    unwatched: Option<SideShape>,
+    watched: Option<SideShape>,
+    /// watched − unwatched, with its interval.
+    difference: Option<f64>,
+    difference_unit: Option<String>,
+    interval: Option<Interval>,
+    excludes_zero: bool,
+    /// `worse`, `better`, `no-effect`, `cannot-tell` or `missing`.
+    is: &'static str,
+    no_effect_larger_than_percent: Option<f64>,
+    more_rounds: Option<usize>,
+}
+
+/// What a side measured.
+#[derive(Serialize)]
+struct SideShape {
+    mean: f64,
+    coeffvar_percent: Option<f64>,
+}
+
+/// The verdict for a program.
+pub fn shape<'a>(name: &'a StudyName, story: &'a OverheadStory) -> OverheadShape<'a> {
     let verdict = &story.verdict;
-    let costs: Vec<serde_json::Value> = verdict
-        .costs
-        .iter()
-        .map(|cost| cost_as_json(story, cost))
-        .collect();
-    json!({
-        "event": "verdict",
-        "verb": VERB,
-        "name": name.as_str(),
-        "monitors": story.monitors,
-        "rounds": verdict.rounds,
-        "decided": verdict.decided,
-        "confidence_percent": verdict.confidence.share() * 100.0,
-        "costs": costs,
-    })
+    OverheadShape {
+        name: name.as_str(),
+        monitors: &story.monitors,
+        rounds: verdict.rounds,
+        decided: verdict.decided,
+        confidence_percent: verdict.confidence.share() * 100.0,
+        costs: verdict
+            .costs
+            .iter()
+            .map(|cost| cost_shape(story, cost))
+            .collect(),
+    }
 }
 
-fn cost_as_json(story: &OverheadStory, cost: &Cost) -> serde_json::Value {
-    let (call, detail) = match cost.call {
-        CostCall::Costs => ("worse", None),
-        CostCall::Helps => ("better", None),
+fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
+    let (is, larger, more) = match cost.call {
+        CostCall::Costs => ("worse", None, None),
+        CostCall::Helps => ("better", None, None),
         CostCall::Nothing {
             larger_than_percent,
-        } => ("no-effect", Some(json!(larger_than_percent))),
-        CostCall::CannotTell { more } => ("cannot-tell", Some(json!(more))),
-        CostCall::Missing => ("missing", None),
+        } => ("no-effect", Some(larger_than_percent), None),
+        CostCall::CannotTell { more } => ("cannot-tell", None, more),
+        CostCall::Missing => ("missing", None, None),
     };
     let cell = story.cells.get(cost.cell);
-    let interval = cost.effect.and_then(|effect| effect.interval.ok());
-    let interval = interval.map(|interval| [interval.low, interval.high]);
-    let side = |side: SideMean| json!({ "mean": side.mean, "coeffvar_percent": side.spread.ok() });
-    json!({
-        "monitor": match cost.watched_by {
+    let unit = story.unit(cost);
+    let side = |side: SideMean| SideShape {
+        mean: side.mean,
+        coeffvar_percent: side.spread.ok(),
+    };
+    CostShape {
+        monitor: match cost.watched_by {
             Watched::Together => None,
             watched => Some(story.name(watched)),
         },
-        "together": cost.watched_by == Watched::Together,
-        "benchmark": cell.map(|cell| cell.benchmark.as_str()),
-        "variant": cell.map(|cell| cell.variant.as_str()),
-        "params": cell.map(|cell| &cell.params),
-        "metric": cost.metric.as_str(),
-        "unit": story.unit(cost).map(|unit| unit.to_string()),
-        "better": cost.better.as_str(),
-        "rounds": cost.rounds,
-        "unwatched": cost.sides.map(|(unwatched, _)| side(unwatched)),
-        "watched": cost.sides.map(|(_, watched)| side(watched)),
-        "difference": cost.effect.map(|effect| effect.change),
-        "difference_unit": cost.effect.map(|effect| match effect.in_percent {
+        together: cost.watched_by == Watched::Together,
+        benchmark: cell.map(|cell| cell.benchmark.as_str()),
+        variant: cell.map(|cell| cell.variant.as_str()),
+        params: cell.map(|cell| &cell.params),
+        metric: cost.metric.as_str(),
+        unit,
+        better: cost.better.as_str(),
+        rounds: cost.rounds,
+        unwatched: cost.sides.map(|(unwatched, _)| side(unwatched)),
+        watched: cost.sides.map(|(_, watched)| side(watched)),
+        difference: cost.effect.map(|effect| effect.change),
+        difference_unit: cost.effect.and_then(|effect| match effect.in_percent {
             true => Some("%".to_owned()),
-            false => story.unit(cost).map(|unit| unit.to_string()),
+            false => unit.map(|unit| unit.to_string()),
         }),
-        "interval": interval,
-        "excludes_zero": cost.is_real(),
-        "is": call,
-        "no_effect_larger_than_percent": (call == "no-effect").then_some(&detail),
-        "more_rounds": (call == "cannot-tell").then_some(&detail),
-    })
+        interval: cost.effect.and_then(|effect| effect.interval.ok()),
+        excludes_zero: cost.is_real(),
+        is,
+        no_effect_larger_than_percent: larger,
+        more_rounds: more,
+    }
 }
 
 /// What a reader of these result sets should know of the monitors that watched: those whose cost on such a machine is

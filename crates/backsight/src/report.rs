@@ -1,11 +1,18 @@
 //! `backsight report`: studies as one self-contained page.
 
 use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
-use backsight_store::Store;
+use backsight_report::{Format, Look};
+use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use crate::{account::Account, attempt, cli::Shared, files, overhead};
+use crate::{
+    account::Account, attempt, cli::Shared, compare as table, files, output::chosen, overhead, run,
+    step,
+};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -13,7 +20,7 @@ pub struct Report {
     /// Studies, by name or number; the first is the baseline of the others
     #[arg(required = true, value_name = "STUDY")]
     studies: Vec<String>,
-    /// The page's file; else NAME.html. A bisection is written as Markdown, for a mail, if it ends in .md
+    /// The file; else NAME.html. Its name says how it is written: .html, .md for a pull request or a mail, .json, .txt
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// With one study: which of its parts the page compares, `variant` or a parameter; else its variants, if
@@ -31,15 +38,18 @@ impl Report {
             for asked in &self.studies {
                 studies.push(store.study(asked).await.into_diagnostic()?);
             }
+            let format = self.format(&studies)?;
             if let [study] = &studies[..]
-                && let Some(account) = Account::of(&store, study).await?
+                && (self.by.is_none() || study.verb != run::VERB)
+                && (study.target.is_none() || study.verb != step::VERB)
             {
-                let is_mail = |path: &PathBuf| path.extension().is_some_and(|end| end == "md");
-                let mail = match self.output.as_ref().is_some_and(is_mail) {
-                    true => account.markdown(),
-                    false => None,
+                let account = Account::of(&store, study).await?;
+                let text = match format {
+                    Format::Text => account.text(&Look::default())?,
+                    Format::Markdown => account.markdown()?,
+                    Format::Json => account.json()?,
+                    Format::Html => account.page(&store).await?,
                 };
-                let text = mail.map_or_else(|| account.page(), Ok)?;
                 return self.write(study.name.as_str(), &text);
             }
             for study in &studies {
@@ -47,24 +57,24 @@ impl Report {
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
-            let search = match &studies[..] {
-                [only] if only.verb == crate::search::VERB && self.by.is_none() => {
-                    Some(crate::search::Kept::read(&store, only).await?)
+            let comparison = self.comparison(&store, &ids).await?;
+            let known = |comparison: &Comparison| {
+                let look = table::Look::default();
+                match format {
+                    Format::Text => Some(table::render(comparison, table::Format::Text, &look)),
+                    Format::Markdown => {
+                        Some(table::render(comparison, table::Format::Markdown, &look))
+                    }
+                    Format::Json => Some(table::render(comparison, table::Format::Json, &look)),
+                    Format::Html => None,
                 }
-                _ => None,
             };
-            let story = match &studies[..] {
-                [only] => overhead::story(&store, only).await?,
-                _ => None,
-            };
-            let comparison = match search.is_some() || story.is_some() {
-                true => None,
-                false => self.comparison(&store, &ids).await?,
-            };
+            if let Some(text) = comparison.as_ref().and_then(known) {
+                return self.write(&names.join("-"), &text?);
+            }
             let title = names.join(" and ");
             let collected = backsight_site::report_of(&store, title, &ids, comparison).await;
             let mut collected = collected.into_diagnostic()?;
-            collected.overhead = story;
             let sets: Vec<_> = collected
                 .studies
                 .iter()
@@ -72,14 +82,29 @@ impl Report {
                 .collect();
             let known = overhead::known_costs(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
-            let page = match &search {
-                Some(kept) => {
-                    backsight_site::report_of_search(&collected, &kept.words(), &kept.verdict)
-                }
-                None => backsight_site::report(&collected),
-            };
+            let page = backsight_site::report(&collected);
             self.write(&names.join("-"), &page.into_diagnostic()?)
         })
+    }
+
+    /// The format of the file's name.
+    fn format(&self, studies: &[StudyRow]) -> miette::Result<Format> {
+        let format = chosen(None, self.output.as_deref(), Format::Html)?;
+        let is_history = |study: &StudyRow| study.verb == step::VERB && study.target.is_some();
+        match studies {
+            [study] if is_history(study) && format != Format::Html => Err(miette::miette!(
+                help = format!(
+                    "backsight show {} -o {}",
+                    study.name,
+                    self.output
+                        .as_deref()
+                        .unwrap_or(Path::new("FILE"))
+                        .display()
+                ),
+                "the report of a study along a history is a page"
+            )),
+            _ => Ok(format),
+        }
     }
 
     fn write(&self, name: &str, page: &str) -> miette::Result<ExitCode> {

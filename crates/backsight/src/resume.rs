@@ -40,6 +40,7 @@ impl Resume {
 
     /// Goes on.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.study).await.into_diagnostic()?;

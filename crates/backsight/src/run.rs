@@ -7,6 +7,7 @@ use backsight_model::{
     Simulator, StudyName, TestbedName, Time, did_you_mean,
 };
 use backsight_policy::{Evidence, Policy, RunPolicy};
+use backsight_report::Format;
 use backsight_store::{MetricShape, NewStudy, Store, StoreError, StudyDocument, StudyId};
 use backsight_study::{
     Choices, Pursuit, PursuitError, Question, Study, Testbed, evidence_with_figures, pursue,
@@ -22,9 +23,11 @@ use std::{
 use tokio::sync::watch;
 
 use crate::{
+    account::Account,
     cli::Shared,
     exit_status::ExitStatus,
-    files, overhead,
+    files,
+    output::{Output, Told},
     progress::{JsonLines, Lines, Progress},
     resume::Resume,
     until::{self, UntilArguments},
@@ -51,7 +54,7 @@ pub struct Asked {
 }
 
 /// How a study is watched and how long it waits for its hosts.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Watching {
     /// Print events as lines of JSON
     #[arg(long)]
@@ -59,6 +62,8 @@ pub struct Watching {
     /// Show no progress and no table at the end
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    output: Output,
     /// How long to wait for hosts that another study has
     #[arg(long, value_name = "TIME", default_value = "3s")]
     wait: Time,
@@ -80,6 +85,38 @@ impl Watching {
             events.listen(Lines);
         }
         events
+    }
+}
+
+impl Watching {
+    /// Refuses a format that contradicts the file's name, before anything is measured.
+    pub fn check(&self) -> miette::Result<()> {
+        self.output.chosen(Format::Text)?;
+        match self.json && self.output.format.is_some() && self.output.output.is_none() {
+            true => Err(miette::miette!(
+                help = "leave out --json for the verdict alone, or write the verdict into a file with --output",
+                "--json prints every event and --format the verdict alone: both go to standard output"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for a study that another verb makes: the verdict that was asked for is that verb's.
+    pub fn of_a_part(&self) -> Self {
+        Self {
+            quiet: self.quiet || self.output.is_asked(),
+            output: Output::default(),
+            ..self.clone()
+        }
+    }
+
+    /// How a verdict is told.
+    fn told(&self) -> Told {
+        Told {
+            quiet: self.quiet,
+            events: self.json,
+            output: self.output.clone(),
+        }
     }
 }
 
@@ -229,6 +266,7 @@ pub fn question_of(
 impl Run {
     /// Measures it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         if let Some(more) = self.more {
             let study = self.asked.plan().and_then(Path::to_str).ok_or_else(|| {
                 miette::miette!(
@@ -369,10 +407,8 @@ pub struct Session {
     pub beside: Vec<Conductor>,
     pub events: Events,
     pub stop: watch::Receiver<bool>,
-    /// Whether tables are unwanted.
-    pub quiet: bool,
-    /// Whether events are told as lines of JSON.
-    pub json: bool,
+    /// How its verdict is told.
+    pub told: Told,
     _lease: Lease,
 }
 
@@ -453,14 +489,12 @@ impl Session {
                 }
             }
         }
-        let quiet = watching.quiet || watching.json;
         Ok(Self {
             conductor,
             beside,
             events,
             stop: stop_on_interrupt(),
-            quiet,
-            json: watching.json,
+            told: watching.told(),
             _lease: lease,
         })
     }
@@ -558,7 +592,7 @@ impl Session {
         catalog: &Catalog,
         after_kill: bool,
     ) -> miette::Result<ExitCode> {
-        let (quiet, json) = (self.quiet, self.json);
+        let told = self.told.clone();
         let row = store.study_of(id).await.into_diagnostic()?;
         let (name, seed) = (row.name.clone(), row.seed);
         let rounds = self.conductor.arrangement().rounds;
@@ -604,23 +638,19 @@ impl Session {
             return Ok(ExitStatus::Failed.into());
         };
         if let Some(account) = until::account(store, &row).await? {
-            if json {
-                files::print(&format!("{}\n", account.json()))?;
-            } else if !quiet {
-                files::print(&account.text())?;
-            }
+            let is_decided = until::is_decided(&account.verdict);
+            let account = Account::Attempt(Box::new(account));
+            told.verdict(&account, store).await?;
             let status = conclude(&name, &pursuit);
             let is_whole = pursuit.stopped.is_none() && pursuit.failed == 0;
-            return Ok(match is_whole && !until::is_decided(&account.verdict) {
+            return Ok(match is_whole && !is_decided {
                 true => ExitStatus::Undecided.into(),
                 false => status,
             });
         }
-        if !quiet {
-            let results = store.result_set(id).await.into_diagnostic()?;
-            let known = overhead::known_costs(store, [&results]).await?;
-            files::print(&crate::compare::summary(&results, known, false))?;
-        }
+        let row = store.study_of(id).await.into_diagnostic()?;
+        told.verdict(&Account::of(store, &row).await?, store)
+            .await?;
         Ok(conclude(&name, &pursuit))
     }
 

@@ -121,6 +121,7 @@ pub struct Step {
 impl Step {
     /// Measures what isn't known yet.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let mut posed = self.asked.posed(shared, true, self.seed)?;
         crate::block_on(async {
             let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
@@ -324,13 +325,11 @@ impl AlongVerb for Stepping {
             id,
             name,
             target,
-            quiet,
+            told,
             pursuit,
             ..
         } = ended;
-        if !quiet {
-            files::print(&history::summary(store, target).await?)?;
-        }
+        history::tell(store, target, &told).await?;
         if let Some(verdict) = &pursuit.verdict
             && !verdict.broken.is_empty()
         {

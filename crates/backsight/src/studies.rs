@@ -1,11 +1,12 @@
 //! `backsight studies`, `show` and `delete`: what the store has.
 
 use backsight_model::{Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time, Version};
+use backsight_report::{Format, Look, escape::visible_bytes};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
 use std::{path::Path, process::ExitCode};
 
-use crate::{account::Account, cli::Shared, files, list::table, overhead};
+use crate::{account::Account, cli::Shared, files, list::table, output::Output, overhead};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -86,6 +87,8 @@ pub struct Show {
     /// What each host was
     #[arg(long)]
     hosts: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 impl Show {
@@ -107,6 +110,19 @@ impl Show {
         crate::block_on(async {
             let store = files::existing_store(shared).await?;
             let study = store.study(&self.what).await.into_diagnostic()?;
+            if self.output.is_asked() {
+                self.refuse_parts()?;
+                match (&study.target, study.verb.as_str()) {
+                    (Some(target), crate::step::VERB) => {
+                        crate::history::tell_in(&store, target, &self.output).await?;
+                    }
+                    _ => {
+                        let account = Account::of(&store, &study).await?;
+                        self.output.write(&account, &store, Format::Text).await?;
+                    }
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
             let page = match self.trial {
                 Some(number) => trial(&store, &study, number, self.raw).await?,
                 None if self.build.is_some() || self.boot.is_some() => {
@@ -120,9 +136,29 @@ impl Show {
                 None if self.hosts => hosts(&store, &study).await?.into_bytes(),
                 None => overview(&store, &study).await?.into_bytes(),
             };
-            files::print_foreign(&page)?;
+            // What a step printed goes into a file or a pipe as it is.
+            match self.raw {
+                true => files::print_foreign(&page)?,
+                false => files::print_made(&visible_bytes(&page))?,
+            }
             Ok(ExitCode::SUCCESS)
         })
+    }
+
+    /// A format is for the verdict, not for a part of the study.
+    fn refuse_parts(&self) -> miette::Result<()> {
+        let is_part = self.trial.is_some()
+            || self.build.is_some()
+            || self.boot.is_some()
+            || self.documents
+            || self.hosts;
+        match is_part {
+            true => Err(miette::miette!(
+                help = "leave out --format and --output, or what asks for a part of the study",
+                "--format and --output are for a study's verdict"
+            )),
+            false => Ok(()),
+        }
     }
 }
 
@@ -237,21 +273,17 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     if let Some(history) = &history {
         text.push_str(&builds_and_boots(history));
     }
-    if let Some(account) = Account::of(store, study).await? {
-        text.push_str(&account.text());
-    } else if let Some(target) = &study.target {
-        text.push_str(&format!(
+    match (&study.target, study.verb.as_str()) {
+        (Some(target), crate::step::VERB) => text.push_str(&format!(
             "what was measured: backsight history --target {target}\n"
-        ));
-    } else if study.verb == crate::search::VERB {
-        let kept = crate::search::Kept::read(store, study).await?;
-        text.push_str(&crate::search::text(&kept));
-    } else if let Some(story) = overhead::story(store, study).await? {
-        text.push_str(&overhead::text(&story));
-    } else {
-        let results = store.result_set(study.id).await.into_diagnostic()?;
-        let known = overhead::known_costs(store, [&results]).await?;
-        text.push_str(&crate::compare::summary(&results, known, true));
+        )),
+        _ => {
+            let look = Look {
+                width: files::width(),
+                colour: false,
+            };
+            text.push_str(&Account::of(store, study).await?.text_in_full(&look)?);
+        }
     }
     let version = history.is_some().then_some("version");
     let several = history

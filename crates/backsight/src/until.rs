@@ -130,6 +130,7 @@ pub async fn account(store: &Store, study: &StudyRow) -> miette::Result<Option<A
         budget: until.budget,
         confidence: until.confidence,
         equal: Some(until.margin_percent),
+        called: None,
         verdict: policy.verdict(&evidence),
     }))
 }

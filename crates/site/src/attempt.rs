@@ -8,8 +8,9 @@
 use std::fmt::Write;
 
 use askama::Template;
-use backsight_model::{HistoryCell, StudyHistory, Time, numbers};
+use backsight_model::{HistoryCell, StudyHistory, Time, Version, numbers};
 use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
+use backsight_report::{Document, Field, Section, Table, Tone, field, left, right};
 use backsight_stats::Confidence;
 use std::time::Duration;
 
@@ -40,6 +41,8 @@ pub struct TryWords<'a> {
     pub confidence: f64,
     /// Up to how many percent a difference is no matter, if that was asked.
     pub equal: Option<f64>,
+    /// What the base and the version that is changed were called by who asked: `main`, `feature`.
+    pub called: Option<&'a (String, String)>,
     /// Whether rounds can be added to it: `backsight run --more N STUDY`.
     pub takes_rounds: bool,
 }
@@ -107,9 +110,27 @@ impl<'a> TryWords<'a> {
         self.name(0)
     }
 
+    /// A version by the name that it was asked for, where that is one that people give; with its amendments.
     fn name(&self, version: usize) -> String {
-        let version = self.history.versions.get(version);
-        version.map_or_else(String::new, |version| version.full_name())
+        let Some(of_history) = self.history.versions.get(version) else {
+            return String::new();
+        };
+        let called = self.called.map(|(base, at)| match version {
+            0 => base,
+            _ => at,
+        });
+        let is_name = |name: &&String| {
+            let is_hash = of_history.id.starts_with(name.as_str());
+            !is_hash && name.as_str() != "HEAD"
+        };
+        match called.filter(is_name) {
+            Some(name) => Version {
+                name: name.clone(),
+                ..of_history.clone()
+            }
+            .full_name(),
+            None => of_history.full_name(),
+        }
     }
 
     /// What a side is called, from 1: by its amendments alone where the base is the same version.
@@ -123,7 +144,7 @@ impl<'a> TryWords<'a> {
         let amendments: Vec<String> = version.amendments.iter().map(ToString::to_string).collect();
         match base.id == version.id && !amendments.is_empty() {
             true => amendments.join(" + "),
-            false => version.full_name(),
+            false => self.name(side),
         }
     }
 
@@ -447,6 +468,104 @@ impl<'a> TryWords<'a> {
             more_of(more),
             coarse(self.verdict.spent + rest)
         )
+    }
+
+    /// The try as a document: the answer, a small table of what decides, the rest folded.
+    pub fn document(&self) -> Document {
+        let overall = match self.overall() {
+            SideCame::Worse | SideCame::Dead => Tone::Bad,
+            SideCame::Better => Tone::Good,
+            SideCame::Equal => Tone::Plain,
+            SideCame::Undecided => Tone::Faint,
+        };
+        let title = format!("{}: compared with {}", self.history.name, self.base());
+        let mut sentences = self.sentences().into_iter();
+        let document = match sentences.next() {
+            Some(first) => Document::new(title).with_sentence(first, overall),
+            None => Document::new(title),
+        };
+        let is_quiet = |tried: &&Tried| self.row(tried).quiet;
+        let shown = self.verdict.compared.iter().filter(|t| !is_quiet(t));
+        let quiet: Vec<&Tried> = self.verdict.compared.iter().filter(is_quiet).collect();
+        let folded = match quiet.len() {
+            0 => None,
+            1 => Some("… and 1 secondary metric, not different".to_owned()),
+            count => Some(format!("… and {count} secondary metrics, none different")),
+        };
+        document
+            .with_sentences(sentences)
+            .with_sentences(folded)
+            .with_section(
+                Section::table("", self.table(shown))
+                    .with_about(format!(
+                        "Differences are side − base in percent of the base, with intervals that hold at every look at once \
+                         ({} for all that decides).",
+                        numbers::confidence(Confidence::new(self.confidence).unwrap_or_default())
+                    )),
+            )
+            .with_section(
+                Section::table("Secondary metrics", self.table(quiet.into_iter())).folded(),
+            )
+            .with_section(Section::table("Versions", self.versions()).folded())
+    }
+
+    /// Comparisons as a table; with one side its columns are called as base and side are.
+    fn table<'t>(&self, compared: impl Iterator<Item = &'t Tried>) -> Table {
+        let several = self.sides() > 1;
+        let mut columns = vec![left("cell"), left("metric")];
+        if several {
+            columns.insert(0, left("side"));
+        }
+        columns.push(right(self.base()));
+        columns.push(right(match several {
+            true => "side is".to_owned(),
+            false => self.side(1),
+        }));
+        columns.extend([right("difference"), right("passes"), left("verdict")]);
+        let mut table = Table::new(columns);
+        let mut compared: Vec<&Tried> = compared.collect();
+        compared.sort_by_key(|tried| (tried.side, !tried.decides));
+        for tried in compared {
+            let row = self.row(tried);
+            let tone = match tried.call {
+                AttemptCall::Better => Tone::Good,
+                AttemptCall::Worse => Tone::Bad,
+                AttemptCall::Equal { .. } => Tone::Plain,
+                AttemptCall::Undecided { .. } | AttemptCall::Missing => Tone::Faint,
+            };
+            let difference = format!("{} {}", row.difference, row.interval);
+            let mut fields: Vec<Field> = vec![field(row.cell), field(row.metric)];
+            if several {
+                fields.insert(0, field(row.side));
+            }
+            fields.extend([
+                field(row.base),
+                field(row.new),
+                field(difference.trim()),
+                field(row.pairs.to_string()),
+                field(row.word).with_tone(tone),
+            ]);
+            table.row(fields);
+        }
+        table
+    }
+
+    fn versions(&self) -> Table {
+        let mut table = Table::new(vec![
+            left("side"),
+            left("version"),
+            left("what it is"),
+            left("id"),
+        ]);
+        for build in self.builds() {
+            table.row(vec![
+                field(build.side),
+                field(build.version),
+                field(build.title),
+                field(build.id),
+            ]);
+        }
+        table
     }
 
     /// The try as one self-contained HTML file.

@@ -6,6 +6,7 @@
 use askama::Template;
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time, numbers, significant};
 use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, Place};
+use backsight_report::{Body, Document, Section, Table, Tone, field, left, right};
 use backsight_stats::{Interval, Statistic, culprits::Estimate};
 use std::{fmt::Write as _, time::Duration};
 
@@ -94,6 +95,25 @@ pub struct ChangeRow {
     pub message: String,
     /// The files that it touches.
     pub files: String,
+}
+
+impl CulpritRow {
+    /// The changes in it, a line each, and what is to be said besides.
+    fn details(&self) -> Vec<String> {
+        let change = |change: &ChangeRow| {
+            let ChangeRow {
+                name,
+                author,
+                at,
+                title,
+                files,
+                ..
+            } = change;
+            format!("{name} {author} {at}: {title} ({files})")
+        };
+        let note = (!self.note.is_empty()).then(|| self.note.clone());
+        self.changes.iter().map(change).chain(note).collect()
+    }
 }
 
 impl<'a> BisectWords<'a> {
@@ -505,47 +525,68 @@ impl<'a> BisectWords<'a> {
         format!("{made}{end}")
     }
 
-    /// The report as Markdown, for a mail.
-    pub fn markdown(&self) -> String {
-        let mut text = format!("# {}\n\n", plain(&self.question()));
-        for sentence in self.sentences() {
-            let _ = writeln!(text, "{}\n", plain(&sentence));
-        }
+    /// The bisection as a document: the answer, the changes, how they add up, and each change in full.
+    pub fn document(&self) -> Document {
+        let mut sentences = self.sentences().into_iter();
+        let document = Document::new(self.question());
+        let document = match sentences.next() {
+            Some(first) => document.with_sentence(first, Tone::Plain),
+            None => document,
+        };
+        let mut document = document
+            .with_sentences(sentences)
+            .with_section(Section::table("", self.table()))
+            .with_section(Section::table("How it adds up", self.sum_table()));
         for row in self.rows() {
-            let _ = writeln!(
-                text,
-                "## {}. {}\n\n{}: {}, probability {}\n",
-                row.number,
-                plain(&row.place),
-                row.size,
-                row.absolute,
-                row.probability
-            );
-            for change in &row.changes {
-                let _ = writeln!(
-                    text,
-                    "- `{}` {} {}: {}\n  {}",
-                    plain(&change.name).replace('`', ""),
-                    plain(&change.author),
-                    change.at,
-                    plain(&change.title),
-                    plain(&change.files)
-                );
-            }
-            if !row.note.is_empty() {
-                let _ = writeln!(text, "{}", plain(&row.note));
-            }
-            text.push('\n');
+            let heading = format!("{}. {}", row.number, row.place);
+            document = document.with_section(Section::list(heading, row.details()).folded());
         }
-        let sum = self.sum();
-        if !sum.is_empty() {
-            text.push_str("| what | change |\n|---|---|\n");
-            for (what, size) in sum {
-                let _ = writeln!(text, "| {} | {size} |", plain(&what).replace('|', "\\|"));
+        let command = Body::Verbatim(self.command.to_owned());
+        document.with_section(Section::new("Ask again with", command).folded())
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(vec![
+            left("change"),
+            left("where"),
+            left("who"),
+            left("what"),
+            right("size"),
+            right("in all"),
+            right("probability"),
+        ]);
+        for row in self.rows() {
+            let (who, what) = match &row.changes[..] {
+                [change] => (change.author.clone(), change.title.clone()),
+                [] => (String::new(), row.note.clone()),
+                some => (String::new(), format!("one of {} changes", some.len())),
+            };
+            let tone = match row.class {
+                "better" => Tone::Good,
+                "worse" => Tone::Bad,
+                _ => Tone::Plain,
+            };
+            table.row(vec![
+                field(row.number.to_string()),
+                field(row.place),
+                field(who),
+                field(what),
+                field(row.size).with_tone(tone),
+                field(row.absolute),
+                field(row.probability),
+            ]);
+        }
+        table
+    }
+
+    fn sum_table(&self) -> Table {
+        let mut table = Table::new(vec![left("what"), right("change")]);
+        if !self.verdict.culprits.is_empty() {
+            for (what, size) in self.sum() {
+                table.row(vec![field(what), field(size)]);
             }
         }
-        let _ = writeln!(text, "\nAsk again with:\n\n    {}", plain(self.command));
-        text
+        table
     }
 
     /// The bisection as one self-contained HTML file.
@@ -704,12 +745,6 @@ fn row_of(change: &Change) -> ChangeRow {
         message: change.message.trim_end().to_owned(),
         files: files.join(", "),
     }
-}
-
-/// Text from elsewhere as one line without what Markdown or a terminal would take for its own.
-fn plain(text: &str) -> String {
-    let words = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    words.filter(|c| !matches!(c, '<' | '>')).collect()
 }
 
 #[derive(Template)]

@@ -9,6 +9,7 @@ use std::fmt::Write;
 use askama::Template;
 use backsight_model::{HistoryCell, Time, numbers::Rounding, significant};
 use backsight_policy::{Noise, NoiseEnd, NoiseVerdict};
+use backsight_report::{Document, Section, Table, field, left, right};
 use backsight_stats::{Advice, Component, Interval, Level, Placed};
 use std::{collections::HashMap, time::Duration};
 
@@ -207,6 +208,35 @@ impl<'a> NoiseWords<'a> {
             Level::Boot => Some("all of this is of one layout: another one may lie elsewhere"),
             _ => Some("all of this is of one boot and one layout: others may lie elsewhere"),
         }
+    }
+
+    /// The noise as a document: the advice, and the levels.
+    pub fn document(&self) -> Document {
+        let mut table = Table::new(vec![
+            left("cell"),
+            left("metric"),
+            right("mean"),
+            left("level"),
+            right("repeats"),
+            right("deviation"),
+            right("share"),
+            right("band"),
+        ]);
+        for row in self.rows() {
+            table.row(vec![
+                field(row.cell),
+                field(row.metric),
+                field(row.mean),
+                field(row.level),
+                field(row.repeats.to_string()),
+                field(row.deviation),
+                field(row.share),
+                field(row.band),
+            ]);
+        }
+        Document::new(format!("noise of {}", self.what))
+            .with_sentences(self.sentences())
+            .with_section(Section::table("", table))
     }
 
     /// The noise as one self-contained HTML file.

@@ -7,6 +7,7 @@ use backsight_model::{
     numbers::{self, Rounding},
 };
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
+use backsight_report::{Document, Section, Table, Tone, field, left, right};
 use backsight_stats::Undefined;
 
 use crate::shown::{self, Scale};
@@ -145,6 +146,38 @@ impl OverheadStory {
         line
     }
 
+    /// The costs as a document: a sentence a monitor, and the table.
+    pub fn document(&self, name: &str) -> Document {
+        let mut table = Table::new(vec![
+            left("watched by"),
+            left("cell"),
+            left("metric"),
+            right("unwatched"),
+            right("watched"),
+            right("difference"),
+            left("verdict"),
+        ]);
+        for line in self.lines() {
+            let difference = format!("{} {}", line.cost, line.interval);
+            table.row(vec![
+                field(line.watched_by),
+                field(line.cell),
+                field(line.metric),
+                field(line.unwatched),
+                field(line.watched),
+                field(difference.trim()),
+                field(line.word).with_tone(tone(line.class)),
+            ]);
+        }
+        let document = Document::new(format!("{name}: what watching costs"));
+        let sentences = self.sentences().into_iter();
+        sentences
+            .fold(document, |all, (text, class)| {
+                all.with_sentence(text, tone(class))
+            })
+            .with_section(Section::table("", table).with_about(self.legend()))
+    }
+
     /// What the numbers of the table are.
     pub fn legend(&self) -> String {
         let confidence = numbers::confidence(self.verdict.confidence);
@@ -236,6 +269,15 @@ fn worst<'a>(costs: &[&'a Cost]) -> Option<&'a Cost> {
         let by_rank = rank(a).cmp(&rank(b));
         by_rank.then(size(a).total_cmp(&size(b)))
     })
+}
+
+fn tone(class: &str) -> Tone {
+    match class {
+        "good" => Tone::Good,
+        "bad" => Tone::Bad,
+        "unsure" => Tone::Faint,
+        _ => Tone::Plain,
+    }
 }
 
 fn said(call: &CostCall) -> (String, &'static str) {

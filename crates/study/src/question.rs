@@ -185,6 +185,9 @@ pub struct AttemptChoices {
     pub equal: Option<f64>,
     /// That no decision is false: 0.95.
     pub confidence: f64,
+    /// What the base and the version that is changed were called by who asked, such as `main` and `feature`.
+    #[serde(default)]
+    pub called: Option<(String, String)>,
 }
 
 /// What `bisect` asks for.

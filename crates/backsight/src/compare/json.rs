@@ -7,6 +7,7 @@ use backsight_model::Value;
 use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
 use backsight_stats::{Better, Beyond, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
+use miette::IntoDiagnostic as _;
 use serde::Serialize;
 
 use super::{spreadsheet::unit_of, statistics};
@@ -262,7 +263,7 @@ struct RatioShape {
     range: Option<Interval>,
 }
 
-pub fn render(comparison: &Comparison) -> String {
+pub fn render(comparison: &Comparison) -> miette::Result<String> {
     let document = Document {
         format: FORMAT,
         confidence: comparison.options.confidence.share(),
@@ -304,8 +305,7 @@ pub fn render(comparison: &Comparison) -> String {
             .map(ToString::to_string)
             .collect(),
     };
-    // Maps with text keys and numbers: nothing here can't be said in JSON.
-    serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
+    backsight_report::json(&document).into_diagnostic()
 }
 
 fn side(comparison: &Comparison, number: usize) -> SideShape {

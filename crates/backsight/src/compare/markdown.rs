@@ -3,13 +3,10 @@
 //! Refuses: text that the reader's markup would obey.
 
 use backsight_policy::Comparison;
+use backsight_report::markdown::escaped;
 use std::fmt::Write as _;
 
-use super::{
-    Look,
-    numbers::one_line,
-    sheet::{self, Field, Line, Sheet, Tone},
-};
+use super::{Look, sheet};
 
 pub fn render(comparison: &Comparison, look: &Look) -> String {
     let (shown, folded) = match look.all_metrics {
@@ -23,9 +20,9 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     }
     text.push_str(&match comparison.sides.len() {
         0 => return "There is nothing to compare.\n".to_owned(),
-        1 => draw(&sheet::alone(comparison, look.digits)),
-        2 => draw(&sheet::beside(comparison, look.digits)),
-        _ => draw(&sheet::stacked(comparison, look.digits)),
+        1 => sheet::alone(comparison, look.digits).markdown(),
+        2 => sheet::beside(comparison, look.digits).markdown(),
+        _ => sheet::stacked(comparison, look.digits).markdown(),
     });
     if let Some(folded) = sheet::folded(comparison, folded) {
         let _ = writeln!(text, "\n{}", escaped(&folded));
@@ -36,14 +33,14 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         let _ = write!(
             text,
             "\n### Ratios to {base}\n\n{}",
-            draw(&sheet::ratios(comparison, look.digits))
+            sheet::ratios(comparison, look.digits).markdown()
         );
     }
     if look.statistics {
         let _ = write!(
             text,
             "\n<details><summary>Summaries of all samples</summary>\n\n{}\n</details>\n",
-            draw(&sheet::statistics(comparison, look.digits))
+            sheet::statistics(comparison, look.digits).markdown()
         );
     }
     let empty = sheet::empty_rows(comparison)
@@ -65,16 +62,6 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     text
 }
 
-/// A text to be shown as it is.
-pub fn fenced(text: &str) -> String {
-    // A fence longer than any in the text ends where it should.
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    format!("{fence}text\n{text}{fence}\n")
-}
-
 fn legend(comparison: &Comparison) -> String {
     let mut legend =
         "\nMean ±coefficient of variation of n; ↑ higher is better, ↓ lower is better.".to_owned();
@@ -82,64 +69,4 @@ fn legend(comparison: &Comparison) -> String {
         let _ = write!(legend, " {}", escaped(&sheet::how(comparison)));
     }
     legend + "\n"
-}
-
-fn draw(sheet: &Sheet) -> String {
-    let mut text = String::new();
-    let mut line = |fields: &[String]| {
-        let _ = writeln!(text, "| {} |", fields.join(" | "));
-    };
-    let titles: Vec<String> = sheet
-        .columns
-        .iter()
-        .map(|column| escaped(&column.title))
-        .collect();
-    line(&titles);
-    let rules: Vec<String> = sheet
-        .columns
-        .iter()
-        .map(|column| if column.right { "---:" } else { "---" }.to_owned())
-        .collect();
-    line(&rules);
-    for row in &sheet.lines {
-        match row {
-            Line::Group(title) => {
-                let mut fields = vec![String::new(); sheet.columns.len()];
-                fields[0] = format!("**{}**", escaped(title));
-                line(&fields);
-            }
-            Line::Fields(fields) => line(&fields.iter().map(shown).collect::<Vec<_>>()),
-        }
-    }
-    text
-}
-
-fn shown(field: &Field) -> String {
-    let text = escaped(&field.text);
-    match field.tone {
-        Tone::Good | Tone::Bad => format!("**{text}**"),
-        Tone::Faint if !text.is_empty() => format!("_{text}_"),
-        Tone::Plain | Tone::Faint => text,
-    }
-}
-
-/// A text in which nothing is markup.
-fn escaped(text: &str) -> String {
-    one_line(text)
-        .chars()
-        .fold(String::new(), |mut escaped, c| {
-            match c {
-                '<' => escaped.push_str("&lt;"),
-                '>' => escaped.push_str("&gt;"),
-                '&' => escaped.push_str("&amp;"),
-                // A name mentioned with this would be told of every table.
-                '@' => escaped.push_str("&#64;"),
-                '|' | '*' | '_' | '`' | '[' | ']' | '\\' | '#' | '~' | '!' => {
-                    escaped.push('\\');
-                    escaped.push(c);
-                }
-                other => escaped.push(other),
-            }
-            escaped
-        })
 }

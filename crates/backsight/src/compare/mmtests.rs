@@ -5,12 +5,13 @@
 
 use backsight_model::numbers::undefined;
 use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row};
+use backsight_report::escape::line as one_line;
 use backsight_stats::{Better, Interval, Summary, Undefined, mmtests_percent};
 use std::fmt::Write as _;
 
 use super::{
     Look,
-    numbers::{self, Scale, exact, one_line},
+    numbers::{self, Scale, exact},
     sheet,
     statistics::{self, Kind, Statistic},
 };

@@ -17,8 +17,7 @@ mod verb;
 
 pub use verb::{Compare, confidence, percent};
 
-use backsight_model::ResultSet;
-use backsight_policy::{CompareOptions, Comparison, Warning};
+use backsight_policy::Comparison;
 
 /// How a comparison is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub enum Format {
 }
 
 /// What is shown beside the comparison itself, and how wide. Only tables know of it; CSV and JSON have everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Look {
     /// Secondary metrics that don't differ, too.
     pub all_metrics: bool,
@@ -48,47 +47,27 @@ pub struct Look {
     pub ratio: bool,
     /// Colour codes for a terminal.
     pub colour: bool,
-    /// Columns that a text may take.
-    pub width: u16,
+    /// Columns of the terminal; none where nothing is to be wrapped.
+    pub width: Option<u16>,
     /// Digits behind the point, and as many significant ones; else as many as tell something.
     pub digits: Option<usize>,
 }
 
-impl Default for Look {
-    fn default() -> Self {
-        Self {
-            all_metrics: false,
-            statistics: false,
-            ratio: false,
-            colour: false,
-            width: 120,
-            digits: None,
-        }
-    }
-}
-
 /// The comparison as a text that ends with a line's end.
-pub fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
-    match format {
+///
+/// # Errors
+/// None that is known: everything in a comparison can be said in JSON.
+pub fn render(comparison: &Comparison, format: Format, look: &Look) -> miette::Result<String> {
+    Ok(match format {
         Format::Text => text::render(comparison, look),
         Format::Mmtests => mmtests::render(comparison, look),
-        Format::MmtestsInMarkdown => markdown::fenced(&mmtests::render(comparison, look)),
+        Format::MmtestsInMarkdown => {
+            backsight_report::markdown::fenced(&mmtests::render(comparison, look))
+        }
         Format::Markdown => markdown::render(comparison, look),
         Format::Csv => spreadsheet::render(comparison),
-        Format::Json => json::render(comparison),
-    }
-}
-
-/// One result set by itself, for a terminal, with secondary metrics or only a word of them; these warnings are said besides.
-pub fn summary(results: &ResultSet, warnings: Vec<Warning>, all_metrics: bool) -> String {
-    let sets = std::slice::from_ref(results);
-    let mut alone = backsight_policy::compare(sets, CompareOptions::default());
-    alone.warnings.extend(warnings);
-    let look = Look {
-        all_metrics,
-        ..Look::default()
-    };
-    text::render(&alone, &look)
+        Format::Json => json::render(comparison)?,
+    })
 }
 
 #[cfg(test)]

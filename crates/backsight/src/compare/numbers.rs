@@ -209,13 +209,3 @@ pub fn ratio(difference: &Difference) -> String {
         (Err(why), _) => undefined(why).to_owned(),
     }
 }
-
-/// A text that others wrote, on one line and without what a terminal would obey.
-pub fn one_line(text: &str) -> String {
-    let harmless = |c: char| {
-        !c.is_control() && !matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{202a}'..='\u{202e}')
-    };
-    text.chars()
-        .map(|c| if harmless(c) { c } else { '\u{fffd}' })
-        .collect()
-}

@@ -5,98 +5,17 @@
 
 use backsight_model::{Better, numbers as shown};
 use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};
+use backsight_report::{Field, Line, Table, Tone, field, left, right};
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
 
 use super::{
-    numbers::{self, Scale, one_line},
+    numbers::{self, Scale},
     statistics::{self, Statistic},
 };
 
-/// What a cell's text is about, for who can show it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// Nothing special.
-    Plain,
-    /// A change for the better.
-    Good,
-    /// A change for the worse.
-    Bad,
-    /// Something missing.
-    Faint,
-}
-
-/// A text in a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Field {
-    /// The text.
-    pub text: String,
-    /// What it is about.
-    pub tone: Tone,
-}
-
-fn field(text: impl Into<String>) -> Field {
-    Field {
-        text: text.into(),
-        tone: Tone::Plain,
-    }
-}
-
 fn toned(text: impl Into<String>, tone: Tone) -> Field {
-    Field {
-        text: text.into(),
-        tone,
-    }
-}
-
-/// A line of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
-    /// A heading over the lines below it.
-    Group(String),
-    /// One text a column.
-    Fields(Vec<Field>),
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// What is above it.
-    pub title: String,
-    /// Whether its texts end below each other.
-    pub right: bool,
-}
-
-fn left(title: impl Into<String>) -> Column {
-    Column {
-        title: title.into(),
-        right: false,
-    }
-}
-
-fn right(title: impl Into<String>) -> Column {
-    Column {
-        title: title.into(),
-        right: true,
-    }
-}
-
-/// A table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sheet {
-    /// Its columns.
-    pub columns: Vec<Column>,
-    /// Its lines.
-    pub lines: Vec<Line>,
-}
-
-impl Sheet {
-    fn new(columns: Vec<Column>) -> Self {
-        Self {
-            columns,
-            lines: Vec::new(),
-        }
-    }
+    field(text).with_tone(tone)
 }
 
 /// Rows in which a side has something, those of one benchmark together, with what a table needs to say where each is:
@@ -135,7 +54,7 @@ fn label(row: &Row) -> String {
     let rest = text
         .strip_prefix(row.cell.benchmark.as_str())
         .unwrap_or(&text);
-    one_line(rest.trim_start())
+    rest.trim_start().to_owned()
 }
 
 /// `throughput Gbit/s ↑`.
@@ -182,8 +101,8 @@ fn tone(call: Call) -> Tone {
 }
 
 /// One set by itself.
-pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Sheet {
-    let mut sheet = Sheet::new(vec![
+pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
+    let mut sheet = Table::new(vec![
         left(""),
         left("metric"),
         right("mean"),
@@ -210,7 +129,7 @@ pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Sheet {
 }
 
 /// Two sides in columns beside each other.
-pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Sheet {
+pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Table {
     let name = |side: usize| right(comparison.sides[side].name.clone());
     let columns = vec![
         left(""),
@@ -221,7 +140,7 @@ pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Sheet {
         right("in percent"),
         left("verdict"),
     ];
-    let mut sheet = Sheet::new(columns);
+    let mut sheet = Table::new(columns);
     for (benchmark, label, row) in places(comparison) {
         sheet.lines.extend(benchmark.map(Line::Group));
         let scale = Scale::of(row, digits);
@@ -234,7 +153,7 @@ pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Sheet {
 }
 
 /// Any number of sides below each other, under a heading for each cell.
-pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Sheet {
+pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Table {
     let columns = vec![
         left("metric"),
         left("side"),
@@ -243,7 +162,7 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Sheet {
         right("in percent"),
         left("verdict"),
     ];
-    let mut sheet = Sheet::new(columns);
+    let mut sheet = Table::new(columns);
     let mut last = None;
     for (_, _, row) in places(comparison) {
         let cell = row.cell.to_string();
@@ -283,24 +202,19 @@ pub fn empty_rows(comparison: &Comparison) -> Vec<String> {
                 })
                 .collect();
             reasons.dedup();
-            format!(
-                "{} {}: {}",
-                one_line(&row.cell.to_string()),
-                row.metric,
-                reasons.join("; ")
-            )
+            format!("{} {}: {}", row.cell, row.metric, reasons.join("; "))
         })
         .collect()
 }
 
 /// New over base for each side but the first, and their geometric means.
-pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Sheet {
+pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
     let others = comparison
         .sides
         .iter()
         .skip(1)
         .map(|side| right(side.name.clone()));
-    let mut sheet = Sheet::new(
+    let mut sheet = Table::new(
         [left(""), left("metric")]
             .into_iter()
             .chain(others)
@@ -438,7 +352,7 @@ pub fn how(comparison: &Comparison) -> String {
     let mut text = format!(
         "Differences are new − {}, with their {} interval; the verdict says whether that is better or worse. Of \
          the changes that this table calls, at most {} are expected to be chance.",
-        one_line(&comparison.sides[0].name),
+        comparison.sides[0].name,
         shown::confidence(confidence),
         chance
     );
@@ -453,21 +367,21 @@ pub fn remarks(comparison: &Comparison) -> (Vec<String>, usize) {
         let row = &comparison.rows[remark.row];
         format!("{} {}: {}", row.cell, row.metric, remark.text)
     });
-    let shown = all.take(MOST).map(|text| one_line(&text)).collect();
+    let shown = all.take(MOST).collect();
     (shown, comparison.remarks.len().saturating_sub(MOST))
 }
 
 /// Every summary of the samples of every row.
-pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Sheet {
+pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
     let sides = comparison.sides.iter().map(|side| right(side.name.clone()));
-    let mut sheet = Sheet::new([left("statistic")].into_iter().chain(sides).collect());
+    let mut sheet = Table::new([left("statistic")].into_iter().chain(sides).collect());
     for row in &comparison.rows {
         let measured: Vec<Option<&Measured>> = row.entries.iter().map(Entry::measured).collect();
         if measured.iter().all(Option::is_none) {
             continue;
         }
         let scale = Scale::of(row, digits);
-        let cell = one_line(&row.cell.to_string());
+        let cell = row.cell.to_string();
         sheet
             .lines
             .push(Line::Group(format!("{cell} {}", metric(row, &scale))));

@@ -1,6 +1,7 @@
-use super::*;
+use super::{render as rendered, *};
+use backsight_model::ResultSet;
 use backsight_model::{Better, Cell, Failure, Series, StudyState, TrialSamples, Unit, Value};
-use backsight_policy::{By, compare, compare_by};
+use backsight_policy::{By, CompareOptions, compare, compare_by};
 use proptest::prelude::*;
 
 type Metric = (&'static str, &'static str, Better);
@@ -145,6 +146,10 @@ fn demo() -> ResultSet {
     )
 }
 
+fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
+    rendered(comparison, format, look).unwrap()
+}
+
 fn compared() -> Comparison {
     compare(&base_and_new(), CompareOptions::default())
 }
@@ -175,7 +180,7 @@ fn a_narrow_terminal_has_the_sides_below_each_other() {
         &compared(),
         Format::Text,
         &Look {
-            width: 100,
+            width: Some(100),
             ..Look::default()
         }
     ));
@@ -196,7 +201,12 @@ fn the_variants_of_a_study_stand_below_each_other() {
 
 #[test]
 fn a_study_by_itself_has_means_and_extremes() {
-    insta::assert_snapshot!(summary(&base_and_new()[1], Vec::new(), true));
+    let alone = compare(&base_and_new()[1..], CompareOptions::default());
+    let look = Look {
+        all_metrics: true,
+        ..Look::default()
+    };
+    insta::assert_snapshot!(render(&alone, Format::Text, &look));
 }
 
 #[test]
@@ -355,7 +365,7 @@ proptest! {
     #[test]
     fn anything_can_be_written_in_any_format(sets in prop::collection::vec(any_set(), 0..4), width in 100u16..140) {
         let comparison = compare(&sets, CompareOptions::default());
-        let look = Look { width, ..everything() };
+        let look = Look { width: Some(width), ..everything() };
         let text = render(&comparison, Format::Text, &look);
         for line in text.lines() {
             prop_assert!(line.chars().count() <= usize::from(width), "{}", line);

@@ -4,19 +4,10 @@
 
 use backsight_model::{StudyState, counted};
 use backsight_policy::{Comparison, OfStudy, Origin, Side};
-use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets::NOTHING,
-};
+use backsight_report::{Look as Width, Table, escape};
 use std::fmt::Write as _;
 
-use super::{
-    Look,
-    numbers::one_line,
-    sheet::{self, Line, Sheet, Tone},
-};
-
-/// What a table has where a heading goes that is wider than its first column. [`one_line`] lets it through nowhere.
-const HEADING: &str = "\u{e000}";
+use super::{Look, sheet};
 
 pub fn render(comparison: &Comparison, look: &Look) -> String {
     let (shown, folded) = match look.all_metrics {
@@ -30,7 +21,8 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         1 => draw(&sheet::alone(comparison, look.digits), look),
         2 => {
             let beside = sheet::beside(comparison, look.digits);
-            if natural_width(&beside) <= usize::from(look.width) {
+            let fits = |width: u16| beside.natural_width() <= usize::from(width);
+            if look.width.is_none_or(fits) {
                 draw(&beside, look)
             } else {
                 draw(&sheet::stacked(comparison, look.digits), look)
@@ -39,11 +31,11 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         _ => draw(&sheet::stacked(comparison, look.digits), look),
     };
     for tally in sheet::tallies(comparison) {
-        wrapped(&mut text, &one_line(&tally), look.width);
+        wrapped(&mut text, &tally, look.width);
     }
     let _ = write!(text, "\n{main}\n");
     if let Some(folded) = sheet::folded(comparison, folded) {
-        wrapped(&mut text, &one_line(&folded), look.width);
+        wrapped(&mut text, &escape::line(&folded), look.width);
     }
     text.push('\n');
     wrapped(&mut text, &legend(comparison), look.width);
@@ -82,7 +74,7 @@ fn sides(comparison: &Comparison) -> String {
             .iter()
             .map(|side| format!("{} ({})", side.name, trials(side)));
         let of_parts: Vec<String> = of_parts.collect();
-        return one_line(&format!(
+        return escape::line(&format!(
             "{} by {by}: {}",
             about_study(study),
             of_parts.join(", ")
@@ -99,7 +91,7 @@ fn sides(comparison: &Comparison) -> String {
             None => counted(side.measured, "number"),
         };
         let line = format!("{:width$}  {about}", side.name);
-        let _ = writeln!(text, "{}", one_line(&line));
+        let _ = writeln!(text, "{}", escape::line(&line));
         text
     })
 }
@@ -143,7 +135,7 @@ fn legend(comparison: &Comparison) -> String {
     legend
 }
 
-fn notes(text: &mut String, comparison: &Comparison, width: u16) {
+fn notes(text: &mut String, comparison: &Comparison, width: Option<u16>) {
     let empty = sheet::empty_rows(comparison);
     if !(empty.is_empty() && comparison.warnings.is_empty() && comparison.remarks.is_empty()) {
         text.push('\n');
@@ -163,113 +155,19 @@ fn notes(text: &mut String, comparison: &Comparison, width: u16) {
         );
     }
     for warning in &comparison.warnings {
-        wrapped(
-            text,
-            &format!("warning: {}", one_line(&warning.to_string())),
-            width,
-        );
+        wrapped(text, &format!("warning: {warning}"), width);
     }
 }
 
-/// Appends a text broken at spaces, further lines indented.
-fn wrapped(text: &mut String, line: &str, width: u16) {
-    let mut column = 0;
-    for word in line.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > usize::from(width) {
-            text.push_str("\n  ");
-            column = 2;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
+/// Appends a line, broken at spaces where a terminal is narrower, further lines indented.
+fn wrapped(text: &mut String, line: &str, width: Option<u16>) {
+    text.push_str(&backsight_report::wrapped(&escape::line(line), width));
     text.push('\n');
 }
 
-fn natural_width(sheet: &Sheet) -> usize {
-    let table = table(sheet, false);
-    table
-        .lines()
-        .map(|line| line.trim_end().chars().count())
-        .max()
-        .unwrap_or(0)
-}
-
-fn draw(sheet: &Sheet, look: &Look) -> String {
-    let mut table = table(sheet, look.colour);
-    table
-        .set_width(look.width)
-        .set_content_arrangement(ContentArrangement::Dynamic);
-    let mut headings = sheet.lines.iter().filter_map(|line| match line {
-        Line::Group(title) => Some(one_line(title)),
-        Line::Fields(_) => None,
-    });
-    let mut text = String::new();
-    for line in table.lines() {
-        let heading = if line.trim() == HEADING {
-            headings.next()
-        } else {
-            None
-        };
-        match heading {
-            Some(title) if look.colour => {
-                let _ = writeln!(text, "\u{1b}[1m{title}\u{1b}[0m");
-            }
-            Some(title) => wrapped(&mut text, &title, look.width),
-            None => {
-                let _ = writeln!(text, "{}", line.trim_end());
-            }
-        }
-    }
-    text.truncate(text.trim_end().len());
-    text
-}
-
-fn table(sheet: &Sheet, colour: bool) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING);
-    if colour {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
-    table.set_header(sheet.columns.iter().map(|column| {
-        let cell = Cell::new(one_line(&column.title)).add_attribute(Attribute::Underlined);
-        cell.set_alignment(alignment(column.right))
-    }));
-    for line in &sheet.lines {
-        match line {
-            Line::Group(_) => {
-                table.add_row([HEADING]);
-            }
-            Line::Fields(fields) => {
-                table.add_row(fields.iter().enumerate().map(|(number, field)| {
-                    let indent = if number == 0 { "  " } else { "" };
-                    let cell = Cell::new(format!("{indent}{}", one_line(&field.text)));
-                    let cell = cell.set_alignment(alignment(sheet.columns[number].right));
-                    match field.tone {
-                        Tone::Plain => cell,
-                        Tone::Good => cell.fg(Color::Green),
-                        Tone::Bad => cell.fg(Color::Red),
-                        Tone::Faint => cell.add_attribute(Attribute::Dim),
-                    }
-                }));
-            }
-        }
-    }
-    if let Some(first) = table.column_mut(0) {
-        first.set_padding((0, 1));
-    }
-    table
-}
-
-fn alignment(right: bool) -> CellAlignment {
-    if right {
-        CellAlignment::Right
-    } else {
-        CellAlignment::Left
-    }
+fn draw(sheet: &Table, look: &Look) -> String {
+    sheet.text(&Width {
+        width: look.width,
+        colour: look.colour,
+    })
 }

@@ -4,13 +4,14 @@ use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
     By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_knowing, compare_listed,
 };
+use backsight_report::Format as FileFormat;
 use backsight_site::Report;
 use backsight_stats::{Better, Confidence, Level};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
-use std::{io::IsTerminal as _, path::Path, path::PathBuf, process::ExitCode};
+use std::{path::Path, path::PathBuf, process::ExitCode};
 
 use super::{
     Format, Look,
@@ -18,10 +19,8 @@ use super::{
     render,
     status::Asked,
 };
-use crate::{cli::Shared, files, overhead};
+use crate::{cli::Shared, files, output::chosen, overhead};
 
-/// Narrower terminals than this break words.
-const NARROWEST: u16 = 80;
 /// More digits than this are none.
 const MOST_DIGITS: u8 = 17;
 /// Older studies than so many are not asked how much their runs differ.
@@ -60,9 +59,9 @@ pub struct Compare {
     /// Show every summary of the samples, and the p-values
     #[arg(long)]
     stats: bool,
-    /// How it is written
-    #[arg(long, value_enum, default_value_t = Written::Text)]
-    format: Written,
+    /// How it is written; else as the name of --output ends, else text
+    #[arg(long, value_enum)]
+    format: Option<Written>,
     /// How the tables of --format text and markdown are laid out
     #[arg(long, value_enum, default_value_t = Style::Verdicts)]
     style: Style,
@@ -83,7 +82,7 @@ pub struct Compare {
     /// Compare in spite of a difference in how the sides were measured
     #[arg(long, value_enum, value_name = "WHAT")]
     despite: Option<Despite>,
-    /// Write it to a file
+    /// Write it to a file; its name ends in .txt, .md, .csv, .json or .html, unless --format says which it is
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -254,7 +253,7 @@ impl Compare {
                         Format::Text | Format::Markdown => more_rounds(&comparison, &takes_rounds),
                         _ => None,
                     };
-                    let mut text = render(&comparison, format, &self.look());
+                    let mut text = render(&comparison, format, &self.look())?;
                     text.extend(way_out.map(|way_out| format!("\n{way_out}\n")));
                     text
                 }
@@ -269,9 +268,40 @@ impl Compare {
         })
     }
 
+    /// The format that was asked for, else that of the file's name.
+    fn written(&self) -> miette::Result<Written> {
+        let is_csv = |path: &Path| path.extension().is_some_and(|end| end == "csv");
+        let path = self.output.as_deref();
+        if path.is_some_and(is_csv) && self.format.is_none_or(|format| format == Written::Csv) {
+            return Ok(Written::Csv);
+        }
+        let asked = match self.format {
+            None => None,
+            Some(Written::Text) => Some(FileFormat::Text),
+            Some(Written::Markdown) => Some(FileFormat::Markdown),
+            Some(Written::Json) => Some(FileFormat::Json),
+            Some(Written::Html) => Some(FileFormat::Html),
+            Some(Written::Csv) => match path.and_then(FileFormat::of_path) {
+                None => return Ok(Written::Csv),
+                Some(of_name) => {
+                    return Err(miette::miette!(
+                        help = "leave out --format, or name a file that ends in .csv",
+                        "the name of the file is that of {of_name}, and --format says csv"
+                    ));
+                }
+            },
+        };
+        Ok(match chosen(asked, path, FileFormat::Text)? {
+            FileFormat::Text => Written::Text,
+            FileFormat::Markdown => Written::Markdown,
+            FileFormat::Json => Written::Json,
+            FileFormat::Html => Written::Html,
+        })
+    }
+
     /// The table to write; none if a page is.
     fn table(&self) -> miette::Result<Option<Format>> {
-        Ok(Some(match (self.style, self.format) {
+        Ok(Some(match (self.style, self.written()?) {
             (Style::Verdicts, Written::Text) => Format::Text,
             (Style::Verdicts, Written::Markdown) => Format::Markdown,
             (Style::Mmtests, Written::Text) => Format::Mmtests,
@@ -439,16 +469,16 @@ impl Compare {
     }
 
     fn look(&self) -> Look {
-        let to_terminal = self.output.is_none() && std::io::stdout().is_terminal();
-        let terminal = comfy_table::Table::new().width().filter(|_| to_terminal);
-        let usual = Look::default();
+        let usual = match self.output {
+            Some(_) => backsight_report::Look::default(),
+            None => files::look(),
+        };
         Look {
             all_metrics: self.all_metrics,
             statistics: self.stats,
             ratio: self.ratio,
-            colour: to_terminal
-                && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-            width: terminal.map_or(usual.width, |width| width.max(NARROWEST)),
+            colour: usual.colour,
+            width: usual.width,
             digits: self.digits.map(usize::from),
         }
     }

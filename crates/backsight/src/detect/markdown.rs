@@ -3,9 +3,11 @@
 use backsight_model::significant;
 use std::fmt::Write as _;
 
+use backsight_report::markdown::escaped as safe;
+
 use super::{
     story::Story,
-    text::{self, Report, shown},
+    text::{self, Report},
 };
 
 pub fn render(report: &Report<'_>) -> String {
@@ -58,22 +60,4 @@ pub fn render(report: &Report<'_>) -> String {
         }
     }
     page
-}
-
-/// A text that can't become markup: what Markdown or HTML would act on is escaped; versions stay code.
-fn safe(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in shown(text).chars() {
-        match c {
-            '|' | '*' | '_' | '[' | ']' | '\\' | '#' | '`' | '~' | '@' => {
-                safe.push('\\');
-                safe.push(c);
-            }
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '&' => safe.push_str("&amp;"),
-            c => safe.push(c),
-        }
-    }
-    safe
 }

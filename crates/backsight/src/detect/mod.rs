@@ -11,6 +11,7 @@ mod discovery;
 mod input;
 mod json;
 mod markdown;
+mod page;
 mod picture;
 mod rows;
 mod search;

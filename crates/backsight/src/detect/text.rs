@@ -209,7 +209,7 @@ pub fn notes(story: &Story) -> Vec<String> {
     notes
 }
 
-fn sentence(story: &Story, told: &Told) -> String {
+pub fn sentence(story: &Story, told: &Told) -> String {
     let change = &told.change;
     let mut text = format!(
         "{}  {} → {}{}  {}  {}",
@@ -317,19 +317,7 @@ fn tables(text: &mut String, news: &[&Story]) {
     }
 }
 
-/// A name of others on one line, with what would act on a terminal spelled out.
+/// A name of others on one line.
 pub fn shown(name: &str) -> String {
-    let acts = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let mut text = String::with_capacity(name.len());
-    for c in name.chars() {
-        if acts(c) {
-            text.extend(c.escape_unicode());
-        } else {
-            text.push(c);
-        }
-    }
-    text
+    backsight_report::escape::line(name)
 }

@@ -1,6 +1,7 @@
 //! The verb: its arguments, what is kept while series are searched, and what is said at the end.
 
 use backsight_exchange::table::{self, Columns, Out, Reading};
+use backsight_report::{Format, escape};
 use backsight_stats::{
     Better, Confidence,
     changes::{FEWEST, Search},
@@ -15,13 +16,13 @@ use std::{
 use super::{
     discovery::{self, FalseShare},
     input::{Input, SeriesOf},
-    json, markdown,
+    json, markdown, page,
     rows::{self, Kept},
     search::{Job, Shard},
     story::{Direction, Story},
     text::{self, Report},
 };
-use crate::{cli::Shared, exit_status::ExitStatus, files};
+use crate::{cli::Shared, exit_status::ExitStatus, files, output::chosen};
 
 /// Arguments of `detect`.
 #[derive(Debug, clap::Args)]
@@ -54,10 +55,11 @@ pub struct Detect {
     /// Which direction is good; else changes are up or down
     #[arg(long, value_name = "lower|higher")]
     better: Option<Better>,
-    /// How it is written
-    #[arg(long, value_enum, default_value_t = Written::Text)]
-    format: Written,
-    /// Write it to a file
+    /// How it is written; else as the name of --output ends, else text
+    #[arg(long, value_enum)]
+    format: Option<Written>,
+    /// Write it to a file; its name ends in .txt, .md, .json, .html, .csv, .tsv, .jsonl or .parquet, unless --format says
+    /// which it is
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write a picture of each series with a change into this folder
@@ -98,6 +100,8 @@ enum Written {
     Markdown,
     /// Everything, in one document
     Json,
+    /// One self-contained page, with a picture of each series that changed
+    Html,
     /// A line a change
     Csv,
     /// A line a change, tabs between
@@ -116,7 +120,7 @@ impl Written {
 
     fn of_rows(self) -> Option<table::Format> {
         match self {
-            Self::Text | Self::Markdown | Self::Json => None,
+            Self::Text | Self::Markdown | Self::Json | Self::Html => None,
             Self::Csv => Some(table::Format::Csv),
             Self::Tsv => Some(table::Format::Tsv),
             Self::JsonLines => Some(table::Format::JsonLines),
@@ -171,22 +175,23 @@ fn false_alarms(number: &str) -> Result<f64, String> {
 
 impl Detect {
     /// Searches.
-    pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+    pub fn execute(mut self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.format = Some(self.written()?);
         if self.join {
             return self.join_parts();
         }
-        if self.shard.is_some() && self.format.of_rows().is_none() {
+        if self.shard.is_some() && self.format().of_rows().is_none() {
             return Err(miette::miette!(
                 help = "say `--format parquet -o part.parquet` (or csv, tsv, json-lines), and join the files with `--join`",
                 "a part of the series is written as rows, and {} has none",
-                self.format.name()
+                self.format().name()
             ));
         }
-        if self.fail_on.is_some() && self.format.of_rows().is_some() {
+        if self.fail_on.is_some() && self.format().of_rows().is_some() {
             return Err(miette::miette!(
                 help = "ask with `--format text`, `markdown` or `json`",
                 "--fail-on is for reports, and {} is for rows",
-                self.format.name()
+                self.format().name()
             ));
         }
         let input = Input::of(&self.inputs)?;
@@ -202,7 +207,7 @@ impl Detect {
             Input::Studies(names) => names.join(", "),
         };
         let series = input.series(self.reading(), &self.columns(), self.better, shared)?;
-        match self.format.of_rows() {
+        match self.format().of_rows() {
             Some(format) => self.as_rows(series, format),
             None => self.as_report(series, source),
         }
@@ -240,8 +245,61 @@ impl Detect {
             },
             shard: self.shard.unwrap_or(Shard::WHOLE),
             threads: self.jobs.map_or(0, usize::from),
-            with_svg: self.svg.is_some(),
+            with_svg: self.svg.is_some() || self.format() == Written::Html,
         }
+    }
+
+    fn format(&self) -> Written {
+        self.format.unwrap_or(Written::Text)
+    }
+
+    /// The format that was asked for, else that of the file's name.
+    fn written(&self) -> miette::Result<Written> {
+        let of_rows = |path: &Path| {
+            Some(match path.extension()?.to_str()? {
+                "csv" => Written::Csv,
+                "tsv" => Written::Tsv,
+                "jsonl" => Written::JsonLines,
+                "parquet" => Written::Parquet,
+                _ => return None,
+            })
+        };
+        let path = self.output.as_deref();
+        match (self.format, path.and_then(of_rows)) {
+            (None, Some(of_name)) => return Ok(of_name),
+            (Some(asked), Some(of_name)) if asked == of_name => return Ok(asked),
+            (Some(asked), Some(of_name)) => {
+                return Err(miette::miette!(
+                    help = "leave out --format, or name a file whose end is the format's",
+                    "the name of the file is that of {}, and --format says {}",
+                    of_name.name(),
+                    asked.name()
+                ));
+            }
+            (Some(asked), None) if asked.of_rows().is_some() => {
+                return match path.and_then(Format::of_path) {
+                    None => Ok(asked),
+                    Some(of_name) => Err(miette::miette!(
+                        help = "leave out --format, or name a file whose end is the format's",
+                        "the name of the file is that of {of_name}, and --format says {}",
+                        asked.name()
+                    )),
+                };
+            }
+            (_, None) => {}
+        }
+        let asked = self.format.map(|format| match format {
+            Written::Markdown => Format::Markdown,
+            Written::Json => Format::Json,
+            Written::Html => Format::Html,
+            _ => Format::Text,
+        });
+        Ok(match chosen(asked, path, Format::Text)? {
+            Format::Text => Written::Text,
+            Format::Markdown => Written::Markdown,
+            Format::Json => Written::Json,
+            Format::Html => Written::Html,
+        })
     }
 
     fn false_share(&self) -> FalseShare {
@@ -274,7 +332,8 @@ impl Detect {
 
     fn as_report(&self, series: SeriesOf, source: String) -> miette::Result<ExitCode> {
         let guessed_label = series.guessed_label().map(str::to_owned);
-        let keep_all = self.format == Written::Json;
+        let format = self.format();
+        let keep_all = format == Written::Json;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let (mut stories, mut others, mut count) = (Vec::new(), Vec::new(), 0);
         let mut too_short = TooShort::default();
@@ -299,14 +358,18 @@ impl Detect {
             false_percent: Some(self.false_share),
             confidence: self.confidence,
         };
-        let text = match self.format {
-            Written::Json => json::render(&report),
+        let text = match format {
+            Written::Json => json::render(&report)?,
             Written::Markdown => markdown::render(&report),
+            Written::Html => page::render(&report),
             _ => text::render(&report),
         };
         match &self.output {
             Some(path) => files::write_whole(path, &text)?,
-            None => files::print(&text)?,
+            None => files::print_made(&match format {
+                Written::Text => escape::visible(&text),
+                _ => text,
+            })?,
         }
         if stories.iter().any(|story| self.fails(story)) {
             return Ok(ExitStatus::Failed.into());
@@ -321,11 +384,11 @@ impl Detect {
     }
 
     fn join_parts(&self) -> miette::Result<ExitCode> {
-        let format = self.format.of_rows().ok_or_else(|| {
+        let format = self.format().of_rows().ok_or_else(|| {
             miette::miette!(
                 help = "say `--format parquet -o all.parquet` (or csv, tsv, json-lines)",
                 "parts are joined as rows, and {} has none",
-                self.format.name()
+                self.format().name()
             )
         })?;
         let parts: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
@@ -399,8 +462,10 @@ impl<'a> Pictures<'a> {
 
     /// Writes the story's picture if it has changes, and takes it out of the story.
     fn put(&mut self, story: &mut Story) -> miette::Result<()> {
-        let svg = story.svg.take();
-        let (Some(folder), Some(svg)) = (self.folder, svg) else {
+        let Some(folder) = self.folder else {
+            return Ok(());
+        };
+        let Some(svg) = story.svg.take() else {
             return Ok(());
         };
         if !story.has_news() {

@@ -35,7 +35,7 @@ pub fn render(along: &Along<'_>, look: &Look) -> String {
     };
     let series: Vec<&VersionSeries> = along.series.iter().filter(is_shown).copied().collect();
     if series.len() > MOST_BLOCKS {
-        let _ = write!(text, "\n{}\n", summary(along.history, &series, look));
+        let _ = write!(text, "\n{}\n", summary(along.history, &series));
         text.push_str("\none in full: --metric BENCHMARK.METRIC, --benchmark NAME\n");
     } else {
         for series in &series {
@@ -102,7 +102,7 @@ fn overview(along: &Along<'_>) -> String {
 }
 
 /// A line a series: its latest value and its latest change.
-fn summary(history: &History, series: &[&VersionSeries], look: &Look) -> comfy_table::Table {
+fn summary(history: &History, series: &[&VersionSeries]) -> comfy_table::Table {
     let mut table = list::table(&[
         "series",
         "versions",
@@ -111,7 +111,6 @@ fn summary(history: &History, series: &[&VersionSeries], look: &Look) -> comfy_t
         "changes",
         "latest change",
     ]);
-    table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
     for series in series {
         let words = SeriesWords::new(history, series);
         let latest = series.points.iter().rfind(|point| point.value.is_some());
@@ -192,7 +191,6 @@ fn table(
     }
     header.push("");
     let mut table = list::table(&header);
-    table.set_width(u16::try_from(look.width).unwrap_or(u16::MAX));
     // The list's headings are capitals; a unit must not be.
     table.set_header(header.iter().map(|name| match name.split_once(',') {
         Some((name, unit)) => format!("{},{unit}", name.to_uppercase()),

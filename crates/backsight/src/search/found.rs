@@ -4,13 +4,12 @@
 
 use backsight_catalog::Catalog;
 use backsight_model::{Benchmark, Document, StudyName};
-use backsight_policy::{SearchPolicy, SearchVerdict};
+use backsight_policy::{Bounds, GeneratorStands, LoadPoint, SearchPolicy, SearchVerdict};
 use backsight_site::SearchWords;
 use backsight_store::{Store, StudyRow};
 use backsight_study::{Choices, evidence_with_figures};
 use miette::IntoDiagnostic as _;
-
-use crate::list::table;
+use serde::Serialize;
 
 /// A search as the store has it.
 pub struct Kept {
@@ -60,67 +59,65 @@ impl Kept {
     }
 }
 
-/// The answers as a table and sentences.
-pub fn text(kept: &Kept) -> String {
-    let words = kept.words();
-    let mut rows = table(&[
-        "searched",
-        "goal",
-        "met up to",
-        "missed at",
-        "arrives",
-        "searches",
-        "limit",
-    ]);
-    for row in words.rows(&kept.verdict) {
-        rows.add_row([
-            row.subject,
-            row.goal,
-            row.met,
-            row.missed,
-            row.arrives,
-            row.searches.to_string(),
-            row.limit,
-        ]);
-    }
-    let mut text = format!("{rows}\n\n");
-    for sentence in words.sentences(&kept.verdict) {
-        text.push_str(&format!("{sentence}\n"));
-    }
-    for note in words.notes(&kept.verdict) {
-        text.push_str(&format!("- {note}\n"));
-    }
-    text
+/// A search for programs; loads are in the parameter's unit.
+#[derive(Serialize)]
+pub struct SearchShape<'a> {
+    name: &'a str,
+    /// The parameter that is the load, and its unit.
+    load: &'a str,
+    unit: Option<&'a str>,
+    complete: bool,
+    subjects: Vec<SubjectShape<'a>>,
+    sentences: Vec<String>,
+    notes: Vec<String>,
 }
 
-/// The answers as one line of JSON; loads are in the parameter's unit.
-pub fn json(kept: &Kept, name: &StudyName) -> serde_json::Value {
+/// The answers on one subject.
+#[derive(Serialize)]
+struct SubjectShape<'a> {
+    searched: String,
+    trials: usize,
+    goals: Vec<GoalShape<'a>>,
+    loads: &'a [LoadPoint],
+}
+
+/// The answer for one goal.
+#[derive(Serialize)]
+struct GoalShape<'a> {
+    goal: String,
+    /// The load up to which it was met: the median of the searches.
+    met: Option<f64>,
+    searches: &'a [Bounds],
+    /// Whose limit it is.
+    limit: GeneratorStands,
+}
+
+/// The answers for programs.
+pub fn shape<'a>(kept: &'a Kept, name: &'a StudyName) -> SearchShape<'a> {
     let words = kept.words();
     let param = kept.benchmark.params.get(&kept.policy.load);
-    let subjects = kept.verdict.subjects.iter().map(|answer| {
-        let goals = answer.goals.iter().map(|goal| {
-            serde_json::json!({
-                "goal": words.goal(&kept.policy.goals[goal.goal]),
-                "met": goal.median(),
-                "searches": goal.searches,
-                "limit": goal.generator,
+    let subjects = kept.verdict.subjects.iter().map(|answer| SubjectShape {
+        searched: words.subject(answer.subject),
+        trials: answer.trials,
+        goals: answer
+            .goals
+            .iter()
+            .map(|goal| GoalShape {
+                goal: words.goal(&kept.policy.goals[goal.goal]),
+                met: goal.median(),
+                searches: &goal.searches,
+                limit: goal.generator,
             })
-        });
-        serde_json::json!({
-            "searched": words.subject(answer.subject),
-            "trials": answer.trials,
-            "goals": goals.collect::<Vec<_>>(),
-            "loads": answer.loads,
-        })
+            .collect(),
+        loads: &answer.loads,
     });
-    serde_json::json!({
-        "event": "verdict",
-        "name": name.as_str(),
-        "load": kept.policy.load.as_str(),
-        "unit": param.and_then(|param| param.unit.as_deref()),
-        "complete": kept.verdict.complete,
-        "subjects": subjects.collect::<Vec<_>>(),
-        "sentences": words.sentences(&kept.verdict),
-        "notes": words.notes(&kept.verdict),
-    })
+    SearchShape {
+        name: name.as_str(),
+        load: kept.policy.load.as_str(),
+        unit: param.and_then(|param| param.unit.as_deref()),
+        complete: kept.verdict.complete,
+        subjects: subjects.collect(),
+        sentences: words.sentences(&kept.verdict),
+        notes: words.notes(&kept.verdict),
+    }
 }

@@ -6,7 +6,7 @@ mod found;
 mod quantity;
 mod wanted;
 
-pub use found::{Kept, text};
+pub use found::{Kept, shape};
 
 use backsight_catalog::Catalog;
 use backsight_model::{
@@ -29,6 +29,7 @@ use std::{
 };
 
 use crate::{
+    account::Account,
     cli::Shared,
     exit_status::ExitStatus,
     files,
@@ -117,6 +118,7 @@ pub struct Search {
 impl Search {
     /// Searches.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
+        self.watching.check()?;
         let (question, catalog, arrangement) = self.question(shared)?;
         let wanted = Wanted::new(&self, &arrangement)?;
         let planned = backsight_model::Plan::read(&question.plan)?.seed;
@@ -157,7 +159,6 @@ impl Search {
                 name,
                 choices,
                 seed,
-                json: self.watching.json,
             };
             pursued.measure(session, &store, &catalog, false).await
         })
@@ -294,7 +295,6 @@ struct Pursued {
     name: StudyName,
     choices: SearchChoices,
     seed: u32,
-    json: bool,
 }
 
 /// Goes on with a search.
@@ -317,7 +317,6 @@ pub async fn resume(
         name: study.name,
         choices,
         seed: study.seed,
-        json: watching.json,
     };
     pursued.measure(session, store, &catalog, killed).await
 }
@@ -386,11 +385,8 @@ impl Pursued {
         };
         let row = store.study_of(self.id).await.into_diagnostic()?;
         let kept = Kept::read(store, &row).await?;
-        if self.json {
-            files::print(&format!("{}\n", found::json(&kept, name)))?;
-        } else if !session.quiet {
-            files::print(&text(&kept))?;
-        }
+        let account = Account::Search(Box::new(row), Box::new(kept));
+        session.told.verdict(&account, store).await?;
         let status = conclude(name, &pursuit);
         // Trials that failed were made again: the answer is there, if anything was measured.
         Ok(match pursuit.verdict {

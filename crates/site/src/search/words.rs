@@ -5,6 +5,7 @@ use backsight_policy::{
     BASELINE_COARSER, Bounds, GeneratorStands, Goal, GoalAnswer, LoadPoint, LossReading,
     SENDS_LESS, SearchFound, SearchPolicy, SearchVerdict, SubjectAnswer,
 };
+use backsight_report::{Document, Section, Table, field, left, right};
 
 /// What turns a search's numbers into words: its policy, and the units of its benchmark.
 pub struct SearchWords<'a> {
@@ -273,6 +274,34 @@ impl<'a> SearchWords<'a> {
             })
         });
         rows.collect()
+    }
+
+    /// The search as a document: the answers, their table, and how it was searched.
+    pub fn document(&self, name: &str, verdict: &SearchVerdict) -> Document {
+        let mut table = Table::new(vec![
+            left("searched"),
+            left("goal"),
+            right("met up to"),
+            right("missed at"),
+            right("arrives"),
+            right("searches"),
+            left("limit"),
+        ]);
+        for row in self.rows(verdict) {
+            table.row(vec![
+                field(row.subject),
+                field(row.goal),
+                field(row.met),
+                field(row.missed),
+                field(row.arrives),
+                field(row.searches.to_string()),
+                field(row.limit),
+            ]);
+        }
+        Document::new(format!("{name}: highest {}", self.load_name()))
+            .with_sentences(self.sentences(verdict))
+            .with_section(Section::table("", table))
+            .with_section(Section::list("How it was searched", self.notes(verdict)))
     }
 
     /// How it was searched, and what a reader has to know of it.

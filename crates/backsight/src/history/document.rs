@@ -1,0 +1,76 @@
+//! A history as a document: for a pull request or a mail, and as a page.
+
+use backsight_report::{Body, Document, Section, Table, Tone, field, left, right};
+use backsight_site::SeriesWords;
+
+use super::{Along, chart::chart};
+
+/// Columns of a picture made of characters.
+const PICTURE_WIDTH: usize = 100;
+
+pub fn document(along: &Along<'_>) -> Document {
+    let history = along.history;
+    let changes: usize = along.series.iter().map(|s| s.believed().count()).sum();
+    let headline = format!(
+        "{}: {} along {} in {} series",
+        along.target,
+        backsight_model::counted(changes, "change"),
+        backsight_model::counted(history.versions.len(), "version"),
+        along.series.len()
+    );
+    let mut document = Document::new("").with_sentence(headline, Tone::Plain);
+    document = document.with_section(Section::table("", table(along)));
+    for series in &along.series {
+        let words = SeriesWords::new(history, series);
+        let mut sentences: Vec<String> = series
+            .found
+            .changes
+            .iter()
+            .map(|change| words.change(change))
+            .collect();
+        sentences.extend(words.notes());
+        let heading = format!("{}: {}; {}", series.name(), words.axis(), words.coverage());
+        let picture = chart(history, series, &words, PICTURE_WIDTH);
+        document = document
+            .with_section(Section::list(heading, sentences).folded())
+            .with_section(
+                Section::new(
+                    format!("Chart of {}", series.name()),
+                    Body::Verbatim(picture),
+                )
+                .folded(),
+            );
+    }
+    document
+}
+
+/// A line for each change that is believed.
+fn table(along: &Along<'_>) -> Table {
+    let mut table = Table::new(vec![
+        left("series"),
+        left("at"),
+        right("difference"),
+        left("verdict"),
+        left("accepted"),
+    ]);
+    for series in &along.series {
+        let words = SeriesWords::new(along.history, series);
+        for change in series.believed() {
+            let direction = change.direction.as_str();
+            let tone = match (direction, change.is_accepted()) {
+                ("worse", false) => Tone::Bad,
+                ("better", _) => Tone::Good,
+                _ => Tone::Plain,
+            };
+            let accepted = change.accepted.as_ref();
+            table.row(vec![
+                field(series.name()),
+                field(words.place(change.after, change.at, change.until)),
+                field(words.size(change)),
+                field(direction).with_tone(tone),
+                field(accepted.map_or("", |it| it.acceptance.by.as_str())),
+            ]);
+        }
+    }
+    table
+}

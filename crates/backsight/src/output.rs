@@ -1,0 +1,106 @@
+//! Where a verdict goes, and in which format: `--format` and `--output` of every verb that has one.
+
+use backsight_report::{Format, Look};
+use backsight_store::Store;
+use std::path::{Path, PathBuf};
+
+use crate::{account::Account, files};
+
+/// How a verdict is written.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Output {
+    /// How the verdict is written: text, markdown, json or html; else as the name of --output ends, else text
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// Write the verdict into this file; its name ends in .txt, .md, .json or .html, unless --format says which it is
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl Output {
+    /// The format to write.
+    pub fn chosen(&self, usual: Format) -> miette::Result<Format> {
+        chosen(self.format, self.output.as_deref(), usual)
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_asked(&self) -> bool {
+        self.format.is_some() || self.output.is_some()
+    }
+
+    /// Writes an account.
+    pub async fn write(
+        &self,
+        account: &Account,
+        store: &Store,
+        usual: Format,
+    ) -> miette::Result<()> {
+        let format = self.chosen(usual)?;
+        match &self.output {
+            Some(path) => {
+                let text = written(account, store, format, &Look::default()).await?;
+                files::write_whole(path, &text)?;
+                files::say(&format!("wrote {}", path.display()));
+                Ok(())
+            }
+            None => {
+                let look = files::look();
+                let text = written(account, store, format, &look).await?;
+                files::print_made(&text)
+            }
+        }
+    }
+}
+
+/// The format to write: the one that was asked for, else the one that the file's name ends in.
+pub fn chosen(
+    format: Option<Format>,
+    output: Option<&Path>,
+    usual: Format,
+) -> miette::Result<Format> {
+    Format::choose(format, output, usual).map_err(|why| {
+        miette::miette!(
+            help = "leave out --format, or name a file whose end is the format's: .txt, .md, .json, .html",
+            "{why}"
+        )
+    })
+}
+
+async fn written(
+    account: &Account,
+    store: &Store,
+    format: Format,
+    look: &Look,
+) -> miette::Result<String> {
+    match format {
+        Format::Text => account.text(look),
+        Format::Markdown => account.markdown(),
+        Format::Json => account.json(),
+        Format::Html => account.page(store).await,
+    }
+}
+
+/// How a verb tells what comes of its study.
+#[derive(Debug, Clone, Default)]
+pub struct Told {
+    /// Whether no table is wanted.
+    pub quiet: bool,
+    /// Whether everything is told as lines of JSON.
+    pub events: bool,
+    /// How the verdict is written.
+    pub output: Output,
+}
+
+impl Told {
+    /// Tells a verdict: as the last line of the events, into the file, or to standard output.
+    pub async fn verdict(&self, account: &Account, store: &Store) -> miette::Result<()> {
+        if self.events {
+            files::print_made(&account.event()?)?;
+        }
+        let is_wanted = !self.quiet && !self.events;
+        match is_wanted || self.output.is_asked() {
+            true => self.output.write(account, store, Format::Text).await,
+            false => Ok(()),
+        }
+    }
+}

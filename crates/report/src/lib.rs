@@ -1,0 +1,27 @@
+//! What a verdict looks like: a document of sentences and tables, written for a terminal, for a pull request, as a page, or
+//! for a program. The site and the command write with it, so that all of them say the same.
+//!
+//! Nothing is measured, read or decided here, and numbers come as text: `backsight_model::numbers` makes it.
+//!
+//! ```
+//! use backsight_report::{Document, Section, Table, Tone, field, left, right};
+//!
+//! let mut table = Table::new(vec![left("metric"), right("difference")]);
+//! table.row(vec![field("time"), field("+4.1 % [+3.2, +5.0]").with_tone(Tone::Bad)]);
+//! let document = Document::new("try-1")
+//!     .with_sentence("`feature` is worse than main", Tone::Bad)
+//!     .with_section(Section::table("", table));
+//! assert!(document.markdown().contains("| time | **+4.1 % \\[+3.2, +5.0\\]** |"));
+//! ```
+
+mod document;
+pub mod escape;
+mod format;
+mod json;
+pub mod markdown;
+mod table;
+
+pub use document::{Body, Document, Section, Sentence};
+pub use format::{Format, FormatError};
+pub use json::{json, json_line};
+pub use table::{Column, Field, Line, Look, Table, Tone, field, left, right, wrapped};

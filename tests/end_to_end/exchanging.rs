@@ -221,10 +221,7 @@ fn rounds_of_one_process_tell_nothing_until_several_processes_do() {
                 "{said}"
             );
             assert_eq!(difference["more"], 4);
-            assert!(
-                difference["within_the_runs"]["low"].is_f64(),
-                "{difference}"
-            );
+            assert!(difference["within_the_runs"].is_array(), "{difference}");
             assert!(difference["percent"]["interval"].is_null(), "{difference}");
         }
     }

@@ -79,8 +79,6 @@ pub struct Bisect {
     /// lets see it at a fair price; and where none shows, the search ends when changes of 1 % and more are ruled out
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     smallest: Option<f64>,
-    /// Changes of this size and more are ruled out.
-    ruled_out: Option<f64>,
     /// Look for changes that cancel each other as well
     #[arg(long)]
     cancelling: bool,
@@ -505,6 +503,8 @@ pub struct BisectShape<'a> {
     suspects: Vec<SuspectShape<'a>>,
     hidden: f64,
     smallest: Option<f64>,
+    /// Changes of this size and more are ruled out.
+    ruled_out: Option<f64>,
     noise: Option<f64>,
     testbeds: Vec<TestbedShape<'a>>,
     estimator: EstimatorShape,

@@ -99,6 +99,15 @@ pub struct Arguments {
     values: Vec<String>,
     #[serde(default)]
     params: Vec<String>,
+    /// What each number was taken for. Earlier versions took each for a run.
+    #[serde(default = "each_a_run")]
+    level: String,
+    #[serde(default)]
+    sessions: bool,
+}
+
+fn each_a_run() -> String {
+    MeasuredLevel::Run.as_str().to_owned()
 }
 
 impl Arguments {
@@ -112,6 +121,12 @@ impl Arguments {
             without: choices.without.clone(),
             values: choices.values.clone(),
             params: choices.params.clone(),
+            level: choices
+                .level
+                .unwrap_or(importer.format.level)
+                .as_str()
+                .to_owned(),
+            sessions: choices.sessions,
         }
     }
 
@@ -134,6 +149,8 @@ impl Arguments {
             without: self.without.clone(),
             values: self.values.clone(),
             params: self.params.clone(),
+            level: Some(self.level.parse().map_err(unknown)?),
+            sessions: self.sessions,
         })
     }
 }

@@ -26,8 +26,8 @@ pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
     Doubt, Entry, Known, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin,
-    RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare, compare_by, compare_knowing,
-    compare_listed, one_machine, same_machine, split,
+    RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare, compare_by,
+    compare_knowing, compare_listed, one_machine, same_machine, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{

@@ -838,6 +838,7 @@ mod tests {
             budget: Some(Duration::from_secs(60)),
             confidence: 0.95,
             equal: None,
+            called: None,
             takes_rounds: false,
         };
         words.sentences()

@@ -465,6 +465,7 @@ mod from_a_store {
         let trials = (1..=TRIALS).map(|round| FinishedTrial {
             cell: 0,
             round,
+            session: 1,
             outcome: match round {
                 2001 => Err(Failure::of_trial("out of luck")),
                 _ => Ok(vec![MetricSamples {

@@ -2,7 +2,8 @@
 
 use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
-    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_knowing, compare_listed,
+    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_knowing,
+    compare_listed,
 };
 use backsight_report::Format as FileFormat;
 use backsight_site::Report;

@@ -100,7 +100,10 @@ impl fmt::Display for Call {
                 Doubt::OneRun { more, within } => {
                     let within = within.map_or_else(String::new, |within| {
                         let middle = f64::midpoint(within.low, within.high);
-                        format!(" (within them {})", numbers::percent_interval(middle, within))
+                        format!(
+                            " (within them {})",
+                            numbers::percent_interval(middle, within)
+                        )
                     });
                     let runs = if *more == 1 { "run" } else { "runs" };
                     format!("can't tell: one run a side{within}; {more} more {runs} each would")
@@ -155,11 +158,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    pub(super) fn new(
-        verdict: Verdict,
-        confidence: Confidence,
-        known: Option<Known>,
-    ) -> Self {
+    pub(super) fn new(verdict: Verdict, confidence: Confidence, known: Option<Known>) -> Self {
         // The change of a share is a change, unless what looks like a mode is a beginning.
         let by_share = verdict
             .modes

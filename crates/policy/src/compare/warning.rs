@@ -10,7 +10,8 @@ use indexmap::IndexMap;
 use std::fmt;
 
 use super::{
-    Comparison, DefinitionChange, Difference, Entry, Measured, Missing, NotComparable, Origin, Row, definition,
+    Comparison, DefinitionChange, Difference, Entry, Measured, Missing, NotComparable, Origin, Row,
+    definition,
 };
 
 /// Shares of the processors that others took may differ by so much, in parts of one, before it is said.

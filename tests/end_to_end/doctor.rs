@@ -12,7 +12,11 @@ use crate::{
 const ALONE: &str = r#"
 ip link set lo up && ip route add unreachable 192.0.2.0/24 || exit 99
 mount --bind HERE/home /root && mount -t tmpfs none /run && mkdir /run/sshd || exit 99
+rm -f HERE/sshd.pid
 /usr/sbin/sshd -e -f HERE/sshd_config || exit 99
+# It goes into the background before it listens, and says its number after that.
+left=500
+while [ ! -s HERE/sshd.pid ]; do left=$((left - 1)); [ $left -gt 0 ] || exit 99; sleep 0.02; done
 "$@"
 status=$?
 kill $(cat HERE/sshd.pid)
@@ -128,7 +132,7 @@ fn each_way_not_to_reach_a_machine_is_said_with_the_command_that_repeats_it() {
     let steps = roles
         .map(|role| format!("[{role}]\nrun = \"echo 42\"\n"))
         .concat();
-    let metric = VALUE.replace("[metric.value]\n", "[metric.value]\nrole = \"fit\"\n");
+    let metric = VALUE.replace("[metric.value]\n", "[metric.value]\nfrom = \"fit.run\"\n");
     place.write(
         "benchmarks/wide.toml",
         format!("name = \"wide\"\nabout = \"a test's own\"\nroles = [{list}]\n{steps}{metric}"),

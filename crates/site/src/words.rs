@@ -249,6 +249,20 @@ impl<'a> SeriesWords<'a> {
         if found.changes.is_empty() && found.how != How::TooLittle {
             notes.push("No change of level was found.".to_owned());
         }
+        if let Some(trend) = &found.trend {
+            let [size, low, high] = [
+                trend.size,
+                trend.size_interval.low,
+                trend.size_interval.high,
+            ]
+            .map(|value| numbers::signed(&self.number(value, 3)));
+            notes.push(format!(
+                "A trend: from {} to {}{} over all versions, {size} [{low}, {high}]. It is no change of level.",
+                self.number(trend.from, 4),
+                self.number(trend.to, 4),
+                self.scale.unit_after(),
+            ));
+        }
         if let Some(pending) = &found.pending {
             let point = &pending.point;
             notes.push(format!(

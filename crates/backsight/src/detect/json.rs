@@ -1,6 +1,6 @@
 //! What was found, for programs: everything, places counted from 1.
 
-use backsight_stats::{Better, Interval, changes::Kind};
+use backsight_stats::{Better, Interval, changes::{Kind, Trend};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
@@ -36,6 +36,8 @@ struct SeriesShape<'a> {
     epochs: Vec<EpochShape<'a>>,
     doubted: Option<DoubtedShape<'a>>,
     pending: Option<PendingShape<'a>>,
+    /// A slow movement all along.
+    trend: Option<Trend>,
     period: Option<usize>,
     noise: Option<f64>,
     kept: Option<f64>,
@@ -149,6 +151,7 @@ fn series(story: &Story) -> SeriesShape<'_> {
             versions: pending.versions,
             more_versions_would_tell: pending.to_come,
         }),
+        trend: story.trend,
         period: story.period,
         noise: measured.then_some(story.noise),
         kept: measured.then_some(story.kept),

@@ -49,8 +49,9 @@ pub fn render(report: &Report<'_>) -> String {
         }
     }
     for story in &news {
-        if let Some(pending) = text::pending(story) {
-            let _ = writeln!(page, "\n{}: {}", safe(&story.name()), safe(&pending));
+        let said = [text::trend(story), text::pending(story)];
+        for said in said.into_iter().flatten() {
+            let _ = writeln!(page, "\n{}: {}", safe(&story.name()), safe(&said));
         }
     }
     if let [only] = report.stories {

@@ -5,7 +5,7 @@ pub use backsight_policy::Direction;
 use backsight_policy::{percent_of, tests_of};
 use backsight_stats::{
     Better, Interval, Samples,
-    changes::{Change, Epoch, FEWEST, Findings, Pending, Search, detect, version_value},
+    changes::{Change, Epoch, FEWEST, Findings, Pending, Search, Trend, detect, version_value},
 };
 use std::collections::HashMap;
 
@@ -72,6 +72,8 @@ pub struct Story {
     pub doubted: Option<(Place, f64)>,
     /// The newest versions, from this one on, if they may be the beginning of another level.
     pub pending: Option<PendingTold>,
+    /// How the level moves steadily all along, if it does and nothing changed.
+    pub trend: Option<Trend>,
     pub period: Option<usize>,
     pub kept: f64,
     pub noise: f64,
@@ -123,7 +125,10 @@ impl Story {
 
     /// Whether there is anything to tell beside that nothing was found.
     pub fn has_news(&self) -> bool {
-        !self.changes.is_empty() || !self.epochs.is_empty() || self.pending.is_some()
+        !self.changes.is_empty()
+            || !self.epochs.is_empty()
+            || self.pending.is_some()
+            || self.trend.is_some()
     }
 }
 
@@ -162,6 +167,7 @@ fn unsearched(series: &Series, labels: &[&str], values: &[f64]) -> Story {
         epochs: Vec::new(),
         doubted: None,
         pending: None,
+        trend: None,
         period: None,
         kept: 0.0,
         noise: 0.0,
@@ -208,6 +214,7 @@ fn tell(story: &mut Story, found: Findings, labels: &[&str]) {
             believed: false,
         },
     });
+    story.trend = found.trend;
     story.period = found.period;
     story.kept = found.kept;
     story.noise = found.noise;

@@ -133,8 +133,8 @@ fn block(text: &mut String, story: &Story) {
     if story.changes.is_empty() {
         let _ = writeln!(text, "  No change of level was found.");
     }
-    if let Some(pending) = pending(story) {
-        let _ = writeln!(text, "  {pending}");
+    for said in [trend(story), pending(story)].into_iter().flatten() {
+        let _ = writeln!(text, "  {said}");
     }
     for (epoch, between) in &story.epochs {
         let _ = writeln!(
@@ -164,6 +164,20 @@ pub fn pending(story: &Story) -> Option<String> {
         size(&pending.told, story),
         pending.told.direction(story.better).as_str(),
         counted(pending.to_come, "more version"),
+    ))
+}
+
+/// How the level moves steadily all along, as a sentence.
+pub fn trend(story: &Story) -> Option<String> {
+    let trend = story.trend?;
+    Some(format!(
+        "trend: {} → {}{} from the first version to the last, {} [{}, {}]. It is no change of level.",
+        significant(trend.from, 4),
+        significant(trend.to, 4),
+        unit(story),
+        numbers::signed(&significant(trend.size, 3)),
+        numbers::signed(&significant(trend.size_interval.low, 3)),
+        numbers::signed(&significant(trend.size_interval.high, 3)),
     ))
 }
 

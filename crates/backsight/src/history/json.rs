@@ -4,7 +4,7 @@ use backsight_policy::{
     Accepted, ChangePoint, History, HistoryVersion, How, NoiseEpoch, Spread, VersionPoint,
     VersionSeries, percent_of,
 };
-use backsight_stats::{Interval, changes::Kind};
+use backsight_stats::{Interval, changes::{Kind, Trend}};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
@@ -72,6 +72,8 @@ struct SeriesShape<'a> {
     epochs: Vec<EpochShape<'a>>,
     doubted: Option<DoubtedShape<'a>>,
     pending: Option<PendingShape<'a>>,
+    /// A slow movement all along.
+    trend: Option<Trend>,
     period: Option<usize>,
     least_found: Option<f64>,
 }
@@ -270,6 +272,7 @@ fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesShape<'a
             versions: pending.versions,
             more_versions_would_tell: pending.to_come,
         }),
+        trend: found.trend,
         period: found.period,
         least_found: found.least_found,
     }

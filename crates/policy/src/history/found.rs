@@ -6,7 +6,7 @@
 use backsight_model::{Acceptance, Better};
 use backsight_stats::{
     Side,
-    changes::{Change, Epoch, FEWEST, Findings, Kind, Pending, Search, detect},
+    changes::{Change, Epoch, FEWEST, Findings, Kind, Pending, Search, Trend, detect},
 };
 
 use jiff::Timestamp;
@@ -111,6 +111,8 @@ pub struct Found {
     pub doubted: Option<(usize, f64)>,
     /// What would be a change if more versions bore it out.
     pub pending: Option<PendingChange>,
+    /// As [`Findings::trend`].
+    pub trend: Option<Trend>,
     /// As [`Findings::period`].
     pub period: Option<usize>,
     /// As [`Findings::kept`].
@@ -151,6 +153,7 @@ impl Found {
             epochs: Vec::new(),
             doubted: None,
             pending: None,
+            trend: None,
             period: None,
             kept: 0.0,
             least_found: None,
@@ -186,6 +189,7 @@ impl Found {
                         ..ChangePoint::of(change, versions, better)
                     },
                 }),
+            trend: findings.trend,
             period: findings.period,
             kept: findings.kept,
             least_found: findings.least_found,
@@ -207,6 +211,7 @@ impl Found {
             ..ChangePoint::of(split.change, versions, better)
         }));
         self.changes.sort_by_key(|point| point.change.at);
+        self.trend = self.trend.filter(|_| self.changes.is_empty());
         // Repeats of the newest version may tell already what one value of it can't.
         let last = self.changes.last().map(|point| point.change.at);
         self.pending = self

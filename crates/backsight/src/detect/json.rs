@@ -1,6 +1,9 @@
 //! What was found, for programs: everything, places counted from 1.
 
-use backsight_stats::{Better, Interval, changes::{Kind, Trend};
+use backsight_stats::{
+    Better, Interval,
+    changes::{Kind, Trend},
+};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;

@@ -4,7 +4,10 @@ use backsight_policy::{
     Accepted, ChangePoint, History, HistoryVersion, How, NoiseEpoch, Spread, VersionPoint,
     VersionSeries, percent_of,
 };
-use backsight_stats::{Interval, changes::{Kind, Trend}};
+use backsight_stats::{
+    Interval,
+    changes::{Kind, Trend},
+};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;

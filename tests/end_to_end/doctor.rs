@@ -102,7 +102,7 @@ fn another_machine_is_asked_for_its_own_programs_addresses_clock_and_room() {
     place.benchmark(
         "bad",
         &format!(
-            "needs = {{ debian = [\"frob-tools\"] }}\n[tester]\nrun = \"frobnicate\"\n{VALUE}"
+            "programs = [\"frobnicate\"]\nneeds = {{ debian = [\"frob-tools\"] }}\n[tester]\nrun = \"frobnicate\"\n{VALUE}"
         ),
     );
     place.plan("testbed = \"one\"\nuse = [\"fine\", \"bad\"]\n");
@@ -116,7 +116,7 @@ fn another_machine_is_asked_for_its_own_programs_addresses_clock_and_room() {
     ended.assert_says(&[
         "missing bad: frobnicate (on fit)",
         "Install what is missing on fit: apt-get install frob-tools",
-        "address host fit: 198.51.100.7, which the lab says, isn't one of its addresses: 127.0.0.1",
+        "address host fit: 198.51.100.7, which the lab says, isn't one of its addresses: 127.0.0.1, ::1",
     ]);
     place.assert_nothing_left();
 }

@@ -83,7 +83,19 @@ fn a_monitor_that_burns_a_processor_is_found_and_marked_in_later_tables() {
     place.plan("use = [\"count\"]\nrounds = 2\n");
     let table = place.prints_of(&["run", "plan.toml", "--name", "plain"]);
     assert!(!table.contains("was watched"), "{table}");
-    let compared = place.prints_of(&["compare", "plain", "watched", "--format", "markdown"]);
+    let compared = place.prints_of(&[
+        "compare",
+        "plain",
+        "watched",
+        "--despite",
+        "definition",
+        "--fail-on",
+        "any-change",
+        "--threshold",
+        "10000",
+        "--format",
+        "markdown",
+    ]);
     assert!(compared.contains("was watched by"), "{compared}");
     place.prints_of(&["report", "watched"]);
     let page = place.read("watched.html");

@@ -165,14 +165,14 @@ fn what_is_known_of_one_cell_is_said_before_what_is_not_of_another() {
     let place = place();
     place.benchmark(
         "same",
-        "[tester]\nrun = \"od -An -N1 -tu1 /dev/urandom | awk '{ print 1000 + $1 / 255 }'\"\n[metric.value]\nunit = \"count\"\n\
+        "[tester]\nrun = \"od -An -N1 -tu1 /dev/urandom | awk '{{ print 1000 + $1 / 255 }}'\"\n[metric.value]\nunit = \"count\"\n\
          better = \"lower\"\nregex = '(?<value>\\d+(\\.\\d+)?)'\n",
     );
     place.plan("use = [\"same\", \"work\"]\nseed = 1\n");
     let ended = place.ends(&attempt(&["--revert", "v2", "--rounds", "20"]));
     ended.assert_code(3);
     ended.assert_says(&[
-        "is better: work rounds by +",
+        "is better: work rounds −",
         "not decided yet: same value differs by less than 0.",
     ]);
     assert!(

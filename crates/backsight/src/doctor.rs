@@ -40,12 +40,17 @@ impl Doctor {
         let mut findings = Findings::default();
         for (name, benchmark) in &arrangement.benchmarks {
             let needed = needed_by_benchmark(&arrangement, benchmark);
-            findings.programs(name.as_str(), &needed, &benchmark.needs, &examined);
+            let seats = benchmark
+                .roles
+                .iter()
+                .filter_map(|role| arrangement.seats.get(role));
+            let hosts: Vec<&HostName> = seats.map(|seat| &*seat.host).collect();
+            findings.programs(name.as_str(), &hosts, &needed, &benchmark.needs, &examined);
         }
         for planned in &arrangement.monitors {
             let needed = needed_by_monitor(&arrangement, planned);
             let subject = format!("monitor {}", planned.monitor.name);
-            findings.programs(&subject, &needed, &planned.monitor.needs, &examined);
+            findings.programs(&subject, &[], &needed, &planned.monitor.needs, &examined);
         }
         for (host, known) in &examined.hosts {
             findings.host(&arrangement, host, known);
@@ -196,37 +201,36 @@ impl Findings {
         let _ = writeln!(self.text, "{kind:<8} {what}");
     }
 
-    /// Says which programs of something are missing, and on which host.
+    /// Says which programs of something are missing, and on which host; or which of its hosts can't be asked.
     fn programs(
         &mut self,
         subject: &str,
+        hosts: &[&HostName],
         needed: &[Needed],
         needs: &IndexMap<String, Vec<String>>,
         examined: &Examined,
     ) {
         let mut missing = BTreeSet::new();
-        let mut silent = BTreeSet::new();
+        let needed_on = needed.iter().map(|(host, _)| host);
+        let silent: BTreeSet<&str> = (hosts.iter().copied().chain(needed_on))
+            .filter(|host| matches!(examined.hosts.get(*host), Some(Known::Silent(_))))
+            .map(HostName::as_str)
+            .collect();
         for (host, program) in needed {
             let Some(known) = examined.hosts.get(host) else {
                 continue;
             };
-            match known.has(program) {
-                None if matches!(known, Known::Silent(_)) => {
-                    silent.insert(host.as_str());
-                }
-                Some(false) => {
-                    let far = examined.elsewhere.contains(host);
-                    missing.insert(match far {
-                        true => format!("{program} (on {host})"),
-                        false => program.clone(),
-                    });
-                    let packages = match far {
-                        true => self.far_packages.entry(host.clone()).or_default(),
-                        false => &mut self.packages,
-                    };
-                    packages.extend(packages_in(needs, &known.system()));
-                }
-                _ => {}
+            if known.has(program) == Some(false) {
+                let far = examined.elsewhere.contains(host);
+                missing.insert(match far {
+                    true => format!("{program} (on {host})"),
+                    false => program.clone(),
+                });
+                let packages = match far {
+                    true => self.far_packages.entry(host.clone()).or_default(),
+                    false => &mut self.packages,
+                };
+                packages.extend(packages_in(needs, &known.system()));
             }
         }
         let listed = |names: Vec<&str>| names.join(", ");

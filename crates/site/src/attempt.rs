@@ -349,8 +349,8 @@ impl<'a> TryWords<'a> {
         if let (AttemptCall::Undecided { .. }, Some(by), Some(i)) =
             (tried.call, tried.percent, tried.percent_interval)
         {
-            let size = numbers::percent_in(by, tried.percent_interval);
-            return format!("{what} {size}: differs by less than {}", share_of(i));
+            let interval = numbers::percent_interval(by, i);
+            return format!("{what} differs by less than {}, {interval}", share_of(i));
         }
         match (tried.call, tried.percent) {
             (AttemptCall::Better | AttemptCall::Worse, Some(by)) => {
@@ -853,8 +853,8 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new is better: work time by +29.8 %, between +25.8 % and +33.8 %. not decided yet: other time differs by less \
-                 than 0.31 %, between −0.29 % and +0.31 %",
+                "new is better: work time −29.8 % [−33.8, −25.8]. not decided yet: other time differs by less than 0.31 %, \
+                 [−0.29, +0.31]",
                 "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 1 of 2 differences are decided; \
                  the others are within --equal 0.5",
             ]
@@ -874,7 +874,7 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new: not decided yet: work time differs by less than 0.31 %, between −0.29 % and +0.31 %. it can't be told yet: \
+                "new: not decided yet: work time differs by less than 0.31 %, [−0.29, +0.31]. it can't be told yet: \
                  other time: can't tell yet; about 9 passes more would; third time: not measured",
                 "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 0 of 3 differences are decided",
             ]
@@ -888,7 +888,7 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new is worse: work time by −5.00 %, between −6.00 % and −4.00 %. then: nothing is to be had of it: ",
+                "new is worse: work time +5.0 % [+4.0, +6.0]. then: nothing is to be had of it: ",
                 "x"
             ]
         );

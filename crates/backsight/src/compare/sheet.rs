@@ -351,7 +351,7 @@ pub fn how(comparison: &Comparison) -> String {
     let scope = comparison.scope();
     let mut text = format!(
         "Differences are new − {}, with their {} interval; the verdict says whether that is better or worse. Of \
-         the changes that this table calls, at most {} are expected to be chance.",
+         the changes found here, at most {} are expected to be chance.",
         comparison.sides[0].name,
         shown::confidence(confidence),
         chance

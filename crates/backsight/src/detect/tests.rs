@@ -157,7 +157,7 @@ fn names_that_would_act_are_spelled_out() {
     let stories = [told(one)];
     let said = text::render(&report(&stories));
     assert!(
-        !said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("\\u{1b}"),
+        !said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("␛"),
         "{said}"
     );
     let page = markdown::render(&report(&stories));

@@ -101,7 +101,7 @@ impl fmt::Display for Call {
                     let within = within.map_or_else(String::new, |within| {
                         let middle = f64::midpoint(within.low, within.high);
                         format!(
-                            " (within them {})",
+                            " (within them {} %)",
                             numbers::percent_interval(middle, within)
                         )
                     });

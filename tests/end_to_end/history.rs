@@ -50,7 +50,7 @@ fn a_history_is_told_with_its_change_and_with_what_could_not_be_measured() {
     // Lines are wrapped anywhere.
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (before, step) = (name(Extent::USUAL.step() - 1), name(Extent::USUAL.step()));
-    let change = format!("after {before}, at {step}: −10");
+    let change = format!("after {before}, at {step}: −9.99 %");
     assert!(words.contains(&change), "{text}");
     assert!(words.contains("worse, probability > 99.9 %"), "{text}");
     assert!(

@@ -96,7 +96,7 @@ fn who_waits_for_a_host_says_so_also_when_piped() {
     let arguments = ["run", "plan.toml", "--name", "second", "--wait", "50s"];
     let piped = Running::start(place.command(&arguments));
     let said = format!(
-        "waiting up to 50s for host {}, which is leased to study `first`",
+        "waiting up to 50.0s for host {}, which is leased to study `first`",
         place.name
     );
     processes::until("the second study says that it waits", || {

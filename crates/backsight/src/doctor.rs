@@ -43,7 +43,7 @@ impl Doctor {
             let seats = benchmark
                 .roles
                 .iter()
-                .filter_map(|role| arrangement.seats.get(role));
+                .filter_map(|role| arrangement.seats.get(&**role));
             let hosts: Vec<&HostName> = seats.map(|seat| &*seat.host).collect();
             findings.programs(name.as_str(), &hosts, &needed, &benchmark.needs, &examined);
         }

@@ -243,7 +243,7 @@ fn what_a_benchmark_is_run_for_stands_first_and_raises_the_alarm() {
     // What was exported and imported again knows them still.
     place.prints_of(&["export", "new", "--format", "json", "-o", "new.json"]);
     place
-        .ends(&["import", "json", "new.json", "--name", "again"])
+        .ends(&["import", "json", "new.json", "--as", "again"])
         .assert_code(0);
     let again = place.prints_of(&["compare", "base", "again"]);
     assert!(

@@ -855,7 +855,7 @@ mod tests {
             [
                 "new is better: work time −29.8 % [−33.8, −25.8]. not decided yet: other time differs by less than 0.31 %, \
                  [−0.29, +0.31]",
-                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 1 of 2 differences are decided; \
+                "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 1 of 2 differences are decided; \
                  the others are within --equal 0.5",
             ]
         );
@@ -876,7 +876,7 @@ mod tests {
             [
                 "new: not decided yet: work time differs by less than 0.31 %, [−0.29, +0.31]. it can't be told yet: \
                  other time: can't tell yet; about 9 passes more would; third time: not measured",
-                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent; 0 of 3 differences are decided",
+                "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 0 of 3 differences are decided",
             ]
         );
     }
@@ -889,7 +889,7 @@ mod tests {
             all,
             [
                 "new is worse: work time +5.0 % [+4.0, +6.0]. then: nothing is to be had of it: ",
-                "x"
+                "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 1 of 2 differences are decided; the others are within --equal 10"
             ]
         );
     }
@@ -904,7 +904,7 @@ mod tests {
             all,
             [
                 "new: it can't be told yet: work time: not measured",
-                "700 passes over all sides, 1400 trials, in 60 s; the budget of 1m is spent, before anything could be compared: give it more with --budget",
+                "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent, before anything could be compared: give it more with --budget",
             ]
         );
     }

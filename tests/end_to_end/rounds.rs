@@ -11,7 +11,7 @@ fn variants() -> Place {
     place.script(
         "timed",
         "#!/bin/sh\n# timed LEVEL NAME\nhere=$(dirname \"$0\")\n\"$here/step\" run >/dev/null\necho x >> \"$here/calls-$2\"\n\
-         n=$(wc -l < \"$here/calls-$2\")\necho \"time=$(( $1 * 100 + (n * 37 + $1) % 23 )) size=$(( n % 5 ))\"\n",
+         n=$(wc -l < \"$here/calls-$2\")\necho \"time=$(( $1 * 100 + (n * 37 * ${#2}) % 23 )) size=$(( n % 5 ))\"\n",
     );
     place.benchmark(
         "timed",

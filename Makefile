@@ -3,7 +3,7 @@ TARGET := $(shell uname -m)-unknown-linux-musl
 BINARY := target/$(TARGET)/release/backsight
 NEXTEST := $(shell command -v cargo-nextest || echo $(CURDIR)/target/tools/bin/cargo-nextest)
 
-.PHONY: demo demo-history test build check unit browser quality aa bench bench-trace clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa
+.PHONY: demo demo-history test build check unit browser quality aa bench bench-trace fuzz clean setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz
 
 demo: setup-demo build      ## set up, build, run a real study, show the comparison
 	scripts/demo $(BINARY)
@@ -43,7 +43,10 @@ bench: setup-bench          ## our figures beside the peers', measured here and 
 bench-trace: setup-bench build ## the tracer beside strace, measured here and now
 	scripts/bench-trace $(BINARY)
 
-setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa:
+fuzz: setup-fuzz            ## each fuzz target for SECONDS (60), with libFuzzer: what breaks one is in fuzz/artifacts
+	scripts/fuzz $(or $(SECONDS),60)
+
+setup-build setup-demo setup-demo-history setup-test setup-bench setup-aa setup-fuzz:
 	@scripts/setup $(@:setup-%=%)
 
 clean:

@@ -18,6 +18,8 @@ mod cgroup;
 mod client;
 mod clocks;
 mod facts;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guest;
 mod held;
 mod init;

@@ -86,7 +86,7 @@ pub(crate) async fn receive(
     receive_in(&builds(), pieces).await
 }
 
-async fn receive_in(
+pub(crate) async fn receive_in(
     builds: &Path,
     mut pieces: impl Stream<Item = Result<PutRequest, Status>> + Unpin,
 ) -> Result<PathBuf, Status> {

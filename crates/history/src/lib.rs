@@ -11,6 +11,8 @@ mod cache;
 mod cvs;
 mod diff;
 mod fresh;
+#[doc(hidden)]
+pub mod fuzzing;
 mod git;
 mod history;
 mod line;

@@ -78,6 +78,11 @@ fn shell(line: &str, folder: &Path) -> Command {
     shell
 }
 
+/// How many versions are in any text.
+pub(crate) fn read_any(text: &str) -> usize {
+    parse(text).map_or(0, |versions| versions.len())
+}
+
 /// Lines of names, each with perhaps the time when the version was made.
 fn parse(text: &str) -> Result<Vec<Version>, String> {
     let mut versions: Vec<Version> = Vec::new();

@@ -15,6 +15,8 @@ pub mod descriptors;
 pub mod engine;
 mod error;
 mod event;
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod json;
 #[cfg(target_os = "linux")]
 pub mod kernel;

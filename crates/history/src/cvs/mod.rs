@@ -25,6 +25,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+/// How many commits are in any text.
+pub(crate) fn read_log(text: &str) -> usize {
+    let files = log::read(text);
+    let of_branches = commits::branches(&files).into_iter().map(Some);
+    let all = of_branches
+        .chain([None])
+        .map(|branch| commits::commits(&files, branch).len());
+    all.sum()
+}
+
 /// A history in CVS.
 pub(crate) struct Cvs {
     line: Line,

@@ -27,6 +27,11 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use taking::Wants;
 
+/// How many entries are in any text.
+pub(crate) fn read_changelog(text: &str) -> usize {
+    debian::entries(text).len()
+}
+
 /// What marks a file as a change log that was kept.
 const LOG: &str = ".changelog";
 /// Stands for the name of a version's package.

@@ -29,6 +29,26 @@ use crate::summary::Summary;
 use crate::{Asked, Ended, Event, Interrupt, Status, Statuses, TraceError, What};
 use programs::Loaded;
 
+/// Reads records of the ring: see [`crate::fuzzing`].
+pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+    let Ok(nowhere) = std::fs::File::open("/dev/null") else {
+        return;
+    };
+    let mut story = story::Story::of(&Asked::default(), programs::Threads::none(nowhere.into()));
+    while let [low, high, rest @ ..] = bytes {
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
+        let (record, rest) = rest.split_at(length);
+        story.record(record, tell);
+        bytes = rest;
+    }
+    story.finish(tell);
+}
+
+/// Reads a kernel's types: see [`crate::fuzzing`].
+pub(crate) fn kernel_types(bytes: &[u8]) {
+    types::read_any(bytes);
+}
+
 /// Why the kernel engine can't trace.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {

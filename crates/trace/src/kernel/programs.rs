@@ -111,6 +111,11 @@ impl Control {
 pub(super) struct Threads(Arc<OwnedFd>);
 
 impl Threads {
+    /// Those of no kernel: every look fails.
+    pub fn none(nowhere: OwnedFd) -> Self {
+        Self(Arc::new(nowhere))
+    }
+
     /// Has a thread's calls told from now on. `state` says where it is: see [`wire::state`], 0 for a thread that is in no call.
     pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
         self.set(tid, &wire::storage(state, false, now))

@@ -64,6 +64,13 @@ pub(super) fn of_kernel(points: &[&str]) -> Result<Btf, KernelError> {
     Btf::parse(&needed, Default::default()).map_err(|_| KernelError::Types)
 }
 
+/// Reads types that may come from anywhere.
+pub(super) fn read_any(bytes: &[u8]) {
+    if let Some(needed) = reduced(bytes, |name| !name.is_empty()) {
+        let _read_or_refused = Btf::parse(&needed, Default::default());
+    }
+}
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(4)?)?;
     Some(u32::from_ne_bytes(bytes.try_into().ok()?))

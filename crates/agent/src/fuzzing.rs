@@ -1,0 +1,42 @@
+//! Doors for fuzzing to readers of foreign bytes that nothing else calls from outside.
+
+use prost::Message as _;
+
+use crate::{proto, wire};
+
+/// Reads bytes as each message of the protocol that means something to whoever gets it.
+pub fn messages(bytes: &[u8]) {
+    if let Ok(request) = proto::RunRequest::decode(bytes) {
+        let _a_step_or_refused = wire::step(request);
+    }
+    if let Ok(event) = proto::StepEvent::decode(bytes) {
+        let _an_event_or_refused = wire::step_event(event);
+    }
+    if let Ok(reply) = proto::HelloReply::decode(bytes) {
+        let _an_agent_or_refused = wire::hello(reply);
+    }
+    if let Ok(reply) = proto::EndTrialReply::decode(bytes) {
+        let _an_end_or_refused = wire::trial_ended(reply);
+    }
+    if let Ok(request) = proto::BeginTrialRequest::decode(bytes) {
+        let _steps_or_refused: Result<Vec<_>, _> =
+            request.undo.into_iter().map(wire::step).collect();
+    }
+}
+
+/// Takes a build in, in this folder: bytes as messages, each as its length in two bytes (little-endian) and itself.
+pub fn put(builds: &std::path::Path, mut bytes: &[u8]) {
+    let mut pieces = Vec::new();
+    while let [low, high, rest @ ..] = bytes {
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
+        let (piece, rest) = rest.split_at(length);
+        let piece = proto::PutRequest::decode(piece);
+        pieces.push(piece.map_err(|error| tonic::Status::internal(error.to_string())));
+        bytes = rest;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    if let Ok(runtime) = runtime {
+        let _put_or_refused =
+            runtime.block_on(crate::put::receive_in(builds, tokio_stream::iter(pieces)));
+    }
+}

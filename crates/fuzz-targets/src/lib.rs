@@ -1,0 +1,92 @@
+//! Fuzz targets: everything that reads bytes of others, each as a function of any bytes.
+//!
+//! `fuzz/` runs them with libFuzzer (`make fuzz`); the inputs that are kept in `fuzz/corpus/TARGET` and those that once broke
+//! something, in `fuzz/found/TARGET`, are run by this crate's test. A target ends for every input, without a panic, in
+//! little time and memory; what it gives doesn't matter.
+//!
+//! ```
+//! let (name, target) = backsight_fuzz_targets::TARGETS[0];
+//! assert_eq!(name, "agent_messages");
+//! target(b"anything");
+//! ```
+
+mod files;
+mod numbers;
+mod traces;
+
+use backsight_agent::{Client, fuzzing as agent};
+use std::time::Duration;
+
+/// A target: reads any bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target with its name, which is also the name of its folder of inputs.
+pub const TARGETS: &[(&str, Target)] = &[
+    ("agent_messages", agent::messages),
+    ("agent_stream", agent_stream),
+    ("build_upload", build_upload),
+    ("definitions", files::definitions),
+    ("history_logs", history_logs),
+    ("importers", numbers::importers),
+    ("jq", numbers::jq),
+    ("kernel_types", traces::kernel_types),
+    ("netlink", traces::netlink),
+    ("parquet", numbers::parquet),
+    ("recording", traces::recording),
+    ("ring_records", traces::ring_records),
+    ("samples", numbers::samples),
+    ("tables", numbers::tables),
+];
+
+/// The target of this name.
+pub fn target(name: &str) -> Option<Target> {
+    let found = TARGETS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, target)| *target)
+}
+
+/// The first byte chooses among so many.
+fn choice(bytes: &[u8], among: usize) -> Option<(usize, &[u8])> {
+    let (first, rest) = bytes.split_first()?;
+    Some((usize::from(*first) % among, rest))
+}
+
+/// What an agent, or something else at the other end, says to a conductor.
+fn agent_stream(bytes: &[u8]) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let Ok(runtime) = runtime else { return };
+    runtime.block_on(async {
+        let stream = tokio::io::join(std::io::Cursor::new(bytes.to_vec()), tokio::io::sink());
+        // The bytes end before that.
+        let _refused = Client::connect(stream, Duration::from_secs(5)).await;
+    });
+}
+
+/// A build that a conductor puts on a host.
+fn build_upload(bytes: &[u8]) {
+    if let Ok(folder) = tempfile::tempdir_in(memory()) {
+        let inside = folder.path().join("builds");
+        agent::put(&inside, bytes);
+        let beside = std::fs::read_dir(folder.path()).into_iter().flatten();
+        assert!(beside.count() <= 1, "a build leads out of its folder");
+    }
+}
+
+/// A folder in memory, if there is one.
+fn memory() -> &'static std::path::Path {
+    let memory = std::path::Path::new("/dev/shm");
+    if memory.is_dir() {
+        memory
+    } else {
+        std::path::Path::new("/tmp")
+    }
+}
+
+/// Logs of version histories: of CVS, of Debian's packages, of a command's own.
+fn history_logs(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    backsight_history::fuzzing::cvs_log(&text);
+    backsight_history::fuzzing::debian_changelog(&text);
+    backsight_history::fuzzing::version_list(&text);
+}

@@ -1,0 +1,188 @@
+//! Numbers of others: tables, files of other tools, outputs of programs.
+
+use backsight_catalog::{Parsers, Query, Searched};
+use backsight_exchange::{
+    import::{Choices, Importer, import},
+    table::{Format, Reading, Rows, Source, Table},
+};
+use backsight_model::{
+    Benchmark, Document, Ending, HostName, Output, Phase, RoleName, StepRecord, Usage,
+};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::{
+    fs::File,
+    io::{Cursor, Write as _},
+    os::fd::AsRawFd as _,
+    path::PathBuf,
+    sync::LazyLock,
+};
+
+use crate::choice;
+
+/// Rows that are looked at: what comes later is read as these are.
+const ROWS: usize = 10_000;
+
+/// CSV, TSV, JSON lines, numbers line by line, each asked for or found out.
+pub(crate) fn tables(bytes: &[u8]) {
+    const FORMATS: [Option<Format>; 4] = [
+        None,
+        Some(Format::Csv),
+        Some(Format::Tsv),
+        Some(Format::JsonLines),
+    ];
+    let Some((way, rest)) = choice(bytes, FORMATS.len() * 3) else {
+        return;
+    };
+    let reading = Reading {
+        format: FORMATS[way % FORMATS.len()],
+        header: [None, Some(true), Some(false)][way / FORMATS.len()],
+    };
+    let input = Cursor::new(rest.to_vec());
+    if let Ok(table) = Table::of_lines(input, "fuzz", reading) {
+        read_through(table);
+    }
+}
+
+/// A Parquet file.
+pub(crate) fn parquet(bytes: &[u8]) {
+    let Some((_file, path)) = in_memory(bytes) else {
+        return;
+    };
+    let reading = Reading {
+        format: Some(Format::Parquet),
+        header: None,
+    };
+    if let Ok(table) = Table::open(&Source::Path(path), reading) {
+        read_through(table);
+    }
+}
+
+fn read_through(table: Table) {
+    let columns: Vec<usize> = (0..table.columns().len().min(64)).collect();
+    if let Ok(rows) = table.rows(&columns) {
+        read_rows(rows, columns.len());
+    }
+}
+
+fn read_rows(mut rows: Rows, columns: usize) {
+    let mut text = String::new();
+    for _ in 0..ROWS {
+        let Ok(true) = rows.advance() else { return };
+        for column in 0..columns {
+            rows.field(column).write_to(&mut text);
+            let _a_number_or_refused = rows.number(column);
+        }
+    }
+}
+
+static IMPORTERS: LazyLock<Vec<(String, Importer)>> = LazyLock::new(|| {
+    let all = backsight_exchange::import::Described::all().unwrap_or_default();
+    let found = all.into_iter().filter_map(|described| {
+        let importer = Importer::find(&described.name).ok()??;
+        Some((described.name, importer))
+    });
+    found.collect()
+});
+
+/// A file of a tool whose results can be imported: the importer's name, a line's end, the file. A name that none has stands
+/// for all of them.
+pub(crate) fn importers(bytes: &[u8]) {
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let (name, rest) = end.map_or((&b""[..], bytes), |end| (&bytes[..end], &bytes[end + 1..]));
+    let Some((_file, path)) = in_memory(rest) else {
+        return;
+    };
+    let one = IMPORTERS
+        .iter()
+        .filter(|(known, _)| known.as_bytes() == name);
+    let mut chosen: Vec<&Importer> = one.map(|(_, importer)| importer).collect();
+    if chosen.is_empty() {
+        chosen = IMPORTERS.iter().map(|(_, importer)| importer).collect();
+    }
+    for importer in chosen {
+        let _imported_or_refused =
+            import(importer, std::slice::from_ref(&path), &Choices::default());
+    }
+}
+
+/// A file of memory alone, and a path that leads to it as long as it is there.
+fn in_memory(bytes: &[u8]) -> Option<(File, PathBuf)> {
+    let mut file = File::from(memfd_create("fuzz", MemfdFlags::CLOEXEC).ok()?);
+    file.write_all(bytes).ok()?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    Some((file, path))
+}
+
+/// A program in jq's language and, after a NUL, the document that it searches.
+pub(crate) fn jq(bytes: &[u8]) {
+    let mut parts = bytes.splitn(2, |byte| *byte == 0);
+    let (Some(code), document) = (parts.next(), parts.next()) else {
+        return;
+    };
+    let Ok(code) = std::str::from_utf8(code) else {
+        return;
+    };
+    let search = || {
+        let Ok(query) = Query::compile(code, []) else {
+            return;
+        };
+        if let Ok(document) = Searched::parse(document.unwrap_or(b"null")) {
+            let _found_or_refused = query.parts(&document, []);
+            let _found_or_refused = query.found(&document, []);
+        }
+    };
+    let _too_deep = backsight_catalog::deeply(search);
+}
+
+/// What a program printed, searched for samples in each of the ways that definitions have.
+pub(crate) fn samples(bytes: &[u8]) {
+    static PARSERS: LazyLock<Option<Parsers>> = LazyLock::new(|| {
+        let document = Document::new("fuzz.toml", SAMPLES);
+        let benchmark = Benchmark::read(&document).ok()?;
+        Parsers::compile(&benchmark, &document).ok()
+    });
+    if let (Some(parsers), Some(step)) = (&*PARSERS, printed(bytes)) {
+        let _found_or_refused = parsers.samples(&[step]);
+    }
+}
+
+/// The step of a trial that printed this.
+fn printed(bytes: &[u8]) -> Option<StepRecord> {
+    Some(StepRecord {
+        role: RoleName::new("tester").ok()?,
+        host: HostName::new("host").ok()?,
+        phase: Phase::Run,
+        number: 0,
+        command: String::new(),
+        spawned: false,
+        monitor: None,
+        began: Default::default(),
+        began_monotonic: 0,
+        ending: Ending::Exit(0),
+        usage: Usage::default(),
+        stdout: Output {
+            bytes: bytes.to_vec(),
+            printed: bytes.len() as u64,
+        },
+        stderr: Output::default(),
+    })
+}
+
+/// A definition with a metric of each kind.
+const SAMPLES: &str = r#"
+name = "fuzz"
+about = "a metric of each kind"
+roles = ["tester"]
+[tester]
+run = "true"
+[metric.matched]
+unit = "s"
+better = "lower"
+regex = '(?<value>-?[\d.]+(e\d+)?)'
+optional = true
+[metric.searched]
+unit = "s"
+better = "lower"
+json = ".. | numbers"
+optional = true
+"#;

@@ -1,0 +1,114 @@
+//! What the tracer reads: recordings, records of its ring, what goes through netlink sockets, the kernel's types.
+
+use backsight_trace::{
+    Abi, Call, Event, Memory, Outcome, Piece, What, When, fuzzing,
+    json::Json,
+    perfetto::Perfetto,
+    recording::Recording,
+    summary::{Sort, Summary},
+    text::{Options, Text},
+};
+
+/// Events that are told: what comes later is told as these are.
+const EVENTS: usize = 2000;
+
+/// A recording, as it is in a file; else events as they are in one, each as its length in two bytes (little-endian) and
+/// itself.
+pub(crate) fn recording(bytes: &[u8]) {
+    if let Ok(recording) = Recording::open(bytes) {
+        tell_all(recording.map_while(Result::ok).take(EVENTS));
+        return;
+    }
+    let mut events = Vec::new();
+    let mut rest = bytes;
+    while let [low, high, after @ ..] = rest {
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(after.len());
+        let (event, after) = after.split_at(length);
+        events.extend(postcard::from_bytes::<Event>(event));
+        rest = after;
+    }
+    tell_all(events.into_iter().take(EVENTS));
+}
+
+/// Records of the kernel engine's ring.
+pub(crate) fn ring_records(bytes: &[u8]) {
+    let mut events = Vec::new();
+    fuzzing::ring_records(bytes, &mut |event| events.push(event));
+    tell_all(events.into_iter().take(EVENTS));
+}
+
+/// The kernel's types.
+pub(crate) fn kernel_types(bytes: &[u8]) {
+    fuzzing::kernel_types(bytes);
+}
+
+/// What is sent through a netlink socket, and comes from it: the first byte is the protocol.
+pub(crate) fn netlink(bytes: &[u8]) {
+    /// The numbers of `sendto` and `recvfrom`.
+    const CALLS: [u64; 2] = [44, 45];
+    let Some((protocol, rest)) = bytes.split_first() else {
+        return;
+    };
+    let said = |number: u64, when: When| {
+        let mut memory = Memory::default();
+        memory.set_netlink(Some(*protocol));
+        memory.add(Piece {
+            address: 4096,
+            when,
+            bytes: rest.to_vec(),
+        });
+        let length = rest.len() as u64;
+        Event {
+            pid: 1,
+            tid: 1,
+            at: 2,
+            what: What::Call(Call {
+                abi: Abi::X86_64,
+                number,
+                arguments: [3, 4096, length, 0, 0, 0],
+                entered: 1,
+                outcome: Outcome::Returned {
+                    value: length.cast_signed(),
+                    took: 1,
+                },
+                memory,
+                injected: false,
+                rewritten: false,
+                delayed: false,
+                instruction: None,
+                worked: None,
+            }),
+        }
+    };
+    let [sent, received] = CALLS;
+    tell_all([said(sent, When::Entered), said(received, When::Left)]);
+}
+
+/// Tells events in every way.
+fn tell_all(events: impl IntoIterator<Item = Event>) {
+    let mut ways = [
+        Text::new(Options::default()),
+        Text::new(Options {
+            full: backsight_trace::Calls::all(),
+            string: 4096,
+            ..Options::default()
+        }),
+    ];
+    let (mut json, mut perfetto, mut summary) =
+        (Json::new(32), Perfetto::default(), Summary::new());
+    let mut out = Vec::new();
+    for event in events {
+        for text in &mut ways {
+            text.write(&event, &mut out);
+        }
+        json.write(&event, &mut out);
+        perfetto.write(&event, &mut out);
+        summary.add(&event);
+        out.clear();
+    }
+    for text in &mut ways {
+        text.finish(&mut out);
+    }
+    perfetto.finish(&mut out);
+    let _printed = summary.wide_by_process(Sort::Time);
+}

@@ -204,34 +204,6 @@ fn a_jq_program_that_never_ends_fails_its_trial() {
     ended.assert_says(&["metric `value`", "too many steps"]);
 }
 
-#[test]
-fn what_a_step_leaves_that_cannot_be_removed_is_said() {
-    if !is_root() {
-        return;
-    }
-    let place = Place::new();
-    place.prints(
-        "mounts",
-        "mkdir disk; mount -t tmpfs disk disk; pwd > @/where; echo 42",
-    );
-    place.plan("use = [\"mounts\"]\nrounds = 1\n");
-    let ended = place.ends(&["run", "plan.toml", "--name", "s"]);
-    let disk = format!("{}/disk", place.read("where").trim());
-    let unmounted = std::process::Command::new("umount")
-        .arg(&disk)
-        .status()
-        .unwrap();
-    assert!(unmounted.success());
-    ended.assert_code(0);
-    ended.assert_says(&["can't be removed", "the host needs a look"]);
-    // The next agent removes it.
-    place.prints("echo", "echo 42");
-    place
-        .ends(&["run", "plan.toml", "--name", "t", "--use", "echo"])
-        .assert_code(0);
-    place.assert_nothing_left();
-}
-
 /// Starts children that ignore SIGTERM: one in the step's group, one in a session of its own, one that has lost its
 /// parent, one with an empty environment. All of them keep the step's output open.
 const HIDERS: &str = r#"#!/bin/sh

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, umount2};
 
+use crate::mark::PREFIX;
+
 /// Where the system mounts things by itself: for sessions and services, when a tracer looks there, for containers.
 const OF_THE_SYSTEM: &[&str] = &[
     "/proc",
@@ -56,13 +58,23 @@ impl Mounts {
             let of_the_system = OF_THE_SYSTEM
                 .iter()
                 .any(|place| mount.point.starts_with(place));
-            !of_the_system && !HANDLES.contains(&&*mount.kind)
+            !of_the_system && !in_agent_folder(&mount.point) && !HANDLES.contains(&&*mount.kind)
         };
         let new = self.0.iter().filter(|mount| !known.contains(mount));
         new.filter(of_trial)
             .map(|mount| format!("{} ({})", mount.point.display(), mount.kind))
             .collect()
     }
+}
+
+/// Whether a mount is in an agent's folder. That agent undoes it: another one's is no business of this trial.
+fn in_agent_folder(point: &Path) -> bool {
+    let mut parts = point.components();
+    parts.any(|part| {
+        let name = part.as_os_str().as_encoded_bytes();
+        let user = name.strip_prefix(PREFIX.as_bytes());
+        user.is_some_and(|user| user.first().is_some_and(u8::is_ascii_digit))
+    })
 }
 
 /// Undoes every mount at or below a folder, the last one first.
@@ -137,6 +149,7 @@ mod tests {
             "41 22 0:4 net:[4026532] /run/netns/x rw - nsfs nsfs rw",
             "42 22 0:41 / /run/user/0 rw - tmpfs tmpfs rw",
             "43 22 0:42 / /opt/x rw - nsfs nsfs rw",
+            "44 22 0:43 / /tmp/backsight-0-71-4a/2/scratch/disk rw - tmpfs disk rw",
         ]);
         assert_eq!(after.new_beside(&before), ["/mnt/a b (tmpfs)"]);
         assert_eq!(before.new_beside(&after), [] as [String; 0]);

@@ -2,7 +2,7 @@
 //! study goes on.
 
 use crate::{
-    place::{Place, Trial, VALUE, is_root},
+    place::{Place, Trial, VALUE},
     processes,
 };
 

@@ -490,16 +490,16 @@ fn events_of_go_test_have_the_same_lines_in_pieces() {
     assert_eq!(
         lines(&imported),
         [
-            "Sum pkg=example.org/sum n=10 procs=2 time ns lower: 29.74 3.716 4.496",
-            "Sum pkg=example.org/sum n=10 procs=2 speed MB/s higher: 2689.62 21528.53 17793.59",
-            "Sum pkg=example.org/sum n=10 procs=2 allocated B lower: 0 0 0",
-            "Sum pkg=example.org/sum n=10 procs=2 allocations count lower: 0 0 0",
-            "Sum pkg=example.org/sum n=100 procs=2 time ns lower: 55.75 29.49 28.96",
-            "Sum pkg=example.org/sum n=100 procs=2 speed MB/s higher: 14349 27124.16 27620.49",
-            "Sum pkg=example.org/sum n=100 procs=2 allocated B lower: 0 0 0",
-            "Sum pkg=example.org/sum n=100 procs=2 allocations count lower: 0 0 0",
-            "Make pkg=example.org/sum/other procs=2 time ns lower: 25.41 29.31 53.12",
-            "Make pkg=example.org/sum/other procs=2 widgets-op count lower: 3 3 3",
+            "Sum pkg=example.org/sum n=10 procs=2 time ns lower: 29.74,3.716,4.496",
+            "Sum pkg=example.org/sum n=10 procs=2 speed MB/s higher: 2689.62,21528.53,17793.59",
+            "Sum pkg=example.org/sum n=10 procs=2 allocated B lower: 0,0,0",
+            "Sum pkg=example.org/sum n=10 procs=2 allocations count lower: 0,0,0",
+            "Sum pkg=example.org/sum n=100 procs=2 time ns lower: 55.75,29.49,28.96",
+            "Sum pkg=example.org/sum n=100 procs=2 speed MB/s higher: 14349,27124.16,27620.49",
+            "Sum pkg=example.org/sum n=100 procs=2 allocated B lower: 0,0,0",
+            "Sum pkg=example.org/sum n=100 procs=2 allocations count lower: 0,0,0",
+            "Make pkg=example.org/sum/other procs=2 time ns lower: 25.41,29.31,53.12",
+            "Make pkg=example.org/sum/other procs=2 widgets-op count lower: 3,3,3",
         ]
     );
     assert_eq!(imported.facts["goos"], "linux");

@@ -278,7 +278,8 @@ mod tests {
             let measured: Vec<u32> = rows.iter().filter(|row| row.failure.is_none()).map(|row| row.number).collect();
             let halves = measured.split_at(measured.len() / 2);
             let [first, second] = [halves.0, halves.1].map(|half| half.iter().filter(|number| shown.contains(number)).count());
-            prop_assert!(first.abs_diff(second) <= 1, "{} and {}", first, second);
+            // One by rounding, and one because a half of an odd number is smaller.
+            prop_assert!(first.abs_diff(second) <= 2, "{} and {}", first, second);
         }
     }
 }

@@ -1273,7 +1273,10 @@ fn a_store_that_is_not_writable_is_read() {
                     assert!(copied.unwrap().success());
                     log = copy.join("backsight.db-wal");
                 }
-                drop(reader);
+                // A file that is open to be written keeps its file system from becoming read-only.
+                if let Some(reader) = reader {
+                    reader.close().await;
+                }
                 let folder = log.parent().unwrap().to_owned();
                 remount(dir.path(), nix::mount::MsFlags::MS_RDONLY, "");
                 let store = Store::open_existing(&folder).await.unwrap();

@@ -189,10 +189,9 @@ impl Levels {
             false_per_point: search.false_per_point,
             kept: self.kept,
         };
-        let least_found = segments
-            .last()
-            .and_then(|last| least_found(last.points(), n, belief))
-            .map(|deviations| deviations * noise);
+        let least = |points: usize, belief: Belief, noise: f64| {
+            least_found(points, n, belief).map(|deviations| deviations * noise)
+        };
         let pending = pending(
             series,
             &self.changes,
@@ -203,6 +202,28 @@ impl Levels {
             true => super::trend::trend(series, search),
             false => None,
         };
+        if let Some(trend) = trend {
+            // Everything else is said of what lies around the line.
+            let rest = trend.taken_from(series);
+            let mut level = Levels::of(&rest, search);
+            level.forget_changes(&rest);
+            let noise = deviation(&level.residuals);
+            let belief = Belief {
+                kept: level.kept,
+                ..belief
+            };
+            return Findings {
+                changes: Vec::new(),
+                epochs: epochs(&level.residuals, search),
+                doubted: None,
+                trend: Some(trend),
+                pending,
+                period: None,
+                kept: level.kept,
+                noise,
+                least_found: least(n, belief, noise),
+            };
+        }
         let epochs = epochs(&self.residuals, search);
         Findings {
             changes,
@@ -213,7 +234,7 @@ impl Levels {
             period: None,
             kept: self.kept,
             noise,
-            least_found,
+            least_found: (segments.last()).and_then(|last| least(last.points(), belief, noise)),
         }
     }
 

@@ -488,6 +488,22 @@ fn a_slow_slope_is_a_trend_and_no_steps() {
 }
 
 #[test]
+fn noise_is_told_around_the_trend() {
+    let mut random = Random::seeded(38);
+    let noise = Noise::Gauss.draw(60, &mut random).into_iter().enumerate();
+    let series: Vec<f64> = noise.map(|(i, x)| 100.0 * x + 27.0 * i as f64).collect();
+    let findings = found(&series);
+    assert!(findings.trend.is_some());
+    assert_eq!(findings.epochs, vec![]);
+    assert!(
+        (80.0..120.0).contains(&findings.noise),
+        "{}",
+        findings.noise
+    );
+    assert!(findings.kept < 0.4, "{}", findings.kept);
+}
+
+#[test]
 fn flat_noise_seldom_has_a_trend() {
     for noise in SHAPES {
         let mut random = Random::seeded(37);

@@ -218,6 +218,16 @@ pub struct Trend {
     pub p: f64,
 }
 
+impl Trend {
+    /// The series without its line; its mean stays.
+    pub(crate) fn taken_from(&self, series: &[f64]) -> Vec<f64> {
+        let run = (series.len() - 1) as f64;
+        let above_middle = |i: usize| self.size * (i as f64 / run - 0.5);
+        let values = series.iter().enumerate();
+        values.map(|(i, value)| value - above_middle(i)).collect()
+    }
+}
+
 /// One line, or one level, for each segment, with AR(1) noise at its likeliest autocorrelation.
 struct Fitted {
     /// ln of the likelihood, comparable with that of steps.

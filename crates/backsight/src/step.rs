@@ -74,7 +74,7 @@ pub struct Step {
     #[arg(long, value_name = "VERSION", requires = "from")]
     to: Option<String>,
     /// The newest part of the history, and the version before it: 1w, 3d, 2mo
-    #[arg(long, value_name = "TIME", required_unless_present = "from")]
+    #[arg(long, value_name = "TIME")]
     last: Option<Back>,
     /// The step: all, release, hour, day, week, month, 6h, 2w, "10 commits"
     #[arg(long, value_name = "STEP", default_value = "all")]
@@ -153,7 +153,12 @@ impl Step {
                 to: to.clone(),
             },
             (_, _, Some(back)) => Range::Last(back),
-            _ => return Err(miette::miette!("say --from and --to, or --last")),
+            _ => {
+                return Err(miette::miette!(
+                    help = "--from VERSION --to VERSION, both included; or the newest part: --last 2w",
+                    "it isn't said which versions are to be measured"
+                ));
+            }
         };
         let every = self.every.clone();
         let asked = range.clone();

@@ -1,7 +1,7 @@
 //! The quality of the statistics against known truth: `make quality`, which writes docs/quality.md.
 //! Prints Markdown: tables with what was asked for beside each figure, and what the best peer reaches; what misses is
-//! marked. Everything is drawn from seeds: the same program prints the same tables. `quality changes` prints the tables of
-//! change points alone.
+//! marked. Everything is drawn from seeds: the same program prints the same tables. `quality PART...` prints some of them, and
+//! `quality series FOLDER` writes the series that peers are given.
 
 use backsight_stats::Random;
 use backsight_stats::changes::{Search, detect};
@@ -116,22 +116,36 @@ fn found_enough(share: f64, asked: f64) -> bool {
 const FLAT_SERIES: usize = 5_000;
 const STEP_SERIES: usize = 2_000;
 
+/// The parts, each with what prints it.
+const PARTS: [(&str, fn()); 5] = [
+    ("coverage", coverage),
+    ("power", power),
+    ("looks", looking_again),
+    ("changes", || {
+        change_points();
+        staircase();
+    }),
+    ("intervals", change_intervals),
+];
+
 fn main() {
-    match &std::env::args().collect::<Vec<_>>()[..] {
-        [_, part] if part == "changes" => {
-            change_points();
-            staircase();
-            return change_intervals();
-        }
-        [_, folder] => return series_for_peers(std::path::Path::new(folder)),
-        _ => {}
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [word, folder] = &arguments[..]
+        && word == "series"
+    {
+        return series_for_peers(std::path::Path::new(folder));
     }
-    coverage();
-    power();
-    looking_again();
-    change_points();
-    staircase();
-    change_intervals();
+    let known = |part: &String| PARTS.iter().any(|(name, _)| name == part);
+    if let Some(unknown) = arguments.iter().find(|part| !known(part)) {
+        let names = PARTS.map(|(name, _)| name).join(", ");
+        eprintln!("quality: there is no part {unknown}; the parts are {names}, or `series FOLDER`");
+        std::process::exit(2);
+    }
+    for (name, print) in PARTS {
+        if arguments.is_empty() || arguments.iter().any(|part| part == name) {
+            print();
+        }
+    }
 }
 
 /// Comparisons simulated for a cell of a table.

@@ -507,7 +507,11 @@ fn what_makes_no_sense_is_refused_with_a_way_out() {
             2,
             "did you mean `app`",
         ),
-        (vec!["step", "plan.toml", "--target", "app"], 2, "--last"),
+        (
+            vec!["step", "plan.toml", "--target", "app"],
+            2,
+            "--from VERSION --to VERSION, both included; or the newest part: --last 2w",
+        ),
     ] {
         let ended = place.ends(&arguments);
         ended.assert_code(code);

@@ -14,8 +14,7 @@ mod delimited;
 mod error;
 mod json_lines;
 mod lines;
-mod parquet_read;
-mod parquet_write;
+mod parquet;
 mod series;
 mod write;
 
@@ -29,10 +28,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use self::parquet::ParquetRows;
 use delimited::Delimited;
 use json_lines::JsonLines;
 use lines::Lines;
-use parquet_read::ParquetRows;
 
 /// What a table is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -305,7 +304,7 @@ impl Table {
         match &mut self.body {
             Body::Delimited(_) => {}
             Body::JsonLines(rows) => rows.want(wanted, &self.columns),
-            Body::Parquet(rows) => rows.want(wanted),
+            Body::Parquet(rows) => rows.want(wanted)?,
         }
         Ok(Rows {
             place: self.place,

@@ -432,7 +432,7 @@ fn a_parquet_says_which_columns_it_has_and_a_damaged_one_that_it_is_damaged() {
 
 #[test]
 fn columns_of_others_are_read_as_what_they_are() {
-    use parquet::{
+    use ::parquet::{
         data_type::{DoubleType, Int32Type, Int64Type},
         file::{properties::WriterProperties, writer::SerializedFileWriter},
         schema::parser::parse_message_type,

@@ -9,7 +9,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-use super::{Format, TableError, parquet_write::ParquetWriter};
+use super::{Format, TableError, parquet::ParquetWriter};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

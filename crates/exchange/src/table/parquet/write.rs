@@ -12,13 +12,13 @@ use parquet::{
 };
 use std::{io::Write, sync::Arc};
 
-use super::{Cell, ColumnKind};
+use super::super::{Cell, ColumnKind};
 
 /// Rows of a group: what is held until it is written.
 const GROUP: usize = 1 << 17;
 
 /// A Parquet file that is being written.
-pub(super) struct ParquetWriter<W: Write + Send> {
+pub(in super::super) struct ParquetWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: Vec<Pending>,
     rows: usize,

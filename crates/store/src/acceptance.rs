@@ -60,14 +60,12 @@ impl Store {
     /// # Errors
     /// The store is locked, or holds what no release of ours wrote.
     pub async fn acceptances(&self, target: &TargetName) -> Result<Vec<Acceptance>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT version, name, metric, reason, work_around, who, made, until FROM acceptance WHERE target = $1 \
              ORDER BY made, version, metric",
         )
-        .bind(target.as_str())
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(target.as_str());
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.acceptance(target, row))
             .collect()

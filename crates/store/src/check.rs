@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::{
     RawRef, Store, StoreError, StudyId,
-    packed::{SampleKey, SampleKind, checksum, unpack},
+    packed::{SampleKey, SampleKind, StoredSamples},
     raw,
     trial::SampleRow,
 };
@@ -38,8 +38,8 @@ pub struct DamagedObject {
     pub owners: Vec<(StudyId, RawOwner)>,
 }
 
-/// Whether stored samples are what was recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether stored samples are what was recorded, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SampleState {
     /// Their checksums agree.
     Sound,
@@ -70,16 +70,21 @@ impl Store {
     /// # Errors
     /// It can't be read at all.
     pub async fn database_faults(&self) -> Result<Vec<String>, StoreError> {
-        let pool = self.database.pool();
-        let said: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check(20)")
-            .fetch_all(pool)
-            .await
-            .map_err(|e| self.database.fault(e))?;
-        let mut faults: Vec<String> = said.into_iter().filter(|line| line != "ok").collect();
-        let strays = sqlx::query("PRAGMA foreign_key_check")
-            .fetch_all(pool)
-            .await
-            .map_err(|e| self.database.fault(e))?;
+        let said = self
+            .database
+            .rows(sqlx::query("PRAGMA integrity_check(20)"))
+            .await?;
+        let mut faults = Vec::new();
+        for row in &said {
+            match self.database.column::<String>(row, 0)? {
+                line if line == "ok" => {}
+                line => faults.push(line),
+            }
+        }
+        let strays = self
+            .database
+            .rows(sqlx::query("PRAGMA foreign_key_check"))
+            .await?;
         for row in strays.iter().take(FAULTS) {
             let (table, parent): (&str, &str) =
                 (self.database.column(row, 0)?, self.database.column(row, 2)?);
@@ -125,15 +130,13 @@ impl Store {
     }
 
     async fn owners(&self, raw: &RawRef) -> Result<Vec<(StudyId, RawOwner)>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT DISTINCT study, 0, trial FROM step WHERE stdout = $1 OR stderr = $1 \
              UNION SELECT study, 1, number FROM build WHERE log = $1 \
              UNION SELECT study, 2, number FROM boot WHERE log = $1 ORDER BY 1, 2, 3",
         )
-        .bind(raw.to_string())
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(raw.to_string());
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
                 let number = self.database.whole(row, 2)?;
@@ -184,19 +187,16 @@ impl Store {
             };
             let (mut state, mut parts) = (SampleState::Sound, Vec::new());
             for (at, kind) in [(4, SampleKind::Measured), (6, SampleKind::Within)] {
-                let bytes: &[u8] = db.column(row, at)?;
-                match (db.column::<Option<i64>>(row, at + 1)?, unpack(bytes)) {
-                    (_, None) => state = SampleState::Damaged,
-                    (Some(sum), _) if sum != checksum(key, kind, bytes) => {
+                let (read, samples) = match self.stored_samples(row, at, key, kind)? {
+                    StoredSamples::Sound(samples) => (SampleState::Sound, samples),
+                    StoredSamples::Unchecked(samples) => (SampleState::Unchecked, samples),
+                    StoredSamples::Damaged => {
                         state = SampleState::Damaged;
+                        continue;
                     }
-                    (sum, Some(samples)) => {
-                        if sum.is_none() && state == SampleState::Sound {
-                            state = SampleState::Unchecked;
-                        }
-                        parts.push(samples);
-                    }
-                }
+                };
+                state = state.max(read);
+                parts.push(samples);
             }
             let shapes = cells
                 .get(trial.cell)
@@ -213,11 +213,7 @@ impl Store {
                 }),
                 _ => state = SampleState::Damaged,
             }
-            trial.state = match (trial.state, state) {
-                (SampleState::Damaged, _) | (_, SampleState::Damaged) => SampleState::Damaged,
-                (SampleState::Unchecked, _) | (_, SampleState::Unchecked) => SampleState::Unchecked,
-                _ => SampleState::Sound,
-            };
+            trial.state = trial.state.max(state);
             Ok(())
         })
         .await?;
@@ -229,13 +225,11 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn read_files(&self, study: StudyId) -> Result<Vec<(String, RawRef)>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT DISTINCT command, stdout FROM step WHERE study = $1 AND stdout IS NOT NULL ORDER BY command",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
             .map(|row| {
@@ -326,13 +320,11 @@ impl Store {
 
     /// The addresses of all objects that something refers to.
     pub(crate) async fn referred_objects(&self) -> Result<HashSet<RawRef>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT stdout FROM step WHERE stdout IS NOT NULL UNION SELECT stderr FROM step WHERE stderr IS NOT NULL \
              UNION SELECT log FROM build WHERE log IS NOT NULL UNION SELECT log FROM boot WHERE log IS NOT NULL",
-        )
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        );
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.database.parsed(row, 0, "a raw output's address"))
             .collect()

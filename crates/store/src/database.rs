@@ -258,6 +258,15 @@ impl Database {
             .map_err(|error| self.fault(error))
     }
 
+    /// Every row of an answer, for answers that are short.
+    pub(crate) async fn rows<'q>(
+        &self,
+        query: Query<'q, Kind, <Kind as sqlx::Database>::Arguments>,
+    ) -> Result<Vec<AnswerRow>, StoreError> {
+        let rows = query.fetch_all(&self.pool).await;
+        rows.map_err(|error| self.fault(error))
+    }
+
     /// Gives every row of an answer to `take`, for answers that may have very many.
     pub(crate) async fn each_row<'q>(
         &self,
@@ -318,6 +327,32 @@ impl Database {
     ) -> Result<T, StoreError> {
         let text: &str = self.column(row, index)?;
         text.parse().map_err(|_| self.strange(expected, text))
+    }
+
+    /// As [`Database::parsed`], of a column that may be empty.
+    pub(crate) fn parsed_if_any<T: FromStr>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<Option<T>, StoreError> {
+        match self.column::<Option<&str>>(row, index)? {
+            Some(_) => self.parsed(row, index, expected).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A JSON text, of a column that may be empty.
+    pub(crate) fn json_if_any<T: serde::de::DeserializeOwned>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<Option<T>, StoreError> {
+        match self.column::<Option<&str>>(row, index)? {
+            Some(_) => self.json(row, index, expected).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// A JSON text.

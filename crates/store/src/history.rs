@@ -41,7 +41,7 @@ pub struct Asked {
     pub content: String,
     /// Its layout.
     pub layout: Layout,
-    /// SampleKind start of the build, from 1; 0 where there was none.
+    /// Which start of the build, from 1; 0 where there was none.
     pub ordinal: u32,
     /// What identifies the cell's question; empty where no trial was begun.
     pub question: String,
@@ -112,12 +112,10 @@ impl Store {
     }
 
     async fn testbeds(&self, study: StudyId) -> Result<Vec<HistoryTestbed>, StoreError> {
-        let rows =
+        let query =
             sqlx::query("SELECT name, questions FROM testbed WHERE study = $1 ORDER BY number")
-                .bind(study.0)
-                .fetch_all(self.database.pool())
-                .await
-                .map_err(|e| self.database.fault(e))?;
+                .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
             .map(|row| {
@@ -317,62 +315,47 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn versions(&self, study: StudyId) -> Result<Vec<Version>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT id, name, made, title, release, amendments FROM version WHERE study = $1 ORDER BY position",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
             .map(|row| {
-                let made: Option<&str> = db.column(row, 2)?;
-                let amendments: Option<&str> = db.column(row, 5)?;
                 Ok(Version {
                     id: db.column(row, 0)?,
                     name: db.column(row, 1)?,
-                    at: made
-                        .map(|text| text.parse().map_err(|_| db.strange("a time", text)))
-                        .transpose()?,
+                    at: db.parsed_if_any(row, 2, "a time")?,
                     title: db.column(row, 3)?,
                     release: db.column(row, 4)?,
-                    amendments: match amendments {
-                        None => Vec::new(),
-                        Some(text) => serde_json::from_str(text)
-                            .map_err(|_| db.strange("a version's amendments", text))?,
-                    },
+                    amendments: db
+                        .json_if_any(row, 5, "a version's amendments")?
+                        .unwrap_or_default(),
                 })
             })
             .collect()
     }
 
     async fn builds(&self, study: StudyId) -> Result<Vec<Build>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT number, version, layout, content, quirks, failure, cached, began, took, log \
              FROM build WHERE study = $1 ORDER BY number",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.build_row(row)).collect()
     }
 
     fn build_row(&self, row: &AnswerRow) -> Result<Build, StoreError> {
         let db = &self.database;
-        let failure: Option<&str> = db.column(row, 5)?;
         Ok(Build {
             number: db.whole(row, 0)?,
             version: db.whole(row, 1)?,
             layout: db.json(row, 2, "a layout")?,
             key: db.column(row, 3)?,
             quirks: db.json(row, 4, "a list of quirks")?,
-            failure: failure
-                .map(|text| {
-                    serde_json::from_str(text).map_err(|_| db.strange("a build's failure", text))
-                })
-                .transpose()?,
+            failure: db.json_if_any(row, 5, "a build's failure")?,
             cached: db.column(row, 6)?,
             began: db.parsed(row, 7, "a time")?,
             took: Duration::from_nanos(db.whole(row, 8)?),
@@ -381,14 +364,12 @@ impl Store {
     }
 
     async fn boots(&self, study: StudyId) -> Result<Vec<Boot>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT number, build, ordinal, failure, began, took, facts, log, testbed \
              FROM boot WHERE study = $1 ORDER BY number",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
             .map(|row| {
@@ -459,7 +440,7 @@ impl Store {
                     cell,
                     round: db.whole(row, 3)?,
                     took: Duration::from_nanos(db.whole(row, 6)?),
-                    failure: self.failure(row, 4)?,
+                    failure: db.json_if_any(row, 4, "a failure")?,
                     samples: vec![Vec::new(); metrics],
                     neighbours: db.column(row, 5)?,
                 });

@@ -55,6 +55,30 @@ pub(crate) fn checksum(key: SampleKey, which: SampleKind, packed: &[u8]) -> i64 
     i64::from_le_bytes(first)
 }
 
+/// Packed samples, as their checksum says they are.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum StoredSamples {
+    /// They are what was recorded.
+    Sound(Vec<f64>),
+    /// They were recorded before there were checksums.
+    Unchecked(Vec<f64>),
+    /// They aren't what was recorded.
+    Damaged,
+}
+
+impl StoredSamples {
+    /// Reads packed samples, with their checksum if there is one.
+    pub(crate) fn read(packed: &[u8], sum: Option<i64>, key: SampleKey, which: SampleKind) -> Self {
+        match (unpack(packed), sum) {
+            (Some(samples), None) => Self::Unchecked(samples),
+            (Some(samples), Some(sum)) if sum == checksum(key, which, packed) => {
+                Self::Sound(samples)
+            }
+            _ => Self::Damaged,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

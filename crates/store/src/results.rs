@@ -76,15 +76,13 @@ impl Store {
         benchmark: &BenchmarkName,
         most: usize,
     ) -> Result<Vec<StudyId>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT s.id FROM study s WHERE s.target IS NULL \
              AND EXISTS (SELECT 1 FROM cell c WHERE c.study = s.id AND c.benchmark = $1) ORDER BY s.id DESC LIMIT $2",
         )
         .bind(benchmark.as_str())
-        .bind(most as i64)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(most as i64);
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| Ok(StudyId(self.database.column(row, 0)?)))
             .collect()
@@ -95,19 +93,17 @@ impl Store {
         study: StudyId,
         cells: &[Cell],
     ) -> Result<Vec<(u32, u32, Cell, Failure)>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT number, round, cell, failure FROM trial WHERE study = $1 AND failure IS NOT NULL ORDER BY number",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let mut failures = Vec::new();
         for row in &rows {
             let cell: usize = self.database.whole(row, 2)?;
             let strange = || self.database.strange("a cell of the study", cell);
             let cell = cells.get(cell).ok_or_else(strange)?.clone();
-            if let Some(failure) = self.failure(row, 3)? {
+            if let Some(failure) = self.database.json_if_any(row, 3, "a failure")? {
                 let (number, round) = (self.database.whole(row, 0)?, self.database.whole(row, 1)?);
                 failures.push((number, round, cell, failure));
             }
@@ -157,11 +153,9 @@ impl Store {
 
     /// What each host was. A fact that changed between stop and resume says both: `6.1.0, then 6.1.1`.
     async fn hosts(&self, study: StudyId) -> Result<IndexMap<HostName, Facts>, StoreError> {
-        let rows = sqlx::query("SELECT host, facts FROM facts WHERE study = $1 ORDER BY position")
-            .bind(study.0)
-            .fetch_all(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
+        let query = sqlx::query("SELECT host, facts FROM facts WHERE study = $1 ORDER BY position")
+            .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let mut hosts: IndexMap<HostName, Vec<Facts>> = IndexMap::new();
         for row in &rows {
             let host = self.database.parsed(row, 0, "a host's name")?;

@@ -393,10 +393,8 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn studies(&self) -> Result<Vec<StudyRow>, StoreError> {
-        let rows = sqlx::query(studies!("ORDER BY s.id DESC"))
-            .fetch_all(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
+        let query = sqlx::query(studies!("ORDER BY s.id DESC"));
+        let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.study_row(row)).collect()
     }
 
@@ -406,12 +404,10 @@ impl Store {
     /// There is none; the error knows the nearest name.
     pub async fn study(&self, asked: &str) -> Result<StudyRow, StoreError> {
         let number = asked.parse::<i64>().ok();
-        let rows = sqlx::query(studies!("WHERE s.name = $1 OR s.id = $2"))
+        let query = sqlx::query(studies!("WHERE s.name = $1 OR s.id = $2"))
             .bind(asked)
-            .bind(number)
-            .fetch_all(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
+            .bind(number);
+        let rows = self.database.rows(query).await?;
         let found = rows
             .iter()
             .map(|row| self.study_row(row))
@@ -454,7 +450,6 @@ impl Store {
 
     fn study_row(&self, row: &AnswerRow) -> Result<StudyRow, StoreError> {
         let db = &self.database;
-        let ended: Option<&str> = db.column(row, 6)?;
         let pid: Option<i64> = db.column(row, 8)?;
         let boot: Option<String> = db.column(row, 9)?;
         let start: Option<i64> = db.column(row, 10)?;
@@ -471,22 +466,14 @@ impl Store {
             arguments: db.column(row, 3)?,
             seed: db.whole(row, 4)?,
             began: db.parsed(row, 5, "a time")?,
-            ended: ended
-                .map(|text| text.parse().map_err(|_| db.strange("a time", text)))
-                .transpose()?,
+            ended: db.parsed_if_any(row, 6, "a time")?,
             state: state_of(db.column(row, 7)?)
                 .ok_or_else(|| db.strange("a study's state", "something else"))?,
             runner,
             cells: db.whole(row, 11)?,
             measured: trials.saturating_sub(failed),
             failed,
-            target: db
-                .column::<Option<&str>>(row, 14)?
-                .map(|name| {
-                    name.parse()
-                        .map_err(|_| db.strange("a target's name", name))
-                })
-                .transpose()?,
+            target: db.parsed_if_any(row, 14, "a target's name")?,
         })
     }
 
@@ -495,13 +482,11 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn documents(&self, study: StudyId) -> Result<Vec<StudyDocument>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT kind, name, content FROM document WHERE study = $1 ORDER BY position",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
                 Ok(StudyDocument {
@@ -518,13 +503,11 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn cells(&self, study: StudyId) -> Result<Vec<Cell>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT benchmark, variant, params, chosen, monitors FROM cell WHERE study = $1 ORDER BY number",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         rows.iter()
             .map(|row| {
@@ -533,10 +516,7 @@ impl Store {
                     variant: db.parsed(row, 1, "a variant's name")?,
                     params: db.json(row, 2, "a cell's parameters")?,
                     chosen: db.json(row, 3, "names of parameters")?,
-                    monitors: match db.column::<Option<&str>>(row, 4)? {
-                        Some(_) => Some(db.json(row, 4, "names of monitors")?),
-                        None => None,
-                    },
+                    monitors: db.json_if_any(row, 4, "names of monitors")?,
                 })
             })
             .collect()
@@ -571,25 +551,19 @@ impl Store {
         study: StudyId,
         query: &'static str,
     ) -> Result<IndexMap<BenchmarkName, Vec<MetricShape>>, StoreError> {
-        let rows = sqlx::query(query)
-            .bind(study.0)
-            .fetch_all(self.database.pool())
-            .await
-            .map_err(|e| self.database.fault(e))?;
+        let query = sqlx::query(query).bind(study.0);
+        let rows = self.database.rows(query).await?;
         let db = &self.database;
         let mut metrics: IndexMap<BenchmarkName, Vec<MetricShape>> = IndexMap::new();
         for row in &rows {
             let unit: &str = db.column(row, 2)?;
-            let simulator: Option<&str> = db.column(row, 5)?;
             let shape = MetricShape {
                 name: db.parsed(row, 1, "a metric's name")?,
                 unit: Unit::parse(unit).map_err(|_| db.strange("a unit", unit))?,
                 better: db.parsed(row, 3, "`higher` or `lower`")?,
                 about: db.column(row, 4)?,
                 primary: db.column(row, 6)?,
-                simulator: simulator
-                    .map(|text| text.parse().map_err(|_| db.strange("a simulator", text)))
-                    .transpose()?,
+                simulator: db.parsed_if_any(row, 5, "a simulator")?,
             };
             let benchmark = db.parsed(row, 0, "a benchmark's name")?;
             metrics.entry(benchmark).or_default().push(shape);

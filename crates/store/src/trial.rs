@@ -14,7 +14,7 @@ use std::{collections::HashSet, time::Duration};
 use crate::{
     RawRef, Store, StoreError, StudyId,
     database::{AnswerRow, Kind},
-    packed::{SampleKey, SampleKind, checksum, pack, unpack},
+    packed::{SampleKey, SampleKind, StoredSamples, checksum, pack},
     raw,
     study::{chunks, saturated},
 };
@@ -440,13 +440,11 @@ impl Store {
     /// # Errors
     /// The store's own.
     pub async fn evidence(&self, study: StudyId) -> Result<Vec<Observed>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT cell, round, failure, took FROM trial WHERE study = $1 ORDER BY number",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| {
                 Ok(Observed {
@@ -492,23 +490,11 @@ impl Store {
             round: db.whole(row, 2)?,
             began: db.parsed(row, 3, "a time")?,
             took: Duration::from_nanos(db.whole(row, 4)?),
-            failure: self.failure(row, 5)?,
+            failure: db.json_if_any(row, 5, "a failure")?,
             load: Vec::new(),
             neighbours: db.column(row, 6)?,
             warnings: db.json(row, 7, "a list of warnings")?,
         })
-    }
-
-    pub(crate) fn failure(
-        &self,
-        row: &AnswerRow,
-        index: usize,
-    ) -> Result<Option<Failure>, StoreError> {
-        let text: Option<&str> = self.database.column(row, index)?;
-        text.map(|text| {
-            serde_json::from_str(text).map_err(|_| self.database.strange("a failure", text))
-        })
-        .transpose()
     }
 
     async fn loads(&self, study: StudyId) -> Result<Vec<(u32, MachineLoad)>, StoreError> {
@@ -526,10 +512,9 @@ impl Store {
                 others: self.float(row, 4)?,
                 interrupts: self.float(row, 5)?,
                 stolen: self.float(row, 6)?,
-                busiest: match db.column::<Option<&str>>(row, 7)? {
-                    Some(_) => db.json(row, 7, "names of programs")?,
-                    None => Vec::new(),
-                },
+                busiest: db
+                    .json_if_any(row, 7, "names of programs")?
+                    .unwrap_or_default(),
             };
             loads.push((db.whole(row, 0)?, load));
             Ok(())
@@ -555,7 +540,7 @@ impl Store {
     ) -> Result<Vec<MetricSamples>, StoreError> {
         let name = self.study_of(study).await?.name;
         self.refuse_unknown_trial(study, trial).await?;
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT m.name, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum FROM sample s \
              JOIN trial t ON t.study = s.study AND t.number = s.trial \
              JOIN cell c ON c.study = t.study AND c.number = t.cell \
@@ -563,10 +548,8 @@ impl Store {
              WHERE s.study = $1 AND s.trial = $2 ORDER BY s.metric",
         )
         .bind(study.0)
-        .bind(i64::from(trial))
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(i64::from(trial));
+        let rows = self.database.rows(query).await?;
         let samples: Result<_, StoreError> = rows
             .iter()
             .map(|row| {
@@ -594,12 +577,9 @@ impl Store {
         key: SampleKey,
         which: SampleKind,
     ) -> Result<Vec<f64>, StoreError> {
-        let bytes: &[u8] = self.database.column(row, index)?;
-        let kept: Option<i64> = self.database.column(row, index + 1)?;
-        let sound = kept.is_none_or(|kept| kept == checksum(key, which, bytes));
-        match unpack(bytes) {
-            Some(samples) if sound => Ok(samples),
-            _ => Err(StoreError::SamplesDamaged {
+        match self.stored_samples(row, index, key, which)? {
+            StoredSamples::Sound(samples) | StoredSamples::Unchecked(samples) => Ok(samples),
+            StoredSamples::Damaged => Err(StoreError::SamplesDamaged {
                 study: key.study.to_string(),
                 trial: key.trial,
                 path: self.database.path().to_owned(),
@@ -607,18 +587,29 @@ impl Store {
         }
     }
 
+    /// Packed samples of a row, as they are, by their checksum in the next column.
+    pub(crate) fn stored_samples(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        key: SampleKey,
+        which: SampleKind,
+    ) -> Result<StoredSamples, StoreError> {
+        let bytes: &[u8] = self.database.column(row, index)?;
+        let kept: Option<i64> = self.database.column(row, index + 1)?;
+        Ok(StoredSamples::read(bytes, kept, key, which))
+    }
+
     /// The monitors that ran in the trials of a study, in the order of the alphabet.
     ///
     /// # Errors
     /// The store's own.
     pub async fn monitors(&self, study: StudyId) -> Result<Vec<MonitorName>, StoreError> {
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT DISTINCT monitor FROM step WHERE study = $1 AND monitor IS NOT NULL ORDER BY monitor",
         )
-        .bind(study.0)
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(study.0);
+        let rows = self.database.rows(query).await?;
         rows.iter()
             .map(|row| self.database.parsed(row, 0, "a monitor's name"))
             .collect()
@@ -630,17 +621,15 @@ impl Store {
     /// There is no such trial.
     pub async fn steps(&self, study: StudyId, trial: u32) -> Result<Vec<StepRow>, StoreError> {
         self.refuse_unknown_trial(study, trial).await?;
-        let rows = sqlx::query(
+        let query = sqlx::query(
             "SELECT role, host, phase, number, command, spawned, began, began_monotonic, ending, \
              wall, cpu_user, cpu_sys, maxrss, voluntary, involuntary, \
              stdout, stdout_kept, stdout_printed, stderr, stderr_kept, stderr_printed, monitor \
              FROM step WHERE study = $1 AND trial = $2 ORDER BY position",
         )
         .bind(study.0)
-        .bind(i64::from(trial))
-        .fetch_all(self.database.pool())
-        .await
-        .map_err(|e| self.database.fault(e))?;
+        .bind(i64::from(trial));
+        let rows = self.database.rows(query).await?;
         rows.iter().map(|row| self.step_row(row)).collect()
     }
 
@@ -679,14 +668,8 @@ impl Store {
 
     fn kept(&self, row: &AnswerRow, from: usize) -> Result<Kept, StoreError> {
         let db = &self.database;
-        let raw: Option<&str> = db.column(row, from)?;
         Ok(Kept {
-            raw: raw
-                .map(|text| {
-                    text.parse()
-                        .map_err(|_| db.strange("a raw output's address", text))
-                })
-                .transpose()?,
+            raw: db.parsed_if_any(row, from, "a raw output's address")?,
             kept: db.whole(row, from + 1)?,
             printed: db.whole(row, from + 2)?,
         })

@@ -4,9 +4,7 @@
 //! that steps leave, and one thread is enough for what little there is to do.
 
 use std::collections::BTreeMap;
-use std::fs::DirBuilder;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +111,7 @@ pub(crate) fn serve_on(
     if let Some(cgroup) = &ground.cgroup {
         cgroup.leave();
     }
-    let _left_for_the_sweep = trial::remove(&ground.folder);
+    let _left_for_the_sweep = mark::remove_folder(&ground.folder);
     served
 }
 
@@ -147,12 +145,9 @@ fn obey_all_signals() {
 }
 
 fn ground(mark: String) -> Result<Ground, ServeError> {
-    let folders = mark::folders()?;
-    mark::sweep_the_dead(&folders);
-    let folder = folders.join(mark::folder_name(&mark));
+    mark::sweep_dead_agents();
     // Made by us or not at all: nobody can have put something in our way.
-    let made = DirBuilder::new().mode(0o700).create(&folder);
-    made.map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
+    let folder = mark::make_folder(&mark).map_err(ServeError::Folder)?;
     // First who we are, then the cgroup: whenever we die, the next agent knows what is left.
     let alive = mark::show_life(&folder, Cgroup::place(&mark).as_deref())
         .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -67,7 +67,7 @@ pub fn sweep(mark: &AgentMark) -> Swept {
     if clocks::boot_id().as_ref() == Some(&mark.boot_id) {
         kill_processes(mark, &mut swept, || marked(&mark.mark));
     }
-    swept.folder = trial::remove(&mark.folder);
+    swept.folder = remove_folder(&mark.folder);
     swept
 }
 
@@ -237,59 +237,119 @@ pub(crate) fn keep(mark: &AgentMark) -> Option<File> {
 /// What all marks begin with.
 pub(crate) const PREFIX: &str = "backsight-";
 
-/// The name of the folder of the agent with this mark: that of its user is in it.
-pub(crate) fn folder_name(mark: &str) -> String {
-    let unique = mark.strip_prefix(PREFIX).unwrap_or(mark);
-    format!("{}{unique}", folder_prefix())
+/// The name of the folder of the agent with this mark.
+fn folder_name(mark: &str) -> &str {
+    mark.strip_prefix(PREFIX).unwrap_or(mark)
 }
 
-fn folder_prefix() -> String {
-    format!("{PREFIX}{}-", nix::unistd::getuid())
+/// Whether an agent's folder can be called so: by its process and its token.
+fn is_folder_name(name: &str) -> bool {
+    name.split_once('-').is_some_and(|(pid, token)| {
+        pid.parse::<u32>().is_ok() && token.len() == 16 && u64::from_str_radix(token, 16).is_ok()
+    })
 }
 
-/// The folder of agents' folders.
+/// The folder of agents' folders: one of the user's own in `TMPDIR`, which may have so many other entries that to list
+/// them at every start takes too long.
 ///
 /// # Errors
 ///
 /// The system's: there is no working directory for a relative `TMPDIR`.
-pub(crate) fn folders() -> io::Result<PathBuf> {
-    let folders = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
-    std::path::absolute(folders)
+fn folders() -> io::Result<PathBuf> {
+    let temporary = env::var_os("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let own = format!("{PREFIX}{}", nix::unistd::getuid());
+    Ok(std::path::absolute(temporary)?.join(own))
+}
+
+/// Whether the folder of agents' folders is there and nobody else's: what another user calls like ours isn't, and may lead
+/// elsewhere.
+///
+/// # Errors
+///
+/// The system's: it isn't there.
+fn is_ours(folders: &Path) -> io::Result<bool> {
+    let found = fs::symlink_metadata(folders)?;
+    let uid = nix::unistd::getuid().as_raw();
+    Ok(found.is_dir() && found.uid() == uid && found.mode() & 0o022 == 0)
+}
+
+/// Makes the folder of the agent with this mark.
+///
+/// # Errors
+///
+/// The system's; the folder of agents' folders is another user's.
+pub(crate) fn make_folder(mark: &str) -> io::Result<PathBuf> {
+    make_folder_in(&folders()?, folder_name(mark))
+}
+
+fn make_folder_in(folders: &Path, name: &str) -> io::Result<PathBuf> {
+    /// How often another agent that ends may remove the folder that ours is to be in.
+    const TRIES: usize = 1000;
+    let folder = folders.join(name);
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    for _ in 0..TRIES {
+        match builder.create(folders) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(trial::named(folders, &error));
+            }
+            _ => {}
+        }
+        match is_ours(folders) {
+            Ok(false) => {
+                let error = io::Error::other("it is there and isn't a folder of this user alone");
+                return Err(trial::named(folders, &error));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            owned => owned?,
+        };
+        match builder.create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            made => {
+                return match made {
+                    Ok(()) => Ok(folder),
+                    Err(error) => Err(trial::named(&folder, &error)),
+                };
+            }
+        }
+    }
+    Err(trial::named(&folder, &io::ErrorKind::NotFound.into()))
+}
+
+/// Removes an agent's folder, and the folder of agents' folders if it was the last one. Says what is left of it and why.
+pub(crate) fn remove_folder(folder: &Path) -> Option<String> {
+    let left = trial::remove(folder);
+    if let (Some(parent), Ok(folders)) = (folder.parent(), folders())
+        && parent.file_name() == folders.file_name()
+    {
+        let _others_are_in_it = fs::remove_dir(parent);
+    }
+    left
 }
 
 /// Cleans up after the agents of this user on this machine that were killed together with their supervisors and their
 /// conductors: kills what they had started, removes their cgroups and folders. Agents that live, or whose conductor
-/// lives, are left alone. Takes the time of listing `TMPDIR` when there is nothing to do.
+/// lives, are left alone. Takes microseconds when there is nothing to do.
 pub fn sweep_dead_agents() {
-    if let Ok(folders) = folders() {
-        sweep_the_dead(&folders);
+    let Ok(folders) = folders() else { return };
+    if !is_ours(&folders).unwrap_or(false) {
+        return;
     }
-}
-
-/// Cleans up after the dead agents with folders here.
-pub(crate) fn sweep_the_dead(folders: &Path) {
-    let uid = nix::unistd::getuid().as_raw();
     for entry in fs::read_dir(folders).into_iter().flatten().flatten() {
-        // What another user calls like ours isn't.
-        if entry
-            .metadata()
-            .is_ok_and(|folder| folder.is_dir() && folder.uid() == uid)
-        {
-            sweep_if_dead(&entry.path());
-        }
+        sweep_if_dead(&entry.path());
     }
 }
 
 fn sweep_if_dead(folder: &Path) -> Option<Swept> {
-    let unique = folder
-        .file_name()?
-        .to_str()?
-        .strip_prefix(&folder_prefix())?;
+    let unique = folder.file_name()?.to_str()?;
+    if !is_folder_name(unique) {
+        return None;
+    }
     let Ok(mut alive) = File::open(folder.join(ALIVE)) else {
         // It died before it showed that it lived, and had started nothing; or it is about to.
         let age = fs::metadata(folder).ok()?.modified().ok()?.elapsed().ok()?;
         if age > STILLBORN {
-            let _another_one_was_quicker = fs::remove_dir_all(folder);
+            let _another_one_was_quicker = remove_folder(folder);
         }
         return None;
     };
@@ -324,4 +384,81 @@ fn marked(mark: &str) -> Vec<Process> {
         .into_iter()
         .filter(|process| !process.zombie && bears(process))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The folder of agents' folders in this temporary folder.
+    fn folders_in(temporary: &tempfile::TempDir) -> PathBuf {
+        temporary
+            .path()
+            .join(folders().unwrap().file_name().unwrap())
+    }
+
+    #[test]
+    fn folders_are_made_while_others_remove_theirs_and_the_last_one_leaves_nothing() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folders = folders_in(&temporary);
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let folders = &folders;
+                scope.spawn(move || {
+                    for round in 0..200_u64 {
+                        let name = name(thread, round);
+                        let folder = make_folder_in(folders, folder_name(&name)).unwrap();
+                        assert!(is_folder_name(
+                            folder.file_name().unwrap().to_str().unwrap()
+                        ));
+                        assert_eq!(remove_folder(&folder), None);
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(temporary.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_another_user_may_have_put_there_is_refused() {
+        let temporary = tempfile::tempdir().unwrap();
+        let folders = folders_in(&temporary);
+        let elsewhere = temporary.path().join("elsewhere");
+        DirBuilder::new().mode(0o700).create(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &folders).unwrap();
+        let error = make_folder_in(&folders, "1-0123456789abcdef").unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .contains("isn't a folder of this user alone"),
+            "{error}"
+        );
+        assert!(!is_ours(&folders).unwrap());
+        fs::remove_file(&folders).unwrap();
+        fs::create_dir(&folders).unwrap();
+        let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(&folders, all).unwrap();
+        assert!(!is_ours(&folders).unwrap());
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_not_called_like_an_agents_folder_is_left_alone() {
+        let temporary = tempfile::tempdir().unwrap();
+        let hour = Duration::from_secs(3600);
+        for (name, stays) in [
+            ("12-0123456789abcdef", false),
+            ("notes", true),
+            ("12-notes", true),
+            ("x-0123456789abcdef", true),
+        ] {
+            let folder = temporary.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            let file = File::open(&folder).unwrap();
+            file.set_modified(std::time::SystemTime::now() - hour)
+                .unwrap();
+            assert_eq!(sweep_if_dead(&folder), None);
+            assert_eq!(folder.is_dir(), stays, "{name}");
+        }
+    }
 }

@@ -75,6 +75,6 @@ pub use side::{Level, Placed, Side, Units, intraclass_correlation};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
 pub use verdict::{
-    Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict,
+    Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict, welch_beyond,
 };
-pub use welch::{Shared, Welch, shared_deviation, welch};
+pub use welch::{Shared, Welch, difference_with_error, mean_interval, shared_deviation, welch};

@@ -57,6 +57,14 @@ pub struct KnownSpread {
     pub freedom: usize,
 }
 
+impl KnownSpread {
+    /// How far a side's mean may lie from the truth, as a share of it.
+    #[must_use]
+    pub fn reach(&self, confidence: Confidence) -> f64 {
+        t_quantile(confidence, self.freedom as f64) * self.relative
+    }
+}
+
 impl Question {
     /// The usual question about a metric: arithmetic means, a margin of 1% at 95% confidence.
     #[must_use]
@@ -379,6 +387,20 @@ fn shared_autocorrelation(base: &[f64], new: &[f64]) -> f64 {
         }
         _ => 0.0,
     }
+}
+
+/// Compares the means of two sides as [`welch`](fn@crate::welch) does, where they differ by more than the spread of their
+/// samples shows.
+///
+/// # Errors
+/// [`Undefined::TooFew`] if a side has fewer than two samples and no more is known; [`Undefined::NoSpread`] if nothing varies.
+pub fn welch_beyond(
+    base: &Samples,
+    new: &Samples,
+    beyond: Beyond,
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
+    estimate(base.measured(), new.measured(), 0.0, beyond, confidence)
 }
 
 /// The comparison of the means of two lists of units, with what they differ by beyond these.

@@ -12,6 +12,8 @@ use crate::{Confidence, Interval, Samples, Undefined};
 pub struct Welch {
     /// mean(new) − mean(base), in the samples' unit.
     pub difference: f64,
+    /// The standard error of the difference.
+    pub error: f64,
     /// The interval of the difference.
     pub difference_interval: Interval,
     /// mean(new) / mean(base).
@@ -65,6 +67,7 @@ pub(crate) fn compare_with_freedom(
     let ratio = crate::ratio(base.mean, new.mean);
     Ok(Welch {
         difference,
+        error,
         difference_interval: Interval {
             low: finite(difference - reach)?,
             high: finite(difference + reach)?,
@@ -145,6 +148,43 @@ pub struct Shared {
     pub p: f64,
 }
 
+/// A difference whose standard error is known with these degrees of freedom, by Student's distribution.
+///
+/// # Errors
+/// [`Undefined::NoSpread`] if the error is zero or has no degree of freedom; [`Undefined::TooLarge`] if an end of the interval is
+/// no finite number.
+pub fn difference_with_error(
+    difference: f64,
+    (error, freedom): (f64, f64),
+    confidence: Confidence,
+) -> Result<Shared, Undefined> {
+    if error <= 0.0 || freedom <= 0.0 {
+        return Err(Undefined::NoSpread);
+    }
+    let reach = t_quantile(confidence, freedom) * error;
+    Ok(Shared {
+        difference,
+        difference_interval: Interval {
+            low: finite(difference - reach)?,
+            high: finite(difference + reach)?,
+        },
+        p: two_sided_p(difference / error, freedom),
+    })
+}
+
+/// The interval of the mean of independent samples, by Student's distribution.
+///
+/// # Errors
+/// [`Undefined::TooFew`] of fewer than two samples.
+pub fn mean_interval(samples: &Samples, confidence: Confidence) -> Result<Interval, Undefined> {
+    let Mean { mean, error, n } = Mean::of(samples)?;
+    let reach = t_quantile(confidence, n - 1.0) * error;
+    Ok(Interval {
+        low: finite(mean - reach)?,
+        high: finite(mean + reach)?,
+    })
+}
+
 /// Compares the means of two sides of independent samples whose standard deviation is known from more than these two:
 /// Student's test with that deviation and its degrees of freedom.
 ///
@@ -157,19 +197,8 @@ pub fn shared_deviation(
     confidence: Confidence,
 ) -> Result<Shared, Undefined> {
     let error = deviation * (1.0 / base.n() as f64 + 1.0 / new.n() as f64).sqrt();
-    if error == 0.0 || freedom == 0 {
-        return Err(Undefined::NoSpread);
-    }
     let difference = finite(new.amean() - base.amean())?;
-    let reach = t_quantile(confidence, freedom as f64) * error;
-    Ok(Shared {
-        difference,
-        difference_interval: Interval {
-            low: finite(difference - reach)?,
-            high: finite(difference + reach)?,
-        },
-        p: two_sided_p(difference / error, freedom as f64),
-    })
+    difference_with_error(difference, (error, freedom as f64), confidence)
 }
 
 /// A mean with its standard error.

@@ -1,7 +1,6 @@
 //! Levels with noise around them: the changes between them, and how sure each is.
 
-use crate::Interval;
-use crate::distributions::{normal_quantile, t_quantile};
+use crate::distributions::normal_quantile;
 
 use super::epochs::epochs;
 use super::likelihood::{self, Step};
@@ -10,6 +9,7 @@ use super::pending::pending;
 use super::place::{Places, Side};
 use super::scan::Stretch;
 use super::select::{Belief, Selection, stretches};
+use super::size::{self, Beside, Size, error_of_difference};
 use super::{Change, Doubted, Findings, Kind, Search, in_series};
 
 /// By how much a segment's own density must explain it better, in ln of the likelihood, to be used instead of the
@@ -192,12 +192,7 @@ impl Levels {
         let least = |points: usize, belief: Belief, noise: f64| {
             least_found(points, n, belief).map(|deviations| deviations * noise)
         };
-        let pending = pending(
-            series,
-            &self.changes,
-            search.false_per_point,
-            search.confidence,
-        );
+        let pending = pending(series, &self.changes, self.kept, search);
         let trend = match self.changes.is_empty() {
             true => super::trend::trend(series, search),
             false => None,
@@ -260,15 +255,16 @@ impl Levels {
         let (earliest, latest) = places
             .as_ref()
             .map_or((at, at), |p| p.within(search.confidence.tail()));
-        let independent = (around.points() as f64 * (1.0 - self.kept) / (1.0 + self.kept)).max(2.0);
+        let independent = size::independent(around.points(), self.kept).max(2.0);
         let probability = places.map_or(1.0, |places| {
             // The new level was fitted to the points: half a logarithm of their number (Schwarz, 1978).
             1.0 / (1.0 + (0.5 * independent.ln() - places.evidence).exp())
         });
-        let size = after - before;
-        let error = self.error(old, new);
-        let freedom = (independent - 2.0).max(1.0);
-        let reach = t_quantile(search.confidence, freedom) * error;
+        let size = Size {
+            value: after - before,
+            error: error_of_difference(self.beside(old), self.beside(new), self.kept),
+            freedom: independent - 2.0,
+        };
         Change {
             at,
             earliest: earliest.min(at),
@@ -276,25 +272,19 @@ impl Levels {
             kind: Kind::Level,
             before,
             after,
-            size,
-            size_interval: Interval {
-                low: size - reach,
-                high: size + reach,
-            },
+            size: size.value,
+            size_interval: size.interval(search.confidence),
             p,
             probability,
         }
     }
 
-    /// The standard error of the difference of two neighbouring levels.
-    fn error(&self, old: Stretch, new: Stretch) -> f64 {
-        let variance = |s: Stretch| {
-            let r = &self.residuals[s.start..s.end];
-            r.iter().map(|r| r * r).sum::<f64>() / (r.len() - 1).max(1) as f64
-        };
-        let (k, l) = (old.points(), new.points());
-        let independent = variance(old) / k as f64 + variance(new) / l as f64;
-        (independent * noise::inflation(self.kept, k, l)).sqrt()
+    fn beside(&self, side: Stretch) -> Beside {
+        let r = &self.residuals[side.start..side.end];
+        Beside {
+            points: side.points(),
+            variance: r.iter().map(|r| r * r).sum::<f64>() / (r.len() - 1).max(1) as f64,
+        }
     }
 }
 

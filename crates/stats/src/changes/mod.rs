@@ -31,6 +31,7 @@ mod restless;
 mod scan;
 mod season;
 mod select;
+mod size;
 mod trend;
 mod watch;
 
@@ -119,6 +120,10 @@ pub struct Epoch {
     /// As [`Change::p`].
     pub p: f64,
 }
+
+/// The clearest change that wasn't believed isn't worth a sentence if chance gives one as clear more often than not, which is
+/// what a p-value above this says: in noise alone half of all series have a clearer one.
+pub const MOST_DOUBTED_P: f64 = 0.5;
 
 /// The clearest change that was looked at and not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -5,13 +5,13 @@
 
 use serde::Serialize;
 
-use crate::distributions::{t_quantile, two_sided_p};
-use crate::{Confidence, Interval};
+use crate::distributions::two_sided_p;
 
 use super::likelihood::{FEWEST, steps, tail_evidence};
 use super::scan::Stretch;
 use super::select::stretches;
-use super::{Change, Kind};
+use super::size::{Beside, Size, error_of_difference, independent};
+use super::{Change, Kind, Search};
 
 /// What the newest points need to be said.
 struct PendingParameters {
@@ -42,24 +42,24 @@ pub struct Pending {
     pub to_come: usize,
 }
 
-/// What is pending at the end of a series with these changes.
+/// What is pending at the end of a series with these changes, whose noise keeps so much of its predecessor's.
 pub(crate) fn pending(
     values: &[f64],
     changes: &[usize],
-    false_per_point: f64,
-    confidence: Confidence,
+    kept: f64,
+    search: &Search,
 ) -> Option<Pending> {
     [1, 2]
         .into_iter()
-        .find_map(|newest| of_newest(values, changes, newest, false_per_point, confidence))
+        .find_map(|newest| of_newest(values, changes, newest, kept, search))
 }
 
 fn of_newest(
     values: &[f64],
     changes: &[usize],
     newest: usize,
-    false_per_point: f64,
-    confidence: Confidence,
+    kept: f64,
+    search: &Search,
 ) -> Option<Pending> {
     let n = values.len();
     let at = n.checked_sub(newest)?;
@@ -103,11 +103,18 @@ fn of_newest(
     let mut series = values.to_vec();
     let to_come = (1..=PARAMETERS.most_to_come).find(|_| {
         series.push(after);
-        let found = steps(&series, false_per_point);
+        let found = steps(&series, search.false_per_point);
         found.last().is_some_and(|step| step.at.abs_diff(at) <= 1)
     })?;
-    let error = deviation * (1.0 / newest as f64 + of_level).sqrt();
-    let reach = t_quantile(confidence, freedom) * error;
+    let beside = |points| Beside {
+        points,
+        variance: deviation * deviation,
+    };
+    let difference = Size {
+        value: size,
+        error: error_of_difference(beside(at - start), beside(newest), kept),
+        freedom: independent(freedom as usize, kept),
+    };
     Some(Pending {
         change: Change {
             at,
@@ -117,10 +124,7 @@ fn of_newest(
             before,
             after,
             size,
-            size_interval: Interval {
-                low: size - reach,
-                high: size + reach,
-            },
+            size_interval: difference.interval(search.confidence),
             p,
             probability: 0.5,
         },

@@ -2,11 +2,11 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
-use crate::Interval;
 use crate::distributions::t_quantile;
 
 use super::scan::Stretch;
 use super::select::stretches;
+use super::size::Size;
 use super::{Change, Findings, Kind, Search, noise, trend};
 
 /// The findings of a series whose level never rests.
@@ -81,10 +81,13 @@ impl Lines<'_> {
         let reach = t_quantile(self.search.confidence, self.freedom);
         let likely = |other: &usize| left(*other) <= left(at) + reach * reach * self.noise;
         let (before, after) = (self.ends[i].1, self.ends[i + 1].0);
-        let size = after - before;
         let (k, l) = ((at - around.start) as f64, (around.end - at) as f64);
         // The end of a line through k points has four times the variance of their mean.
-        let error = 2.0 * (self.noise / k + self.noise / l).sqrt();
+        let size = Size {
+            value: after - before,
+            error: 2.0 * (self.noise / k + self.noise / l).sqrt(),
+            freedom: self.freedom,
+        };
         let explained = (self.sums.left(around.start..around.end) - left(at)).max(0.0);
         let p = self.chance_of(explained);
         Change {
@@ -94,11 +97,8 @@ impl Lines<'_> {
             kind: Kind::Trend,
             before,
             after,
-            size,
-            size_interval: Interval {
-                low: size - reach * error,
-                high: size + reach * error,
-            },
+            size: size.value,
+            size_interval: size.interval(self.search.confidence),
             p,
             probability: 1.0 - calibrated(p),
         }

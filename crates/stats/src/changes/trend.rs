@@ -219,6 +219,13 @@ pub struct Trend {
 }
 
 impl Trend {
+    /// The value of the line at this point of a series of so many.
+    #[must_use]
+    pub fn at(&self, point: usize, points: usize) -> f64 {
+        let run = points.saturating_sub(1).max(1) as f64;
+        self.from + self.size * point as f64 / run
+    }
+
     /// The series without its line; its mean stays.
     pub(crate) fn taken_from(&self, series: &[f64]) -> Vec<f64> {
         let run = (series.len() - 1) as f64;

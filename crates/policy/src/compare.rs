@@ -14,7 +14,6 @@
 
 mod answer;
 mod definition;
-mod known;
 mod listed;
 mod remark;
 mod split;
@@ -22,21 +21,23 @@ mod warning;
 
 pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use definition::{DefinitionChange, Differing};
-pub use known::{Known, one_machine};
 pub use listed::{Listed, compare_listed};
 pub use remark::Remark;
 pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, Unit,
+    Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, TrialSamples,
+    Unit,
 };
 use backsight_stats::{
-    Beyond, Confidence, Interval, Level, Mean, Placed, Question, Samples, Summary, Undefined,
-    benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
+    Beyond, Confidence, Interval, Level, Mean, NotSamples, Placed, Question, Samples, Summary,
+    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
+
+use crate::known::{self, Known, one_machine};
 
 /// More runs of a side that has one, for an interval that is worth looking at: of three in all it is twice as wide as of five.
 const MORE_RUNS: usize = 4;
@@ -786,9 +787,8 @@ impl Asked<'_> {
         let base = gathered.first().and_then(|base| base.as_ref().ok());
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
-            Origin::Studies => {
-                [Level::Trial, Level::Session].map(|level| known::known(all(), level))
-            }
+            Origin::Studies => [Level::Trial, Level::Session]
+                .map(|level| known::known(all().map(known::sessions), level)),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
         let entries = gathered.iter().enumerate().map(|(number, side)| {
@@ -844,17 +844,8 @@ impl Asked<'_> {
         if count == 0 {
             return Err(self.tried[side].why_missing(question));
         }
-        let placed = trials().flat_map(|trial| {
-            trial.values.iter().map(|value| Placed {
-                layout: 0,
-                boot: u64::from(trial.boot),
-                session: u64::from(trial.session),
-                trial: u64::from(trial.trial),
-                value: value * factor,
-            })
-        });
-        let samples =
-            backsight_stats::Side::new(placed.collect()).map_err(|_| Missing::NotANumber)?;
+        let all = series.iter().flat_map(|series| &series.trials);
+        let samples = side_of(all, factor).map_err(|_| Missing::NotANumber)?;
         let neighbours = trials().map(|trial| trial.neighbours).sum::<f64>();
         Ok(Gathered {
             trials: match self.origin {
@@ -976,6 +967,26 @@ impl Asked<'_> {
         }
         difference
     }
+}
+
+/// The samples of these trials, each with its place in the nesting, times a factor.
+///
+/// # Errors
+/// There is no sample, or one is no finite number.
+pub fn side_of<'a>(
+    trials: impl Iterator<Item = &'a TrialSamples>,
+    factor: f64,
+) -> Result<backsight_stats::Side, NotSamples> {
+    let placed = trials.flat_map(|trial| {
+        trial.values.iter().map(move |value| Placed {
+            layout: 0,
+            boot: u64::from(trial.boot),
+            session: u64::from(trial.session),
+            trial: u64::from(trial.trial),
+            value: value * factor,
+        })
+    });
+    backsight_stats::Side::new(placed.collect())
 }
 
 /// The parameters of a cell that another hasn't, or has with another value; then those that only the other has.

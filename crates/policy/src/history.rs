@@ -7,12 +7,15 @@
 //! Refuses: to mix what was asked by another definition or on another machine, to make a zero of a version that wasn't
 //! measured, and to read a clock: same studies, in whatever order, same history.
 
+mod bisected;
 mod few;
 mod found;
 mod gaps;
 mod nesting;
 mod order;
+mod sessions;
 
+pub use bisected::{BisectedChange, NamedChange};
 pub use found::{Accepted, ChangePoint, Found, How, NoiseEpoch, PendingChange};
 pub use gaps::Gap;
 pub use nesting::{BootSamples, BuildSamples, Counts, Spread, TrialValues, VersionPoint};
@@ -21,10 +24,12 @@ use backsight_model::{
     Acceptance, Boot, Build, BuildFailure, Cell, CellMetric, HistoryCell, HistoryTrial,
     StudyHistory, StudyName, Version,
 };
+use backsight_stats::changes::Trend;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::discovery::adjusted_tests;
+use crate::{discovery::adjusted_tests, known::Known};
+use sessions::{Repeats, Spreads};
 
 /// Over several series: the share of believed changes that may be false.
 const FALSE_SHARE: f64 = 0.05;
@@ -114,6 +119,10 @@ pub struct VersionSeries {
     pub points: Vec<VersionPoint>,
     /// Where it changed.
     pub found: Found,
+    /// How much sessions of one version differ, where versions that were measured in several show it.
+    pub spread_of_sessions: Option<Known>,
+    /// The changes that bisections named, in the order of versions: see [`History::name_changes`].
+    pub named: Vec<NamedChange>,
 }
 
 impl VersionSeries {
@@ -128,6 +137,29 @@ impl VersionSeries {
     /// Changes that are believed.
     pub fn believed(&self) -> impl Iterator<Item = &ChangePoint> {
         self.found.changes.iter().filter(|point| point.believed)
+    }
+
+    /// The value of a trend of this series at a version; none where nothing was measured.
+    pub fn on_trend(&self, trend: &Trend, version: usize) -> Option<f64> {
+        let valued = self.points.iter().filter(|point| point.value.is_some());
+        let versions: Vec<usize> = valued.map(|point| point.version).collect();
+        let point = versions.binary_search(&version).ok()?;
+        Some(trend.at(point, versions.len()))
+    }
+
+    /// The fewest and the most sessions that a version was measured in; none if nothing was measured.
+    pub fn sessions(&self) -> Option<(usize, usize)> {
+        let valued = self.points.iter().filter(|point| point.value.is_some());
+        let sessions = valued.map(|point| point.counts.sessions);
+        Some((sessions.clone().min()?, sessions.max()?))
+    }
+
+    /// Whether each version was measured in one session: its runs don't show how sessions differ.
+    pub fn is_of_single_sessions(&self) -> bool {
+        let mut levels = self.points.iter().filter(|point| point.level.is_some());
+        self.metric.simulator.is_none()
+            && levels.clone().next().is_some()
+            && levels.all(VersionPoint::is_of_one_session)
     }
 
     /// Whether some version was measured in several layouts. Where none was, a change may be one of layout.
@@ -390,18 +422,25 @@ impl Drafts {
             let points = draft.points.into_iter();
             let mut points: Vec<VersionPoint> = points.map(|(at, point)| point.point(at)).collect();
             mark_unstable(&mut points);
+            let repeats = match draft.metric.simulator {
+                Some(_) => Repeats::Simulated,
+                None => Repeats::Measured(Spreads::of(&points)),
+            };
+            let mut spread_of_sessions = None;
+            if let Repeats::Measured(spreads) = repeats {
+                spreads.widen(&mut points);
+                spread_of_sessions = spreads.sessions;
+            }
             VersionSeries {
-                found: Found::in_points(
-                    &points,
-                    draft.metric.better,
-                    draft.metric.simulator.is_some(),
-                ),
+                found: Found::in_points(&points, draft.metric.better, repeats),
+                spread_of_sessions,
                 cell: draft.cell,
                 key: draft.key,
                 since: (asked > 1).then_some(draft.first),
                 current: draft.last == latest,
                 metric: draft.metric,
                 points,
+                named: Vec::new(),
             }
         });
         series.collect()

@@ -11,6 +11,7 @@ mod bisect;
 mod compare;
 mod discovery;
 mod history;
+mod known;
 mod noise;
 mod overhead;
 mod run;
@@ -25,16 +26,17 @@ pub use attempt::{
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
-    Doubt, Entry, Known, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin,
+    Doubt, Entry, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin,
     RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare, compare_by,
-    compare_knowing, compare_listed, one_machine, same_machine, split,
+    compare_knowing, compare_listed, same_machine, side_of, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{
-    Accepted, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History, HistoryVersion,
-    How, NoiseEpoch, PendingChange, Spread, TrialValues, VersionPoint, VersionSeries,
-    VersionStanding, history,
+    Accepted, BisectedChange, BootSamples, BuildSamples, ChangePoint, Counts, Found, Gap, History,
+    HistoryVersion, How, NamedChange, NoiseEpoch, PendingChange, Spread, TrialValues, VersionPoint,
+    VersionSeries, VersionStanding, history,
 };
+pub use known::{Known, one_machine};
 pub use noise::{Costs, Noise, NoiseEnd, NoisePolicy, NoiseVerdict};
 pub use overhead::{Cost, CostCall, Effect, OverheadPolicy, OverheadVerdict, SideMean, Watched};
 pub use run::{RunPolicy, RunVerdict};

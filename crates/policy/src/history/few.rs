@@ -2,6 +2,11 @@
 //! of versions that are too few to be searched, all before with all after. The clearest split is taken and what is on
 //! either side split again.
 //!
+//! What was measured repeatedly are sessions, boots or layouts. Two versions of which each was measured in one session differ by
+//! their sessions too: by as much as other versions' sessions are known to differ. Where that isn't known, sessions are taken
+//! to differ at least as much as single runs of one do, and as neighbouring versions elsewhere do, but never more than
+//! [`MOST_APART`] times as much as runs. Versions that are enough to be searched show by themselves how much they differ.
+//!
 //! Every comparison of a series counts as a test (Bonferroni). What a simulator counts varies by the simulator and the
 //! benchmark, not by the version, so that all versions say together how much: two repeats that happen to agree are then no
 //! certainty, and where no repeat of any version differs, any difference of two versions is one.
@@ -9,13 +14,16 @@
 //! Refuses: a split that only one version stands for, unless that version was measured repeatedly.
 
 use backsight_stats::{
-    Confidence, Interval, Level, Samples, Side, Undefined,
+    Beyond, Confidence, Interval, Level, Samples, Shared, Side, Undefined,
     changes::{Change, Kind},
-    shared_deviation, welch,
+    difference_with_error, shared_deviation, welch, welch_beyond,
 };
 use std::ops::Range;
 
-use super::nesting::mean;
+use super::{
+    nesting::mean,
+    sessions::{Repeats, Spreads},
+};
 
 /// Half of the 95 % point of chi-squared with one degree of freedom: how much less likely than the likeliest place a place
 /// within the interval may be, as a logarithm.
@@ -41,12 +49,19 @@ pub(super) struct Split {
     pub alike: bool,
 }
 
-/// Splits these versions, each with its value and samples; nothing if there is nothing to compare. `simulated` where a
-/// simulator counted.
-pub(super) fn few(versions: &[(f64, Side)], simulated: bool) -> Option<Few> {
+/// Sessions aren't taken to differ more than so many times as much as single runs of one session do: of blocks whose
+/// intraclass correlation is .985, an extreme one, means differ eight times as much as what is within them.
+const MOST_APART: f64 = 10.0;
+
+/// The mean of so many squared normal deviates, from one on, without the largest of one more: what leaving it out does to the
+/// spread that they show. By simulation, 200,000 draws each.
+const WITHOUT_LARGEST: [f64; 5] = [0.365, 0.449, 0.508, 0.556, 0.592];
+
+/// Splits these versions, each with its value and samples; nothing if there is nothing to compare.
+pub(super) fn few(versions: &[(f64, Side)], repeats: Repeats) -> Option<Few> {
     let mut splits = Splits {
         versions,
-        simulated,
+        repeats,
         tests: 0.0,
         found: Few {
             changes: Vec::new(),
@@ -65,7 +80,7 @@ pub(super) fn few(versions: &[(f64, Side)], simulated: bool) -> Option<Few> {
 
 struct Splits<'a> {
     versions: &'a [(f64, Side)],
-    simulated: bool,
+    repeats: Repeats,
     tests: f64,
     found: Few,
 }
@@ -75,7 +90,7 @@ impl Splits<'_> {
     fn of(&self, range: &Range<usize>) -> Vec<Split> {
         let places = range.start + 1..range.end.max(range.start + 1);
         // Versions that can be searched are: with all chances reckoned with, which two halves of them aren't.
-        let by_halves = self.simulated || self.versions.len() < SEARCHED;
+        let by_halves = self.is_simulated() || self.versions.len() < SEARCHED;
         let halves = |at| self.halves(range, at).filter(|_| by_halves);
         let at_place = |at| [self.neighbours(at), halves(at)];
         places.flat_map(at_place).flatten().collect()
@@ -125,17 +140,56 @@ impl Splits<'_> {
         }
     }
 
+    fn is_simulated(&self) -> bool {
+        self.repeats == Repeats::Simulated
+    }
+
     /// A version with the one before it, by what was repeated of both.
     fn neighbours(&self, at: usize) -> Option<Split> {
         let ((before, old), (after, new)) = (&self.versions[at - 1], &self.versions[at]);
         let level = old.replicated().min(new.replicated());
-        let noise = match self.simulated {
-            true => Noise::OfAll(self.of_all(level)),
-            false => Noise::Own,
+        let noise = match self.repeats {
+            Repeats::Simulated => Noise::OfAll(self.of_all(level)),
+            Repeats::Measured(spreads) => self.noise_of_sessions(at, level, spreads)?,
         };
-        let units = |side: &Side| side.units_at(level).means;
-        let values = [(*before, units(old)), (*after, units(new))];
-        split(at, at..=at, values, noise)
+        let units = |side: &Side| side.units_at(level.max(Level::Trial)).means;
+        let units = match self.repeats {
+            Repeats::Simulated => [old.units_at(level).means, new.units_at(level).means],
+            Repeats::Measured(_) => [units(old), units(new)],
+        };
+        let [old, new] = units;
+        split(at, at..=at, [(*before, old), (*after, new)], noise)
+    }
+
+    /// Whose spread a version and the one before it are judged by, if by any.
+    fn noise_of_sessions(&self, at: usize, level: Level, spreads: Spreads) -> Option<Noise> {
+        let known = match level {
+            Level::Session | Level::Boot | Level::Layout => return Some(Noise::Own),
+            Level::Trial => spreads.sessions,
+            Level::Sample => spreads.runs,
+        };
+        match known {
+            Some(known) => Some(Noise::Beyond(Beyond::Known(known.spread))),
+            None if level == Level::Sample => None,
+            None => Some(Noise::OfSessions {
+                elsewhere: self.between_others(at),
+                searched: self.versions.len() >= SEARCHED,
+            }),
+        }
+    }
+
+    /// The standard deviation of a difference of neighbours, from those elsewhere without the largest, for that may be a
+    /// change; and its degrees of freedom. None for too few.
+    fn between_others(&self, at: usize) -> Option<(f64, f64)> {
+        let others = (1..self.versions.len()).filter(|other| *other != at);
+        let mut squares: Vec<f64> = others
+            .map(|other| (self.versions[other].0 - self.versions[other - 1].0).powi(2))
+            .collect();
+        squares.sort_by(f64::total_cmp);
+        squares.pop()?;
+        let left = WITHOUT_LARGEST.get(squares.len().checked_sub(1)?)?;
+        let mean = squares.iter().sum::<f64>() / squares.len() as f64;
+        Some(((mean / left).sqrt(), squares.len() as f64))
     }
 
     /// The standard deviation of this level's repeats of one version, of all versions together, and its degrees of
@@ -167,7 +221,7 @@ impl Splits<'_> {
         let values = [(before, old), (after, new)];
         let split = split(at, self.places(range, at), values, Noise::Own)?;
         // Values of versions may happen to agree where their repeats don't: that is no certainty.
-        let by_luck = self.simulated && split.alike && self.of_all(Level::Sample).0 > 0.0;
+        let by_luck = self.is_simulated() && split.alike && self.of_all(Level::Sample).0 > 0.0;
         (!by_luck).then_some(split)
     }
 
@@ -194,6 +248,41 @@ enum Noise {
     Own,
     /// A standard deviation that all versions share, and its degrees of freedom.
     OfAll((f64, usize)),
+    /// That of its own two sides, which differ by more.
+    Beyond(Beyond),
+    /// That of its own two sides, each of one session, where it isn't known how much sessions differ.
+    OfSessions {
+        /// How much neighbours differ elsewhere, with its degrees of freedom.
+        elsewhere: Option<(f64, f64)>,
+        /// Whether the series is searched too.
+        searched: bool,
+    },
+}
+
+/// A difference with its interval and p, of sides each of one session. Nothing but a change that no weather of sessions makes is
+/// told where the series is searched too.
+fn of_sessions(
+    old: &Samples,
+    new: &Samples,
+    elsewhere: Option<(f64, f64)>,
+    searched: bool,
+) -> Result<(Interval, f64), Undefined> {
+    let like_runs = welch_beyond(old, new, Beyond::LikeUnits, Confidence::USUAL)?;
+    let by = |error| difference_with_error(like_runs.difference, error, Confidence::USUAL);
+    let farthest = by((MOST_APART * like_runs.error, like_runs.degrees_of_freedom))?;
+    let told = |by: Shared| (by.difference_interval, by.p);
+    let like_runs = (like_runs.difference_interval, like_runs.p);
+    if searched {
+        return Ok(told(farthest));
+    }
+    // NoSpread: neighbours elsewhere are alike.
+    let elsewhere = elsewhere.and_then(|elsewhere| by(elsewhere).ok().map(told));
+    let more_certain = |a: (Interval, f64), b: (Interval, f64)| if a.1 <= b.1 { a } else { b };
+    let less_certain = |a: (Interval, f64), b: (Interval, f64)| if a.1 > b.1 { a } else { b };
+    Ok(match elsewhere {
+        None => like_runs,
+        Some(elsewhere) => less_certain(like_runs, more_certain(elsewhere, told(farthest))),
+    })
 }
 
 /// The difference of two levels, each with what stands for it.
@@ -203,7 +292,11 @@ fn split(
     [(before, old), (after, new)]: [(f64, Vec<f64>); 2],
     noise: Noise,
 ) -> Option<Split> {
-    if old.len() < 2 || new.len() < 2 {
+    let fewest = match noise {
+        Noise::Beyond(Beyond::Known(_)) => 1,
+        _ => 2,
+    };
+    if old.len().min(new.len()) < fewest {
         return None;
     }
     let (old, new) = (Samples::new(old).ok()?, Samples::new(new).ok()?);
@@ -212,6 +305,12 @@ fn split(
         Noise::Own => welch(&old, &new, Confidence::USUAL).map(|w| (w.difference_interval, w.p)),
         Noise::OfAll(deviation) => shared_deviation(&old, &new, deviation, Confidence::USUAL)
             .map(|shared| (shared.difference_interval, shared.p)),
+        Noise::Beyond(beyond) => welch_beyond(&old, &new, beyond, Confidence::USUAL)
+            .map(|w| (w.difference_interval, w.p)),
+        Noise::OfSessions {
+            elsewhere,
+            searched,
+        } => of_sessions(&old, &new, elsewhere, searched),
     };
     let alike = judged == Err(Undefined::NoSpread);
     let (size_interval, p) = match judged {
@@ -260,6 +359,11 @@ mod tests {
     use super::*;
     use backsight_stats::Placed;
 
+    const MEASURED: Repeats = Repeats::Measured(Spreads {
+        runs: None,
+        sessions: None,
+    });
+
     fn versions(values: &[f64]) -> Vec<(f64, Side)> {
         let boots: Vec<Vec<f64>> = values.iter().map(|value| vec![*value]).collect();
         booted(&boots)
@@ -289,7 +393,7 @@ mod tests {
     fn one_version_with_fifty_instructions_more_is_two_certain_changes() {
         let counts = [828.813, 828.813, 1028.813, 828.813, 828.813];
         let versions = booted(&counts.map(|count| vec![count; 2]));
-        let found = few(&versions, true).unwrap();
+        let found = few(&versions, Repeats::Simulated).unwrap();
         assert_eq!(places(&found), [2, 3]);
         for (split, size) in found.changes.iter().zip([200.0, -200.0]) {
             assert!(split.alike, "{split:?}");
@@ -310,8 +414,8 @@ mod tests {
                 let versions: Vec<Vec<f64>> = (0..7)
                     .map(|at| vec![value; if at % 2 == 0 { repeats.0 } else { repeats.1 }])
                     .collect();
-                for simulated in [true, false] {
-                    let found = few(&booted(&versions), simulated).unwrap();
+                for repeats in [Repeats::Simulated, MEASURED] {
+                    let found = few(&booted(&versions), repeats).unwrap();
                     assert_eq!(
                         (&found.changes[..], found.doubted),
                         (&[][..], None),
@@ -331,15 +435,15 @@ mod tests {
             vec![5000.2, 5000.7],
             vec![5000.6, 5000.3],
         ];
-        let found = few(&booted(&jitter), true).unwrap();
+        let found = few(&booted(&jitter), Repeats::Simulated).unwrap();
         assert_eq!(found.changes, []);
         // By themselves the first two would be told apart.
-        assert_eq!(places(&few(&booted(&jitter), false).unwrap()), [1]);
+        assert_eq!(places(&few(&booted(&jitter), MEASURED).unwrap()), [1]);
         let mut stepped = jitter;
         for value in stepped[3..].iter_mut().flatten() {
             *value += 200.0;
         }
-        let found = few(&booted(&stepped), true).unwrap();
+        let found = few(&booted(&stepped), Repeats::Simulated).unwrap();
         assert_eq!(places(&found), [3]);
         let split = &found.changes[0];
         assert!(!split.alike && split.change.size_interval.width() > 0.0);
@@ -350,7 +454,7 @@ mod tests {
     fn versions_that_were_measured_once_show_a_step_that_several_stand_for() {
         let found = few(
             &versions(&[49.0, 53.0, 51.0, 94.0, 79.0, 103.0, 102.0]),
-            false,
+            MEASURED,
         )
         .unwrap();
         let [Split { change, .. }] = &found.changes[..] else {
@@ -362,16 +466,16 @@ mod tests {
 
     #[test]
     fn one_version_that_was_measured_once_stands_for_nothing() {
-        let found = few(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0]), false).unwrap();
+        let found = few(&versions(&[49.0, 53.0, 51.0, 50.0, 94.0]), MEASURED).unwrap();
         assert_eq!(found.changes, []);
-        assert!(few(&versions(&[49.0, 94.0]), false).is_none());
-        assert!(few(&[], false).is_none());
+        assert!(few(&versions(&[49.0, 94.0]), MEASURED).is_none());
+        assert!(few(&[], MEASURED).is_none());
     }
 
     #[test]
     fn two_steps_are_both_found() {
         let levels = [1.0, 1.01, 3.0, 3.01, 2.99, 7.0, 7.01];
-        let found = few(&versions(&levels), false).unwrap();
+        let found = few(&versions(&levels), MEASURED).unwrap();
         assert_eq!(places(&found), [2, 5]);
         let sizes = found.changes.iter().map(|split| split.change.size);
         for (size, expected) in sizes.zip([1.995, 4.005]) {
@@ -385,7 +489,10 @@ mod tests {
         let mut random = Random::seeded(7);
         let told = (0..400).filter(|_| {
             let values: Vec<f64> = (0..7).map(|_| 100.0 + random.normal()).collect();
-            !few(&versions(&values), false).unwrap().changes.is_empty()
+            !few(&versions(&values), MEASURED)
+                .unwrap()
+                .changes
+                .is_empty()
         });
         assert!(
             told.count() <= 24,

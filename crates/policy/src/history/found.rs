@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use super::{
     VersionPoint,
     few::{Few, Split, few},
+    sessions::Repeats,
 };
 use crate::discovery::{Direction, tests_of};
 
@@ -122,8 +123,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// `simulated` where a simulator counted.
-    pub(super) fn in_points(points: &[VersionPoint], better: Better, simulated: bool) -> Self {
+    pub(super) fn in_points(points: &[VersionPoint], better: Better, repeats: Repeats) -> Self {
         let (versions, values): (Vec<usize>, Vec<f64>) = points
             .iter()
             .filter_map(|point| Some((point.version, point.value?)))
@@ -140,7 +140,7 @@ impl Found {
             .iter()
             .filter_map(|point| Some((point.value?, point.side()?)))
             .collect();
-        match few(&sides, simulated) {
+        match few(&sides, repeats) {
             Some(compared) => searched.and_compared(compared, &versions, better),
             None => searched,
         }

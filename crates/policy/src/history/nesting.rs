@@ -4,7 +4,7 @@
 
 use backsight_model::Layout;
 use backsight_stats::{
-    Confidence, Interval, Placed, Samples, Side, changes::version_value, components,
+    Confidence, Interval, Level, Placed, Samples, Side, changes::version_value, mean_interval,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,8 +18,11 @@ pub struct VersionPoint {
     /// The mean of the means of the highest level that was repeated, without the tenth furthest out on either side
     /// where there are ten or more; none if no trial gave a sample.
     pub value: Option<f64>,
-    /// The 95 % interval of the value, from the spread of the highest level that was repeated; none if nothing was, or if
-    /// there is no spread.
+    /// The highest level that was repeated; none if no trial gave a sample.
+    pub level: Option<Level>,
+    /// The 95 % interval of the value, from the spread of the highest level that was repeated, or of the sessions of other
+    /// versions of the series where that is known and wider; none if no run was repeated, or if there is no spread.
+    /// Iterations within a run are no repeats of it.
     pub interval: Option<Interval>,
     /// Whether what was repeated at that level is all alike.
     pub alike: bool,
@@ -44,6 +47,8 @@ pub struct Counts {
     pub builds: usize,
     /// Boots, likewise.
     pub boots: usize,
+    /// Sessions, likewise: what one study measured on one boot.
+    pub sessions: usize,
     /// Trials that gave samples.
     pub trials: usize,
     /// Samples.
@@ -146,6 +151,7 @@ impl VersionPoint {
             version,
             builds,
             value: None,
+            level: None,
             interval: None,
             alike: false,
             again: None,
@@ -155,22 +161,21 @@ impl VersionPoint {
             counts,
         };
         if let Some(side) = point.side() {
+            let units = side.units();
+            point.level = Some(units.level);
+            point.alike = units.means.len() > 1 && units.means.iter().all(|x| *x == units.means[0]);
             // Units are means of finite samples; the only fault could be an overflow.
-            point.value = Samples::new(side.units().means)
-                .ok()
-                .map(|units| version_value(&units));
-            let reach = components(&side, Confidence::USUAL)
-                .ok()
-                .map(|parts| parts.mean_interval.width() / 2.0);
-            point.alike = reach == Some(0.0);
-            point.interval =
-                point
-                    .value
-                    .zip(reach.filter(|reach| *reach > 0.0))
-                    .map(|(value, reach)| Interval {
-                        low: value - reach,
-                        high: value + reach,
-                    });
+            if let Ok(units) = Samples::new(units.means) {
+                let value = version_value(&units);
+                point.value = Some(value);
+                let interval = mean_interval(&units, Confidence::USUAL).ok();
+                let reach = interval.map_or(0.0, |interval| interval.width() / 2.0);
+                let is_of_runs = point.level.is_some_and(|level| level > Level::Sample);
+                point.interval = (is_of_runs && reach > 0.0 && !point.alike).then_some(Interval {
+                    low: value - reach,
+                    high: value + reach,
+                });
+            }
         }
         let boots = || point.builds.iter().flat_map(|build| &build.boots);
         point.again = Spread::within(boots().map(BootSamples::means));
@@ -193,7 +198,7 @@ impl VersionPoint {
                     placed.extend(trial.values.iter().map(|&value| Placed {
                         layout,
                         boot: boot.ordinal.into(),
-                        session: 0,
+                        session: trial.study.unsigned_abs(),
                         trial: number,
                         value,
                     }));
@@ -201,6 +206,11 @@ impl VersionPoint {
             }
         }
         Side::new(placed).ok()
+    }
+
+    /// Whether all of it was measured in one session.
+    pub fn is_of_one_session(&self) -> bool {
+        self.level.is_some_and(|level| level < Level::Session)
     }
 
     /// The standard deviation of all of its trials' means, as a share of the value; none for fewer than three.
@@ -223,6 +233,7 @@ fn counts(builds: &[BuildSamples]) -> Counts {
             let trials = measured.clone().count();
             counts.samples += measured.map(|trial| trial.values.len()).sum::<usize>();
             counts.trials += trials;
+            counts.sessions += boot.sessions().len();
             counts.failed += boot.trials.len() - trials;
             boots += usize::from(trials > 0);
         }
@@ -237,6 +248,17 @@ fn counts(builds: &[BuildSamples]) -> Counts {
 }
 
 impl BootSamples {
+    /// The means of the trials of each session: each study's.
+    fn sessions(&self) -> Vec<Vec<f64>> {
+        let mut sessions: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+        for trial in &self.trials {
+            if let Some(mean) = mean(&trial.values) {
+                sessions.entry(trial.study).or_default().push(mean);
+            }
+        }
+        sessions.into_values().collect()
+    }
+
     fn means(&self) -> Vec<f64> {
         let trials = self.trials.iter();
         trials.filter_map(|trial| mean(&trial.values)).collect()
@@ -244,6 +266,11 @@ impl BootSamples {
 }
 
 impl BuildSamples {
+    /// The means of the trials of each session, over all boots.
+    pub(super) fn sessions(&self) -> Vec<Vec<f64>> {
+        self.boots.iter().flat_map(BootSamples::sessions).collect()
+    }
+
     fn means(&self) -> Vec<f64> {
         let boots = self.boots.iter();
         boots.filter_map(|boot| mean(&boot.means())).collect()

@@ -1,6 +1,6 @@
 use super::*;
 use backsight_model::{Better, Failure, Layout, LayoutKind, Simulator, StudyState, Unit, Value};
-use backsight_stats::changes::Change;
+use backsight_stats::{Level, Random, changes::Change};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -295,15 +295,28 @@ fn every_level_of_a_metric_without_noise_is_told_from_the_next() {
     for (at, level) in levels.iter().enumerate() {
         study.versions.push(version(at));
         let number = build(&mut study, at, Layout::default(), None);
-        let boot = boot(&mut study, number, 1);
-        for repeat in 0..3 {
-            trial(&mut study, boot, Some(level + 0.4 * noise(at * 3 + repeat)));
+        for ordinal in 1..4 {
+            let boot = boot(&mut study, number, ordinal);
+            for repeat in 0..3 {
+                let seed = at * 12 + ordinal as usize * 3 + repeat;
+                trial(&mut study, boot, Some(level + 0.4 * noise(seed)));
+            }
         }
     }
-    let history = history(&[study]);
+    let once = {
+        let mut study = study.clone();
+        study.trials.retain(|trial| trial.boot % 3 == 1);
+        study
+    };
+    let history_of = |study| history(&[study]);
+    let history = history_of(study);
     let changes = &history.series[0].found.changes;
     let places: Vec<usize> = changes.iter().map(|change| change.at).collect();
-    assert_eq!(places, [2, 3, 4, 5, 6, 7, 8, 9, 10], "{changes:#?}");
+    assert_eq!(places, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], "{changes:#?}");
+    // Of one session a version, only what no weather of sessions makes: not the 0.02 % at the eighth.
+    let changes = &history_of(once).series[0].found.changes;
+    let places: Vec<usize> = changes.iter().map(|change| change.at).collect();
+    assert_eq!(places, [2, 3, 4, 5, 6, 7, 9, 10], "{changes:#?}");
 }
 
 #[test]
@@ -411,6 +424,7 @@ fn spreads_of_trials_boots_and_layouts_stand_beside_each_other() {
             layouts: 4,
             builds: 4,
             boots: 12,
+            sessions: 12,
             trials: 36,
             samples: 36,
             failed: 0
@@ -707,4 +721,163 @@ fn versions_measured_once_each_are_too_few_to_show_a_change() {
         short[0].contains("3 measured versions can't show a change"),
         "{short:?}"
     );
+}
+
+/// A bisection's answer about the series of [`cell`].
+fn bisected(study: &str, (after, until): (usize, usize), probability: f64) -> BisectedChange {
+    let about = cell("another machine's question");
+    BisectedChange {
+        study: study.parse().unwrap(),
+        cell: about.cell,
+        metric: about.metrics[0].clone(),
+        after: version(after).id,
+        until: version(until).id,
+        probability,
+        size: Some(backsight_stats::culprits::Estimate {
+            value: -0.5,
+            interval: backsight_stats::Interval {
+                low: -0.7,
+                high: -0.3,
+            },
+        }),
+        percent: None,
+    }
+}
+
+#[test]
+fn what_a_bisection_named_is_on_the_series_whatever_the_search_says() {
+    let mut history = history(&[measured(1, &all(40), &[1, 2], 25)]);
+    let mut other_metric = bisected("other", (3, 4), 0.99);
+    other_metric.metric.name = "latency".parse().unwrap();
+    let mut unknown = bisected("unknown", (3, 4), 0.99);
+    unknown.until = "elsewhere".to_owned();
+    history.name_changes(&[
+        bisected("unseen", (9, 10), 0.97),
+        bisected("seen", (24, 25), 0.96),
+        bisected("seen-surer", (24, 25), 0.99),
+        other_metric,
+        unknown,
+    ]);
+    let series = &history.series[0];
+    let said: Vec<_> = series
+        .named
+        .iter()
+        .map(|named| (named.study.as_str(), named.after, named.at, named.is_found))
+        .collect();
+    assert_eq!(
+        said,
+        [("unseen", 9, 10, false), ("seen-surer", 24, 25, true)]
+    );
+    assert_eq!(series.named[0].direction, Some(crate::Direction::Worse));
+    assert_eq!(series.only_named().count(), 1);
+    // The search says what it said.
+    assert_eq!(series.believed().map(|it| it.at).collect::<Vec<_>>(), [25]);
+}
+
+/// So many versions of identical code, each measured in one session that has a weather of its own: `apart` times as much as its
+/// runs differ.
+fn in_sessions(versions: usize, runs: usize, apart: f64, random: &mut Random) -> StudyHistory {
+    let mut study = StudyHistory {
+        versions: all(versions).into_iter().map(version).collect(),
+        ..study(1)
+    };
+    for at in 0..versions {
+        let built = build(&mut study, at, Layout::default(), None);
+        let started = boot(&mut study, built, 1);
+        let weather = 1000.0 + apart * random.normal();
+        for _ in 0..runs {
+            trial(&mut study, started, Some(weather + random.normal()));
+        }
+    }
+    study
+}
+
+#[test]
+fn identical_code_in_sessions_that_differ_shows_no_more_changes_than_promised() {
+    let mut random = Random::seeded(19);
+    for (versions, apart) in [
+        (2, 1.0),
+        (3, 1.0),
+        (5, 1.0),
+        (5, 3.0),
+        (7, 3.0),
+        (8, 3.0),
+        (12, 1.0),
+        (12, 3.0),
+        (19, 3.0),
+        (40, 3.0),
+    ] {
+        let series = 200;
+        let wrong = (0..series).filter(|_| {
+            let study = in_sessions(versions, 12, apart, &mut random);
+            !history(&[study]).series[0].found.changes.is_empty()
+        });
+        let wrong = wrong.count();
+        eprintln!("{versions} versions, sessions {apart}: {wrong} of {series}");
+        // One in twenty, and a little for luck.
+        assert!(
+            wrong <= 18,
+            "{versions} versions, sessions {apart}: {wrong} of {series}"
+        );
+    }
+}
+
+#[test]
+fn iterations_of_one_run_a_version_show_no_change_and_no_interval() {
+    let mut random = Random::seeded(20);
+    let mut study = in_sessions(6, 1, 1.0, &mut random);
+    for trial in &mut study.trials {
+        let run = trial.samples[0][0];
+        trial.samples[0] = (0..200).map(|_| run + 0.1 * random.normal()).collect();
+    }
+    let history = history(&[study]);
+    let series = &history.series[0];
+    assert_eq!(series.found.changes, []);
+    for point in &series.points {
+        assert_eq!((point.level, point.interval), (Some(Level::Sample), None));
+    }
+    assert!(series.is_of_single_sessions());
+    assert_eq!(series.sessions(), Some((1, 1)));
+}
+
+#[test]
+fn versions_of_one_session_have_the_error_that_sessions_of_others_show() {
+    let mut random = Random::seeded(21);
+    let (versions, apart) = (6, 5.0);
+    let mut study = in_sessions(versions, 10, apart, &mut random);
+    // Two of them were booted three more times.
+    for at in [0, 1] {
+        for ordinal in 2..5 {
+            let started = boot(&mut study, at as u32 + 1, ordinal);
+            let weather = 1000.0 + apart * random.normal();
+            for _ in 0..10 {
+                trial(&mut study, started, Some(weather + random.normal()));
+            }
+        }
+    }
+    let history = history(&[study]);
+    let series = &history.series[0];
+    let known = series.spread_of_sessions.unwrap();
+    assert_eq!(
+        (known.units, known.studies, known.spread.freedom),
+        (8, 2, 6)
+    );
+    for point in &series.points[2..] {
+        let width = point.interval.unwrap().width();
+        // Runs alone would say ±0.7.
+        assert!(width > 8.0, "{width}");
+    }
+    assert_eq!(series.sessions(), Some((1, 4)));
+}
+
+#[test]
+fn two_studies_on_one_boot_are_two_sessions() {
+    let studies = [1, 2].map(|number| measured(number, &all(3), &[1], 9));
+    let history = history(&studies);
+    let series = &history.series[0];
+    assert!(!series.is_of_single_sessions());
+    for point in &series.points {
+        assert_eq!(point.level, Some(Level::Session));
+        assert_eq!((point.counts.boots, point.counts.sessions), (1, 2));
+    }
 }

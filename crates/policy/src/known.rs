@@ -1,8 +1,8 @@
-//! How much runs and sessions of one and the same thing differ, as far as studies that repeated them show it: those that are
-//! compared, and others of the store that were measured on the same machine.
+//! How much runs and sessions of one and the same thing differ, as far as what repeated them shows it: of a comparison its
+//! studies and others of the store that were measured on the same machine; of a history its builds.
 //!
-//! Only repeats within a study count: two studies may be of different software. A study's own mean is taken out first, so that
-//! studies of different speeds are pooled by their relative spread.
+//! Only repeats within a study or build count: two may be of different software. Its own mean is taken out first, so that what
+//! is of different speed is pooled by its relative spread.
 //!
 //! Refuses: to know a spread from fewer than three degrees of freedom.
 
@@ -22,7 +22,7 @@ pub struct Known {
     pub level: Level,
     /// How many of these it is known from.
     pub units: usize,
-    /// In how many studies.
+    /// In how many studies or builds.
     pub studies: usize,
 }
 
@@ -61,30 +61,25 @@ impl Pooled {
     }
 }
 
-/// What these series of one cell and metric tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions
-/// ([`Level::Session`]) differ. Each is of another study.
-pub(super) fn known<'a>(series: impl Iterator<Item = &'a Series>, level: Level) -> Option<Known> {
+/// What was measured of one and the same thing: the runs of each of its sessions.
+pub(crate) type Sessions = Vec<Vec<f64>>;
+
+/// What these tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions ([`Level::Session`]) differ. Each is of
+/// another study or build.
+pub(crate) fn known(measured: impl Iterator<Item = Sessions>, level: Level) -> Option<Known> {
     let (mut of_sessions, mut of_runs) = (Pooled::default(), Pooled::default());
-    for series in series {
-        let mut sessions: IndexMap<u32, Vec<f64>> = IndexMap::new();
-        for trial in series
-            .trials
-            .iter()
-            .filter(|trial| !trial.values.is_empty())
-        {
-            let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
-            sessions.entry(trial.session).or_default().push(mean);
-        }
-        match (level, sessions.len()) {
-            (_, 0) => {}
-            (_, 1) => of_runs.add(&sessions[0]),
-            (Level::Session, _) => {
-                let means = sessions
-                    .values()
+    for mut sessions in measured {
+        sessions.retain(|runs| !runs.is_empty());
+        match (level, &sessions[..]) {
+            (_, []) => {}
+            (_, [only]) => of_runs.add(only),
+            (Level::Session, several) => {
+                let means = several
+                    .iter()
                     .map(|runs| runs.iter().sum::<f64>() / runs.len() as f64);
                 of_sessions.add(&means.collect::<Vec<f64>>());
             }
-            _ => of_sessions.add(&sessions.into_values().flatten().collect::<Vec<f64>>()),
+            (_, several) => of_sessions.add(&several.concat()),
         }
     }
     let found = of_sessions.known(level, 1.0);
@@ -93,6 +88,17 @@ pub(super) fn known<'a>(series: impl Iterator<Item = &'a Series>, level: Level) 
         // Runs of one session don't show how sessions differ: as much again is allowed for it.
         _ => found.or_else(|| of_runs.known(level, 2.0)),
     }
+}
+
+/// The runs of each session of a series.
+pub(crate) fn sessions(series: &Series) -> Sessions {
+    let mut sessions: IndexMap<u32, Vec<f64>> = IndexMap::new();
+    let trials = series.trials.iter();
+    for trial in trials.filter(|trial| !trial.values.is_empty()) {
+        let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
+        sessions.entry(trial.session).or_default().push(mean);
+    }
+    sessions.into_values().collect()
 }
 
 /// Facts that tell one machine from another, by the names that importers and our own runs give them.

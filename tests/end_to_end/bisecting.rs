@@ -168,6 +168,81 @@ fn a_change_is_verified_by_its_neighbour_and_by_taking_it_back() {
 }
 
 #[test]
+fn what_a_bisection_named_is_on_the_history_in_every_format() {
+    let place = place();
+    let ended = place.ends(&bisect(&[
+        "--good",
+        "c22",
+        "--bad",
+        "c32",
+        "--no-verify",
+        "--confidence",
+        "99.99",
+        "--name",
+        "b",
+    ]));
+    ended.assert_code(0);
+    let verdict = verdict(&ended);
+    let history =
+        |more: &[&str]| place.prints_of(&[&["history", "--target", "app"], more].concat());
+
+    let json: Value = serde_json::from_str(&history(&["--json"])).unwrap();
+    let series = &json["series"][0];
+    let named = series["named"].as_array().unwrap();
+    assert_eq!(named.len(), 1, "{series:#}");
+    let named = &named[0];
+    assert_eq!(named["study"], "b");
+    assert_eq!(named["at"]["version"], "c27");
+    assert_eq!(named["direction"], "worse");
+    let culprit = &verdict["culprits"][0];
+    assert_eq!(named["probability"], culprit["probability"]);
+    assert_eq!(named["size"], culprit["size"]["value"]);
+    // Few versions were measured, each once or twice: the series by itself may not show it.
+    let found = series["changes"].as_array().unwrap();
+    let is_found = |change: &Value| {
+        let number = |of: &Value| of["number"].as_u64().unwrap_or(0);
+        let between = &change["between"];
+        number(&between["after"]) < number(&named["at"])
+            && number(&named["after"]) < number(&between["until"])
+    };
+    let believed = found.iter().filter(|change| change["believed"] == true);
+    assert_eq!(named["found"], believed.clone().any(is_found), "{series:#}");
+
+    let mark = "bisect named this change, > 99.9 %: study b";
+    assert!(
+        history(&[]).contains(&format!("◆ {mark}")),
+        "{}",
+        history(&[])
+    );
+    let markdown = history(&["--format", "markdown"]);
+    assert!(
+        markdown.contains("| bisect named this change, > 99.9 %: study b |"),
+        "{markdown}"
+    );
+    let page = history(&["--format", "html"]);
+    assert!(
+        page.contains("bisect named this change, &gt; 99.9 %: study b"),
+        "{page}"
+    );
+    let csv = history(&["--csv"]);
+    let header = csv.lines().next().unwrap().split(',');
+    let column = header.clone().position(|name| name == "named_by").unwrap();
+    let marked: Vec<&str> = csv
+        .lines()
+        .skip(1)
+        .filter(|line| line.split(',').nth(column) == Some("b"))
+        .collect();
+    assert!(marked.len() == 1 && marked[0].contains(",c27,"), "{csv}");
+
+    place.ends(&["publish", "site"]).assert_code(0);
+    let index = place.read("site/index.html");
+    assert!(
+        index.contains("bisect named this change, &gt; 99.9 %: study b"),
+        "{index}"
+    );
+}
+
+#[test]
 fn killed_and_gone_on_with_it_comes_to_the_same() {
     let place = place();
     let whole = [

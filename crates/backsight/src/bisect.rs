@@ -5,13 +5,13 @@
 
 use backsight_history::Diff;
 use backsight_model::{
-    Document, Every, HistoryCell, HostName, Range, StudyHistory, StudyName, TargetName,
+    Document, Every, HistoryCell, HostName, MetricName, Range, StudyHistory, StudyName, TargetName,
     TestbedName, Time, Version, shell_quoted,
 };
-use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, Place};
+use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, Place};
 use backsight_site::{BisectWords, Holds};
 use backsight_stats::{
-    Confidence, Statistic,
+    Confidence, Interval, Statistic,
     culprits::{Aim, Estimate, Waterfall},
 };
 use backsight_store::{Store, StudyRow};
@@ -574,6 +574,110 @@ struct TrialsShape {
     failed: usize,
 }
 
+/// The changes that the bisections of a target named, for its history. A bisection whose verdict can't be made any more is
+/// left out, aloud.
+pub async fn named_changes(
+    store: &Store,
+    target: &TargetName,
+) -> miette::Result<Vec<BisectedChange>> {
+    let studies = store.studies().await.into_diagnostic()?;
+    let is_bisection =
+        |study: &&StudyRow| study.verb == VERB && study.target.as_ref() == Some(target);
+    let bisections: Vec<&StudyRow> = studies.iter().filter(is_bisection).collect();
+    if bisections.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asked = store.asked_along(target).await.into_diagnostic()?;
+    let mut named = Vec::new();
+    for study in bisections {
+        match Bisection::read(store, study, &asked).await {
+            Ok(bisection) => named.extend(bisection.named_changes()),
+            Err(why) => files::say(&format!(
+                "what {} came to isn't in the history: {why}",
+                study.name
+            )),
+        }
+    }
+    Ok(named)
+}
+
+/// A bisection as the store has it.
+struct Bisection {
+    history: StudyHistory,
+    choices: BisectChoices,
+    /// The target as it was then.
+    target: Document,
+    cell: usize,
+    metric: MetricName,
+    verdict: BisectVerdict,
+}
+
+impl Bisection {
+    /// `asked` is all that studies of the target asked.
+    async fn read(
+        store: &Store,
+        study: &StudyRow,
+        asked: &[backsight_store::Asked],
+    ) -> miette::Result<Self> {
+        let history = store.study_history(study.id).await.into_diagnostic()?;
+        let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+        let choices = chosen(choices.bisect.as_ref())?.clone();
+        let documents = store.documents(study.id).await.into_diagnostic()?;
+        let document = documents.iter().find(|document| document.kind == "target");
+        let document = chosen(document)?;
+        let target = Document::new(document.name.clone(), document.text.as_str());
+        let revisits = backsight_model::Target::read(&target)?
+            .activate
+            .boot
+            .can_be_revisited();
+        let policy = policy(
+            &choices,
+            (history.versions.len(), 1 + choices.along.beside.len()),
+            &history.cells,
+            revisits,
+            study.seed,
+        )?;
+        let evidence = evidence_before(asked, &history, &choices.along);
+        Ok(Self {
+            verdict: policy.verdict(&evidence),
+            cell: policy.cell,
+            metric: policy.metric,
+            history,
+            choices,
+            target,
+        })
+    }
+
+    fn named_changes(&self) -> Vec<BisectedChange> {
+        let Some(cell) = self.history.cells.get(self.cell) else {
+            return Vec::new();
+        };
+        let metric = cell.metrics.iter().find(|it| it.name == self.metric);
+        let id = |at: usize| Some(self.history.versions.get(at)?.id.clone());
+        let sizes = self.verdict.waterfall.as_ref();
+        let culprits = self.verdict.culprits.iter().enumerate();
+        let named = culprits.filter_map(|(n, culprit)| {
+            let size = sizes.and_then(|sizes| sizes.steps.get(n)).copied();
+            let level = sizes?.level.value.abs();
+            let in_percent = |size: Estimate| Interval {
+                low: 100.0 * size.interval.low / level,
+                high: 100.0 * size.interval.high / level,
+            };
+            Some(BisectedChange {
+                study: self.history.name.clone(),
+                cell: cell.cell.clone(),
+                metric: metric?.clone(),
+                after: id(culprit.place.after)?,
+                until: id(culprit.place.until)?,
+                probability: culprit.probability,
+                size,
+                percent: culprit.percent.zip(size.map(in_percent)),
+            })
+        });
+        named.collect()
+    }
+}
+
 /// A bisection as it stands: what `bisect`, `show` and `report` tell of it.
 pub struct Account {
     history: StudyHistory,
@@ -588,27 +692,16 @@ pub struct Account {
 impl Account {
     /// Reads it from the store, and what the culprits are from the target's history.
     pub async fn of(store: &Store, study: &StudyRow) -> miette::Result<Self> {
-        let history = store.study_history(study.id).await.into_diagnostic()?;
-        let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
-        let choices = chosen(choices.bisect.as_ref())?.clone();
         let target: &TargetName = chosen(study.target.as_ref())?;
-        let documents = store.documents(study.id).await.into_diagnostic()?;
-        let document = documents.iter().find(|document| document.kind == "target");
-        let document = chosen(document)?;
-        let document = Document::new(document.name.clone(), document.text.as_str());
-        let revisits = backsight_model::Target::read(&document)?
-            .activate
-            .boot
-            .can_be_revisited();
-        let policy = policy(
-            &choices,
-            (history.versions.len(), 1 + choices.along.beside.len()),
-            &history.cells,
-            revisits,
-            study.seed,
-        )?;
-        let evidence = evidence_before(store, target, &history, &choices.along);
-        let verdict = policy.verdict(&evidence.await.into_diagnostic()?);
+        let asked = store.asked_along(target).await.into_diagnostic()?;
+        let Bisection {
+            history,
+            choices,
+            target: document,
+            cell,
+            metric,
+            verdict,
+        } = Bisection::read(store, study, &asked).await?;
         let places: Vec<Place> = verdict.culprits.iter().map(|c| c.place).collect();
         let folder = choices.along.folder.clone();
         let opened = Opened::of(document, folder, store.dir().to_owned()).await;
@@ -626,17 +719,17 @@ impl Account {
                 asked.map_err(|why| format!("the history can't be asked what it was: {why}")),
             );
         }
-        let benchmark = &history.cells[policy.cell].cell.benchmark;
+        let benchmark = &history.cells[cell].cell.benchmark;
         let all = store.acceptances(target).await.into_diagnostic()?;
         let about = all
             .iter()
-            .filter(|it| it.covers(benchmark.as_str(), policy.metric.as_str()));
+            .filter(|it| it.covers(benchmark.as_str(), metric.as_str()));
         let now = Timestamp::now();
         let accepted = about.map(|it| Accepted::at(it, now)).collect();
         Ok(Self {
             accepted,
-            cell: policy.cell,
-            metric: policy.metric.to_string(),
+            cell,
+            metric: metric.to_string(),
             history,
             choices,
             verdict,

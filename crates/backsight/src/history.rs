@@ -17,6 +17,7 @@ use miette::IntoDiagnostic as _;
 use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use crate::{
+    bisect,
     cli::Shared,
     exit_status::ExitStatus,
     files,
@@ -271,7 +272,7 @@ fn write(along: &Along<'_>, output: &Output, usual: Format, all: bool) -> miette
     }
 }
 
-/// A target's studies and the history that they make, with what of it is accepted now.
+/// A target's studies and the history that they make, with what of it is accepted now and what bisections named.
 async fn known_of(
     store: &Store,
     target: &TargetName,
@@ -280,6 +281,7 @@ async fn known_of(
     let accepted = store.acceptances(target).await.into_diagnostic()?;
     let mut history = history(&studies);
     history.accept(&accepted, Timestamp::now());
+    history.name_changes(&bisect::named_changes(store, target).await?);
     Ok((studies, history))
 }
 

@@ -14,6 +14,7 @@ use std::{
 };
 
 use crate::{
+    bisect,
     cli::Shared,
     files, history,
     intervals::{Interval, Intervals},
@@ -62,7 +63,12 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
     let sources = Sources::of(store, targets).await;
     let between =
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
-    let published = publish(store, targets, &between, folder).await;
+    let mut bisected = HashMap::new();
+    for target in targets {
+        let named = bisect::named_changes(store, target).await?;
+        bisected.insert(target.clone(), named);
+    }
+    let published = publish(store, targets, &between, &bisected, folder).await;
     let published = published.into_diagnostic()?;
     sources.forget_the_rest();
     files::print(&format!(

@@ -31,7 +31,14 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     stepped::fill(&store, extent).await?;
     if let Some(site) = site {
         let targets = store.targets().await?;
-        backsight_site::publish(&store, &targets, &commits::between, Path::new(site)).await?;
+        backsight_site::publish(
+            &store,
+            &targets,
+            &commits::between,
+            &Default::default(),
+            Path::new(site),
+        )
+        .await?;
     }
     store.close().await;
     Ok(())

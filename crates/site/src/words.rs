@@ -4,9 +4,13 @@
 
 use backsight_model::{Better, numbers, significant};
 use backsight_policy::{
-    Accepted, ChangePoint, History, How, Spread, VersionPoint, VersionSeries, percent_of,
+    Accepted, ChangePoint, Direction, History, How, NamedChange, Spread, VersionPoint,
+    VersionSeries, percent_of,
 };
-use backsight_stats::{Undefined, changes::Kind};
+use backsight_stats::{
+    Undefined,
+    changes::{Kind, MOST_DOUBTED_P, Trend},
+};
 use jiff::{Timestamp, tz::TimeZone};
 
 use std::fmt::Write as _;
@@ -215,6 +219,46 @@ impl<'a> SeriesWords<'a> {
         text
     }
 
+    /// By how much a trend moves over all versions: `+12.3 [+10.1, +14.5]`, without the unit.
+    pub fn trend_size(&self, trend: &Trend) -> String {
+        let interval = trend.size_interval;
+        let [size, low, high] = [trend.size, interval.low, interval.high]
+            .map(|value| numbers::signed(&self.number(value, 3)));
+        format!("{size} [{low}, {high}]")
+    }
+
+    /// What a bisection named, as a mark at its version: `bisect named this change, 97.0 %: study b`.
+    pub fn mark(named: &NamedChange) -> String {
+        format!(
+            "bisect named this change, {}: study {}",
+            numbers::probability(named.probability),
+            named.study
+        )
+    }
+
+    /// What a bisection named, as a sentence.
+    pub fn named(&self, named: &NamedChange) -> String {
+        let place = self.place(Some(named.after), named.at, named.at);
+        let size = self.named_size(named);
+        let direction = named.direction.map_or("", Direction::as_str);
+        let parts = [place.as_str(), &size, direction];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let seen = match named.is_found {
+            true => "",
+            false => "; the series by itself doesn't show it",
+        };
+        format!("{}; {}{seen}", parts.join(", "), Self::mark(named))
+    }
+
+    /// As [`SeriesWords::size`], of what a bisection named; empty if it isn't known.
+    pub fn named_size(&self, named: &NamedChange) -> String {
+        match (named.percent, named.size) {
+            (Some((percent, interval)), _) => numbers::percent_in(percent, Some(interval)),
+            (None, Some(size)) => self.scale.difference(size.value, Some(size.interval)),
+            (None, None) => String::new(),
+        }
+    }
+
     /// What must be known to believe what was found and not found.
     pub fn notes(&self) -> Vec<String> {
         let found = &self.series.found;
@@ -246,21 +290,17 @@ impl<'a> SeriesWords<'a> {
                 counted(measured, "version")
             )),
         }
+        notes.extend(self.sessions());
         if found.changes.is_empty() && found.how != How::TooLittle {
             notes.push("No change of level was found.".to_owned());
         }
         if let Some(trend) = &found.trend {
-            let [size, low, high] = [
-                trend.size,
-                trend.size_interval.low,
-                trend.size_interval.high,
-            ]
-            .map(|value| numbers::signed(&self.number(value, 3)));
             notes.push(format!(
-                "A trend: from {} to {}{} over all versions, {size} [{low}, {high}]. It is no change of level.",
+                "A trend: from {} to {}{} over all versions, {}. It is no change of level.",
                 self.number(trend.from, 4),
                 self.number(trend.to, 4),
                 self.scale.unit_after(),
+                self.trend_size(trend),
             ));
         }
         if let Some(pending) = &found.pending {
@@ -297,7 +337,10 @@ impl<'a> SeriesWords<'a> {
                 .iter()
                 .any(|change| change.believed && change.at == at)
         };
-        if let Some((at, p)) = found.doubted.filter(|(at, _)| !told(*at)) {
+        if let Some((at, p)) = found
+            .doubted
+            .filter(|(at, p)| *p <= MOST_DOUBTED_P && !told(*at))
+        {
             let version = self.version(at);
             notes.push(format!(
                 "The clearest change that wasn't believed: at {version}, {}.",
@@ -318,6 +361,26 @@ impl<'a> SeriesWords<'a> {
             );
         }
         notes
+    }
+
+    /// How many sessions stand behind a version, and what that makes of its interval.
+    fn sessions(&self) -> Option<String> {
+        if self.series.is_of_single_sessions() {
+            return Some(
+                "1 session a version: intervals show how runs of one session differ; how sessions differ shows only between versions."
+                    .to_owned(),
+            );
+        }
+        let known = self.series.spread_of_sessions?;
+        let mut points = self.series.points.iter();
+        points.any(VersionPoint::is_of_one_session).then(|| {
+            format!(
+                "Sessions of one version differ by ±{} % (known from {} of {}): intervals of versions that were measured in one session are at least that wide.",
+                significant(100.0 * known.spread.relative, 2),
+                counted(known.units, "session"),
+                counted(known.studies, "build"),
+            )
+        })
     }
 
     /// Versions with a value.

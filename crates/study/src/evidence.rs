@@ -7,7 +7,6 @@ use crate::AlongChoices;
 use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
-    TargetName,
 };
 use backsight_policy::{Evidence, Observation, Outcome, Request};
 use backsight_store::{Asked, Standing, Store, StoreError, StudyId};
@@ -172,16 +171,9 @@ fn observation(
 }
 
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
-/// builds and questions, as [`evidence_along`] gave it then. `along` is as the study chose it.
-///
-/// # Errors
-/// The store's own.
-pub async fn evidence_before(
-    store: &Store,
-    target: &TargetName,
-    history: &StudyHistory,
-    along: &AlongChoices,
-) -> Result<Evidence, StoreError> {
+/// builds and questions, as [`evidence_along`] gave it then. `asked` is all that studies of the target asked
+/// ([`Store::asked_along`]), `along` is as the study chose it.
+pub fn evidence_before(asked: &[Asked], history: &StudyHistory, along: &AlongChoices) -> Evidence {
     let own = evidence_of(history, &along.layouts);
     let versions = history.versions.iter().enumerate();
     let versions: HashMap<&str, usize> = versions
@@ -204,14 +196,13 @@ pub async fn evidence_before(
         let place = asked_at(&questions, &seen.question);
         observation(seen, (version, layout), place, false, along.retry)
     };
-    let asked = store.asked_along(target).await?;
     let before = asked.iter().filter(|seen| seen.study.0 < history.study);
     let mut observations: Vec<Observation> = before.filter_map(of).collect();
     observations.extend(own.observations);
-    Ok(Evidence {
+    Evidence {
         observations,
         ..own
-    })
+    }
 }
 
 fn figures(seen: &Asked) -> BTreeMap<MetricName, f64> {

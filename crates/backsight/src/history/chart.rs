@@ -198,6 +198,11 @@ impl Plot {
                 _ => put(at, 'x', "x broken, unbootable or failed"),
             }
         }
+        // Where a change was found as well, its mark stands.
+        let is_marked = |at| series.believed().any(|change| change.at == at);
+        for named in series.named.iter().filter(|named| !is_marked(named.at)) {
+            put(named.at, '◆', "◆ change that a bisection named");
+        }
         for change in &series.found.changes {
             if change.believed {
                 put(change.at, '▲', "▲ change");

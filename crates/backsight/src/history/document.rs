@@ -1,5 +1,6 @@
 //! A history as a document: for a pull request or a mail, and as a page.
 
+use backsight_policy::Direction;
 use backsight_report::{Body, Document, Section, Table, Tone, field, left, right};
 use backsight_site::SeriesWords;
 
@@ -10,7 +11,10 @@ const PICTURE_WIDTH: usize = 100;
 
 pub fn document(along: &Along<'_>) -> Document {
     let history = along.history;
-    let changes: usize = along.series.iter().map(|s| s.believed().count()).sum();
+    let changes = along.series.iter();
+    let changes: usize = changes
+        .map(|series| series.believed().count() + series.only_named().count())
+        .sum();
     let headline = format!(
         "{}: {} along {} in {} series",
         along.target,
@@ -28,6 +32,7 @@ pub fn document(along: &Along<'_>) -> Document {
             .iter()
             .map(|change| words.change(change))
             .collect();
+        sentences.extend(series.named.iter().map(|named| words.named(named)));
         sentences.extend(words.notes());
         let heading = format!("{}: {}; {}", series.name(), words.axis(), words.coverage());
         let picture = chart(history, series, &words, PICTURE_WIDTH);
@@ -44,7 +49,7 @@ pub fn document(along: &Along<'_>) -> Document {
     document
 }
 
-/// A line for each change that is believed.
+/// A line for each change that is believed, and for each that only a bisection named.
 fn table(along: &Along<'_>) -> Table {
     let mut table = Table::new(vec![
         left("series"),
@@ -52,25 +57,43 @@ fn table(along: &Along<'_>) -> Table {
         right("difference"),
         left("verdict"),
         left("accepted"),
+        left("named by"),
     ]);
     for series in &along.series {
         let words = SeriesWords::new(along.history, series);
         for change in series.believed() {
             let direction = change.direction.as_str();
-            let tone = match (direction, change.is_accepted()) {
-                ("worse", false) => Tone::Bad,
-                ("better", _) => Tone::Good,
-                _ => Tone::Plain,
-            };
+            let tone = tone(Some(change.direction), change.is_accepted());
             let accepted = change.accepted.as_ref();
+            let named = series.named.iter().find(|named| named.is_same(change));
             table.row(vec![
                 field(series.name()),
                 field(words.place(change.after, change.at, change.until)),
                 field(words.size(change)),
                 field(direction).with_tone(tone),
                 field(accepted.map_or("", |it| it.acceptance.by.as_str())),
+                field(named.map_or(String::new(), SeriesWords::mark)),
+            ]);
+        }
+        for named in series.only_named() {
+            let direction = named.direction.map_or("", Direction::as_str);
+            table.row(vec![
+                field(series.name()),
+                field(words.place(Some(named.after), named.at, named.at)),
+                field(words.named_size(named)),
+                field(direction).with_tone(tone(named.direction, false)),
+                field(""),
+                field(SeriesWords::mark(named)),
             ]);
         }
     }
     table
+}
+
+fn tone(direction: Option<Direction>, is_accepted: bool) -> Tone {
+    match direction {
+        Some(Direction::Worse) if !is_accepted => Tone::Bad,
+        Some(Direction::Better) => Tone::Good,
+        _ => Tone::Plain,
+    }
 }

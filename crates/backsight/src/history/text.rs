@@ -2,7 +2,7 @@
 //!
 //! Refuses: a table longer than a screen or two unless asked for, without saying what is left out.
 
-use backsight_policy::{History, HistoryVersion, VersionPoint, VersionSeries};
+use backsight_policy::{Direction, History, HistoryVersion, VersionPoint, VersionSeries};
 use backsight_site::SeriesWords;
 use std::fmt::Write as _;
 
@@ -31,7 +31,7 @@ pub fn render(along: &Along<'_>, look: &Look) -> String {
         text.push_str("\nNothing has been measured.\n");
     }
     let is_shown = |series: &&&VersionSeries| {
-        along.all_metrics || series.metric.primary || !series.found.changes.is_empty()
+        along.all_metrics || series.metric.primary || series.has_changes()
     };
     let series: Vec<&VersionSeries> = along.series.iter().filter(is_shown).copied().collect();
     if series.len() > MOST_BLOCKS {
@@ -114,24 +114,40 @@ fn summary(history: &History, series: &[&VersionSeries]) -> comfy_table::Table {
     for series in series {
         let words = SeriesWords::new(history, series);
         let latest = series.points.iter().rfind(|point| point.value.is_some());
-        let change = series.believed().last();
         table.add_row([
             shown(&series.name()),
             series.points.len().to_string(),
             latest.map_or(String::new(), |point| words.value(point)),
             words.unit(),
-            series.believed().count().to_string(),
-            change.map_or(String::new(), |change| {
-                let direction = change.direction.as_str();
-                shown(&format!(
-                    "{} {direction} at {}",
-                    words.size(change),
-                    words.version(change.at)
-                ))
-            }),
+            (series.believed().count() + series.only_named().count()).to_string(),
+            shown(&latest_change(series, &words)),
         ]);
     }
     table
+}
+
+/// The latest change of a series, found or named by a bisection: `+9.5 % [+8.1, +10.9] worse at c27`; its trend; and what is
+/// pending.
+fn latest_change(series: &VersionSeries, words: &SeriesWords<'_>) -> String {
+    let found = series.believed().last().map(|change| {
+        let direction = change.direction.as_str();
+        (change.at, format!("{} {direction}", words.size(change)))
+    });
+    let named = series.only_named().last().map(|named| {
+        let direction = named.direction.map_or("", Direction::as_str);
+        let size = words.named_size(named);
+        (named.at, format!("{size} {direction}, by bisect,"))
+    });
+    let latest = found.into_iter().chain(named).max_by_key(|(at, _)| *at);
+    let latest = latest.map(|(at, change)| format!("{} at {}", change.trim(), words.version(at)));
+    let pending = series.found.pending.as_ref().map(|pending| {
+        let size = words.size(&pending.point);
+        format!("pending: {size} at {}", words.version(pending.point.at))
+    });
+    let trend = series.found.trend.as_ref();
+    let trend = trend.map(|trend| format!("a trend: {}", words.trend_size(trend)));
+    let said: Vec<String> = latest.into_iter().chain(trend).chain(pending).collect();
+    said.join("; ")
 }
 
 fn block(text: &mut String, history: &History, series: &VersionSeries, look: &Look) {
@@ -149,6 +165,9 @@ fn block(text: &mut String, history: &History, series: &VersionSeries, look: &Lo
     }
     for change in &series.found.changes {
         wrapped(text, &words.change(change), look.width);
+    }
+    for named in &series.named {
+        wrapped(text, &words.named(named), look.width);
     }
     for note in words.notes() {
         wrapped(text, &note, look.width);
@@ -256,6 +275,9 @@ fn row(
             change.direction.as_str()
         ));
     }
+    for named in series.named.iter().filter(|named| named.at == at) {
+        remarks.push(format!("◆ {}", SeriesWords::mark(named)));
+    }
     if point.is_some_and(|point| point.unstable) {
         remarks.push("unstable".to_owned());
     }
@@ -279,6 +301,9 @@ fn kept(history: &History, series: &VersionSeries, all: bool) -> Vec<bool> {
     keep(count.saturating_sub(LAST), count);
     for change in &series.found.changes {
         keep(change.at.saturating_sub(AROUND), change.at + AROUND);
+    }
+    for named in &series.named {
+        keep(named.at.saturating_sub(AROUND), named.at + AROUND);
     }
     kept
 }

@@ -61,12 +61,9 @@ impl Course {
         };
         let mut svg = String::new();
         let title = format!("{}: {}", series.name(), words.axis());
-        let told: Vec<String> = series
-            .found
-            .changes
-            .iter()
-            .map(|c| words.change(c))
-            .collect();
+        let found = series.found.changes.iter().map(|c| words.change(c));
+        let named = series.named.iter().map(|named| words.named(named));
+        let told: Vec<String> = found.chain(named).collect();
         let _ = write!(
             svg,
             "<svg class=\"field\" role=\"img\" preserveAspectRatio=\"none\" viewBox=\"-0.5 0 {} {HEIGHT}\" \
@@ -77,7 +74,8 @@ impl Course {
             escape::text(&told.join("; ")),
         );
         drawing.lines(&mut svg);
-        drawing.changes(&mut svg, words, range_of);
+        drawing.changes(&mut svg, words, &range_of);
+        drawing.named(&mut svg, words, &range_of);
         drawing.levels(&mut svg);
         drawing.points(&mut svg);
         drawing.unmeasured(&mut svg);
@@ -190,6 +188,26 @@ impl Drawing<'_> {
                     "<a class=\"change {class}\" href=\"{href}\">{shape}</a>"
                 ),
                 None => write!(svg, "<g class=\"change {class}\">{shape}</g>"),
+            };
+        }
+    }
+
+    /// Where bisections named a change.
+    fn named(
+        &self,
+        svg: &mut String,
+        words: &SeriesWords<'_>,
+        range_of: impl Fn(usize) -> Option<String>,
+    ) {
+        for named in &self.series.named {
+            let shape = format!(
+                "<path d=\"M{} 0V{HEIGHT}\"/><title>{}</title>",
+                named.at as f64 - 0.5,
+                escape::text(&words.named(named))
+            );
+            let _ = match range_of(named.at) {
+                Some(href) => write!(svg, "<a class=\"named\" href=\"{href}\">{shape}</a>"),
+                None => write!(svg, "<g class=\"named\">{shape}</g>"),
             };
         }
     }

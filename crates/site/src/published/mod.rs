@@ -19,7 +19,7 @@ pub use folder::{FolderError, Published};
 
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
-use backsight_policy::{History, VersionStanding, history};
+use backsight_policy::{BisectedChange, History, VersionStanding, history};
 use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
 use std::{collections::HashMap, path::Path};
@@ -61,7 +61,8 @@ pub enum PublishError {
     Page(#[from] askama::Error),
 }
 
-/// Publishes the histories of these targets into a folder, which then has these and no others.
+/// Publishes the histories of these targets into a folder, which then has these and no others. `bisected` is what bisections
+/// of each target named.
 ///
 /// # Errors
 /// The store's and the folder's own.
@@ -69,6 +70,7 @@ pub async fn publish(
     store: &Store,
     targets: &[TargetName],
     between: &SaysBetween<'_>,
+    bisected: &HashMap<TargetName, Vec<BisectedChange>>,
     root: &Path,
 ) -> Result<Published, PublishError> {
     let mut press = Press {
@@ -82,6 +84,8 @@ pub async fn publish(
         let mut book = Book::new(target, store.target_history(target).await?);
         let accepted = store.acceptances(target).await?;
         book.history.accept(&accepted, Timestamp::now());
+        let bisected = bisected.get(target).map_or(&[][..], Vec::as_slice);
+        book.history.name_changes(bisected);
         // What is linked to is there before the link is.
         press.trials(&book).await?;
         press.boots(&book).await?;

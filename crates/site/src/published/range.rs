@@ -134,10 +134,10 @@ pub(super) fn link(book: &Book, at: usize) -> Link {
 fn told_within(book: &Book, from: usize, to: usize) -> Vec<Told> {
     let mut within = Vec::new();
     for series in &book.history.series {
-        for (point, told) in series.found.changes.iter().zip(told(book, series)) {
-            let begins = point.after.unwrap_or(0);
-            if begins < to && from < point.until {
-                within.push(told);
+        for change in told(book, series) {
+            let begins = change.after.unwrap_or(0);
+            if begins < to && from < change.until {
+                within.push(change.told);
             }
         }
     }

@@ -85,6 +85,8 @@ struct Value {
     text: String,
     change: String,
     class: &'static str,
+    /// What a bisection named here.
+    named: String,
 }
 
 /// How a change is coloured.
@@ -96,24 +98,51 @@ pub(super) fn class(direction: Direction) -> &'static str {
     }
 }
 
-/// The believed changes of a series as sentences.
-pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<Told> {
+/// A change of a series, found or named by a bisection, that pages tell.
+pub(super) struct ToldChange {
+    /// The last version before it, and the last one that may be the first after it.
+    pub after: Option<usize>,
+    pub until: usize,
+    pub at: usize,
+    /// Whether it is believed: what a bisection named is.
+    pub believed: bool,
+    pub told: Told,
+}
+
+/// The changes of a series as sentences: those that were found, then those that bisections named.
+pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<ToldChange> {
     let words = SeriesWords::new(&book.history, series);
-    series
-        .found
-        .changes
-        .iter()
-        .map(|point| Told {
-            series: series.name(),
-            sentence: words.change(point),
-            class: if point.believed && !point.is_accepted() {
-                class(point.direction)
-            } else {
-                "soft-word"
-            },
-            href: book.range_page(point.at).unwrap_or_default(),
-        })
-        .collect()
+    let told = |at: usize, sentence: String, class: &'static str| Told {
+        series: series.name(),
+        sentence,
+        class,
+        href: book.range_page(at).unwrap_or_default(),
+    };
+    let found = series.found.changes.iter().map(|point| {
+        let class = match point.believed && !point.is_accepted() {
+            true => class(point.direction),
+            false => "soft-word",
+        };
+        ToldChange {
+            after: point.after,
+            until: point.until,
+            at: point.at,
+            believed: point.believed,
+            told: told(point.at, words.change(point), class),
+        }
+    });
+    let named = series.named.iter().map(|named| ToldChange {
+        after: Some(named.after),
+        until: named.at,
+        at: named.at,
+        believed: true,
+        told: told(
+            named.at,
+            words.named(named),
+            named.direction.map_or("unsure", class),
+        ),
+    });
+    found.chain(named).collect()
 }
 
 impl Press<'_> {
@@ -121,8 +150,7 @@ impl Press<'_> {
         let history = &book.history;
         let mut room = MOST_POINTS;
         let mut charts = Vec::new();
-        let is_quiet =
-            |series: &VersionSeries| !series.metric.primary && series.found.changes.is_empty();
+        let is_quiet = |series: &VersionSeries| !series.metric.primary && !series.has_changes();
         let mut all: Vec<(usize, &VersionSeries)> = history.series.iter().enumerate().collect();
         all.sort_by_key(|(_, series)| is_quiet(series));
         let mut folded = 0;
@@ -186,9 +214,9 @@ fn counts(book: &Book) -> String {
 fn brief(book: &Book) -> TargetBrief {
     let mut changes: Vec<(usize, Told)> = Vec::new();
     for series in book.history.series.iter().filter(|it| it.metric.primary) {
-        let points = series.found.changes.iter().zip(told(book, series));
-        let believed = points.filter(|(point, _)| point.believed);
-        changes.extend(believed.map(|(point, told)| (point.at, told)));
+        let told = told(book, series).into_iter();
+        let believed = told.filter(|change| change.believed);
+        changes.extend(believed.map(|change| (change.at, change.told)));
     }
     changes.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
     changes.truncate(MOST_TOLD);
@@ -216,7 +244,7 @@ fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
         coverage: words.coverage(),
         column: (number < MOST_COLUMNS).then_some(number),
         course: Course::new(&book.history, series, &words, &id, |at| book.range_page(at)),
-        changes: told(book, series),
+        changes: told(book, series).into_iter().map(|it| it.told).collect(),
         notes: words.notes(),
         id,
     }
@@ -281,8 +309,11 @@ fn fold(
     range: std::ops::Range<usize>,
 ) -> Fold {
     let versions = &book.history.versions[range.clone()];
-    let changes = book.history.series.iter().flat_map(VersionSeries::believed);
-    let changes = changes.filter(|change| range.contains(&change.at)).count();
+    let places = book.history.series.iter().flat_map(|series| {
+        let found = series.believed().map(|change| change.at);
+        found.chain(series.only_named().map(|named| named.at))
+    });
+    let changes = places.filter(|at| range.contains(at)).count();
     let unmeasured = versions
         .iter()
         .filter(|v| v.standing.why().is_some())
@@ -312,10 +343,12 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
         let words = SeriesWords::new(&book.history, series);
         let point = points.get(&at).map(|place| &series.points[*place]);
         let change = series.believed().find(|change| change.at == at);
+        let named = series.named.iter().find(|named| named.at == at);
         Value {
             text: point.map_or(String::new(), |point| words.value(point)),
             change: change.map_or(String::new(), |change| words.size(change)),
             class: change.map_or("", |change| class(change.direction)),
+            named: named.map_or(String::new(), SeriesWords::mark),
         }
     });
     Row {

@@ -1,10 +1,12 @@
 //! A published site: every link leads somewhere, nothing hostile acts, nothing is written twice.
 
 use backsight_model::{TargetName, Version};
+use backsight_policy::{BisectedChange, history};
 use backsight_site::{Between, Published, SaysBetween, publish};
+use backsight_stats::culprits::Estimate;
 use backsight_store::{Store, StudyId};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fs,
     path::{Path, PathBuf},
 };
@@ -46,9 +48,17 @@ impl Site {
     }
 
     fn publish(&self, between: &SaysBetween<'_>) -> Published {
+        self.publish_with(between, &HashMap::new())
+    }
+
+    fn publish_with(
+        &self,
+        between: &SaysBetween<'_>,
+        bisected: &HashMap<TargetName, Vec<BisectedChange>>,
+    ) -> Published {
         self.runtime.block_on(async {
             let targets = self.store.targets().await.unwrap();
-            publish(&self.store, &targets, between, &self.root())
+            publish(&self.store, &targets, between, bisected, &self.root())
                 .await
                 .unwrap()
         })
@@ -263,4 +273,81 @@ fn a_long_log_is_cut_on_its_page_and_whole_beside_it() {
         .into_iter()
         .map(|file| fs::read(file).unwrap());
     assert!(raw.into_iter().any(|bytes| bytes == long.as_bytes()));
+}
+
+#[test]
+fn what_a_bisection_named_is_marked_where_the_series_shows_nothing() {
+    let site = Site::new(SMALL);
+    let target = site
+        .runtime
+        .block_on(site.store.targets())
+        .unwrap()
+        .remove(0);
+    let studies = site
+        .runtime
+        .block_on(site.store.target_history(&target))
+        .unwrap();
+    let known = history(&studies);
+    let series = &known.series[0];
+    // The last two measured versions: the only step is far before them.
+    let measured: Vec<usize> = series.points.iter().map(|point| point.version).collect();
+    let [.., after, until] = measured[..] else {
+        panic!("{measured:?}")
+    };
+    assert!(
+        series
+            .found
+            .changes
+            .iter()
+            .all(|change| change.until < after)
+    );
+    let id = |at: usize| known.versions[at].version.id.clone();
+    let bisected = BisectedChange {
+        study: "culprit-3".parse().unwrap(),
+        cell: series.cell.clone(),
+        metric: series.metric.clone(),
+        after: id(after),
+        until: id(until),
+        probability: 0.97,
+        size: Some(Estimate {
+            value: -1.25,
+            interval: backsight_stats::Interval {
+                low: -1.5,
+                high: -1.0,
+            },
+        }),
+        percent: Some((
+            -2.5,
+            backsight_stats::Interval {
+                low: -3.0,
+                high: -2.0,
+            },
+        )),
+    };
+    let bisected = HashMap::from([(target, vec![bisected])]);
+    site.publish_with(&commits::between, &bisected);
+    let pages = site.pages();
+    let mark = "bisect named this change, 97.0 %: study culprit-3";
+    let having = |part: &str| {
+        let pages = pages.iter().filter(|(_, page)| page.contains(part));
+        pages.count()
+    };
+    let text = pages.iter().find(|(_, page)| page.contains(mark));
+    let text = &text.expect("a page with the mark").1;
+    let around = text.find(mark).unwrap_or(0);
+    let around = &text[around.saturating_sub(300)..];
+    assert!(
+        around.contains("\u{2212}2.50 % [\u{2212}3.00, \u{2212}2.00], worse; bisect named"),
+        "{}",
+        &around[..around.len().min(600)]
+    );
+    // The index, the target and the range that it lies in.
+    assert_eq!(having(mark), 3);
+    assert_eq!(having(&format!("◆ {mark}")), 1, "in the table of versions");
+    assert_eq!(having("class=\"named\" href="), 1, "in the picture");
+    assert_eq!(
+        having("\u{2212}2.50 % [\u{2212}3.00, \u{2212}2.00], worse"),
+        3
+    );
+    assert_eq!(having("the series by itself doesn"), 3);
 }

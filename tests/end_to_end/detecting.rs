@@ -453,3 +453,104 @@ fn studies_are_versions_and_one_study_is_searched_trial_by_trial() {
     wrong.assert_code(2);
     wrong.assert_says(&["`nowhere` is neither a file nor a study"]);
 }
+
+#[test]
+fn a_trend_is_in_every_format() {
+    let place = Place::new();
+    let ramp: String = (0..80)
+        .map(|version| format!("{}\n", 300.0 + f64::from(version) + noise(version as usize)))
+        .collect();
+    place.write("ramp.txt", ramp);
+    let said = "trend: 300";
+    for format in ["text", "markdown", "html"] {
+        let written = place.prints_of(&["detect", "ramp.txt", "--format", format]);
+        assert!(written.contains(said), "{format}: {written}");
+        // Nothing that chance gives more often than not.
+        assert!(!written.contains("wasn't believed"), "{format}: {written}");
+    }
+    let trend = &json(&place, &["ramp.txt"])["series"][0]["trend"];
+    let size = trend["size"].as_f64().unwrap();
+    assert!((75.0..83.0).contains(&size), "{trend}");
+    let csv = place.prints_of(&["detect", "ramp.txt", "--better", "lower", "--format", "csv"]);
+    let header: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let rows: Vec<Vec<&str>> = csv
+        .lines()
+        .skip(1)
+        .map(|row| row.split(',').collect())
+        .collect();
+    let of = |row: &[&str], name: &str| {
+        row[header.iter().position(|column| *column == name).unwrap()].to_owned()
+    };
+    let kinds: Vec<String> = rows.iter().map(|row| of(row, "kind")).collect();
+    assert_eq!(kinds, ["steady-trend", "none"], "{csv}");
+    assert_eq!(of(&rows[0], "direction"), "worse");
+    assert_eq!(of(&rows[0], "size").parse::<f64>().unwrap(), size);
+    // And of many series, which are a table.
+    let many: String = (0..9)
+        .flat_map(|series| {
+            (0..80).map(move |version: u32| {
+                let value = 300.0 + f64::from(version) + noise(version as usize + 100 * series);
+                format!("{series},{value}\n")
+            })
+        })
+        .collect();
+    place.write("many.csv", format!("bench,ms\n{many}"));
+    let table = place.prints_of(&["detect", "many.csv", "--series", "bench"]);
+    assert_eq!(
+        table.matches(said).count() + table.matches("trend: 299").count(),
+        9,
+        "{table}"
+    );
+}
+
+#[test]
+fn sessions_of_a_study_are_its_versions_and_no_change_is_made_of_their_weather() {
+    let place = Place::new();
+    // Runs of one session hardly differ; sessions do.
+    let mut import = vec!["import".to_owned(), "hyperfine".to_owned()];
+    for session in 0..10 {
+        let times: Vec<f64> = (0..20)
+            .map(|run| 1.5 + 0.05 * noise(session) + 0.001 * noise(1000 + 20 * session + run))
+            .collect();
+        let file = format!("s{session}.json");
+        let text = format!(
+            "{{\"results\": [{{\"command\": \"sleep\", \"times\": {times:?}, \"exit_codes\": [0]}}]}}"
+        );
+        place.write(&file, text);
+        import.push(file);
+    }
+    import.extend(["--as", "several", "--sessions"].map(str::to_owned));
+    let import: Vec<&str> = import.iter().map(String::as_str).collect();
+    place.ends(&import).assert_code(0);
+    let found = json(&place, &["several"]);
+    let series = &found["series"][0];
+    assert_eq!(series["versions"], 10, "{found:#}");
+    assert_eq!(series["of_sessions"], true);
+    assert_eq!(series["last"]["version"], "session 10");
+    assert_eq!(series["changes"].as_array().unwrap().len(), 0, "{found:#}");
+    for format in ["text", "markdown", "html"] {
+        let said = place.prints_of(&["detect", "several", "--format", format]);
+        assert!(
+            said.contains("Each session, or boot, is one version here"),
+            "{said}"
+        );
+    }
+    // As versions of a history: the mean of sessions, however many runs each has.
+    place
+        .ends(&["import", "hyperfine", "s0.json", "--as", "one"])
+        .assert_code(0);
+    let over = json(&place, &["several", "one"]);
+    let series = &over["series"][0];
+    assert_eq!(
+        series["sessions_a_version"],
+        serde_json::json!([1, 10]),
+        "{over:#}"
+    );
+    let over = json(&place, &["one", "one"]);
+    assert_eq!(
+        over["series"][0]["sessions_a_version"],
+        serde_json::json!([1, 1])
+    );
+    let said = place.prints_of(&["detect", "one", "one"]);
+    assert!(said.contains("1 session a version"), "{said}");
+}

@@ -89,7 +89,10 @@ fn a_history_as_json_has_everything_and_as_csv_a_line_for_each_version() {
     let throughput = &series[0];
     let changes = throughput["changes"].as_array().unwrap();
     assert_eq!(changes.len(), 1, "{changes:#?}");
-    assert_eq!(changes[0]["at"]["name"], name(Extent::USUAL.step()));
+    assert_eq!(
+        changes[0]["between"]["at"]["version"],
+        name(Extent::USUAL.step())
+    );
     assert_eq!(changes[0]["direction"], "worse");
     assert_eq!(changes[0]["believed"], true);
     let point = throughput["points"]
@@ -337,7 +340,10 @@ fn counts_of_a_simulator_change_exactly_where_they_differ_and_every_page_says_wh
     let series = &json["series"][0];
     assert_eq!(series["simulator"], "program");
     let changes = series["changes"].as_array().unwrap();
-    let places: Vec<&Value> = changes.iter().map(|change| &change["at"]["id"]).collect();
+    let places: Vec<&Value> = changes
+        .iter()
+        .map(|change| &change["between"]["at"]["id"])
+        .collect();
     assert_eq!(places, [2, 3].map(|at| &json["versions"][at]["id"]));
     for change in changes {
         assert_eq!(change["alike"], true);
@@ -355,7 +361,7 @@ fn counts_of_a_simulator_change_exactly_where_they_differ_and_every_page_says_wh
     let lines = csv
         .lines()
         .skip(1)
-        .filter(|line| line.ends_with(",program,true"));
+        .filter(|line| line.contains(",program,true,"));
     assert_eq!(lines.count(), 5, "{csv}");
 
     place.prints_of(&["publish", "site"]);

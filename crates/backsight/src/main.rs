@@ -9,6 +9,7 @@ mod agent;
 mod along;
 mod attempt;
 mod bisect;
+mod changes;
 mod check;
 mod cli;
 mod compare;

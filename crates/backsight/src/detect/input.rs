@@ -1,8 +1,10 @@
 //! Where series come from: a table of numbers, or studies in the store.
 
 use backsight_exchange::table::{self, Columns, Labels, Reading, SeriesStream, Source, Table};
-use backsight_model::ResultSet;
+use backsight_model::{ResultSet, TrialSamples};
+use backsight_policy::side_of;
 use backsight_stats::{Better, Samples, changes::version_value};
+use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
 use std::path::PathBuf;
 
@@ -23,6 +25,10 @@ pub struct Series {
     pub named: bool,
     pub values: Vec<f64>,
     pub missing: usize,
+    /// The fewest and the most sessions that a value is from, where that is known.
+    pub sessions: Option<(usize, usize)>,
+    /// Whether values are those of sessions, each of several trials.
+    pub of_sessions: bool,
 }
 
 impl Series {
@@ -113,22 +119,44 @@ async fn load(names: &[String], shared: &Shared) -> miette::Result<Vec<ResultSet
     Ok(sets)
 }
 
-/// The cells' metrics of one study, trial by trial: what drifts within it.
+/// The cells' metrics of one study, trial by trial: what drifts within it. Where it was measured in several boots or sessions,
+/// which differ by more than their trials do, one by one.
 fn within(study: &ResultSet) -> Vec<Series> {
-    let series = study.series.iter().map(|cell| {
-        let mut series = of_cell(cell);
-        for trial in &cell.trials {
-            match value(&trial.values) {
-                Some(value) => {
-                    series.labels.push(&format!("trial {}", trial.trial));
-                    series.values.push(value);
-                }
-                None => series.missing += 1,
-            }
+    study.series.iter().map(within_cell).collect()
+}
+
+fn within_cell(cell: &backsight_model::Series) -> Series {
+    let mut series = of_cell(cell);
+    let sittings = sittings(&cell.trials);
+    let mut put = |label: String, of: &[&TrialSamples]| match value(of.iter().copied()) {
+        Some(value) => {
+            series.labels.push(&label);
+            series.values.push(value);
         }
-        series
-    });
-    series.collect()
+        None => series.missing += 1,
+    };
+    if sittings.len() < 2 {
+        for trial in &cell.trials {
+            put(format!("trial {}", trial.trial), &[trial]);
+        }
+        return series;
+    }
+    let has_boots = sittings.iter().any(|(boot, _)| *boot != sittings[0].0);
+    let has_sessions = sittings
+        .iter()
+        .any(|(_, session)| *session != sittings[0].1);
+    for (boot, session) in &sittings {
+        let trials = cell.trials.iter();
+        let of = trials.filter(|trial| (trial.boot, trial.session) == (*boot, *session));
+        let label = match (has_boots, has_sessions) {
+            (true, false) => format!("boot {boot}"),
+            (false, _) => format!("session {session}"),
+            (true, true) => format!("boot {boot}, session {session}"),
+        };
+        put(label, &of.collect::<Vec<_>>());
+    }
+    series.of_sessions = true;
+    series
 }
 
 /// The cells' metrics of several studies, each study a version, in the order in which they were named.
@@ -146,10 +174,14 @@ fn over(studies: &[ResultSet]) -> Vec<Series> {
         let mut series = of_cell(cell);
         for study in studies {
             let measured = study.series.iter().find(|other| same(cell, other));
-            match measured.and_then(|measured| value(&measured.values())) {
+            let trials = measured.map_or(&[][..], |measured| &measured.trials);
+            match value(trials.iter()) {
                 Some(value) => {
                     series.labels.push(study.study_name.as_str());
                     series.values.push(value);
+                    let count = sittings(trials).len();
+                    let (fewest, most) = series.sessions.unwrap_or((count, count));
+                    series.sessions = Some((fewest.min(count), most.max(count)));
                 }
                 None => series.missing += 1,
             }
@@ -169,10 +201,18 @@ fn of_cell(cell: &backsight_model::Series) -> Series {
     }
 }
 
-fn value(samples: &[f64]) -> Option<f64> {
-    Samples::new(samples.to_vec())
-        .ok()
-        .map(|samples| version_value(&samples))
+/// The boots and sessions that these trials were measured in, in order of time.
+fn sittings(trials: &[TrialSamples]) -> IndexSet<(u32, u32)> {
+    let measured = trials.iter().filter(|trial| !trial.values.is_empty());
+    measured.map(|trial| (trial.boot, trial.session)).collect()
+}
+
+/// What stands for these trials: the mean of the means of the highest level that was repeated. A session with more trials, or a
+/// trial with more iterations, weighs no more.
+fn value<'a>(trials: impl Iterator<Item = &'a TrialSamples>) -> Option<f64> {
+    let side = side_of(trials, 1.0).ok()?;
+    let units = Samples::new(side.units().means).ok()?;
+    Some(version_value(&units))
 }
 
 /// Series that come one after the other.
@@ -224,6 +264,8 @@ impl Iterator for SeriesOf {
                     named: *named,
                     values: series.values,
                     missing: series.missing,
+                    sessions: None,
+                    of_sessions: false,
                 }))
             }
         }

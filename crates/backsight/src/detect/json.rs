@@ -1,9 +1,6 @@
 //! What was found, for programs: everything, places counted from 1.
 
-use backsight_stats::{
-    Better, Interval,
-    changes::{Kind, Trend},
-};
+use backsight_stats::{Better, changes::Kind};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
@@ -11,6 +8,9 @@ use serde::Serialize;
 use super::{
     story::{Between, Place, Story, Told},
     text::Report,
+};
+use crate::changes::{
+    BetweenShape, ChangeShape, DoubtedShape, EpochShape, FindingsShape, PendingShape, PlaceShape,
 };
 
 /// The whole.
@@ -34,76 +34,15 @@ struct SeriesShape<'a> {
     versions: usize,
     samples: usize,
     missing: usize,
+    /// The fewest and the most sessions that a version's value is from, where that is known.
+    sessions_a_version: Option<[usize; 2]>,
+    /// Whether what is called a version is a session of one study, of several trials.
+    of_sessions: bool,
     last: Option<PlaceShape<'a>>,
-    changes: Vec<ChangeShape<'a>>,
-    epochs: Vec<EpochShape<'a>>,
-    doubted: Option<DoubtedShape<'a>>,
-    pending: Option<PendingShape<'a>>,
-    /// A slow movement all along.
-    trend: Option<Trend>,
-    period: Option<usize>,
+    #[serde(flatten)]
+    findings: FindingsShape<'a>,
     noise: Option<f64>,
     kept: Option<f64>,
-    least_found: Option<f64>,
-}
-
-/// A change.
-#[derive(Serialize)]
-struct ChangeShape<'a> {
-    kind: Kind,
-    between: BetweenShape<'a>,
-    before: f64,
-    after: f64,
-    /// after − before, in the unit and in percent of the level before.
-    size: f64,
-    size_interval: Interval,
-    percent: Option<f64>,
-    percent_interval: Option<Interval>,
-    /// `better`, `worse`, `up` or `down`.
-    direction: &'static str,
-    p: f64,
-    probability: f64,
-    adjusted: Option<f64>,
-    believed: bool,
-}
-
-/// A change of the noise.
-#[derive(Serialize)]
-struct EpochShape<'a> {
-    between: BetweenShape<'a>,
-    noise_before: f64,
-    noise_after: f64,
-    p: f64,
-}
-
-/// The clearest change that isn't believed.
-#[derive(Serialize)]
-struct DoubtedShape<'a> {
-    at: PlaceShape<'a>,
-    p: f64,
-}
-
-/// A change that a version or two more would tell.
-#[derive(Serialize)]
-struct PendingShape<'a> {
-    change: ChangeShape<'a>,
-    versions: usize,
-    more_versions_would_tell: usize,
-}
-
-/// Where a change may be.
-#[derive(Serialize)]
-struct BetweenShape<'a> {
-    after: Option<PlaceShape<'a>>,
-    at: PlaceShape<'a>,
-    until: PlaceShape<'a>,
-}
-
-/// A version, counted from 1.
-#[derive(Serialize)]
-struct PlaceShape<'a> {
-    number: usize,
-    version: &'a str,
 }
 
 pub fn render(report: &Report<'_>) -> miette::Result<String> {
@@ -129,56 +68,44 @@ fn series(story: &Story) -> SeriesShape<'_> {
         versions: story.versions,
         samples: story.samples,
         missing: story.missing,
+        sessions_a_version: story.sessions.map(|(fewest, most)| [fewest, most]),
+        of_sessions: story.of_sessions,
         last: story.last.as_ref().map(place),
-        changes: story
-            .changes
-            .iter()
-            .map(|told| change(story, told))
-            .collect(),
-        epochs: story
-            .epochs
-            .iter()
-            .map(|(epoch, where_)| EpochShape {
-                between: between(where_),
-                noise_before: epoch.before,
-                noise_after: epoch.after,
-                p: epoch.p,
-            })
-            .collect(),
-        doubted: story.doubted.as_ref().map(|(at, p)| DoubtedShape {
-            at: place(at),
-            p: *p,
-        }),
-        pending: story.pending.as_ref().map(|pending| PendingShape {
-            change: change(story, &pending.told),
-            versions: pending.versions,
-            more_versions_would_tell: pending.to_come,
-        }),
-        trend: story.trend,
-        period: story.period,
+        findings: FindingsShape {
+            changes: story
+                .changes
+                .iter()
+                .map(|told| change(story, told))
+                .collect(),
+            epochs: story
+                .epochs
+                .iter()
+                .map(|(epoch, where_)| EpochShape::new(epoch, between(where_)))
+                .collect(),
+            doubted: story.doubted.as_ref().map(|(at, p)| DoubtedShape {
+                at: place(at),
+                p: *p,
+            }),
+            pending: story.pending.as_ref().map(|pending| PendingShape {
+                change: change(story, &pending.told),
+                versions: pending.versions,
+                more_versions_would_tell: pending.to_come,
+            }),
+            trend: story.trend,
+            period: story.period,
+            least_found: story.least_found,
+        },
         noise: measured.then_some(story.noise),
         kept: measured.then_some(story.kept),
-        least_found: story.least_found,
     }
 }
 
 fn change<'a>(story: &Story, told: &'a Told) -> ChangeShape<'a> {
-    let change = &told.change;
-    let percent = told.percent();
+    let direction = told.direction(story.better).as_str();
     ChangeShape {
-        kind: change.kind,
-        between: between(&told.between),
-        before: change.before,
-        after: change.after,
-        size: change.size,
-        size_interval: change.size_interval,
-        percent: percent.map(|(percent, _)| percent),
-        percent_interval: percent.map(|(_, of)| of),
-        direction: told.direction(story.better).as_str(),
-        p: change.p,
-        probability: change.probability,
-        adjusted: told.adjusted,
-        believed: told.believed || change.kind == Kind::Trend,
+        adjusted_p: told.adjusted,
+        believed: told.believed || told.change.kind == Kind::Trend,
+        ..ChangeShape::new(&told.change, between(&told.between), direction)
     }
 }
 
@@ -194,5 +121,6 @@ fn place(place: &Place) -> PlaceShape<'_> {
     PlaceShape {
         number: place.index + 1,
         version: &place.label,
+        id: None,
     }
 }

@@ -16,6 +16,9 @@ pub fn render(report: &Report<'_>) -> String {
             .iter()
             .map(|told| text::sentence(story, told))
             .collect();
+        sentences.extend(text::trend(story));
+        sentences.extend(text::pending(story));
+        sentences.extend(text::epochs(story));
         sentences.extend(text::notes(story));
         let picture = Body::Picture {
             svg: story.svg.clone().unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! The table of changes, for spreadsheets, data frames and further counting: one row a change, epoch or pending change, and
+//! The table of changes, for spreadsheets, data frames and further counting: one row a change, epoch, pending change or trend
+//! from the first version to the last, and
 //! one of kind `none` for each series whose level didn't change.
 //!
 //! What is believed among all series is known only when all are searched. So the rows are first kept in a temporary file,
@@ -8,7 +9,11 @@
 use backsight_exchange::table::{
     Cell, ColumnKind, Format, Out, Reading, Rows, Source, Table, Writer,
 };
-use backsight_stats::{benjamini_hochberg, changes::Kind};
+use backsight_policy::Direction;
+use backsight_stats::{
+    benjamini_hochberg,
+    changes::{Kind, Trend},
+};
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +61,9 @@ const COLUMNS: [(&str, ColumnKind); 32] = [
 const ADJUSTED: &str = "adjusted";
 const BELIEVED: &str = "believed";
 
+/// The kind of a row about a trend all along; `trend` is that of a change after which a level that never rests moves otherwise.
+const STEADY_TREND: &str = "steady-trend";
+
 /// Rows on their way into a temporary file.
 pub struct Kept {
     folder: tempfile::TempDir,
@@ -100,6 +108,9 @@ impl Kept {
                 ..Row::default()
             };
             self.row(story, &row)?;
+        }
+        if let Some(trend) = &story.trend {
+            self.row(story, &Row::of_trend(story, trend, self.confidence))?;
         }
         let is_level = |told: &Told| told.change.kind == Kind::Level;
         if story.changes.iter().any(is_level) {
@@ -185,6 +196,24 @@ impl<'a> Row<'a> {
             direction: Some(told.direction(story.better).as_str()),
             p: Some(change.p),
             probability: Some(change.probability),
+        }
+    }
+
+    /// A trend: from the first version to the last, at which `before` and `after` are the values of its line.
+    fn of_trend(story: &Story, trend: &Trend, confidence: f64) -> Self {
+        let interval = trend.size_interval;
+        let base = trend.from.abs();
+        let percent = [trend.size, interval.low, interval.high].map(|x| 100.0 * x / base);
+        Row {
+            kind: STEADY_TREND,
+            before: Some(trend.from),
+            after: Some(trend.to),
+            size: Some([trend.size, interval.low, interval.high]),
+            percent: (base > 0.0).then_some(percent),
+            confidence: Some(confidence),
+            direction: Some(Direction::of_size(trend.size, story.better).as_str()),
+            p: Some(trend.p),
+            ..Row::default()
         }
     }
 

@@ -66,6 +66,10 @@ pub struct Story {
     pub versions: usize,
     pub samples: usize,
     pub missing: usize,
+    /// As [`Series::sessions`].
+    pub sessions: Option<(usize, usize)>,
+    /// As [`Series::of_sessions`].
+    pub of_sessions: bool,
     pub changes: Vec<Told>,
     pub epochs: Vec<(Epoch, Between)>,
     /// The clearest change that wasn't believed, and its p.
@@ -163,6 +167,8 @@ fn unsearched(series: &Series, labels: &[&str], values: &[f64]) -> Story {
         versions: values.len(),
         samples: series.values.len(),
         missing: series.missing,
+        sessions: series.sessions,
+        of_sessions: series.of_sessions,
         changes: Vec::new(),
         epochs: Vec::new(),
         doubted: None,

@@ -5,7 +5,7 @@ use backsight_model::{
     numbers::{self, Rounding},
     significant,
 };
-use backsight_stats::changes::Kind;
+use backsight_stats::changes::{Kind, MOST_DOUBTED_P};
 use std::fmt::Write as _;
 
 use super::story::{Between, Story, Told};
@@ -109,7 +109,6 @@ pub fn summary(report: &Report<'_>) -> String {
 }
 
 fn block(text: &mut String, story: &Story) {
-    let unit = unit(story);
     let mut head = format!(
         "{}: {}",
         shown(&story.name()),
@@ -136,18 +135,26 @@ fn block(text: &mut String, story: &Story) {
     for said in [trend(story), pending(story)].into_iter().flatten() {
         let _ = writeln!(text, "  {said}");
     }
-    for (epoch, between) in &story.epochs {
-        let _ = writeln!(
-            text,
-            "  noise: {}  ±{} → ±{}{unit}: another machine, compiler or neighbour? It is no change of level.",
-            place(between),
-            significant(epoch.before, 3),
-            significant(epoch.after, 3),
-        );
+    for epoch in epochs(story) {
+        let _ = writeln!(text, "  {epoch}");
     }
     for note in notes(story) {
         let _ = writeln!(text, "  {note}");
     }
+}
+
+/// Changes of the noise, as sentences.
+pub fn epochs(story: &Story) -> Vec<String> {
+    let epochs = story.epochs.iter().map(|(epoch, between)| {
+        format!(
+            "noise: {}  ±{} → ±{}{}: another machine, compiler or neighbour? It is no change of level.",
+            place(between),
+            significant(epoch.before, 3),
+            significant(epoch.after, 3),
+            unit(story),
+        )
+    });
+    epochs.collect()
 }
 
 /// The newest versions that lie where the level hasn't been, as a sentence.
@@ -185,6 +192,17 @@ pub fn trend(story: &Story) -> Option<String> {
 pub fn notes(story: &Story) -> Vec<String> {
     let mut notes = Vec::new();
     let unit = unit(story);
+    if story.of_sessions {
+        notes.push(
+            "Each session, or boot, is one version here: trials of one session are no repeats of each other."
+                .to_owned(),
+        );
+    }
+    if let Some((1, 1)) = story.sessions {
+        notes.push(
+            "1 session a version: how sessions differ shows only between versions.".to_owned(),
+        );
+    }
     if story.is_too_short() {
         notes.push("Fewer than 8 versions can't show a change.".to_owned());
         return notes;
@@ -200,7 +218,8 @@ pub fn notes(story: &Story) -> Vec<String> {
             significant(story.kept, 2)
         ));
     }
-    if let Some((place, p)) = &story.doubted {
+    let doubted = story.doubted.as_ref();
+    if let Some((place, p)) = doubted.filter(|(_, p)| *p <= MOST_DOUBTED_P) {
         notes.push(format!(
             "The clearest change that wasn't believed: at `{}`, as clear by chance with {}.",
             shown(&place.label),
@@ -307,12 +326,13 @@ fn tables(text: &mut String, news: &[&Story]) {
     if changes.row_count() > 0 {
         let _ = write!(text, "\n{changes}\n");
     }
-    for story in news {
-        if let Some(pending) = pending(story) {
-            let _ = write!(text, "\n{}: {pending}", shown(&story.name()));
-        }
-    }
-    if news.iter().any(|story| story.pending.is_some()) {
+    let said = news.iter().flat_map(|story| {
+        let said = [trend(story), pending(story)].into_iter().flatten();
+        said.map(|said| format!("\n{}: {said}", shown(&story.name())))
+    });
+    let said: String = said.collect();
+    if !said.is_empty() {
+        text.push_str(&said);
         text.push('\n');
     }
     let mut epochs = list::table(&["series", "change of the noise", "before", "after"]);

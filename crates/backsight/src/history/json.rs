@@ -1,18 +1,19 @@
 //! A history for programs: everything, in one document. Numbers are in the metric's own unit.
 
 use backsight_policy::{
-    Accepted, ChangePoint, History, HistoryVersion, How, NoiseEpoch, Spread, VersionPoint,
-    VersionSeries, percent_of,
+    Accepted, ChangePoint, Direction, History, HistoryVersion, How, NamedChange, NoiseEpoch,
+    Spread, VersionPoint, VersionSeries,
 };
-use backsight_stats::{
-    Interval,
-    changes::{Kind, Trend},
-};
+use backsight_stats::{Interval, Level};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
 
 use super::Along;
+use crate::changes::{
+    AcceptedShape, BetweenShape, ChangeShape, DoubtedShape, EpochShape, FindingsShape,
+    PendingShape, PlaceShape,
+};
 
 /// The whole.
 #[derive(Serialize)]
@@ -47,13 +48,6 @@ struct VersionShape<'a> {
     quirks: &'a [String],
 }
 
-/// A version, by its identity and its name.
-#[derive(Serialize)]
-struct NamedShape<'a> {
-    id: &'a str,
-    name: &'a str,
-}
-
 /// One metric of one cell along the versions.
 #[derive(Serialize)]
 struct SeriesShape<'a> {
@@ -68,24 +62,44 @@ struct SeriesShape<'a> {
     simulator: Option<String>,
     question: &'a str,
     since: Option<&'a str>,
+    /// The fewest and the most sessions of a version: what one study measured on one boot is a session.
+    sessions_a_version: Option<[usize; 2]>,
     points: Vec<PointShape<'a>>,
     /// `searched`, `compared` or `too-little`.
     how: &'static str,
-    changes: Vec<ChangeShape<'a>>,
-    epochs: Vec<EpochShape<'a>>,
-    doubted: Option<DoubtedShape<'a>>,
-    pending: Option<PendingShape<'a>>,
-    /// A slow movement all along.
-    trend: Option<Trend>,
-    period: Option<usize>,
-    least_found: Option<f64>,
+    #[serde(flatten)]
+    findings: FindingsShape<'a>,
+    /// The changes that bisections named.
+    named: Vec<NamedShape<'a>>,
+}
+
+/// A change that a bisection named.
+#[derive(Serialize)]
+struct NamedShape<'a> {
+    study: &'a str,
+    /// The last version before it.
+    after: PlaceShape<'a>,
+    /// The first version known to have it.
+    at: PlaceShape<'a>,
+    probability: f64,
+    size: Option<f64>,
+    size_interval: Option<Interval>,
+    /// Of the level of the bisection's oldest version.
+    percent: Option<f64>,
+    percent_interval: Option<Interval>,
+    /// `better` or `worse`.
+    direction: Option<&'static str>,
+    /// Whether the series by itself shows it.
+    found: bool,
 }
 
 /// What was measured of a version.
 #[derive(Serialize)]
 struct PointShape<'a> {
-    version: Option<NamedShape<'a>>,
+    version: PlaceShape<'a>,
     value: Option<f64>,
+    /// The highest level that was repeated: `sample` (iterations of one run), `trial`, `session`, `boot` or `layout`.
+    repeated: Option<Level>,
     interval: Option<Interval>,
     alike: bool,
     again: Option<SpreadShape>,
@@ -94,6 +108,7 @@ struct PointShape<'a> {
     unstable: bool,
     layouts: usize,
     boots: usize,
+    sessions: usize,
     trials: usize,
     samples: usize,
     failed: usize,
@@ -128,67 +143,6 @@ struct TrialShape<'a> {
     study: i64,
     trial: u32,
     samples: &'a [f64],
-}
-
-/// A change.
-#[derive(Serialize)]
-struct ChangeShape<'a> {
-    /// `level` or `trend`.
-    kind: &'static str,
-    after: Option<NamedShape<'a>>,
-    at: Option<NamedShape<'a>>,
-    until: Option<NamedShape<'a>>,
-    from: f64,
-    to: f64,
-    /// to − from, in the unit and in percent of the level before. Nothing where all is alike: chance has no say there.
-    size: f64,
-    size_interval: Option<Interval>,
-    percent: Option<f64>,
-    percent_interval: Option<Interval>,
-    /// `better` or `worse`.
-    direction: &'static str,
-    p: Option<f64>,
-    adjusted_p: Option<f64>,
-    probability: Option<f64>,
-    alike: bool,
-    believed: bool,
-    accepted: Option<AcceptedShape<'a>>,
-}
-
-/// A change that a version or two more would tell.
-#[derive(Serialize)]
-struct PendingShape<'a> {
-    change: ChangeShape<'a>,
-    versions: usize,
-    more_versions_would_tell: usize,
-}
-
-/// An acceptance of a change.
-#[derive(Serialize)]
-struct AcceptedShape<'a> {
-    by: &'a str,
-    reason: &'a str,
-    work_around: Option<&'a str>,
-    until: Option<String>,
-    lapsed: bool,
-}
-
-/// A change of the noise.
-#[derive(Serialize)]
-struct EpochShape<'a> {
-    after: Option<NamedShape<'a>>,
-    at: Option<NamedShape<'a>>,
-    until: Option<NamedShape<'a>>,
-    noise_before: f64,
-    noise_after: f64,
-    p: f64,
-}
-
-/// The clearest change that isn't believed.
-#[derive(Serialize)]
-struct DoubtedShape<'a> {
-    at: Option<NamedShape<'a>>,
-    p: f64,
 }
 
 pub fn render(along: &Along<'_>) -> miette::Result<String> {
@@ -230,12 +184,24 @@ fn version(version: &HistoryVersion) -> VersionShape<'_> {
     }
 }
 
-fn named(history: &History, at: usize) -> Option<NamedShape<'_>> {
-    let version = history.versions.get(at)?;
-    Some(NamedShape {
-        id: &version.version.id,
-        name: &version.version.name,
-    })
+fn place(history: &History, at: usize) -> PlaceShape<'_> {
+    let version = history.versions.get(at).map(|it| &it.version);
+    PlaceShape {
+        number: at + 1,
+        version: version.map_or("", |version| &version.name),
+        id: version.map(|version| version.id.as_str()),
+    }
+}
+
+fn between(
+    history: &History,
+    (after, at, until): (Option<usize>, usize, usize),
+) -> BetweenShape<'_> {
+    BetweenShape {
+        after: after.map(|at| place(history, at)),
+        at: place(history, at),
+        until: place(history, until),
+    }
 }
 
 fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesShape<'a> {
@@ -258,26 +224,45 @@ fn series<'a>(history: &'a History, series: &'a VersionSeries) -> SeriesShape<'a
             .map(|simulator| simulator.to_string()),
         question: &series.key,
         since: series.since.as_ref().map(|study| study.as_str()),
+        sessions_a_version: series.sessions().map(|(fewest, most)| [fewest, most]),
         points: series.points.iter().map(|p| point(history, p)).collect(),
         how: match found.how {
             How::Searched => "searched",
             How::Compared => "compared",
             How::TooLittle => "too-little",
         },
-        changes: found.changes.iter().map(|c| change(history, c)).collect(),
-        epochs: found.epochs.iter().map(|e| epoch(history, e)).collect(),
-        doubted: found.doubted.map(|(at, p)| DoubtedShape {
-            at: named(history, at),
-            p,
-        }),
-        pending: found.pending.as_ref().map(|pending| PendingShape {
-            change: change(history, &pending.point),
-            versions: pending.versions,
-            more_versions_would_tell: pending.to_come,
-        }),
-        trend: found.trend,
-        period: found.period,
-        least_found: found.least_found,
+        findings: FindingsShape {
+            changes: found.changes.iter().map(|c| change(history, c)).collect(),
+            epochs: found.epochs.iter().map(|e| epoch(history, e)).collect(),
+            doubted: found.doubted.map(|(at, p)| DoubtedShape {
+                at: place(history, at),
+                p,
+            }),
+            pending: found.pending.as_ref().map(|pending| PendingShape {
+                change: change(history, &pending.point),
+                versions: pending.versions,
+                more_versions_would_tell: pending.to_come,
+            }),
+            trend: found.trend,
+            period: found.period,
+            least_found: found.least_found,
+        },
+        named: series.named.iter().map(|n| named(history, n)).collect(),
+    }
+}
+
+fn named<'a>(history: &'a History, named: &'a NamedChange) -> NamedShape<'a> {
+    NamedShape {
+        study: named.study.as_str(),
+        after: place(history, named.after),
+        at: place(history, named.at),
+        probability: named.probability,
+        size: named.size.map(|size| size.value),
+        size_interval: named.size.map(|size| size.interval),
+        percent: named.percent.map(|(percent, _)| percent),
+        percent_interval: named.percent.map(|(_, interval)| interval),
+        direction: named.direction.map(Direction::as_str),
+        found: named.is_found,
     }
 }
 
@@ -310,8 +295,9 @@ fn point<'a>(history: &'a History, point: &'a VersionPoint) -> PointShape<'a> {
             .collect(),
     });
     PointShape {
-        version: named(history, point.version),
+        version: place(history, point.version),
         value: point.value,
+        repeated: point.level,
         interval: point.interval,
         alike: point.alike,
         again: spread(point.again),
@@ -320,6 +306,7 @@ fn point<'a>(history: &'a History, point: &'a VersionPoint) -> PointShape<'a> {
         unstable: point.unstable,
         layouts: point.counts.layouts,
         boots: point.counts.boots,
+        sessions: point.counts.sessions,
         trials: point.counts.trials,
         samples: point.counts.samples,
         failed: point.counts.failed,
@@ -328,30 +315,16 @@ fn point<'a>(history: &'a History, point: &'a VersionPoint) -> PointShape<'a> {
 }
 
 fn change<'a>(history: &'a History, point: &'a ChangePoint) -> ChangeShape<'a> {
-    let change = &point.change;
-    let percent = percent_of(change);
-    let by_chance = !point.alike;
-    ChangeShape {
-        kind: match change.kind {
-            Kind::Level => "level",
-            Kind::Trend => "trend",
-        },
-        after: point.after.and_then(|at| named(history, at)),
-        at: named(history, point.at),
-        until: named(history, point.until),
-        from: change.before,
-        to: change.after,
-        size: change.size,
-        size_interval: by_chance.then_some(change.size_interval),
-        percent: percent.map(|(percent, _)| percent),
-        percent_interval: percent.map(|(_, interval)| interval).filter(|_| by_chance),
-        direction: point.direction.as_str(),
-        p: by_chance.then_some(change.p),
-        adjusted_p: point.adjusted.filter(|_| by_chance),
-        probability: by_chance.then_some(change.probability),
-        alike: point.alike,
+    let between = between(history, (point.after, point.at, point.until));
+    let shape = ChangeShape {
+        adjusted_p: point.adjusted,
         believed: point.believed,
         accepted: point.accepted.as_ref().map(accepted),
+        ..ChangeShape::new(&point.change, between, point.direction.as_str())
+    };
+    match point.alike {
+        true => shape.of_alike_sides(),
+        false => shape,
     }
 }
 
@@ -367,12 +340,6 @@ fn accepted(accepted: &Accepted) -> AcceptedShape<'_> {
 }
 
 fn epoch<'a>(history: &'a History, epoch: &NoiseEpoch) -> EpochShape<'a> {
-    EpochShape {
-        after: epoch.after.and_then(|at| named(history, at)),
-        at: named(history, epoch.at),
-        until: named(history, epoch.until),
-        noise_before: epoch.epoch.before,
-        noise_after: epoch.epoch.after,
-        p: epoch.epoch.p,
-    }
+    let between = between(history, (epoch.after, epoch.at, epoch.until));
+    EpochShape::new(&epoch.epoch, between)
 }

@@ -5,7 +5,7 @@ use backsight_policy::{HistoryVersion, VersionPoint, VersionSeries, percent_of};
 use super::Along;
 
 /// Columns of the CSV.
-const COLUMNS: [&str; 30] = [
+const COLUMNS: [&str; 38] = [
     "target",
     "benchmark",
     "params",
@@ -36,7 +36,18 @@ const COLUMNS: [&str; 30] = [
     "change_percent",
     "simulator",
     "primary",
+    "named_by",
+    "named_probability",
+    "trend",
+    "trend_size",
+    "trend_low",
+    "trend_high",
+    "trend_p",
+    "pending",
 ];
+
+/// So many of them are about what was measured of the version.
+const MEASURED: usize = 13;
 
 pub fn csv(along: &Along<'_>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -87,22 +98,31 @@ fn line(
         version.standing.why().unwrap_or_default().to_owned(),
         version.quirks.join("; "),
     ];
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    line.extend(measured(series, at, point));
     let simulator = series
         .metric
         .simulator
         .map_or(String::new(), |simulator| simulator.to_string());
+    line.extend([simulator, series.metric.primary.to_string()]);
+    line.extend(of_series(series, at));
+    line
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+/// What was measured of the version, if anything.
+fn measured(series: &VersionSeries, at: usize, point: Option<&VersionPoint>) -> Vec<String> {
     let Some(point) = point else {
-        line.resize(COLUMNS.len() - 2, String::new());
-        line.extend([simulator, series.metric.primary.to_string()]);
-        return line;
+        return vec![String::new(); MEASURED];
     };
-    let spreads = [point.again, point.reboot, point.relink];
-    line.extend([
+    let mut line = vec![
         number(point.value),
         number(point.interval.map(|interval| interval.low)),
         number(point.interval.map(|interval| interval.high)),
-    ]);
+    ];
+    let spreads = [point.again, point.reboot, point.relink];
     line.extend(spreads.map(|spread| number(spread.map(|spread| spread.deviation))));
     let counts = &point.counts;
     line.extend(
@@ -119,6 +139,25 @@ fn line(
     let change = series.believed().find(|change| change.at == at);
     let percent = change.and_then(|change| percent_of(&change.change));
     line.push(number(percent.map(|(percent, _)| percent)));
-    line.extend([simulator, series.metric.primary.to_string()]);
     line
+}
+
+/// What bisections named at the version, and what was found of the series as a whole.
+fn of_series(series: &VersionSeries, at: usize) -> Vec<String> {
+    let named = series.named.iter().find(|named| named.at == at);
+    let found = &series.found;
+    let trend = found.trend.as_ref();
+    let pending = found.pending.as_ref();
+    vec![
+        named.map_or(String::new(), |named| named.study.to_string()),
+        number(named.map(|named| named.probability)),
+        number(trend.and_then(|trend| series.on_trend(trend, at))),
+        number(trend.map(|trend| trend.size)),
+        number(trend.map(|trend| trend.size_interval.low)),
+        number(trend.map(|trend| trend.size_interval.high)),
+        number(trend.map(|trend| trend.p)),
+        pending.map_or(String::new(), |pending| {
+            (at >= pending.point.at).to_string()
+        }),
+    ]
 }

@@ -1,7 +1,8 @@
 //! `backsight step`: versions of a target along its history; and `backsight log`: what lies between two of them.
 
 use backsight_model::{
-    Back, BootKind, Change, Every, Layout, LayoutKind, Range, StudyName, TargetName, Version,
+    Back, BootKind, Change, Every, HistoryCell, Layout, LayoutKind, MetricName, Range, StudyName,
+    TargetName, Version,
 };
 use backsight_policy::{StepOrder, StepPolicy, StepVerdict};
 use backsight_study::{Choices, Modes, StepChoices};
@@ -279,6 +280,12 @@ fn repeats(said: &[String], mode: Mode, otherwise: u32) -> miette::Result<u32> {
 /// `step` along a history.
 pub struct Stepping;
 
+/// The metrics of a cell that its benchmark is run for.
+fn primary(cell: &HistoryCell) -> Vec<MetricName> {
+    let primary = cell.metrics.iter().filter(|metric| metric.primary);
+    primary.map(|metric| metric.name.clone()).collect()
+}
+
 impl AlongVerb for Stepping {
     const VERB: &'static str = VERB;
     const SHARES: bool = true;
@@ -293,7 +300,7 @@ impl AlongVerb for Stepping {
             layouts: choices.modes.layouts.len(),
             boots: choices.modes.reboot,
             rounds: choices.modes.again,
-            cells: ground.cells.len(),
+            cells: ground.cells.iter().map(primary).collect(),
             order: choices.order,
             revisits: ground.revisits,
             skip_broken: choices.skip_broken,

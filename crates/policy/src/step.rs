@@ -8,6 +8,7 @@
 //! Refuses: to blame a version. One that doesn't build or boot is a fact about it; nothing more is asked of it,
 //! and a neighbour may stand in.
 
+use backsight_model::MetricName;
 use backsight_stats::changes::{Change, Search, detect};
 use rand::{SeedableRng, seq::SliceRandom};
 use rand_chacha::ChaCha8Rng;
@@ -49,8 +50,8 @@ pub struct StepPolicy {
     pub boots: u32,
     /// How many trials of each cell on each boot; at least one.
     pub rounds: u32,
-    /// How many cells the plan has.
-    pub cells: usize,
+    /// The primary metrics of each cell of the plan, by which changes are stable or not.
+    pub cells: Vec<Vec<MetricName>>,
     /// The order of the first pass.
     pub order: StepOrder,
     /// Whether a boot can be gone back to after others: nothing is started, programs are just run.
@@ -212,7 +213,7 @@ impl StepPolicy {
     }
 
     fn cells_in_order(&self, version: usize, pass: &Pass, round: u32) -> Vec<usize> {
-        let mut cells: Vec<usize> = (0..self.cells).collect();
+        let mut cells: Vec<usize> = (0..self.cells.len()).collect();
         let place = [
             version as u64,
             pass.layout as u64,
@@ -252,7 +253,7 @@ impl StepPolicy {
         })
     }
 
-    /// The change points of each cell's metrics, by the first passes alone.
+    /// The change points of each cell's primary metrics, by the first passes alone.
     fn changes(&self, evidence: &Evidence, passes: &[Pass]) -> Vec<Vec<Change>> {
         let mut values: BTreeMap<(usize, &str), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
         for observation in evidence.observations.iter().filter(|o| o.measured()) {
@@ -268,7 +269,11 @@ impl StepPolicy {
                 pass.layout == layout && pass.boot == boot && pass.rounds.contains(&round)
             });
             if within {
-                for (metric, value) in &observation.figures {
+                let primary = self.cells.get(cell).into_iter().flatten();
+                for metric in primary {
+                    let Some(value) = observation.figures.get(metric) else {
+                        continue;
+                    };
                     let series = values.entry((cell, metric.as_str())).or_default();
                     series.entry(version).or_default().push(*value);
                 }
@@ -398,7 +403,6 @@ impl Policy for StepPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_model::MetricName;
     use proptest::prelude::*;
 
     fn policy(versions: usize) -> StepPolicy {
@@ -409,13 +413,17 @@ mod tests {
             layouts: 1,
             boots: 2,
             rounds: 2,
-            cells: 2,
+            cells: vec![vec![value()]; 2],
             order: StepOrder::Halving,
             revisits: false,
             skip_broken: false,
             until_stable: false,
             seed: 3,
         }
+    }
+
+    fn value() -> MetricName {
+        MetricName::new("m").unwrap()
     }
 
     fn seen(request: Request, outcome: Outcome, value: f64) -> Observation {
@@ -607,7 +615,7 @@ mod tests {
         let policy = StepPolicy {
             until_stable: true,
             boots: 10,
-            cells: 1,
+            cells: vec![vec![value()]],
             rounds: 1,
             ..policy(20)
         };
@@ -620,6 +628,40 @@ mod tests {
         let (evidence, verdict) = pursue(&policy, Evidence::default(), world);
         assert!(verdict.stable);
         assert_eq!(evidence.observations.len(), 40);
+    }
+
+    /// A secondary metric whose change points come and go with the noise keeps no study going.
+    #[test]
+    fn secondary_metrics_are_no_reason_to_go_on() {
+        let world = |policy: &StepPolicy, noisy: &str| {
+            let mut evidence = Evidence::default();
+            while let Decision::Measure(request) = policy.decide(&evidence) {
+                let place = [request.version as u64, u64::from(request.boot)];
+                let noise = (policy.random(&place).next_u32() % 1000) as f64 / 1000.0;
+                let level = |at| if request.version >= at { 120.0 } else { 100.0 };
+                let mut observation = seen(request, Outcome::Measured, level(10) + noise);
+                // Its step is in another place with every pass.
+                let moving = level(3 + 4 * (request.boot as usize % 4)) + noise;
+                let noisy = MetricName::new(noisy).unwrap();
+                observation.figures.insert(noisy, moving);
+                evidence.observations.push(observation);
+            }
+            evidence.observations.len()
+        };
+        let policy = |primary: &[&str]| StepPolicy {
+            until_stable: true,
+            boots: 6,
+            rounds: 1,
+            cells: vec![
+                primary
+                    .iter()
+                    .map(|it| MetricName::new(*it).unwrap())
+                    .collect(),
+            ],
+            ..policy(20)
+        };
+        assert_eq!(world(&policy(&["m"]), "cpu"), 40, "two passes");
+        assert!(world(&policy(&["m", "cpu"]), "cpu") > 40);
     }
 
     #[test]
@@ -665,7 +707,8 @@ mod tests {
             revisits: bool, seed: u32, cut in 0usize..40,
         ) {
             let boots = if revisits { 1 } else { boots };
-            let policy = StepPolicy { layouts, boots, rounds, cells, revisits, seed, ..policy(versions) };
+            let of_cells = vec![vec![value()]; cells];
+            let policy = StepPolicy { layouts, boots, rounds, cells: of_cells, revisits, seed, ..policy(versions) };
             let (all, verdict) = pursue(&policy, Evidence::default(), |_| (Outcome::Measured, 1.0));
             prop_assert_eq!(verdict.measured, versions * layouts * boots as usize * rounds as usize * cells);
             let distinct: HashSet<Request> = all.observations.iter().map(|o| o.request).collect();

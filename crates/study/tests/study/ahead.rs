@@ -199,7 +199,7 @@ impl World {
             layouts: 1,
             boots: 1,
             rounds: 1,
-            cells: 1,
+            cells: vec![Vec::new()],
             order: StepOrder::Forward,
             revisits: true,
             skip_broken: false,

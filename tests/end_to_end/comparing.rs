@@ -842,10 +842,51 @@ fn what_was_measured_in_another_way_is_not_compared_unless_that_is_asked_for() {
     place.plan("use = [\"quick\"]\nrounds = 3\n[params]\nn = 2\n");
     let ended = against_base("parameter", &[]);
     ended.assert_code(3);
+    ended.assert_says(&["parameters differ: n: 1 → 2"]);
+}
+
+#[test]
+fn a_variant_that_is_set_up_in_another_way_is_not_the_same_variant() {
+    let place = measured_by("echo 1{n}");
+    let plan = |set_up: &str| {
+        place.plan(&format!(
+            "use = [\"quick\"]\nrounds = 3\n[[variant]]\nname = \"plain\"\n[[variant]]\nname = \"filter\"\n\
+             tester.setup = \"{set_up}\"\n"
+        ));
+    };
+    for (set_up, name) in [("true", "one"), ("true", "same"), ("test 1 = 1", "other")] {
+        plan(set_up);
+        place.prints_of(&["run", "plan.toml", "--name", name]);
+    }
+    place.ends(&["compare", "one", "same"]).assert_code(0);
+    let ended = place.ends(&["compare", "one", "other"]);
+    ended.assert_code(3);
     ended.assert_says(&[
-        "parameters differ: it has n=1",
-        "parameters differ: it has n=2",
+        "the variant's set-up differs",
+        "the set-up of variant `filter`, tester.setup: `true` → `test 1 = 1`",
+        "1 row not comparable",
+        "`--despite definition` compares all the same",
     ]);
+    // The plain variant is what it was.
+    let json: Value = serde_json::from_slice(
+        &place
+            .ends(&["compare", "one", "other", "--format", "json"])
+            .bytes,
+    )
+    .unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let refused = |variant: &str| {
+        let row = rows.iter().find(|row| row["variant"] == variant).unwrap();
+        row["sides"][1]["difference"]["not_comparable"].is_string()
+    };
+    assert!(refused("filter") && !refused("plain"), "{json:#}");
+    // Within a study the set-up is what is asked about.
+    place
+        .ends(&["compare", "other", "--by", "variant"])
+        .assert_code(0);
+    place
+        .ends(&["compare", "one", "other", "--despite", "definition"])
+        .assert_code(0);
 }
 
 #[test]
@@ -895,5 +936,5 @@ fn a_cell_that_a_plan_leaves_out_is_said_to_be_not_in_it() {
     place.plan("use = [\"quick\"]\nrounds = 2\n[params]\nn = 3\n");
     place.prints_of(&["run", "plan.toml", "--name", "other"]);
     let ended = place.ends(&["compare", "base", "other"]);
-    ended.assert_says(&["parameters differ: it has n=3"]);
+    ended.assert_says(&["parameters differ: n: 1 → 3"]);
 }

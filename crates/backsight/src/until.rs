@@ -6,7 +6,8 @@ use backsight_model::{
     BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, Time, VariantName, Version,
 };
 use backsight_policy::{
-    AskedMetric, AttemptCall, AttemptVerdict, UntilOptions, UntilPolicy, beside_by_variant,
+    AskedMetric, AttemptCall, AttemptVerdict, By, Comparison, Looked, UntilOptions, UntilPolicy,
+    beside_by_variant,
 };
 use backsight_stats::Confidence;
 use backsight_store::{MetricShape, Store, StudyRow};
@@ -132,6 +133,31 @@ pub async fn account(store: &Store, study: &StudyRow) -> miette::Result<Option<A
         equal: Some(until.margin_percent),
         called: None,
         verdict: policy.verdict(&evidence),
+    }))
+}
+
+/// A comparison of parts of this study: of its variants with the answers that hold at every look, where it was measured until
+/// it was decided.
+pub async fn at_every_look(
+    store: &Store,
+    study: &StudyRow,
+    comparison: Comparison,
+) -> miette::Result<Comparison> {
+    if comparison.by != Some(By::Variant) {
+        return Ok(comparison);
+    }
+    let Some(account) = account(store, study).await? else {
+        return Ok(comparison);
+    };
+    let (variants, _) = beside_by_variant(&store.cells(study.id).await.into_diagnostic()?);
+    let cells = account.history.cells.into_iter();
+    let questions: Vec<Cell> = cells.map(|cell| cell.cell).collect();
+    Ok(comparison.at_every_look(Looked {
+        study: &study.name,
+        variants: &variants,
+        questions: &questions,
+        tried: &account.verdict.compared,
+        margin_percent: account.equal.unwrap_or_default(),
     }))
 }
 

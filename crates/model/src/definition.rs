@@ -16,6 +16,8 @@ const OF_NO_MATTER: &[&str] = &[
 pub struct Definitions {
     /// By the benchmark's name.
     pub benchmarks: BTreeMap<String, Definition>,
+    /// What each variant of the plan does on each role, by its name. What parameters it sets is a part of its cells.
+    pub variants: BTreeMap<String, Definition>,
     /// By the monitor's name; with what the plan says of it.
     pub monitors: BTreeMap<String, Definition>,
 }
@@ -53,7 +55,10 @@ impl Definitions {
                 ("monitor", Some(name)) => {
                     found.monitors.insert(name, Definition::of(table));
                 }
-                ("plan", _) => planned = table.remove("monitors").unwrap_or_default(),
+                ("plan", _) => {
+                    planned = table.remove("monitors").unwrap_or_default();
+                    found.variants = variants_of(&table);
+                }
                 _ => {}
             }
         }
@@ -65,6 +70,17 @@ impl Definitions {
         }
         found
     }
+}
+
+/// What the variants of a plan do.
+fn variants_of(plan: &Map<String, Value>) -> BTreeMap<String, Definition> {
+    let variants = plan.get("variant").and_then(Value::as_array);
+    let named = variants.into_iter().flatten().filter_map(|variant| {
+        let table = variant.as_object()?.clone();
+        let name = table.get("name")?.as_str()?.to_owned();
+        Some((name, Definition::of(table)))
+    });
+    named.collect()
 }
 
 impl Definition {
@@ -124,7 +140,10 @@ fn flatten(path: &str, value: &Value, into: &mut BTreeMap<String, String>) {
 fn is_step(path: &str) -> bool {
     let last = path.rsplit('.').next().unwrap_or_default();
     let last = last.split('[').next().unwrap_or_default();
-    ["startup", "run", "collect", "reset", "spawn"].contains(&last)
+    [
+        "startup", "run", "collect", "reset", "spawn", "setup", "teardown",
+    ]
+    .contains(&last)
 }
 
 #[cfg(test)]
@@ -175,6 +194,23 @@ mod tests {
         ] {
             assert_eq!(differing(&USUAL.replace(from, to)), [key]);
         }
+    }
+
+    #[test]
+    fn what_a_variant_does_matters_and_its_parameters_are_a_part_of_its_cells() {
+        let of = |variant: &str| {
+            let plan = Document::new("plan.toml", format!("[[variant]]\nname = \"v\"\n{variant}"));
+            Definitions::of_documents([("plan", &plan)].into_iter()).variants["v"].clone()
+        };
+        let usual = of("tester.setup = \"nft -f a\"\nparams = { n = 1 }\n");
+        let same = of("tester.setup = [\"nft -f a\"]\nparams = { n = 2 }\n");
+        assert_eq!(usual.differences(&same), []);
+        let other = of("tester = { setup = \"nft -f b\", teardown = \"true\" }\n");
+        let keys = usual.differences(&other).into_iter().map(|it| it.key);
+        assert_eq!(
+            keys.collect::<Vec<_>>(),
+            ["tester.setup", "tester.teardown"]
+        );
     }
 
     #[test]

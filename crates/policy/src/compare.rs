@@ -15,6 +15,7 @@
 mod answer;
 mod definition;
 mod listed;
+mod looks;
 mod remark;
 mod split;
 mod warning;
@@ -22,13 +23,14 @@ mod warning;
 pub use answer::{Call, Difference, Doubt, NotComparable};
 pub use definition::{DefinitionChange, Differing};
 pub use listed::{Listed, compare_listed};
+pub use looks::Looked;
 pub use remark::Remark;
 pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split};
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, MetricName, ResultSet, Series, Simulator, StudyName, StudyState, TrialSamples,
-    Unit,
+    Better, Cell, KeyDifference, MetricName, ParamName, ResultSet, Series, Simulator, StudyName,
+    StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
     Beyond, Confidence, Interval, Level, Mean, NotSamples, Placed, Question, Samples, Summary,
@@ -364,8 +366,8 @@ pub enum Missing {
     NotInPlan,
     /// It wasn't asked for with these parameters, but with others.
     OtherParams {
-        /// Those of the nearest cell that differ: `streams=2`.
-        has: String,
+        /// Those in which the nearest cell differs, the baseline's value first.
+        differing: Vec<KeyDifference>,
     },
     /// It was asked for; no trial has been made yet.
     NotYet,
@@ -384,7 +386,15 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotInPlan => f.pad("not in its plan"),
-            Self::OtherParams { has } => f.pad(&format!("parameters differ: it has {has}")),
+            Self::OtherParams { differing } => {
+                let shown = |value: &Option<String>| value.clone().unwrap_or("nothing".into());
+                let each = differing.iter().map(|param| {
+                    let (base, new) = (shown(&param.base), shown(&param.new));
+                    format!("{}: {base} → {new}", param.key)
+                });
+                let each: Vec<String> = each.collect();
+                f.pad(&format!("parameters differ: {}", each.join("; ")))
+            }
             Self::NotYet => f.pad("not measured yet"),
             Self::Failed { trials: 1 } => f.pad("its only trial failed"),
             Self::Failed { trials } => f.pad(&format!("all {trials} trials failed")),
@@ -677,12 +687,17 @@ impl Asked<'_> {
         if theirs.is_empty() || alike().any(|series| theirs.contains(&question(&series.cell))) {
             return Missing::NotInPlan;
         }
+        // The base has what isn't asked for there, or the other way round.
+        let differing = |series: &Series| match side {
+            0 => differing_params(&series.cell, &shape.cell),
+            _ => differing_params(&shape.cell, &series.cell),
+        };
         let nearest = alike()
-            .map(|series| differing_params(&series.cell, &shape.cell))
+            .map(differing)
             .filter(|differing| !differing.is_empty())
             .min_by_key(Vec::len);
         nearest.map_or(Missing::NotInPlan, |differing| Missing::OtherParams {
-            has: differing.join(" "),
+            differing,
         })
     }
 
@@ -899,9 +914,8 @@ impl Asked<'_> {
         {
             return Against::NotComparable(machine.clone());
         }
-        let concerns = |change: &&DefinitionChange| {
-            change.concerns(shape.cell.benchmark.as_str(), shape.metric.as_str())
-        };
+        let concerns =
+            |change: &&DefinitionChange| change.concerns(&shape.cell, shape.metric.as_str());
         if let Some(change) = self.definitions[number].iter().find(concerns)
             && !self.options.other_definitions
         {
@@ -989,17 +1003,19 @@ pub fn side_of<'a>(
     backsight_stats::Side::new(placed.collect())
 }
 
-/// The parameters of a cell that another hasn't, or has with another value; then those that only the other has.
-fn differing_params(own: &Cell, other: &Cell) -> Vec<String> {
-    let differing = own.params.iter();
-    let differing = differing
-        .filter(|(name, value)| other.params.get(*name) != Some(value))
-        .map(|(name, value)| format!("{name}={value}"));
-    let lacking = other.params.keys();
-    let lacking = lacking
-        .filter(|name| !own.params.contains_key(*name))
-        .map(|name| format!("no {name}"));
-    differing.chain(lacking).collect()
+/// The parameters whose values two cells have not in common.
+fn differing_params(base: &Cell, new: &Cell) -> Vec<KeyDifference> {
+    let only_new = new.params.keys();
+    let only_new = only_new.filter(|name| !base.params.contains_key(*name));
+    let names = base.params.keys().chain(only_new);
+    let differing = names.filter(|name| base.params.get(*name) != new.params.get(*name));
+    let value = |cell: &Cell, name: &ParamName| cell.params.get(name).map(ToString::to_string);
+    let differing = differing.map(|name| KeyDifference {
+        key: name.to_string(),
+        base: value(base, name),
+        new: value(new, name),
+    });
+    differing.collect()
 }
 
 /// Trials whose interval samples begin unlike the rest.

@@ -26,9 +26,9 @@ pub use attempt::{
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{
     Against, Beside, By, Call, CompareOptions, Comparison, DefinitionChange, Difference, Differing,
-    Doubt, Entry, Listed, Measured, Missing, NotComparable, NothingToSplit, OfStudy, Origin,
-    RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare, compare_by,
-    compare_knowing, compare_listed, same_machine, side_of, split,
+    Doubt, Entry, Listed, Looked, Measured, Missing, NotComparable, NothingToSplit, OfStudy,
+    Origin, RatioMean, Remark, Row, Side, Tally, Warning, Within, beside_by_variant, compare,
+    compare_by, compare_knowing, compare_listed, same_machine, side_of, split,
 };
 pub use discovery::{Direction, adjusted_tests, percent_of, tests_of};
 pub use history::{

@@ -33,6 +33,9 @@ pub enum Undefined {
     /// A percentage of samples was asked for that is not within 1 to 100.
     #[error("undefined: {0}% is not within 1% to 100% of the samples")]
     NoSuchPercent(u8),
+    /// The definition is about a single look at the samples, and they were looked at until they showed something.
+    #[error("undefined: they were looked at more than once")]
+    Looks,
     /// The result doesn't fit into a 64-bit floating-point number.
     #[error("undefined: the result is too large for a 64-bit floating-point number")]
     TooLarge,

@@ -1,6 +1,7 @@
-//! Whether two sides were measured the same way: the benchmark's definition, the tool's version, the monitors.
+//! Whether two sides were measured the same way: the benchmark's definition, the tool's version, the set-up of a variant,
+//! the monitors.
 
-use backsight_model::{Definitions, KeyDifference, ResultSet, counted};
+use backsight_model::{Cell, Definitions, KeyDifference, ResultSet, counted};
 use std::fmt;
 
 /// What a fact about a host is called that is the version of a benchmark's tool.
@@ -15,6 +16,8 @@ pub enum Differing {
     Metric,
     /// Which version of the tool is run.
     Version,
+    /// What a variant does before and after each trial.
+    SetUp,
     /// What watches meanwhile.
     Monitors,
 }
@@ -25,6 +28,7 @@ impl fmt::Display for Differing {
             Self::Command => "the command differs",
             Self::Metric => "the metric's definition differs",
             Self::Version => "the tool's version differs",
+            Self::SetUp => "the variant's set-up differs",
             Self::Monitors => "the monitors differ",
         })
     }
@@ -35,7 +39,7 @@ impl fmt::Display for Differing {
 pub struct DefinitionChange {
     /// Which part.
     pub part: Differing,
-    /// The benchmark or the monitor.
+    /// The benchmark, the variant or the monitor.
     pub of: String,
     /// The metric, where it is one's own.
     pub metric: Option<String>,
@@ -49,6 +53,7 @@ impl fmt::Display for DefinitionChange {
             Differing::Command => "the command of",
             Differing::Metric => "the metrics of",
             Differing::Version => "the tool's version of",
+            Differing::SetUp => "the set-up of variant",
             Differing::Monitors => "the monitor",
         };
         write!(f, "{subject} `{}`, ", self.of)?;
@@ -88,6 +93,7 @@ pub(super) fn changes(base: &ResultSet, new: &ResultSet) -> Vec<DefinitionChange
     }
     let mut changes = of_benchmarks(&base.definitions, &new.definitions);
     changes.extend(of_versions(base, new));
+    changes.extend(of_variants(&base.definitions, &new.definitions));
     changes.extend(of_monitors(&base.definitions, &new.definitions));
     changes
 }
@@ -165,6 +171,22 @@ pub(super) fn is_version(fact: &str) -> bool {
     fact.starts_with(VERSION_OF)
 }
 
+/// The variants that both have. Within one study their set-ups are what is asked about.
+fn of_variants(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange> {
+    let both = base
+        .variants
+        .iter()
+        .filter_map(|(name, was)| Some((name, was.differences(new.variants.get(name)?))));
+    both.filter(|(_, keys)| !keys.is_empty())
+        .map(|(name, keys)| DefinitionChange {
+            part: Differing::SetUp,
+            of: name.clone(),
+            metric: None,
+            keys,
+        })
+        .collect()
+}
+
 fn of_monitors(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange> {
     let known = |definitions: &Definitions| !definitions.benchmarks.is_empty();
     if !(known(base) && known(new)) {
@@ -197,10 +219,14 @@ fn of_monitors(base: &Definitions, new: &Definitions) -> Vec<DefinitionChange> {
 
 impl DefinitionChange {
     /// Whether it matters to a row.
-    pub(super) fn concerns(&self, benchmark: &str, metric: &str) -> bool {
+    pub(super) fn concerns(&self, cell: &Cell, metric: &str) -> bool {
         match self.part {
             Differing::Monitors => true,
-            _ => self.of == benchmark && self.metric.as_deref().is_none_or(|own| own == metric),
+            Differing::SetUp => self.of == cell.variant.as_str(),
+            _ => {
+                self.of == cell.benchmark.as_str()
+                    && self.metric.as_deref().is_none_or(|own| own == metric)
+            }
         }
     }
 }

@@ -1212,7 +1212,7 @@ fn a_cell_that_has_other_parameters_elsewhere_says_which() {
     let Entry::Missing(why) = &comparison.rows[0].entries[1] else {
         panic!()
     };
-    assert_eq!(why.to_string(), "parameters differ: it has streams=10");
+    assert_eq!(why.to_string(), "parameters differ: streams: 1 → 10");
     assert_eq!(comparison.tally(1).missing, 2);
 }
 

@@ -172,6 +172,13 @@ pub enum Warning {
         /// The study that found it.
         study: StudyName,
     },
+    /// A study was measured until it was decided, so that its answers are those that allow for the looks.
+    Looks {
+        /// The study.
+        study: StudyName,
+        /// Up to how many percent a difference was no matter.
+        margin_percent: f64,
+    },
     /// Series that have nothing of what a set was split by.
     LeftOut {
         /// What it was split by.
@@ -350,6 +357,14 @@ impl fmt::Display for Warning {
                     format!("{rows} rows have")
                 }
             ),
+            Self::Looks {
+                study,
+                margin_percent,
+            } => write!(
+                f,
+                "`{study}` was measured until it was decided: answers and intervals are those that hold at every look, for a \
+                 margin of {margin_percent} %; there are no p-values of them"
+            ),
             Self::LeftOut { by, rows } => write!(
                 f,
                 "{} no `{by}` and not in this comparison: {}",
@@ -502,8 +517,7 @@ fn definitions(sets: &[ResultSet], comparison: &Comparison, side: usize) -> Vec<
         |row: &&Row| row.entries[0].measured().is_some() && row.entries[side].measured().is_some();
     let changes = definition::changes(&sets[0], &sets[side]).into_iter();
     let warnings = changes.filter_map(|change| {
-        let concerned =
-            |row: &&Row| change.concerns(row.cell.benchmark.as_str(), row.metric.as_str());
+        let concerned = |row: &&Row| change.concerns(&row.cell, row.metric.as_str());
         let rows = comparison
             .rows
             .iter()

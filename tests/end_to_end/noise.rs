@@ -105,8 +105,51 @@ fn software_as_it_is_found_is_tried_again_and_interrupted_goes_on() {
         "same boot",
         "all of this is of one boot",
         "trials of each version",
+        "each version so: backsight run plan.toml --rounds",
     ]);
     place.assert_complete("n", 1, 6);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn the_advice_is_for_primary_metrics_and_is_a_command() {
+    let place = Place::new();
+    // The secondary one varies by half of itself, the primary one by a hundredth.
+    place.benchmark(
+        "two",
+        "[tester]\nrun = \"echo wild $(od -An -N1 -tu1 /dev/urandom) time $((10000 + $(od -An -N1 -tu1 /dev/urandom)))\"\n\
+         [metric.wild]\nunit = \"B\"\nbetter = \"lower\"\nregex = 'wild +(?<value>\\d+)'\n\
+         [metric.time]\nunit = \"s\"\nbetter = \"lower\"\nprimary = true\nregex = 'time +(?<value>\\d+)'\n",
+    );
+    place.plan("use = [\"two\"]\nseed = 1\n");
+    let noise = ["noise", "plan.toml", "--rounds", "6", "--name", "n"];
+    let text = place.prints_of(&noise);
+    assert!(text.contains("to see 2 % in two time, here"), "{text}");
+    assert!(
+        text.contains("… and 1 secondary metric: backsight show n"),
+        "{text}"
+    );
+    assert!(!text.contains("wild"), "{text}");
+    let shown = place.prints_of(&["show", "n", "--format", "json"]);
+    let verdict: Value = serde_json::from_str(&shown).unwrap();
+    let command = verdict["command"].as_str().unwrap().to_owned();
+    for format in ["text", "markdown", "html"] {
+        let written = place.prints_of(&["show", "n", "--format", format]);
+        assert!(written.contains(&command), "{format}: {written}");
+    }
+    let markdown = place.prints_of(&["show", "n", "--format", "markdown"]);
+    let (first, folded) = markdown.split_once("<details>").unwrap();
+    assert!(
+        !first.contains("wild") && folded.contains("wild"),
+        "{markdown}"
+    );
+    // The command does what it says.
+    let mut words = command.split(' ');
+    assert_eq!(words.next(), Some("backsight"));
+    let arguments: Vec<&str> = words.chain(["--name", "again"]).collect();
+    place.ends(&arguments).assert_code(0);
+    let rounds: u32 = arguments[3].parse().unwrap();
+    place.assert_complete("again", 1, rounds);
     place.assert_nothing_left();
 }
 

@@ -152,6 +152,61 @@ fn a_killed_study_of_costs_leaves_no_monitor_and_goes_on() {
 }
 
 #[test]
+fn rounds_are_added_to_a_study_of_costs_by_the_command_that_it_prints() {
+    let place = Place::new();
+    // A metric that varies far too much to be decided, and one that nobody asked for.
+    place.benchmark(
+        "noisy",
+        "[tester]\nrun = \"echo time $(od -An -N1 -tu1 /dev/urandom) size $(od -An -N1 -tu1 /dev/urandom)\"\n\
+         [metric.time]\nunit = \"s\"\nbetter = \"lower\"\nregex = 'time +(?<value>\\d+)'\n\
+         [metric.size]\nunit = \"B\"\nbetter = \"lower\"\nregex = 'size +(?<value>\\d+)'\n",
+    );
+    place.monitor("sleeper", "sleep 1000");
+    place.plan("use = [\"noisy\"]\n");
+    let asks = [
+        "overhead",
+        "plan.toml",
+        "--monitors",
+        "sleeper",
+        "--rounds",
+        "4",
+    ];
+    let text = place.prints_of(&[&asks[..], &["--name", "o"]].concat());
+    assert!(text.contains("would tell: backsight run --more"), "{text}");
+    assert!(
+        text.contains("… and 1 cost on a secondary metric"),
+        "{text}"
+    );
+    assert!(!text.contains("size"), "{text}");
+    let json = |study: &str| -> Value {
+        serde_json::from_str(&place.prints_of(&["show", study, "--format", "json"])).unwrap()
+    };
+    let before = json("o");
+    let rounds = before["more_rounds"]["rounds"].as_u64().unwrap();
+    let command = before["more_rounds"]["commands"][0].as_str().unwrap();
+    assert_eq!(command, format!("backsight run --more {rounds} o"));
+    for (format, way_out) in [("markdown", "backsight run \\-\\-more"), ("html", command)] {
+        let written = place.prints_of(&["show", "o", "--format", format]);
+        let found = written.contains(way_out) || written.contains(command);
+        assert!(found && written.contains("size"), "{format}: {written}");
+        assert!(written.contains("<details"), "{format}: {written}");
+    }
+    // Fewer than it says, so that the test isn't as long.
+    place.ends(&["run", "--more", "3", "o"]).assert_code(0);
+    place.ends(&["resume", "o", "--rounds", "1"]).assert_code(0);
+    place.assert_complete("o", 2, 8);
+    let after = json("o");
+    assert_eq!(after["rounds"], 8, "{after:#}");
+    // Looked at three times, each look has a third of the chance to err.
+    let chance = |verdict: &Value| 100.0 - verdict["confidence_percent"].as_f64().unwrap();
+    assert!(
+        (chance(&before) - 3.0 * chance(&after)).abs() < 1e-9,
+        "{after:#}"
+    );
+    place.assert_nothing_left();
+}
+
+#[test]
 fn all_monitors_that_run_here_are_taken_and_the_others_named() {
     let place = Place::new();
     place.benchmark("number", &format!("[tester]\nrun = \"echo 42\"\n{VALUE}"));

@@ -46,6 +46,29 @@ fn rounds_are_added_to_a_finished_study() {
         compared.contains("would tell: backsight run --more"),
         "{compared}"
     );
+    // The same command in every format.
+    let by = [
+        "compare", "s", "--by", "variant", "--margin", "0.01", "--format",
+    ];
+    let markdown = place.prints_of(&[&by[..], &["markdown"]].concat());
+    assert!(
+        markdown.contains("would tell: `backsight run --more"),
+        "{markdown}"
+    );
+    let json = place.prints_of(&[&by[..], &["json"]].concat());
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let (rounds, command) = (
+        &json["more_rounds"]["rounds"],
+        &json["more_rounds"]["commands"][0],
+    );
+    assert_eq!(
+        command,
+        &format!("backsight run --more {rounds} s"),
+        "{json:#}"
+    );
+    assert!(compared.contains(command.as_str().unwrap()), "{compared}");
+    let page = place.prints_of(&[&by[..], &["html"]].concat());
+    assert!(page.contains(&format!("<code>{}</code>", command.as_str().unwrap())));
     place.ends(&["run", "--more", "2", "s"]).assert_code(0);
     place.assert_complete("s", 3, 4);
     place.ends(&["resume", "s", "--rounds", "1"]).assert_code(0);
@@ -113,6 +136,24 @@ fn rounds_are_added_until_every_variant_has_its_verdict() {
     assert!(place.read("u.html").contains("slow is worse"));
     let measured = place.trials("u").len();
     assert!((12..=60).contains(&measured), "{measured}");
+
+    // Its variants beside each other are judged by what it stopped by, and not by a test of a single look.
+    let shown = place.prints_of(&["show", "u", "--format", "json"]);
+    let verdict: Value = serde_json::from_str(&shown).unwrap();
+    let by = ["compare", "u", "--by", "variant", "--format", "json"];
+    let table: Value = serde_json::from_str(&place.prints_of(&by)).unwrap();
+    let rows = table["rows"].as_array().unwrap();
+    let time = rows.iter().find(|row| row["metric"] == "time").unwrap();
+    for (side, name, is) in [(1, "same", "no change"), (2, "slow", "worse")] {
+        let difference = &time["sides"][side]["difference"];
+        let told = compared(&verdict, name, "time");
+        assert_eq!(difference["verdict"], is, "{difference:#}");
+        assert_eq!(difference["percent"]["interval"], told["interval"]);
+        assert_eq!(difference["confidence"], told["interval_confidence"]);
+        assert!(difference["p"].is_null(), "{difference:#}");
+    }
+    let warnings = table["warnings"].to_string();
+    assert!(warnings.contains("hold at every look"), "{warnings}");
 
     // The same killed in between comes to the same with as many trials.
     let other = variants();

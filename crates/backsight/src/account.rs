@@ -88,7 +88,7 @@ impl Account {
             Self::Attempt(account) => account.words().document().text(look),
             Self::Bisect(account) => account.words().document().text(look),
             Self::Noise(account) => account.words().document().text(look),
-            Self::Overhead(row, story) => story.document(row.name.as_str()).text(look),
+            Self::Overhead(_, story) => story.document().text(look),
             Self::Search(row, kept) => {
                 let words = kept.words();
                 words.document(row.name.as_str(), &kept.verdict).text(look)
@@ -100,7 +100,7 @@ impl Account {
                     all_metrics,
                     ..table::Look::default()
                 };
-                table::render(&results.comparison(), table::Format::Text, &look)?
+                table::render(&results.comparison(), None, table::Format::Text, &look)?
             }
         })
     }
@@ -111,14 +111,14 @@ impl Account {
             Self::Attempt(account) => account.words().document().markdown(),
             Self::Bisect(account) => account.words().document().markdown(),
             Self::Noise(account) => account.words().document().markdown(),
-            Self::Overhead(row, story) => story.document(row.name.as_str()).markdown(),
+            Self::Overhead(_, story) => story.document().markdown(),
             Self::Search(row, kept) => {
                 let words = kept.words();
                 words.document(row.name.as_str(), &kept.verdict).markdown()
             }
             Self::Results(_, results) => {
                 let look = table::Look::default();
-                table::render(&results.comparison(), table::Format::Markdown, &look)?
+                table::render(&results.comparison(), None, table::Format::Markdown, &look)?
             }
         })
     }
@@ -129,11 +129,11 @@ impl Account {
             Self::Attempt(account) => json(&account.shape()),
             Self::Bisect(account) => json(&account.shape()),
             Self::Noise(account) => json(&account.shape()),
-            Self::Overhead(row, story) => json(&overhead::shape(&row.name, story)),
+            Self::Overhead(_, story) => json(&overhead::shape(story)),
             Self::Search(row, kept) => json(&search::shape(kept, &row.name)),
             Self::Results(_, results) => {
                 let look = table::Look::default();
-                return table::render(&results.comparison(), table::Format::Json, &look);
+                return table::render(&results.comparison(), None, table::Format::Json, &look);
             }
         }
         .into_diagnostic()
@@ -154,7 +154,7 @@ impl Account {
             Self::Attempt(account) => line(account.verb, account.shape()),
             Self::Bisect(account) => line(bisect::VERB, account.shape()),
             Self::Noise(account) => line(noise::VERB, account.shape()),
-            Self::Overhead(row, story) => line(overhead::VERB, overhead::shape(&row.name, story)),
+            Self::Overhead(_, story) => line(overhead::VERB, overhead::shape(story)),
             Self::Search(row, kept) => line(search::VERB, search::shape(kept, &row.name)),
             Self::Results(..) => Ok(String::new()),
         }
@@ -180,6 +180,9 @@ impl Account {
         let title = row.name.to_string();
         let collected = backsight_site::report_of(store, title, &[row.id], comparison).await;
         let mut collected = collected.into_diagnostic()?;
+        if let Some(comparison) = &collected.comparison {
+            collected.more_rounds = table::more_rounds(store, &[row.id], comparison).await?;
+        }
         collected.overhead = story.cloned();
         let sets = collected.studies.iter().map(|study| &study.results);
         let known = overhead::known_costs(store, sets.collect::<Vec<_>>()).await?;

@@ -390,8 +390,11 @@ pub struct NoiseShape<'a> {
     /// The difference that is to be seen, in percent.
     precision: f64,
     noises: Vec<MetricShape>,
-    /// The advice in words.
+    /// The advice in words, for the primary metrics.
     advice: String,
+    /// The command that measures a version so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
 }
 
 /// Seconds of a trial, a boot and a layout.
@@ -407,6 +410,8 @@ struct CostShape {
 struct MetricShape {
     cell: Option<String>,
     metric: String,
+    /// Whether the benchmark is run for it.
+    primary: bool,
     unit: Option<Unit>,
     mean: Option<f64>,
     mean_interval: Option<Interval>,
@@ -438,13 +443,19 @@ pub struct Account {
     cells: Vec<HistoryCell>,
     choices: NoiseChoices,
     verdict: NoiseVerdict,
+    /// The command that measures what was measured, where rounds alone are its repeats.
+    command: Option<String>,
 }
 
 impl Account {
     /// Reads it from the store.
     pub async fn of(store: &Store, row: &StudyRow) -> miette::Result<Self> {
-        let choices: Choices = serde_json::from_str(&row.arguments).into_diagnostic()?;
-        let choices = chosen(choices.noise.as_ref())?.clone();
+        let all: Choices = serde_json::from_str(&row.arguments).into_diagnostic()?;
+        let choices = chosen(all.noise.as_ref())?.clone();
+        let command = match &choices.along {
+            Some(_) => None,
+            None => Some(run_command(store, row, &all).await?),
+        };
         let (what, cells, evidence) = match (&choices.along, &row.target) {
             (Some(along), Some(target)) => {
                 let history = store.study_history(row.id).await.into_diagnostic()?;
@@ -466,6 +477,7 @@ impl Account {
             cells,
             choices,
             verdict,
+            command,
         })
     }
 
@@ -478,6 +490,7 @@ impl Account {
             verdict: &self.verdict,
             budget: self.choices.budget,
             precision: self.choices.precision,
+            command: self.command.as_deref(),
         }
     }
 
@@ -506,6 +519,7 @@ impl Account {
                 .map(|noise| self.noise(noise))
                 .collect(),
             advice: self.words().advice(),
+            command: self.words().command(),
         }
     }
 
@@ -530,6 +544,7 @@ impl Account {
         MetricShape {
             cell: cell.map(|cell| cell.cell.to_string()),
             metric: noise.metric.to_string(),
+            primary: metric.is_some_and(|metric| metric.primary),
             unit: metric.map(|metric| metric.unit),
             mean: found.map(|found| found.mean),
             mean_interval: found.map(|found| found.mean_interval),
@@ -545,6 +560,21 @@ impl Account {
             }),
         }
     }
+}
+
+/// The command that measures the same as it is found, without the number of rounds.
+async fn run_command(store: &Store, row: &StudyRow, choices: &Choices) -> miette::Result<String> {
+    let documents = store.documents(row.id).await.into_diagnostic()?;
+    let plan = documents.iter().find(|document| document.kind == "plan");
+    let asked = Question::plan_of(&choices.benchmarks).name;
+    let mut command = "backsight run".to_owned();
+    if let Some(plan) = plan.filter(|plan| plan.name != asked) {
+        command.push_str(&format!(" {}", plan.name));
+    }
+    for benchmark in &choices.benchmarks {
+        command.push_str(&format!(" --use {benchmark}"));
+    }
+    Ok(command)
 }
 
 fn of_version(target: &TargetName, history: &backsight_model::StudyHistory) -> String {

@@ -6,15 +6,16 @@ use backsight_model::{
     did_you_mean,
 };
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
-use backsight_site::OverheadStory;
-use backsight_stats::Interval;
+use backsight_site::{MoreRounds, OverheadStory};
+use backsight_stats::{Confidence, Interval};
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use backsight_study::{
-    Overhead as Asks, OverheadChoices, Question, Study, evidence_with_figures, watched_cells,
+    Choices, Overhead as Asks, OverheadChoices, Question, Study, evidence_with_figures,
+    watched_cells,
 };
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
-use std::process::ExitCode;
+use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
     account::Account,
@@ -67,6 +68,7 @@ impl Overhead {
             monitors,
             budget: self.budget.map(|time| time.0.as_secs_f64()),
             margin_percent: self.margin,
+            looked: 0,
         };
         let (asked, all) = self.asked_for(&catalog)?;
         question.choices.overhead = Some(choose(asked.clone()));
@@ -159,18 +161,44 @@ async fn those_that_run(
     Ok(asked)
 }
 
-/// Goes on with such a study.
+/// Goes on with such a study, for so many rounds more where that is said.
 pub async fn resume(
     store: &Store,
-    study: StudyRow,
+    mut study: StudyRow,
     question: &Question,
-    catalog: &Catalog,
+    (catalog, more): (&Catalog, Option<NonZeroU32>),
     watching: &Watching,
 ) -> miette::Result<ExitCode> {
+    if let Some(more) = more {
+        study.arguments = add_rounds(store, &study, more).await?;
+    }
     let arrangement = question.arrange(catalog)?;
     let killed = study.was_killed();
     let session = Session::open(&arrangement, &study.name, watching).await?;
     measure(session, store, &study, catalog, killed).await
+}
+
+/// Asks for so many rounds more, at whose end it is looked at once more. That is kept, and what is now asked returned.
+async fn add_rounds(store: &Store, study: &StudyRow, more: NonZeroU32) -> miette::Result<String> {
+    let asks = asks(store, study).await?;
+    let policy = asks
+        .ok_or_else(|| miette::miette!("study `{}` asks for no cost", study.name))?
+        .policy;
+    let evidence = evidence_with_figures(store, study.id)
+        .await
+        .into_diagnostic()?;
+    let begun = evidence.observations.iter().map(|seen| seen.request.round);
+    let last = policy.rounds.or(begun.max()).unwrap_or(0);
+    let mut choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+    choices.rounds = NonZeroU32::new(last.saturating_add(more.get()));
+    if let Some(overhead) = &mut choices.overhead {
+        overhead.looked = policy.looks();
+        overhead.budget = None;
+    }
+    let arguments = serde_json::to_string(&choices).into_diagnostic()?;
+    let kept = store.set_arguments(study.id, &arguments).await;
+    kept.into_diagnostic()?;
+    Ok(arguments)
 }
 
 /// Measures what is still to do, and says what came of it.
@@ -207,7 +235,7 @@ async fn measure(
         return Ok(ExitStatus::Failed.into());
     };
     if let Some(verdict) = &pursuit.verdict {
-        let story = story_of(asks, verdict.clone());
+        let story = story_of(row, asks, verdict.clone());
         let account = Account::Overhead(Box::new(row.clone()), Box::new(story));
         told.verdict(&account, store).await?;
         let ended_early = policy.rounds.is_none() && verdict.rounds < ENOUGH_ROUNDS;
@@ -231,8 +259,9 @@ async fn asks(store: &Store, study: &StudyRow) -> miette::Result<Option<Asks>> {
     Asks::of(store, study).await.into_diagnostic()
 }
 
-fn story_of(asks: Asks, verdict: OverheadVerdict) -> OverheadStory {
+fn story_of(study: &StudyRow, asks: Asks, verdict: OverheadVerdict) -> OverheadStory {
     OverheadStory {
+        study: study.name.clone(),
         monitors: asks.monitors,
         cells: asks.cells,
         units: asks.units,
@@ -249,7 +278,7 @@ pub async fn story(store: &Store, study: &StudyRow) -> miette::Result<Option<Ove
         .await
         .into_diagnostic()?;
     let verdict = asks.policy.verdict(&evidence);
-    Ok(Some(story_of(asks, verdict)))
+    Ok(Some(story_of(study, asks, verdict)))
 }
 
 /// The costs for programs.
@@ -258,8 +287,13 @@ pub struct OverheadShape<'a> {
     name: &'a str,
     monitors: &'a [MonitorName],
     rounds: u32,
+    /// Whether every cost on a primary metric is.
     decided: bool,
+    /// Of the intervals of primary metrics.
     confidence_percent: f64,
+    /// About so many more rounds would decide the primary metrics, and the command that adds them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_rounds: Option<MoreRounds>,
     costs: Vec<CostShape<'a>>,
 }
 
@@ -275,6 +309,8 @@ struct CostShape<'a> {
     metric: &'a str,
     unit: Option<Unit>,
     better: &'static str,
+    /// Whether the benchmark is run for it.
+    primary: bool,
     rounds: usize,
     unwatched: Option<SideShape>,
     watched: Option<SideShape>,
@@ -282,6 +318,7 @@ struct CostShape<'a> {
     difference: Option<f64>,
     difference_unit: Option<String>,
     interval: Option<Interval>,
+    interval_confidence: Confidence,
     excludes_zero: bool,
     /// `worse`, `better`, `no-effect`, `cannot-tell` or `missing`.
     is: &'static str,
@@ -297,14 +334,15 @@ struct SideShape {
 }
 
 /// The verdict for a program.
-pub fn shape<'a>(name: &'a StudyName, story: &'a OverheadStory) -> OverheadShape<'a> {
+pub fn shape(story: &OverheadStory) -> OverheadShape<'_> {
     let verdict = &story.verdict;
     OverheadShape {
-        name: name.as_str(),
+        name: story.study.as_str(),
         monitors: &story.monitors,
         rounds: verdict.rounds,
         decided: verdict.decided,
         confidence_percent: verdict.confidence.share() * 100.0,
+        more_rounds: story.more_rounds(),
         costs: verdict
             .costs
             .iter()
@@ -341,6 +379,7 @@ fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
         metric: cost.metric.as_str(),
         unit,
         better: cost.better.as_str(),
+        primary: cost.decides,
         rounds: cost.rounds,
         unwatched: cost.sides.map(|(unwatched, _)| side(unwatched)),
         watched: cost.sides.map(|(_, watched)| side(watched)),
@@ -350,6 +389,7 @@ fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
             false => unit.map(|unit| unit.to_string()),
         }),
         interval: cost.effect.and_then(|effect| effect.interval.ok()),
+        interval_confidence: cost.confidence,
         excludes_zero: cost.is_real(),
         is,
         no_effect_larger_than_percent: larger,

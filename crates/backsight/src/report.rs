@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     account::Account, attempt, cli::Shared, compare as table, files, output::chosen, overhead, run,
-    step,
+    step, until,
 };
 
 /// Arguments of `report`.
@@ -58,14 +58,17 @@ impl Report {
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let comparison = self.comparison(&store, &ids).await?;
+            let more = match &comparison {
+                Some(comparison) => table::more_rounds(&store, &ids, comparison).await?,
+                None => None,
+            };
             let known = |comparison: &Comparison| {
                 let look = table::Look::default();
+                let write = |format| table::render(comparison, more.as_ref(), format, &look);
                 match format {
-                    Format::Text => Some(table::render(comparison, table::Format::Text, &look)),
-                    Format::Markdown => {
-                        Some(table::render(comparison, table::Format::Markdown, &look))
-                    }
-                    Format::Json => Some(table::render(comparison, table::Format::Json, &look)),
+                    Format::Text => Some(write(table::Format::Text)),
+                    Format::Markdown => Some(write(table::Format::Markdown)),
+                    Format::Json => Some(write(table::Format::Json)),
                     Format::Html => None,
                 }
             };
@@ -75,6 +78,7 @@ impl Report {
             let title = names.join(" and ");
             let collected = backsight_site::report_of(&store, title, &ids, comparison).await;
             let mut collected = collected.into_diagnostic()?;
+            collected.more_rounds = more;
             let sets: Vec<_> = collected
                 .studies
                 .iter()
@@ -126,7 +130,13 @@ impl Report {
             sets.push(store.result_set(*study).await.into_diagnostic()?);
         }
         match (&self.by, &sets[..]) {
-            (Some(by), [only]) => compare_by(only, by, options).into_diagnostic().map(Some),
+            (Some(by), [only]) => {
+                let comparison = compare_by(only, by, options).into_diagnostic()?;
+                let row = store.study_of(studies[0]).await.into_diagnostic()?;
+                until::at_every_look(store, &row, comparison)
+                    .await
+                    .map(Some)
+            }
             (Some(by), _) => Err(miette::miette!(
                 help = format!(
                     "name one study: `backsight report {} --by {by}`",

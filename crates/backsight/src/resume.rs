@@ -59,13 +59,14 @@ impl Resume {
                     study.name
                 ));
             }
-            if self.rounds.is_some() && study.verb != run::VERB {
+            let takes_rounds = [run::VERB, crate::overhead::VERB];
+            if self.rounds.is_some() && !takes_rounds.contains(&study.verb.as_str()) {
                 return Err(miette::miette!(
                     help = format!(
                         "`backsight resume {}` goes on with it; what it may take is its own verb's --budget",
                         study.name
                     ),
-                    "study `{}` is of `{}`, which decides itself how much it measures: rounds can be added to studies of `run`",
+                    "study `{}` is of `{}`, which decides itself how much it measures: rounds can be added to studies of `run` and `overhead`",
                     study.name,
                     study.verb
                 ));
@@ -118,7 +119,8 @@ impl Resume {
             }
             if study.verb == crate::overhead::VERB {
                 let watching = &self.watching;
-                return crate::overhead::resume(&store, study, &question, &catalog, watching).await;
+                let asked = (&catalog, self.rounds);
+                return crate::overhead::resume(&store, study, &question, asked, watching).await;
             }
             if let Some(more) = self.rounds {
                 let arranged = question.arrange(&catalog)?.rounds;

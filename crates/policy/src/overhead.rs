@@ -8,7 +8,8 @@
 //! The intervals of one monitor hold together: 5% is divided by the number of its rows (cells × metrics) and, unless
 //! the number of rounds is fixed beforehand, by the number of times that the evidence is looked at (Bonferroni's
 //! inequality). So a monitor that costs nothing is said to cost something in at most 5 of 100 studies, however often
-//! they were looked at.
+//! they were looked at. Rounds that are added to a study are one more look. Primary metrics, which decide, have 5% of their
+//! own, and so have the others.
 //!
 //! Sides are compared within their rounds: see [`Effect`].
 //!
@@ -18,7 +19,7 @@ mod cost;
 
 pub use cost::{Cost, CostCall, Effect, SideMean};
 
-use backsight_model::{Better, MetricName};
+use backsight_model::MetricName;
 use backsight_stats::Confidence;
 use std::{
     collections::{BTreeMap, HashSet},
@@ -26,7 +27,7 @@ use std::{
 };
 
 use self::cost::{Pairs, call};
-use crate::{Decision, Evidence, Observation, Policy, Request};
+use crate::{AskedMetric, Decision, Evidence, Observation, Policy, Request};
 
 /// After so many rounds the evidence is looked at, unless the number of rounds is fixed; the last is the end.
 const LOOKS: [u32; 4] = [4, 8, 16, 32];
@@ -38,12 +39,14 @@ const FALSE_COSTS: f64 = 0.05;
 /// monitor alone, all together where there are several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OverheadPolicy {
-    /// The metrics of each cell of the plan, and which direction is good.
-    pub cells: Vec<Vec<(MetricName, Better)>>,
+    /// The metrics of each cell of the plan; primary ones decide.
+    pub cells: Vec<Vec<AskedMetric>>,
     /// How many monitors.
     pub monitors: usize,
     /// Exactly so many rounds; until all is decided unless said.
     pub rounds: Option<u32>,
+    /// How often it was looked at before rounds were added to it.
+    pub looked: usize,
     /// What the trials may take in all.
     pub budget: Option<Duration>,
     /// A cost within this percentage is no matter.
@@ -66,9 +69,9 @@ pub enum Watched {
 pub struct OverheadVerdict {
     /// Rounds that were done whole.
     pub rounds: u32,
-    /// The confidence of each interval; those of one monitor hold together with 95%.
+    /// The confidence of each interval of what decides; those of one monitor hold together with 95%.
     pub confidence: Confidence,
-    /// Whether every cost is decided.
+    /// Whether every cost that decides is decided.
     pub decided: bool,
     /// By cell, metric and what watches.
     pub costs: Vec<Cost>,
@@ -105,16 +108,18 @@ impl OverheadPolicy {
     }
 
     /// How often the evidence may be looked at: the end of the budget is a look of its own.
-    fn looks(&self) -> usize {
-        match self.rounds {
-            Some(_) => 1,
-            None => LOOKS.len() + usize::from(self.budget.is_some()),
-        }
+    pub fn looks(&self) -> usize {
+        self.looked
+            + match self.rounds {
+                Some(_) => 1,
+                None => LOOKS.len() + usize::from(self.budget.is_some()),
+            }
     }
 
-    /// The confidence of each interval.
-    fn confidence(&self) -> Confidence {
-        let rows: usize = self.cells.iter().map(Vec::len).sum();
+    /// The confidence of each interval of the metrics that decide, or of the others.
+    fn confidence(&self, decides: bool) -> Confidence {
+        let metrics = self.cells.iter().flatten();
+        let rows = metrics.filter(|metric| metric.decides == decides).count();
         let parts = rows.max(1) * self.looks();
         Confidence::new(1.0 - FALSE_COSTS / parts as f64).unwrap_or(Confidence::USUAL)
     }
@@ -157,10 +162,15 @@ impl OverheadPolicy {
 
     fn judged(&self, evidence: &Evidence, rounds: u32) -> OverheadVerdict {
         let sides = self.sides();
-        let confidence = self.confidence();
         let mut costs = Vec::new();
         for (cell, metrics) in self.cells.iter().enumerate() {
-            for (metric, better) in metrics {
+            for AskedMetric {
+                name: metric,
+                better,
+                decides,
+            } in metrics
+            {
+                let confidence = self.confidence(*decides);
                 let values = |side: usize| {
                     let number = cell * sides.len() + side;
                     values(evidence, number, metric, rounds)
@@ -176,6 +186,8 @@ impl OverheadPolicy {
                         cell,
                         metric: metric.clone(),
                         better: *better,
+                        decides: *decides,
+                        confidence,
                         watched_by: *watched_by,
                         call: effect.map_or(CostCall::Missing, |effect| {
                             call(&effect, *better, rounds, self.margin_percent)
@@ -187,10 +199,11 @@ impl OverheadPolicy {
                 }
             }
         }
-        let is_open = |cost: &Cost| matches!(cost.call, CostCall::CannotTell { .. });
+        let is_open =
+            |cost: &Cost| cost.decides && matches!(cost.call, CostCall::CannotTell { .. });
         OverheadVerdict {
             rounds,
-            confidence,
+            confidence: self.confidence(true),
             decided: !costs.iter().any(is_open),
             costs,
             round_took: self.round_took(evidence),
@@ -255,23 +268,26 @@ impl Policy for OverheadPolicy {
 mod tests {
     use super::*;
     use crate::Outcome;
+    use backsight_model::Better;
     use backsight_stats::Random;
     use proptest::prelude::*;
 
     fn policy(cells: usize, monitors: usize, metrics: usize) -> OverheadPolicy {
-        let metrics: Vec<(MetricName, Better)> = (0..metrics)
-            .map(|number| {
-                let better = match number % 2 {
+        let metrics: Vec<AskedMetric> = (0..metrics)
+            .map(|number| AskedMetric {
+                name: format!("m{number}").parse().unwrap(),
+                better: match number % 2 {
                     0 => Better::Lower,
                     _ => Better::Higher,
-                };
-                (format!("m{number}").parse().unwrap(), better)
+                },
+                decides: true,
             })
             .collect();
         OverheadPolicy {
             cells: vec![metrics; cells],
             monitors,
             rounds: None,
+            looked: 0,
             budget: None,
             margin_percent: 1.0,
         }
@@ -295,7 +311,11 @@ mod tests {
             drift += 0.1 * spread * random.normal();
             let side = request.cell % policy.sides().len();
             let metrics = &policy.cells[request.cell / policy.sides().len()];
-            let figure = |(metric, better): &(MetricName, Better)| {
+            let figure = |AskedMetric {
+                              name: metric,
+                              better,
+                              ..
+                          }: &AskedMetric| {
                 let time = 100.0
                     * (1.0 + costs.get(side).unwrap_or(&0.0))
                     * (1.0 + drift + spread * random.normal());
@@ -368,7 +388,7 @@ mod tests {
         );
         assert!((verdict.confidence.share() - 0.975).abs() < 1e-12);
         let open = policy(2, 1, 1);
-        assert!((open.confidence().share() - (1.0 - 0.05 / 8.0)).abs() < 1e-12);
+        assert!((open.confidence(true).share() - (1.0 - 0.05 / 8.0)).abs() < 1e-12);
     }
 
     #[test]

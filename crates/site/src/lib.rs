@@ -15,6 +15,7 @@ mod doubts;
 mod escape;
 mod figures;
 mod machine;
+mod more_rounds;
 mod noise;
 mod overhead;
 mod page;
@@ -29,6 +30,7 @@ mod words;
 
 pub use attempt::{SideCame, TryRow, TryWords};
 pub use culprits::{BisectWords, ChangeRow, CulpritRow, Holds};
+pub use more_rounds::MoreRounds;
 pub use noise::{NoiseRow, NoiseWords, level_name};
 pub use overhead::{OverheadLine, OverheadStory};
 pub use page::{PAGE_LIMIT, PageError, report, report_of_search};

@@ -42,6 +42,9 @@ pub struct NoiseWords<'a> {
     pub budget: Option<Duration>,
     /// The difference between two versions that is to be seen, in percent.
     pub precision: f64,
+    /// The command that measures a version so, without the number of its rounds: `backsight run plan.toml`. Nothing where
+    /// rounds alone don't say it.
+    pub command: Option<&'a str>,
 }
 
 /// What one level adds to the noise of a metric, as it is shown.
@@ -89,10 +92,22 @@ impl<'a> NoiseWords<'a> {
         format!("{}{}", significant(scale.of(mean), 4), scale.unit_after())
     }
 
-    /// A row for each metric and level that was repeated.
-    pub fn rows(&self) -> Vec<NoiseRow> {
+    /// A row for each level that was repeated: of the metrics that benchmarks are run for, or of the others.
+    pub fn rows(&self, primary: bool) -> Vec<NoiseRow> {
         let noises = self.verdict.noises.iter();
+        let noises = noises.filter(|noise| self.is_primary(noise) == primary);
         noises.flat_map(|noise| self.rows_of(noise)).collect()
+    }
+
+    fn is_primary(&self, noise: &Noise) -> bool {
+        let cell = self.cells.get(noise.cell);
+        let mut metrics = cell.into_iter().flat_map(|cell| &cell.metrics);
+        metrics.any(|metric| metric.primary && metric.name == noise.metric)
+    }
+
+    fn secondary(&self) -> usize {
+        let noises = self.verdict.noises.iter();
+        noises.filter(|noise| !self.is_primary(noise)).count()
     }
 
     fn rows_of(&self, noise: &Noise) -> Vec<NoiseRow> {
@@ -139,18 +154,34 @@ impl<'a> NoiseWords<'a> {
         found.components.iter().map(row).collect()
     }
 
-    /// The advice for the metric that needs most, in one sentence; or why there is none.
-    pub fn advice(&self) -> String {
-        let advices = self.verdict.noises.iter().filter_map(|noise| {
+    /// The advice of the primary metric that needs most.
+    fn most_needed(&self) -> Option<(&'a Noise, Advice)> {
+        let primary = self.verdict.noises.iter();
+        let primary = primary.filter(|noise| self.is_primary(noise));
+        let advices = primary.filter_map(|noise| {
             let advice = noise.advice(&self.verdict.cost, self.precision).ok()?;
             Some((noise, advice))
         });
-        let most = advices.max_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-        let Some((noise, advice)) = most else {
+        advices.max_by(|a, b| a.1.cost.total_cmp(&b.1.cost))
+    }
+
+    /// The command that measures a version as often as is advised, where one does.
+    pub fn command(&self) -> Option<String> {
+        let (_, advice) = self.most_needed()?;
+        let (_, rounds) = advice
+            .repeats
+            .iter()
+            .find(|(level, _)| *level == Level::Trial)?;
+        Some(format!("{} --rounds {rounds}", self.command?))
+    }
+
+    /// The advice for the primary metric that needs most, in one sentence; or why there is none.
+    pub fn advice(&self) -> String {
+        let Some((noise, advice)) = self.most_needed() else {
             return "no advice: nothing was repeated that has a spread".to_owned();
         };
         let (cell, metric) = self.names(noise);
-        let others = match self.verdict.noises.len() {
+        let others = match self.verdict.noises.len() - self.secondary() {
             1 => "",
             _ => ", which varies most",
         };
@@ -165,6 +196,8 @@ impl<'a> NoiseWords<'a> {
     /// The advice, and how the study ended.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = vec![self.advice()];
+        let command = self.command();
+        sentences.extend(command.map(|command| format!("each version so: {command}")));
         if let Some(scope) = self.scope() {
             sentences.push(scope.to_owned());
         }
@@ -212,6 +245,23 @@ impl<'a> NoiseWords<'a> {
 
     /// The noise as a document: the advice, and the levels.
     pub fn document(&self) -> Document {
+        let folded = match self.secondary() {
+            0 => None,
+            1 => Some("… and 1 secondary metric".to_owned()),
+            count => Some(format!("… and {count} secondary metrics")),
+        };
+        Document::new(format!("noise of {}", self.what))
+            .with_sentences(self.sentences())
+            .with_sentences(
+                folded.map(|what| {
+                    format!("{what}: backsight show {} -o noise.md has them", self.name)
+                }),
+            )
+            .with_section(Section::table("", self.table(true)))
+            .with_section(Section::table("Secondary metrics", self.table(false)).folded())
+    }
+
+    fn table(&self, primary: bool) -> Table {
         let mut table = Table::new(vec![
             left("cell"),
             left("metric"),
@@ -222,7 +272,7 @@ impl<'a> NoiseWords<'a> {
             right("share"),
             right("band"),
         ]);
-        for row in self.rows() {
+        for row in self.rows(primary) {
             table.row(vec![
                 field(row.cell),
                 field(row.metric),
@@ -234,9 +284,7 @@ impl<'a> NoiseWords<'a> {
                 field(row.band),
             ]);
         }
-        Document::new(format!("noise of {}", self.what))
-            .with_sentences(self.sentences())
-            .with_section(Section::table("", table))
+        table
     }
 
     /// The noise as one self-contained HTML file.
@@ -244,14 +292,17 @@ impl<'a> NoiseWords<'a> {
     /// # Errors
     /// The template fails; no input is known that makes it.
     pub fn page(&self) -> Result<String, PageError> {
-        let pictures = self.verdict.noises.iter().take(MOST_PICTURES);
+        let mut pictures: Vec<&Noise> = self.verdict.noises.iter().collect();
+        pictures.sort_by_key(|noise| !self.is_primary(noise));
+        let pictures = pictures.into_iter().take(MOST_PICTURES);
         let page = Page {
             title: self.name,
             style: include_str!("../templates/report.css"),
             version: env!("CARGO_PKG_VERSION"),
             what: self.what,
             sentences: self.sentences(),
-            rows: self.rows(),
+            rows: self.rows(true),
+            secondary: self.rows(false),
             pictures: pictures.filter_map(|noise| self.picture(noise)).collect(),
         };
         Ok(page.render()?)
@@ -412,5 +463,6 @@ struct Page<'a> {
     what: &'a str,
     sentences: Vec<String>,
     rows: Vec<NoiseRow>,
+    secondary: Vec<NoiseRow>,
     pictures: Vec<Picture>,
 }

@@ -3,14 +3,17 @@
 //! Refuses: a cost without its interval, and a mean without its spread and count.
 
 use backsight_model::{
-    Cell, MonitorName, Unit,
+    Cell, MonitorName, StudyName, Unit,
     numbers::{self, Rounding},
 };
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
 use backsight_report::{Document, Section, Table, Tone, field, left, right};
-use backsight_stats::Undefined;
+use backsight_stats::{Confidence, Undefined};
 
-use crate::shown::{self, Scale};
+use crate::{
+    more_rounds::MoreRounds,
+    shown::{self, Scale},
+};
 
 /// Most rows on a page.
 const MOST_ROWS: usize = 2000;
@@ -20,6 +23,8 @@ const MOST_SENTENCES: usize = 30;
 /// A study of what watching costs, with its verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OverheadStory {
+    /// The study.
+    pub study: StudyName,
     /// The monitors, by number.
     pub monitors: Vec<MonitorName>,
     /// The cells of the plan.
@@ -68,13 +73,22 @@ impl OverheadStory {
         }
     }
 
-    /// Every cost, in the order of the verdict.
-    pub fn lines(&self) -> Vec<OverheadLine> {
-        self.verdict
-            .costs
-            .iter()
-            .map(|cost| self.line(cost))
-            .collect()
+    /// Costs in the order of the verdict, those of primary metrics first: either those of interest, or the quiet ones.
+    pub fn lines(&self, quiet: bool) -> Vec<OverheadLine> {
+        let costs = self.verdict.costs.iter();
+        let mut costs: Vec<&Cost> = costs.filter(|cost| cost.is_quiet() == quiet).collect();
+        costs.sort_by_key(|cost| !cost.decides);
+        costs.into_iter().map(|cost| self.line(cost)).collect()
+    }
+
+    /// How many more rounds would decide the primary metrics, with the command.
+    pub fn more_rounds(&self) -> Option<MoreRounds> {
+        let open = self.verdict.costs.iter().filter(|cost| cost.decides);
+        let more = open.filter_map(|cost| match cost.call {
+            CostCall::CannotTell { more } => more,
+            _ => None,
+        });
+        Some(MoreRounds::of_study(more.max()?, &self.study))
     }
 
     /// The unit of a cost's metric.
@@ -147,7 +161,34 @@ impl OverheadStory {
     }
 
     /// The costs as a document: a sentence a monitor, and the table.
-    pub fn document(&self, name: &str) -> Document {
+    pub fn document(&self) -> Document {
+        let quiet = self.lines(true);
+        let folded = match quiet.len() {
+            0 => None,
+            1 => Some("… and 1 cost on a secondary metric, which isn't real".to_owned()),
+            count => Some(format!(
+                "… and {count} costs on secondary metrics, none real"
+            )),
+        };
+        let document = Document::new(format!("{}: what watching costs", self.study));
+        let sentences = self.sentences().into_iter();
+        sentences
+            .fold(document, |all, (text, class)| {
+                all.with_sentence(text, tone(class))
+            })
+            .with_sentences(folded)
+            .with_sentences(self.more_rounds().map(|more| more.to_string()))
+            .with_section(
+                Section::table("", Self::table(self.lines(false))).with_about(self.legend()),
+            )
+            .with_section(
+                Section::table("Secondary metrics", Self::table(quiet))
+                    .with_about(self.secondary_legend())
+                    .folded(),
+            )
+    }
+
+    fn table(lines: Vec<OverheadLine>) -> Table {
         let mut table = Table::new(vec![
             left("watched by"),
             left("cell"),
@@ -157,7 +198,7 @@ impl OverheadStory {
             right("difference"),
             left("verdict"),
         ]);
-        for line in self.lines() {
+        for line in lines {
             let difference = format!("{} {}", line.cost, line.interval);
             table.row(vec![
                 field(line.watched_by),
@@ -169,13 +210,17 @@ impl OverheadStory {
                 field(line.word).with_tone(tone(line.class)),
             ]);
         }
-        let document = Document::new(format!("{name}: what watching costs"));
-        let sentences = self.sentences().into_iter();
-        sentences
-            .fold(document, |all, (text, class)| {
-                all.with_sentence(text, tone(class))
-            })
-            .with_section(Section::table("", table).with_about(self.legend()))
+        table
+    }
+
+    /// What the intervals of the folded table are.
+    fn secondary_legend(&self) -> String {
+        let confidence = self.verdict.costs.iter().find(|cost| !cost.decides);
+        let confidence = confidence.map_or(Confidence::USUAL, |cost| cost.confidence);
+        format!(
+            "Each interval is one of {}, so that those of secondary metrics hold together with 95 %.",
+            numbers::confidence(confidence)
+        )
     }
 
     /// What the numbers of the table are.
@@ -184,8 +229,8 @@ impl OverheadStory {
         format!(
             "{}, each of every side: unwatched, watched by each monitor alone{}. Mean ± coefficient of variation \
              over n rounds. The cost is watched − unwatched, within rounds, in percent; the word says whether that is worse. \
-             Each interval is one of {confidence}, so that all those of a monitor hold together with 95 %, however \
-             often they were looked at. Costs: the interval excludes zero.",
+             Each interval is one of {confidence}, so that those of a monitor on primary metrics hold together \
+             with 95 %, however often they were looked at. Costs: the interval excludes zero.",
             shown::counted(self.verdict.rounds as usize, "round"),
             match self.monitors.len() {
                 1 => "",
@@ -209,7 +254,7 @@ impl OverheadStory {
             .verdict
             .costs
             .iter()
-            .filter(|cost| cost.watched_by == watched)
+            .filter(|cost| cost.watched_by == watched && !cost.is_quiet())
             .collect();
         if let Some(worst) = worst(&costs) {
             let line = self.line(worst);
@@ -304,19 +349,27 @@ fn said(call: &CostCall) -> (String, &'static str) {
 /// What the page shows of it.
 pub(crate) struct OverheadView {
     pub legend: String,
+    pub secondary_legend: String,
     pub lines: Vec<OverheadLine>,
+    /// Secondary metrics on which no cost is real.
+    pub secondary: Vec<OverheadLine>,
     pub left_out: usize,
+    pub more_rounds: Option<MoreRounds>,
 }
 
 impl OverheadView {
     pub fn new(story: &OverheadStory) -> Self {
-        let mut lines = story.lines();
-        let left_out = lines.len().saturating_sub(MOST_ROWS);
+        let (mut lines, mut secondary) = (story.lines(false), story.lines(true));
+        let all = lines.len() + secondary.len();
         lines.truncate(MOST_ROWS);
+        secondary.truncate(MOST_ROWS - lines.len());
         Self {
             legend: story.legend(),
+            secondary_legend: story.secondary_legend(),
+            left_out: all - lines.len() - secondary.len(),
             lines,
-            left_out,
+            secondary,
+            more_rounds: story.more_rounds(),
         }
     }
 }
@@ -338,6 +391,8 @@ mod tests {
             cell: 0,
             metric: "time".parse().unwrap(),
             better: Better::Lower,
+            decides: true,
+            confidence: Confidence::USUAL,
             watched_by,
             call,
             rounds: 8,
@@ -354,6 +409,7 @@ mod tests {
 
     fn story(costs: Vec<Cost>) -> OverheadStory {
         OverheadStory {
+            study: "costs".parse().unwrap(),
             monitors: ["burner", "sleeper"]
                 .map(|name| name.parse().unwrap())
                 .into(),
@@ -376,6 +432,47 @@ mod tests {
     }
 
     #[test]
+    fn secondary_metrics_are_folded_unless_their_cost_is_real_and_more_rounds_are_for_primary_ones()
+    {
+        let open = |more| CostCall::CannotTell { more: Some(more) };
+        let secondary = |call| Cost {
+            decides: false,
+            metric: "size".parse().unwrap(),
+            ..cost(Watched::By(1), call, 0.5, Some((-3.0, 4.0)))
+        };
+        let all = story(vec![
+            secondary(open(900)),
+            cost(Watched::By(1), open(7), 0.4, Some((-2.0, 3.0))),
+            secondary(CostCall::Costs),
+        ]);
+        let metrics = |quiet| -> Vec<String> {
+            let lines = all.lines(quiet).into_iter();
+            lines
+                .map(|line| format!("{} {}", line.metric, line.word))
+                .collect()
+        };
+        assert_eq!(
+            metrics(false),
+            ["time can't tell; ~7 more rounds", "size worse"]
+        );
+        assert_eq!(metrics(true), ["size can't tell; ~900 more rounds"]);
+        let document = all.document();
+        let text = document.text(&backsight_report::Look::default());
+        let way_out = "about 7 more rounds would tell: backsight run --more 7 costs";
+        assert!(text.contains(way_out) && !text.contains("900"), "{text}");
+        assert!(
+            text.contains("… and 1 cost on a secondary metric"),
+            "{text}"
+        );
+        let markdown = document.markdown();
+        let (shown, folded) = markdown.split_once("<details>").unwrap();
+        assert!(
+            !shown.contains("900") && folded.contains("900"),
+            "{markdown}"
+        );
+    }
+
+    #[test]
     fn a_cost_has_its_interval_and_both_means_their_spread_and_count() {
         let quiet = CostCall::Nothing {
             larger_than_percent: 0.8,
@@ -390,7 +487,7 @@ mod tests {
                 None,
             ),
         ]);
-        let lines = story.lines();
+        let lines = story.lines(false);
         let of = |line: &OverheadLine| {
             let OverheadLine {
                 watched_by,

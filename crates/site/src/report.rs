@@ -10,6 +10,7 @@ use backsight_store::{
 use std::collections::{HashMap, HashSet};
 
 use crate::{
+    more_rounds::MoreRounds,
     overhead::OverheadStory,
     page::PAGE_LIMIT,
     printed::{Printed, share_out},
@@ -31,6 +32,8 @@ pub struct Report {
     pub studies: Vec<Study>,
     /// How they, or the variants of the only one, compare; none if there is nothing to compare.
     pub comparison: Option<Comparison>,
+    /// How many more rounds would tell what isn't decided.
+    pub more_rounds: Option<MoreRounds>,
     /// What watching costs, if the only study asked that.
     pub overhead: Option<OverheadStory>,
     /// What a reader should know before believing it, beside what is seen here.
@@ -106,6 +109,7 @@ pub async fn report_of(
         title,
         studies,
         comparison,
+        more_rounds: None,
         overhead: None,
         notes: Vec::new(),
     })

@@ -5,7 +5,7 @@
 //! Refuses: a study of another verb.
 
 use backsight_model::{Cell, MonitorName, Unit};
-use backsight_policy::{OverheadPolicy, Watched};
+use backsight_policy::{AskedMetric, OverheadPolicy, Watched};
 use backsight_store::{Store, StoreError, StudyRow};
 use std::time::Duration;
 
@@ -54,11 +54,17 @@ impl Overhead {
                 .iter()
                 .map(|cell| {
                     let shapes = of_cell(cell).into_iter();
-                    shapes.map(|shape| (shape.name, shape.better)).collect()
+                    let asked = shapes.map(|shape| AskedMetric {
+                        name: shape.name,
+                        better: shape.better,
+                        decides: shape.primary,
+                    });
+                    asked.collect()
                 })
                 .collect(),
             monitors: asked.monitors.len(),
             rounds: choices.rounds.map(std::num::NonZeroU32::get),
+            looked: asked.looked,
             budget: asked
                 .budget
                 .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
@@ -82,6 +88,7 @@ pub fn watched_cells(plan: &[Cell], monitors: &[MonitorName]) -> Vec<Cell> {
         cells: Vec::new(),
         monitors: monitors.len(),
         rounds: None,
+        looked: 0,
         budget: None,
         margin_percent: 0.0,
     };

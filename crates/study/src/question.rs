@@ -97,6 +97,9 @@ pub struct OverheadChoices {
     pub budget: Option<f64>,
     /// A cost within this percentage is no matter.
     pub margin_percent: f64,
+    /// How often it was looked at before rounds were added to it.
+    #[serde(default)]
+    pub looked: usize,
 }
 
 /// What every verb along a history has chosen.

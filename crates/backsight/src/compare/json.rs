@@ -5,6 +5,7 @@
 
 use backsight_model::Value;
 use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
+use backsight_site::MoreRounds;
 use backsight_stats::{Better, Beyond, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
 use miette::IntoDiagnostic as _;
@@ -17,7 +18,7 @@ const FORMAT: u32 = 3;
 
 /// The whole.
 #[derive(Serialize)]
-struct Document {
+struct Document<'a> {
     /// The number of this shape: 3.
     format: u32,
     /// The confidence of every interval, from 0 to 1.
@@ -37,6 +38,9 @@ struct Document {
     remarks: Vec<RemarkShape>,
     /// What a reader should know, as sentences.
     warnings: Vec<String>,
+    /// About so many more rounds would tell what isn't decided of primary metrics, and the commands that add them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_rounds: Option<&'a MoreRounds>,
 }
 
 /// Something that was seen in the samples of a row.
@@ -263,7 +267,7 @@ struct RatioShape {
     range: Option<Interval>,
 }
 
-pub fn render(comparison: &Comparison) -> miette::Result<String> {
+pub fn render(comparison: &Comparison, more_rounds: Option<&MoreRounds>) -> miette::Result<String> {
     let document = Document {
         format: FORMAT,
         confidence: comparison.options.confidence.share(),
@@ -304,6 +308,7 @@ pub fn render(comparison: &Comparison) -> miette::Result<String> {
             .iter()
             .map(ToString::to_string)
             .collect(),
+        more_rounds,
     };
     backsight_report::json(&document).into_diagnostic()
 }

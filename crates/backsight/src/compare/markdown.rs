@@ -4,6 +4,7 @@
 
 use backsight_policy::Comparison;
 use backsight_report::markdown::escaped;
+use backsight_site::MoreRounds;
 use std::fmt::Write as _;
 
 use super::{Look, sheet};
@@ -60,6 +61,12 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         let _ = writeln!(text, "- {}", escaped(&note));
     }
     text
+}
+
+/// How to measure what isn't decided: the command can be copied.
+pub fn way_out(more: &MoreRounds) -> String {
+    let rounds = backsight_model::counted(more.rounds, "more round");
+    format!("\nAbout {rounds} would tell: `{}`\n", more.line())
 }
 
 fn legend(comparison: &Comparison) -> String {

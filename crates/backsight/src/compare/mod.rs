@@ -15,9 +15,10 @@ mod status;
 mod text;
 mod verb;
 
-pub use verb::{Compare, confidence, percent};
+pub use verb::{Compare, confidence, more_rounds, percent};
 
 use backsight_policy::Comparison;
+use backsight_site::MoreRounds;
 
 /// How a comparison is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,20 +54,33 @@ pub struct Look {
     pub digits: Option<usize>,
 }
 
-/// The comparison as a text that ends with a line's end.
+/// The comparison as a text that ends with a line's end, with the way to what isn't decided.
 ///
 /// # Errors
 /// None that is known: everything in a comparison can be said in JSON.
-pub fn render(comparison: &Comparison, format: Format, look: &Look) -> miette::Result<String> {
+pub fn render(
+    comparison: &Comparison,
+    more_rounds: Option<&MoreRounds>,
+    format: Format,
+    look: &Look,
+) -> miette::Result<String> {
     Ok(match format {
-        Format::Text => text::render(comparison, look),
+        Format::Text => {
+            let mut text = text::render(comparison, look);
+            text.extend(more_rounds.map(|more| format!("\n{more}\n")));
+            text
+        }
         Format::Mmtests => mmtests::render(comparison, look),
         Format::MmtestsInMarkdown => {
             backsight_report::markdown::fenced(&mmtests::render(comparison, look))
         }
-        Format::Markdown => markdown::render(comparison, look),
+        Format::Markdown => {
+            let mut text = markdown::render(comparison, look);
+            text.extend(more_rounds.map(markdown::way_out));
+            text
+        }
         Format::Csv => spreadsheet::render(comparison),
-        Format::Json => json::render(comparison)?,
+        Format::Json => json::render(comparison, more_rounds)?,
     })
 }
 

@@ -147,7 +147,7 @@ fn demo() -> ResultSet {
 }
 
 fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
-    rendered(comparison, format, look).unwrap()
+    rendered(comparison, None, format, look).unwrap()
 }
 
 fn compared() -> Comparison {

@@ -2,12 +2,11 @@
 
 use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
-    By, Call, CompareOptions, Comparison, Doubt, compare, compare_by, compare_knowing,
-    compare_listed,
+    By, CompareOptions, Comparison, compare, compare_by, compare_knowing, compare_listed,
 };
 use backsight_report::Format as FileFormat;
-use backsight_site::Report;
-use backsight_stats::{Better, Confidence, Level};
+use backsight_site::{MoreRounds, Report};
+use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
 use indexmap::IndexSet;
@@ -20,7 +19,7 @@ use super::{
     render,
     status::Asked,
 };
-use crate::{cli::Shared, files, output::chosen, overhead};
+use crate::{cli::Shared, files, output::chosen, overhead, until};
 
 /// More digits than this are none.
 const MOST_DIGITS: u8 = 17;
@@ -169,32 +168,21 @@ async fn load(store: &Store, studies: &[StudyId]) -> miette::Result<Vec<ResultSe
     Ok(sets)
 }
 
-/// How to measure what isn't decided: `about 12 more rounds would tell: backsight run --more 12 base`. By primary metrics,
-/// of the studies to which rounds can be added.
-fn more_rounds(comparison: &Comparison, takes_rounds: &[i64]) -> Option<String> {
-    let primary = comparison.differences().filter(|(row, ..)| row.primary);
-    let more = primary.filter_map(|(_, side, difference)| match difference.call {
-        Call::CannotTell(Doubt::More { count, level }) => {
-            (level == Level::Trial).then_some((side, count))
-        }
-        _ => None,
-    });
-    let more: Vec<(usize, usize)> = more.collect();
-    let rounds = more.iter().map(|(_, count)| *count).max()?;
-    let asked = more.iter().flat_map(|(side, _)| [0, *side]);
-    let mut studies: Vec<(i64, &str)> = asked
-        .filter_map(|side| comparison.sides[side].study.as_ref())
-        .filter(|study| takes_rounds.contains(&study.number))
-        .map(|study| (study.number, study.name.as_str()))
-        .collect();
-    studies.sort_unstable();
-    studies.dedup();
-    let commands = studies
-        .iter()
-        .map(|(_, study)| format!("backsight run --more {rounds} {study}"));
-    let commands: Vec<String> = commands.collect();
-    let what = backsight_model::counted(rounds, "more round");
-    (!commands.is_empty()).then(|| format!("about {what} would tell: {}", commands.join(" && ")))
+/// How to measure what isn't decided in a comparison of these studies.
+///
+/// # Errors
+/// The store's own.
+pub async fn more_rounds(
+    store: &Store,
+    studies: &[StudyId],
+    comparison: &Comparison,
+) -> miette::Result<Option<MoreRounds>> {
+    let mut takes_rounds = Vec::new();
+    for study in studies {
+        let row = store.study_of(*study).await.into_diagnostic()?;
+        takes_rounds.extend((row.verb == crate::run::VERB).then_some(study.0));
+    }
+    Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
 }
 
 /// Other studies of the store that measured the same benchmarks, the newest first.
@@ -221,48 +209,45 @@ impl Compare {
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         let format = self.table()?;
         crate::block_on(async {
-            let mut takes_rounds = Vec::new();
-            let (comparison, page) = match self.named(shared).await? {
+            let (comparison, more, page) = match self.named(shared).await? {
                 Named::Files(sources) => {
                     let comparison = self.compare_files(&sources)?;
                     let page = format.is_none().then(|| Report {
                         title: self.sides.join(" and "),
                         studies: Vec::new(),
                         comparison: Some(comparison.clone()),
+                        more_rounds: None,
                         overhead: None,
                         notes: Vec::new(),
                     });
-                    (comparison, page)
+                    (comparison, None, page)
                 }
                 Named::Studies => {
                     let store = files::existing_store(shared).await?;
                     let (studies, comparison) = self.compare_studies(&store).await?;
-                    for study in &studies {
-                        let row = store.study_of(*study).await.into_diagnostic()?;
-                        takes_rounds.extend((row.verb == crate::run::VERB).then_some(study.0));
-                    }
+                    let more = more_rounds(&store, &studies, &comparison).await?;
                     let page = match format {
                         Some(_) => None,
-                        None => Some(self.page(&store, &studies, comparison.clone()).await?),
+                        None => {
+                            let page = self.page(&store, &studies, comparison.clone()).await?;
+                            Some(Report {
+                                more_rounds: more.clone(),
+                                ..page
+                            })
+                        }
                     };
-                    (comparison, page)
+                    (comparison, more, page)
                 }
             };
             let text = match (&page, format) {
-                (None, Some(format)) => {
-                    let way_out = match format {
-                        Format::Text | Format::Markdown => more_rounds(&comparison, &takes_rounds),
-                        _ => None,
-                    };
-                    let mut text = render(&comparison, format, &self.look())?;
-                    text.extend(way_out.map(|way_out| format!("\n{way_out}\n")));
-                    text
-                }
+                (None, Some(format)) => render(&comparison, more.as_ref(), format, &self.look())?,
                 (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
                 (None, None) => String::new(),
             };
             match &self.output {
                 Some(path) => files::write_whole(path, &text)?,
+                // A program reads the values as they are.
+                None if format == Some(Format::Csv) => files::print_foreign(text.as_bytes())?,
                 None => files::print(&text)?,
             }
             Ok(self.asked.status(&comparison, self.all_metrics).into())
@@ -424,7 +409,11 @@ impl Compare {
         }
         let sets = load(store, &studies).await?;
         let mut comparison = match (&self.by, &sets[..]) {
-            (Some(by), [only]) => compare_by(only, by, options).into_diagnostic()?,
+            (Some(by), [only]) => {
+                let comparison = compare_by(only, by, options).into_diagnostic()?;
+                let row = store.study_of(studies[0]).await.into_diagnostic()?;
+                until::at_every_look(store, &row, comparison).await?
+            }
             (Some(by), _) => {
                 return Err(miette::miette!(
                     help = format!(

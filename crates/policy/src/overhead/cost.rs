@@ -68,6 +68,10 @@ pub struct Cost {
     pub metric: MetricName,
     /// Which direction of it is good.
     pub better: Better,
+    /// Whether the benchmark is run for it: the others decide nothing.
+    pub decides: bool,
+    /// The confidence of its interval.
+    pub confidence: Confidence,
     /// What watches.
     pub watched_by: Watched,
     /// What is said of it.
@@ -81,6 +85,11 @@ pub struct Cost {
 }
 
 impl Cost {
+    /// Whether it decides nothing and isn't real: of little interest.
+    pub fn is_quiet(&self) -> bool {
+        !self.decides && !self.is_real()
+    }
+
     /// Whether the interval excludes zero.
     pub fn is_real(&self) -> bool {
         matches!(self.call, CostCall::Costs | CostCall::Helps)

@@ -513,6 +513,7 @@ pub fn report() -> Report {
         title: "through-dut".into(),
         comparison: comparison.ok(),
         studies: vec![study],
+        more_rounds: None,
         overhead: None,
         notes: Vec::new(),
     }
@@ -527,6 +528,7 @@ pub fn report_of_two() -> Report {
         title: "new against base".into(),
         comparison: Some(comparison),
         studies,
+        more_rounds: None,
         overhead: None,
         notes: Vec::new(),
     }

@@ -121,10 +121,12 @@ pub struct Tried {
     pub base: Option<f64>,
     /// The mean figure of the side, likewise.
     pub new: Option<f64>,
-    /// side − base in percent of the base, whatever is better; nothing where that isn't defined.
+    /// side − base in percent of the base, whatever is better; nothing where that isn't defined or can't be estimated.
     pub percent: Option<f64>,
     /// Its interval, which holds at every look.
     pub percent_interval: Option<Interval>,
+    /// side − base in the metric's unit with its interval, where there is no ratio: a value isn't positive.
+    pub difference: Option<(f64, Option<Interval>)>,
     /// How sure its interval is: what the study is asked for, shared among the comparisons that decide.
     pub confidence: Confidence,
 }

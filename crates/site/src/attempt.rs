@@ -15,7 +15,7 @@ use backsight_stats::Confidence;
 use std::time::Duration;
 
 use crate::{
-    PageError, chart, escape,
+    MoreRounds, PageError, chart, escape,
     shown::{Scale, clipped, counted, duration},
 };
 
@@ -23,6 +23,10 @@ use crate::{
 const LONGEST_REASON: usize = 300;
 /// A difference is shown with so many digits.
 const DIGITS: usize = 5;
+/// In place of a percentage of what is as good as zero.
+const NO_PERCENT: &str = "not estimable";
+/// Passes that are needed before anything is decided.
+const AT_LEAST: usize = 4;
 /// Most pictures of a page.
 const MOST_PICTURES: usize = 60;
 /// Most passes of a picture.
@@ -218,10 +222,14 @@ impl<'a> TryWords<'a> {
             metric: tried.metric.to_string(),
             base: figure(tried.base),
             new: figure(tried.new),
-            difference: percent
-                .map_or_else(String::new, |by| numbers::percent_of_interval(by, interval)),
-            interval: match (percent, interval) {
-                (Some(by), Some(interval)) => numbers::percent_interval(by, interval),
+            difference: match (percent, tried.difference) {
+                (Some(by), _) => numbers::percent_of_interval(by, interval),
+                (None, Some(_)) => NO_PERCENT.to_owned(),
+                (None, None) => String::new(),
+            },
+            interval: match (percent, interval, tried.difference) {
+                (Some(by), Some(interval), _) => numbers::percent_interval(by, interval),
+                (None, _, Some((by, ends))) => format!("({})", scale.difference(by, ends)),
                 _ => String::new(),
             },
             pairs: tried.pairs,
@@ -270,8 +278,15 @@ impl<'a> TryWords<'a> {
 
     /// Each side in a sentence, and how the study ended.
     pub fn sentences(&self) -> Vec<String> {
-        let mut sentences: Vec<String> =
-            (1..=self.sides()).map(|side| self.sentence(side)).collect();
+        // First what is known: sides of which something is decided.
+        let mut sides: Vec<usize> = (1..=self.sides()).collect();
+        let is_known = |side: usize| {
+            let mut calls = self.of_side(side).filter(|tried| tried.decides);
+            calls.any(|tried| tried.call.is_decided())
+        };
+        sides.sort_by_key(|side| !is_known(*side) && !self.is_dead(*side));
+        let sentences = sides.into_iter().map(|side| self.sentence(side));
+        let mut sentences: Vec<String> = sentences.collect();
         sentences.push(self.ending());
         sentences
     }
@@ -428,19 +443,31 @@ impl<'a> TryWords<'a> {
         format!("{made}; {end}")
     }
 
+    /// How many more passes would decide everything, if that can be told of all that is open.
+    fn more(&self) -> Option<usize> {
+        let decides = self.verdict.compared.iter().filter(|t| t.decides);
+        let needed = |tried: &Tried| match tried.call {
+            AttemptCall::Undecided { more } => more,
+            AttemptCall::Missing => Some(AT_LEAST),
+            _ => Some(0),
+        };
+        let more: Option<Vec<usize>> = decides.map(needed).collect();
+        more?.into_iter().max()
+    }
+
+    /// The rounds that would decide what isn't, with the command that adds them; nothing of a study that takes none.
+    pub fn more_rounds(&self) -> Option<MoreRounds> {
+        let more = self.more().filter(|more| *more > 0 && self.takes_rounds)?;
+        Some(MoreRounds::of_study(more, &self.history.name))
+    }
+
     /// How much more would do, if that can be told; else a margin within which the rest would be decided.
     fn way_out(&self) -> String {
         let decides = || self.verdict.compared.iter().filter(|t| t.decides);
         if decides().all(|tried| tried.pairs == 0) {
             return ", before anything could be compared: give it more with --budget".to_owned();
         }
-        let needed = |tried: &Tried| match tried.call {
-            AttemptCall::Undecided { more } => more,
-            AttemptCall::Missing => Some(4),
-            _ => Some(0),
-        };
-        let more: Option<Vec<usize>> = decides().map(needed).collect();
-        let Some(more) = more.and_then(|more| more.into_iter().max()) else {
+        let Some(more) = self.more() else {
             let decided = decides().filter(|tried| tried.call.is_decided()).count();
             let open = decides().filter(|tried| !tried.call.is_decided());
             let reaches = open.map(|tried| tried.percent_interval.map(reach_of));
@@ -454,10 +481,8 @@ impl<'a> TryWords<'a> {
                 counted(decides().count(), "difference")
             );
         };
-        if self.takes_rounds {
-            let study = &self.history.name;
-            let rounds = counted(more, "more round");
-            return format!("; about {rounds} would tell: backsight run --more {more} {study}");
+        if let Some(more) = self.more_rounds() {
+            return format!("; {more}");
         }
         let trials: Duration = self.history.trials.iter().map(|trial| trial.took).sum();
         let boots: Duration = self.history.boots.iter().map(|boot| boot.took).sum();
@@ -498,8 +523,8 @@ impl<'a> TryWords<'a> {
             .with_section(
                 Section::table("", self.table(shown))
                     .with_about(format!(
-                        "Differences are side − base in percent of the base, with intervals that hold at every look at once \
-                         ({} for all that decides).",
+                        "Sides are measured in turn and share their sessions. Differences are side − base in percent of the base, \
+                         with intervals that hold at every look at once ({} for all that decides).",
                         numbers::confidence(Confidence::new(self.confidence).unwrap_or_default())
                     )),
             )
@@ -813,6 +838,7 @@ mod tests {
             base: (pairs > 0).then_some(1.0),
             new: (pairs > 0).then_some(1.0 - percent / 100.0),
             percent: (pairs > 0).then_some(percent),
+            difference: None,
             percent_interval: (pairs > 2).then_some(Interval {
                 low: percent - half,
                 high: percent + half,

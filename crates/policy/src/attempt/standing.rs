@@ -312,9 +312,38 @@ impl Comparison {
         }
     }
 
+    /// Whether a percentage of the base says anything: on the scale of differences the base must not be as good as zero.
+    fn is_estimable(&self) -> bool {
+        let is_told_from_zero = match self.base.interval(self.confidence) {
+            Ok(interval) => !interval.contains(0.0),
+            Err(_) => self.base.is_flat(),
+        };
+        self.ratios.is_some() || is_told_from_zero
+    }
+
+    /// An interval in percent. What counts can't lose more than all of it.
+    fn told_in_percent(&self, interval: Interval) -> Option<Interval> {
+        let counts = self
+            .course
+            .iter()
+            .all(|(base, new)| *base >= 0.0 && *new >= 0.0);
+        let percent = self.in_percent(interval)?;
+        Some(Interval {
+            low: if counts {
+                percent.low.max(-100.0)
+            } else {
+                percent.low
+            },
+            ..percent
+        })
+    }
+
     fn compared(&self) -> Tried {
         let sequence = self.sequence();
         let pairs = sequence.n();
+        let estimable = pairs > 0 && self.is_estimable();
+        let percent = |value: f64| self.percent(value).filter(|_| estimable);
+        let in_percent = |interval| self.told_in_percent(interval).filter(|_| estimable);
         let mean = |of: &Sequence| (pairs > 0).then(|| of.mean());
         Tried {
             side: self.side,
@@ -330,8 +359,10 @@ impl Comparison {
             course: self.course.clone(),
             base: mean(&self.base),
             new: mean(&self.new),
-            percent: (pairs > 0).then(|| self.percent(sequence.mean())).flatten(),
-            percent_interval: self.interval.and_then(|interval| self.in_percent(interval)),
+            percent: percent(sequence.mean()),
+            percent_interval: self.interval.and_then(in_percent),
+            difference: (pairs > 0 && self.ratios.is_none())
+                .then(|| (sequence.mean(), self.interval)),
             confidence: self.confidence,
         }
     }

@@ -281,6 +281,41 @@ fn a_metric_that_does_not_decide_is_only_shown() {
     assert_eq!(verdict.compared[1].call, Call::Missing);
 }
 
+/// A share that is lost now and then and mostly isn't: in percent of that the difference may be less than all of it.
+#[test]
+fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
+    let lossy = AttemptPolicy {
+        most: 8,
+        ..policy(1)
+    };
+    let (_, verdict) = pursue(&lossy, |request| {
+        let lost = request.version == 0 && request.round % 3 == 1;
+        (Outcome::Measured, if lost { 60.0 } else { 0.0 })
+    });
+    let tried = &verdict.compared[0];
+    assert_eq!((tried.percent, tried.percent_interval), (None, None));
+    let (by, interval) = tried.difference.unwrap();
+    assert!(by < 0.0 && interval.unwrap().contains(by), "{tried:?}");
+    // A loss that is there each time is one, though a side has none.
+    let (_, verdict) = pursue(&lossy, |request| {
+        let noise = f64::from(request.round % 2);
+        (
+            Outcome::Measured,
+            if request.version == 0 {
+                60.0 + noise
+            } else {
+                0.0
+            },
+        )
+    });
+    let tried = &verdict.compared[0];
+    assert_eq!((tried.call, tried.percent), (Call::Better, Some(-100.0)));
+    assert!(
+        tried.percent_interval.is_none_or(|ends| ends.low >= -101.0),
+        "{tried:?}"
+    );
+}
+
 proptest! {
     #[test]
     fn any_prefix_of_the_evidence_in_any_order_gives_the_same_next_request(

@@ -105,7 +105,7 @@ fn a_slower_patch_is_worse_and_one_that_does_nothing_is_equal() {
     let ended = place.ends(&attempt(
         &[&patches[..], &["--equal", "1.5%", "--name", "t", "--json"]].concat(),
     ));
-    ended.assert_code(4);
+    ended.assert_code(1);
     let verdict = verdict(&ended);
     let sides = verdict["sides"].as_array().unwrap();
     assert_eq!(sides[0]["side"], "slow.diff");
@@ -196,7 +196,7 @@ fn a_change_that_is_taken_back_makes_it_better() {
 fn versions_are_compared_without_a_patch_too() {
     let place = place();
     let ended = place.ends(&attempt(&["--base", "v1"]));
-    ended.assert_code(4);
+    ended.assert_code(1);
     ended.assert_says(&["v3 is worse: work rounds +"]);
 }
 
@@ -253,7 +253,7 @@ fn a_patch_that_does_not_compile_is_a_fact_and_the_others_are_decided() {
     patch(&place, "broken.diff", "return 1;", "return one;");
     let patches = ["--patch", "broken.diff", "--patch", "slow.diff"];
     let ended = place.ends(&attempt(&patches));
-    ended.assert_code(4);
+    ended.assert_code(1);
     ended.assert_says(&[
         "broken.diff: nothing is to be had of it: it doesn't build",
         "slow.diff is worse",
@@ -288,7 +288,7 @@ fn interrupted_and_killed_it_goes_on_without_its_patch_and_measures_nothing_twic
     run.after_sigkill();
     place.release("run");
     let ended = place.ends(&["resume", "t", "--json"]);
-    assert!([3, 4].contains(&ended.status.code().unwrap()), "{ended:?}");
+    assert!([1, 3].contains(&ended.status.code().unwrap()), "{ended:?}");
     assert_eq!(verdict(&ended)["passes"], 4);
     let row = place.study("t");
     assert_eq!(
@@ -302,6 +302,42 @@ fn interrupted_and_killed_it_goes_on_without_its_patch_and_measures_nothing_twic
     assert_eq!(verdict(&again), verdict(&ended));
     assert_eq!(place.study("t")["measured"], 8);
     place.assert_nothing_left();
+}
+
+#[test]
+fn sides_are_measured_in_turn_and_so_share_their_sessions() {
+    let place = place();
+    let patch = [
+        "--patch",
+        "slow.diff",
+        "--rounds",
+        "2",
+        "--name",
+        "t",
+        "--json",
+    ];
+    let ended = place.ends(&attempt(&patch));
+    ended.assert_code(3);
+    // Sides that were measured one after the other would differ by their sessions too.
+    assert_eq!(verdict(&ended)["beyond"]["is"], "nothing");
+    let shown = place.prints_of(&["show", "t"]);
+    let rows = shown
+        .lines()
+        .skip_while(|line| !line.trim_start().starts_with("TRIAL "));
+    let changed: Vec<bool> = rows
+        .skip(1)
+        .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+        .map(|line| line.contains("slow.diff"))
+        .collect();
+    assert_eq!(changed, [false, true, true, false], "{shown}");
+    for format in ["text", "markdown", "html"] {
+        let written = place.prints_of(&["show", "t", "--format", format]);
+        let words = written.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("share their sessions"),
+            "{format}: {written}"
+        );
+    }
 }
 
 #[test]
@@ -319,7 +355,7 @@ fn each_pass_is_a_boot_of_each_side_or_a_layout_of_each() {
     for name in ["one", "two"] {
         let more = [&patch[..], &["--trials", "2", "--name", name]].concat();
         let ended = place.ends(&attempt(&more));
-        assert!([3, 4].contains(&ended.status.code().unwrap()), "{ended:?}");
+        assert!([1, 3].contains(&ended.status.code().unwrap()), "{ended:?}");
         ended.assert_says(&["4 passes over all sides, 16 trials"]);
         let boots = place.prints_of(&["show", name]).matches(" good").count();
         assert_eq!(boots, 8);

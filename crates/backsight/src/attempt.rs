@@ -8,8 +8,8 @@ use backsight_model::{
     Amendment, HistoryCell, StudyHistory, StudyName, Time, Unit, Version, did_you_mean,
 };
 use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
-use backsight_site::{SideCame, TryWords};
-use backsight_stats::{Better, Confidence, Interval};
+use backsight_site::{MoreRounds, SideCame, TryWords};
+use backsight_stats::{Better, Beyond, Confidence, Interval};
 use backsight_store::{Store, StudyId, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, Choices, evidence_of};
 use miette::IntoDiagnostic as _;
@@ -391,6 +391,11 @@ pub struct TryShape<'a> {
     seconds: f64,
     ended: Option<String>,
     confidence: f64,
+    /// What the sides differ by beyond what is repeated: nothing, as they are measured in turn and share their sessions.
+    beyond: Beyond,
+    /// About so many more rounds would tell, and the command that adds them, where rounds can be added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_rounds: Option<MoreRounds>,
     sides: Vec<SideShape>,
     /// The verdict in words.
     sentences: Vec<String>,
@@ -422,6 +427,11 @@ struct TriedShape {
     /// side − base in percent of the base, with its interval, which holds at every look.
     percent: Option<f64>,
     interval: Option<Interval>,
+    /// side − base in the metric's unit with its interval, where there is no ratio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference_interval: Option<Interval>,
     interval_confidence: Confidence,
 }
 
@@ -501,6 +511,8 @@ impl Account {
                 .ended
                 .map(|ended| format!("{ended:?}").to_lowercase()),
             confidence: self.confidence,
+            beyond: Beyond::Nothing,
+            more_rounds: words.more_rounds(),
             sides: sides.collect(),
             sentences: words.sentences(),
         }
@@ -529,6 +541,8 @@ impl Account {
             side: tried.new,
             percent: tried.percent,
             interval: tried.percent_interval,
+            difference: tried.difference.map(|(by, _)| by),
+            difference_interval: tried.difference.and_then(|(_, interval)| interval),
             interval_confidence: tried.confidence,
         }
     }
@@ -536,8 +550,7 @@ impl Account {
     /// What it means to a script.
     fn status(&self) -> ExitStatus {
         match self.words().overall() {
-            SideCame::Worse => ExitStatus::Worse,
-            SideCame::Dead => ExitStatus::Failed,
+            SideCame::Worse | SideCame::Dead => ExitStatus::Failed,
             SideCame::Undecided => ExitStatus::Undecided,
             SideCame::Better | SideCame::Equal => ExitStatus::Success,
         }

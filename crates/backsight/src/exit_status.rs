@@ -17,16 +17,14 @@ pub enum ExitStatus {
     Refused = 2,
     /// There is no answer.
     Undecided = 3,
-    /// A side of `try` is worse. Its 1 is for sides that don't build or run.
-    Worse = 4,
     /// Stopped by ^C.
     Interrupted = 130,
 }
 
-use ExitStatus::{Failed, Interrupted, Refused, Success, Undecided, Worse};
+use ExitStatus::{Failed, Interrupted, Refused, Success, Undecided};
 
 impl ExitStatus {
-    const ALL: [Self; 6] = [Success, Failed, Refused, Undecided, Worse, Interrupted];
+    const ALL: [Self; 5] = [Success, Failed, Refused, Undecided, Interrupted];
 
     /// The number that the shell sees.
     pub const fn code(self) -> u8 {
@@ -42,7 +40,6 @@ impl ExitStatus {
             }
             Refused => "the question was wrong, or couldn't be asked",
             Undecided => "there is no answer: it can't be told, or not compared",
-            Worse => "a side of `try` is worse",
             Interrupted => "stopped by ^C; `backsight resume` goes on",
         }
     }
@@ -127,10 +124,9 @@ const VERBS: &[Verb] = &[
             (Success, "nothing is worse"),
             (
                 Failed,
-                "a side doesn't build or run, or the study stopped early",
+                "a side is worse, or doesn't build or run, or the study stopped early",
             ),
             (Undecided, "something can't be told"),
-            (Worse, "a side is worse"),
             STOPPED,
         ],
     },
@@ -166,8 +162,10 @@ const VERBS: &[Verb] = &[
         statuses: &[
             (Success, "as the verb that began the study"),
             (Failed, "as the verb that began the study"),
-            (Undecided, "`bisect`, `try`: it can't be told"),
-            (Worse, "`try`: a side is worse"),
+            (
+                Undecided,
+                "`bisect`, `try`, `run --until`: it can't be told",
+            ),
             STOPPED,
         ],
     },

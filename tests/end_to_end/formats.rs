@@ -131,7 +131,7 @@ fn a_try_for_a_pull_request_has_its_answer_first_and_calls_branches_by_their_nam
     let arguments = ["try", "plan.toml", "--target", "app", "--base", "before"];
     let more = ["--at", "after", "--format", "markdown", "--name", "t"];
     let ended = place.ends(&[&arguments[..], &more].concat());
-    ended.assert_code(4);
+    ended.assert_code(1);
     let markdown = ended.stdout();
     let headline = markdown.lines().next().unwrap();
     assert!(

@@ -48,5 +48,7 @@ mod stepping;
 mod steps;
 mod storing;
 mod studies;
+mod terminal;
 mod tracing;
 mod trying;
+mod verdicts;

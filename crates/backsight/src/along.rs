@@ -374,8 +374,14 @@ impl<V: AlongVerb> Asking<V> {
         };
         if let Some((known, status)) = known {
             files::say(&known);
+            let told = session.told.clone();
             session.finish().await;
+            let target = site.workshop.target().name.clone();
             site.workshop.finish().await;
+            // Who asked for a format waits for it, also where nothing was to be measured.
+            if told.output.is_asked() {
+                crate::history::tell_in(store, &target, &told.output).await?;
+            }
             return Ok(status.into());
         }
         let kept = (&cells[..], questions);

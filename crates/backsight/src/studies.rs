@@ -1,9 +1,12 @@
 //! `backsight studies`, `show` and `delete`: what the store has.
 
-use backsight_model::{Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time, Version};
-use backsight_report::{Format, Look, escape::visible_bytes};
+use backsight_model::{
+    Boot, Build, Ending, Layout, MonitorName, StudyHistory, Time, Version, counted,
+};
+use backsight_report::{Format, Look, escape::visible_bytes, wrapped};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
 use miette::IntoDiagnostic as _;
+use serde::Serialize;
 use std::{path::Path, process::ExitCode};
 
 use crate::{account::Account, cli::Shared, files, list::table, output::Output, overhead};
@@ -23,8 +26,8 @@ impl Studies {
             let store = files::existing_store(shared).await?;
             let studies = store.studies().await.into_diagnostic()?;
             if self.json {
-                let rows: Vec<serde_json::Value> = studies.iter().map(study_as_json).collect();
-                files::print(&format!("{:#}\n", serde_json::Value::from(rows)))?;
+                let rows: Vec<StudyShape<'_>> = studies.iter().map(StudyShape::from).collect();
+                files::print(&backsight_report::json(&rows).into_diagnostic()?)?;
             } else {
                 let mut table = table(&[
                     "study", "name", "verb", "state", "measured", "failed", "began",
@@ -47,19 +50,42 @@ impl Studies {
     }
 }
 
-fn study_as_json(study: &StudyRow) -> serde_json::Value {
-    serde_json::json!({
-        "study": study.id.0,
-        "name": study.name.as_str(),
-        "verb": study.verb,
-        "state": study.standing(),
-        "cells": study.cells,
-        "measured": study.measured,
-        "failed": study.failed,
-        "seed": study.seed,
-        "began": study.began.to_string(),
-        "ended": study.ended.map(|at| at.to_string()),
-    })
+/// A study in the list, for programs.
+#[derive(Serialize)]
+struct StudyShape<'a> {
+    /// Its number.
+    study: i64,
+    name: &'a str,
+    /// The verb that measured it.
+    verb: &'a str,
+    /// `running`, `stopped`, `killed`, `finished`.
+    state: &'a str,
+    /// How many cells its plan has.
+    cells: usize,
+    /// Trials that gave samples, and that failed.
+    measured: usize,
+    failed: usize,
+    seed: u32,
+    /// When it began, and ended: RFC 3339.
+    began: String,
+    ended: Option<String>,
+}
+
+impl<'a> From<&'a StudyRow> for StudyShape<'a> {
+    fn from(study: &'a StudyRow) -> Self {
+        Self {
+            study: study.id.0,
+            name: study.name.as_str(),
+            verb: &study.verb,
+            state: study.standing(),
+            cells: study.cells,
+            measured: study.measured,
+            failed: study.failed,
+            seed: study.seed,
+            began: study.began.to_string(),
+            ended: study.ended.map(|at| at.to_string()),
+        }
+    }
 }
 
 /// Arguments of `show`.
@@ -254,18 +280,23 @@ fn show_monitor(shared: &Shared, name: &str) -> miette::Result<()> {
 async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
     let trials = store.trials(study.id).await.into_diagnostic()?;
     let cells = store.cells(study.id).await.into_diagnostic()?;
-    let mut text = format!(
-        "study {}: {} ({}), {}\nbegan {}, seed {}, {} cells, {} trials measured, {} failed\n\n",
+    let head = format!(
+        "study {}: {} ({}), {}",
         study.id,
         study.name,
         study.verb,
-        study.standing(),
+        study.standing()
+    );
+    let about = format!(
+        "began {}, seed {}, {}, {} measured, {} failed",
         local(study.began),
         study.seed,
-        study.cells,
-        study.measured,
+        counted(study.cells, "cell"),
+        counted(study.measured, "trial"),
         study.failed
     );
+    let [head, about] = [head, about].map(|line| wrapped(&line, files::width()));
+    let mut text = format!("{head}\n{about}\n\n");
     let history = match study.target {
         Some(_) => Some(store.study_history(study.id).await.into_diagnostic()?),
         None => None,

@@ -15,7 +15,7 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         false => comparison.without_quiet_rows(),
     };
     let comparison = &shown;
-    let mut text = sides(comparison);
+    let mut text = sides(comparison, look.width);
     let main = match comparison.sides.len() {
         0 => return "there is nothing to compare\n".to_owned(),
         1 => draw(&sheet::alone(comparison, look.digits), look),
@@ -64,7 +64,7 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
 }
 
 /// What is compared, one line a side; one line in all for the parts of one study.
-fn sides(comparison: &Comparison) -> String {
+fn sides(comparison: &Comparison, columns: Option<u16>) -> String {
     let sides = &comparison.sides;
     let Some(first) = sides.first() else {
         return String::new();
@@ -74,11 +74,10 @@ fn sides(comparison: &Comparison) -> String {
             .iter()
             .map(|side| format!("{} ({})", side.name, trials(side)));
         let of_parts: Vec<String> = of_parts.collect();
-        return escape::line(&format!(
-            "{} by {by}: {}",
-            about_study(study),
-            of_parts.join(", ")
-        )) + "\n";
+        let line = format!("{} by {by}: {}", about_study(study), of_parts.join(", "));
+        let mut text = String::new();
+        wrapped(&mut text, &line, columns);
+        return text;
     }
     let width = sides
         .iter()
@@ -91,7 +90,7 @@ fn sides(comparison: &Comparison) -> String {
             None => counted(side.measured, "number"),
         };
         let line = format!("{:width$}  {about}", side.name);
-        let _ = writeln!(text, "{}", escape::line(&line));
+        wrapped(&mut text, &line, columns);
         text
     })
 }

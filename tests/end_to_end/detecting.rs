@@ -328,6 +328,35 @@ fn a_job_can_fail_on_a_recent_change_for_the_worse() {
 }
 
 #[test]
+fn a_gate_for_the_worse_without_a_direction_is_refused() {
+    let place = Place::new();
+    let text: String = (0..100)
+        .map(|version| format!("{}\n", value(0, version, true)))
+        .collect();
+    place.write("times.txt", text);
+    for more in [
+        &[][..],
+        &["--last", "10"],
+        &["--format", "json"],
+        &["-o", "found.md"],
+    ] {
+        let ended = place.ends(&[&["detect", "times.txt", "--fail-on", "worse"], more].concat());
+        ended.assert_code(2);
+        ended.assert_says(&["--better"]);
+        assert!(ended.bytes.is_empty(), "{}", ended.words());
+    }
+    assert!(!place.path("found.md").exists());
+    // A direction, or a gate that needs none, is judged.
+    let judged = ["--better", "lower"];
+    place
+        .ends(&[&["detect", "times.txt", "--fail-on", "worse"], &judged[..]].concat())
+        .assert_code(1);
+    place
+        .ends(&["detect", "times.txt", "--fail-on", "change"])
+        .assert_code(1);
+}
+
+#[test]
 fn a_step_is_found_while_it_is_young_and_a_single_version_is_pending() {
     let place = Place::new();
     let text = |versions: usize| -> String {

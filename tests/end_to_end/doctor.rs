@@ -12,6 +12,7 @@ use crate::{
 const ALONE: &str = r#"
 ip link set lo up && ip route add unreachable 192.0.2.0/24 || exit 99
 mount --bind HERE/home /root && mount -t tmpfs none /run && mkdir /run/sshd || exit 99
+[ ! -e HERE/small ] || mount -t tmpfs -o size="$(cat HERE/small)" none HERE/tmp || exit 99
 rm -f HERE/sshd.pid
 /usr/sbin/sshd -e -f HERE/sshd_config || exit 99
 # It goes into the background before it listens, and says its number after that.
@@ -40,7 +41,7 @@ fn place() -> Place {
         "sshd_config",
         format!(
             "Port {PORT}\nListenAddress 127.0.0.1\nHostKey {here}/host\nUsePAM no\nStrictModes no\nPrintMotd no\n\
-             PermitRootLogin prohibit-password\nPidFile {here}/sshd.pid\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp {}={}\n",
+             PermitRootLogin prohibit-password\nPidFile {here}/sshd.pid\nLogLevel ERROR\nSetEnv TMPDIR={here}/tmp {}={} PATH={here}/far:/usr/bin:/bin\n",
             crate::place::MARK,
             place.name,
         ),
@@ -118,6 +119,107 @@ fn another_machine_is_asked_for_its_own_programs_addresses_clock_and_room() {
         "Install what is missing on fit: apt-get install frob-tools",
         "address host fit: 198.51.100.7, which the lab says, isn't one of its addresses: 127.0.0.1, ::1",
     ]);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_whose_clock_is_off_or_whose_disk_is_full_is_not_fit() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    place.prints("fine", "echo 42");
+    place.plan("testbed = \"one\"\nuse = [\"fine\"]\n");
+    fs::create_dir(place.path("far")).unwrap();
+    for (offset, says) in [
+        (
+            "+90 seconds",
+            "clock host fit: its clock is 90 s ahead of this machine's; there: timedatectl set-ntp true",
+        ),
+        (
+            "-3700 seconds",
+            "clock host fit: its clock is 3700 s behind this machine's",
+        ),
+    ] {
+        // The machine's own `date`, by another clock.
+        place.script(
+            "far/date",
+            &format!("#!/bin/sh\nexec /bin/date -d '{offset}' \"$@\"\n"),
+        );
+        let ended = doctor(&place);
+        ended.assert_code(1);
+        ended.assert_says(&["ok fine", says]);
+        assert!(!ended.words().contains("ok host fit"), "{}", ended.words());
+    }
+    // A clock that is off by less than matters.
+    place.script(
+        "far/date",
+        "#!/bin/sh\nexec /bin/date -d '+1 second' \"$@\"\n",
+    );
+    doctor(&place).assert_code(0);
+    fs::remove_file(place.path("far/date")).unwrap();
+
+    place.write("small", "64m");
+    let ended = doctor(&place);
+    ended.assert_code(1);
+    ended.assert_says(&["MiB are free where trials write their files, and 256 MiB are needed"]);
+    assert!(
+        !ended.words().contains("clock host fit"),
+        "{}",
+        ended.words()
+    );
+    place.write("small", "400m");
+    doctor(&place).assert_code(0);
+    place.assert_nothing_left();
+}
+
+#[test]
+fn a_machine_whose_key_is_not_known_is_not_asked_until_it_is() {
+    if !is_root() {
+        return;
+    }
+    let place = place();
+    place.prints("fine", "echo 42");
+    place.plan("testbed = \"one\"\nuse = [\"fine\"]\n");
+    let known = place.at("known");
+    let lab = place.read("lab.toml");
+    let lab = lab.replacen("StrictHostKeyChecking=no", "StrictHostKeyChecking=yes", 1);
+    place.write(
+        "lab.toml",
+        lab.replacen(
+            "UserKnownHostsFile=/dev/null",
+            &format!("UserKnownHostsFile={known}"),
+            1,
+        ),
+    );
+    let key_of = |file: &str| -> String {
+        let key = place.read(&format!("{file}.pub"));
+        let words: Vec<&str> = key.split(' ').take(2).collect();
+        format!("[127.0.0.1]:{PORT} {}\n", words.join(" "))
+    };
+    // None is known; then another one is, as after somebody else has taken the address.
+    for known in [String::new(), key_of("key")] {
+        place.write("known", known);
+        let ended = doctor(&place);
+        ended.assert_code(1);
+        ended.assert_says(&[
+            "failed host `fit` answers, and its key isn't one that is known here: `ssh` says:",
+            "Host key verification failed",
+            "unknown fine: fit can't be asked",
+        ]);
+        let said = ended.stdout();
+        let line = said
+            .lines()
+            .find(|line| line.contains(": ssh -T "))
+            .unwrap();
+        let command = &line[line.find(": ssh -T ").unwrap() + 2..];
+        assert!(command.contains("StrictHostKeyChecking=yes"), "{command}");
+        let again = alone(&place, &["sh", "-c", command]);
+        again.assert_code(255);
+        again.assert_says(&["Host key verification failed"]);
+    }
+    place.write("known", key_of("host"));
+    doctor(&place).assert_code(0);
     place.assert_nothing_left();
 }
 

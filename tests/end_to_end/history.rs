@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     place::{Place, is_root},
-    running::Running,
+    running::{Ended, Running},
     stepping,
 };
 
@@ -528,4 +528,89 @@ fn an_accepted_change_stays_in_the_history_and_is_no_reason_for_alarm() {
     ];
     place.ends(&withdraw).assert_code(0);
     status(&["--fail-on", "worse"]).assert_code(1);
+}
+
+/// A place with versions `v1` to `v4` of a target, and two benchmarks: one prints what the version says, the other fails where
+/// there is a file `fails`.
+fn gated() -> Place {
+    let place = stepping::place();
+    place.prints("other", "test ! -e @/fails && echo 7");
+    place.plan("use = [\"tool\", \"other\"]\nrounds = 2\nseed = 1\n");
+    stepping::commits(&place, &[10, 10, 10, 10]);
+    place
+}
+
+fn gate(place: &Place, what: &[&str]) -> Ended {
+    place.ends(&[&["history", "--fail-on"], what].concat())
+}
+
+#[test]
+fn a_gate_for_gaps_is_quiet_where_there_is_none() {
+    let place = gated();
+    place.ends(&stepping::step("v1", "v4", &[])).assert_code(0);
+    for what in ["broken", "missing", "stale", "broken,missing,stale"] {
+        gate(&place, &[what]).assert_code(0);
+    }
+    // The versions are years old: that is stale where somebody says when.
+    let ended = gate(&place, &["stale", "--stale-after", "1w"]);
+    ended.assert_code(1);
+    ended.assert_says(&[
+        "stale: tool value: the newest measured version is v4, of 2024-03-01",
+        "stale: other value: the newest measured version is v4, of 2024-03-01",
+    ]);
+    gate(&place, &["stale", "--stale-after", "99999d"]).assert_code(0);
+    let ended = gate(&place, &["broken", "--stale-after", "1w"]);
+    ended.assert_code(2);
+    ended.assert_says(&["--fail-on stale --stale-after 3d"]);
+    gate(&place, &["rotten"]).assert_code(2);
+}
+
+#[test]
+fn a_newest_version_that_does_not_build_is_broken_and_what_was_measured_before_it_stale() {
+    let place = gated();
+    stepping::commit(&place, 5, -1);
+    place.ends(&stepping::step("v1", "v5", &[])).assert_code(1);
+    let ended = gate(&place, &["broken"]);
+    ended.assert_code(1);
+    ended.assert_says(&["broken: the newest version, v5, doesn't build"]);
+    let ended = gate(&place, &["stale"]);
+    ended.assert_code(1);
+    ended.assert_says(&[
+        "stale: tool value: the newest measured version is v4, and v5 is known",
+        "stale: other value: the newest measured version is v4, and v5 is known",
+    ]);
+    gate(&place, &["missing"]).assert_code(0);
+    let ended = gate(&place, &["broken,missing,stale"]);
+    ended.assert_code(1);
+    ended.assert_says(&["broken: the newest version", "stale: tool value"]);
+    // A version that builds again makes it good.
+    stepping::commit(&place, 6, 10);
+    place.ends(&stepping::step("v6", "v6", &[])).assert_code(0);
+    gate(&place, &["broken,missing,stale"]).assert_code(0);
+}
+
+#[test]
+fn a_benchmark_that_fails_on_the_newest_version_is_broken_and_one_that_never_ran_missing() {
+    let place = gated();
+    place.ends(&stepping::step("v1", "v3", &[])).assert_code(0);
+    place.write("fails", "");
+    place.ends(&stepping::step("v4", "v4", &[])).assert_code(1);
+    let ended = gate(&place, &["broken"]);
+    ended.assert_code(1);
+    ended.assert_says(&["broken: every trial of other failed on v4"]);
+    gate(&place, &["missing"]).assert_code(0);
+
+    let never = gated();
+    never.write("fails", "");
+    never.ends(&stepping::step("v1", "v4", &[])).assert_code(1);
+    let ended = gate(&never, &["missing"]);
+    ended.assert_code(1);
+    ended.assert_says(&["missing: nothing was measured of other"]);
+    assert!(
+        !ended.words().contains("nothing was measured of tool"),
+        "{}",
+        ended.words()
+    );
+    // Which of them is asked about is what counts.
+    gate(&never, &["missing", "--benchmark", "tool"]).assert_code(0);
 }

@@ -2,7 +2,6 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::time::{Duration, Instant};
 
 use crate::{
     place::{Place, VALUE, is_root},
@@ -81,9 +80,8 @@ fn a_step_that_hides_is_ended_when_conductor_and_agent_are_killed() {
     let place = hiding("$conductor $agent");
     let run = place.begins(&["run", "plan.toml", "--name", "s"]);
     let _killed = run.ends();
-    let begun = Instant::now();
+    // The supervisor does it by itself: nothing else of the program is started.
     place.assert_nothing_left();
-    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]

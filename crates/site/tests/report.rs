@@ -268,6 +268,7 @@ fn lists(names: [&str; 2], cell: &str) -> Report {
         title: names.join(" and "),
         studies: Vec::new(),
         comparison: Some(comparison),
+        more_rounds: None,
         overhead: None,
         notes: Vec::new(),
     }
@@ -406,6 +407,17 @@ mod from_a_store {
     };
     use std::time::Duration;
 
+    fn rate() -> MetricShape {
+        MetricShape {
+            name: "rate".parse().unwrap(),
+            unit: Unit::parse("bit/s").unwrap(),
+            better: Better::Higher,
+            about: String::new(),
+            primary: true,
+            simulator: None,
+        }
+    }
+
     fn trial(printed: &[u8]) -> TrialRecord {
         let began = jiff::Timestamp::UNIX_EPOCH;
         let output = |bytes: &[u8]| Output {
@@ -454,14 +466,6 @@ mod from_a_store {
             variant: "default".parse().unwrap(),
             monitors: None,
         };
-        let rate = MetricShape {
-            name: "rate".parse().unwrap(),
-            unit: Unit::parse("bit/s").unwrap(),
-            better: Better::Higher,
-            about: String::new(),
-            simulator: None,
-            primary: true,
-        };
         let trials = (1..=TRIALS).map(|round| FinishedTrial {
             cell: 0,
             round,
@@ -484,7 +488,9 @@ mod from_a_store {
                 documents: vec![],
                 arguments: "{}".into(),
                 seed: 0,
-                metrics: [(cell.benchmark.clone(), vec![rate])].into_iter().collect(),
+                metrics: [(cell.benchmark.clone(), vec![rate()])]
+                    .into_iter()
+                    .collect(),
                 cells: vec![cell],
             },
             at: jiff::Timestamp::now(),
@@ -527,14 +533,6 @@ mod from_a_store {
             variant: "default".parse().unwrap(),
             monitors: None,
         };
-        let rate = MetricShape {
-            name: "rate".parse().unwrap(),
-            unit: Unit::parse("bit/s").unwrap(),
-            better: Better::Higher,
-            about: String::new(),
-            primary: true,
-            simulator: None,
-        };
         let id = store
             .create_study(&NewStudy {
                 target: None,
@@ -543,7 +541,9 @@ mod from_a_store {
                 documents: vec![],
                 arguments: "{}".into(),
                 seed: 7,
-                metrics: [(cell.benchmark.clone(), vec![rate])].into_iter().collect(),
+                metrics: [(cell.benchmark.clone(), vec![rate()])]
+                    .into_iter()
+                    .collect(),
                 cells: vec![cell],
             })
             .await

@@ -202,9 +202,12 @@ async fn a_kernel_that_panics_is_quoted_and_the_next_one_boots() {
 async fn a_kernel_that_never_says_hello_is_ended_at_its_limit() {
     let lab = lab("");
     let mut conductor = conductor(&lab, PING).await;
+    let begun = std::time::Instant::now();
+    conductor.boot(&marked("talks")).await.unwrap();
     let mut silent = marked("silent");
     silent.args += " init=/bin/sleep -- 600";
-    silent.limit = Duration::from_secs(3);
+    // Until its console says something: by then one that says hello has said it twice here.
+    silent.limit = 2 * begun.elapsed().max(Duration::from_secs(1));
     let error = conductor.boot(&silent).await.unwrap_err();
     assert!(matches!(*error.fault, BootFault::Silent(_)), "{error:?}");
     let console = &error.consoles[&host("one")];
@@ -400,7 +403,8 @@ fn kernel_of_a_machine() -> Kernel {
         ),
         args: format!("backsight-test-emulated{}", std::process::id()),
         icount: Some(2),
-        limit: LIMIT,
+        // Every instruction of it is emulated, and counted: beside other work that takes minutes.
+        limit: 10 * LIMIT,
     }
 }
 

@@ -344,6 +344,20 @@ pub fn share(share: f64) -> String {
     }
 }
 
+/// A share that somebody asked for or a device lost, in percent, with as many digits as say something: `0.5 %`, `50.8236 %`.
+pub fn asked_share(share: f64) -> String {
+    let percent = share * 100.0;
+    let text = match percent {
+        0.0 => "0".to_owned(),
+        p if p < 0.001 => format!("{p:.1e}"),
+        p => {
+            let text = format!("{p:.4}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
+    };
+    format!("{text} %")
+}
+
 /// A spread in percent with two significant digits: `±0.12 %`, `±1.2 %`, `±12 %`.
 pub fn spread(percent: f64) -> String {
     match percent.abs() {
@@ -423,6 +437,15 @@ mod tests {
 
     fn interval(low: f64, high: f64) -> Option<Interval> {
         Some(Interval { low, high })
+    }
+
+    #[test]
+    fn shares_have_the_digits_that_say_something() {
+        assert_eq!(asked_share(0.0), "0 %");
+        assert_eq!(asked_share(0.005), "0.5 %");
+        assert_eq!(asked_share(0.01), "1 %");
+        assert_eq!(asked_share(0.508_235_97), "50.8236 %");
+        assert_eq!(asked_share(0.000_001_2), "1.2e-4 %");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A search's answers as sentences and rows.
 
-use backsight_model::{Benchmark, Param, Unit, significant};
+use backsight_model::{Benchmark, Param, Unit, numbers::asked_share as share, significant};
 use backsight_policy::{
     BASELINE_COARSER, Bounds, GeneratorStands, Goal, GoalAnswer, LoadPoint, LossReading,
     SENDS_LESS, SearchFound, SearchPolicy, SearchVerdict, SubjectAnswer,
@@ -416,32 +416,4 @@ fn ends(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (least, most)
-}
-
-/// A share in percent, with as many digits as say something.
-fn share(ratio: f64) -> String {
-    let percent = ratio * 100.0;
-    let text = match percent {
-        0.0 => "0".to_owned(),
-        p if p < 0.001 => format!("{p:.1e}"),
-        p => {
-            let text = format!("{p:.4}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        }
-    };
-    format!("{text} %")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_have_the_digits_that_say_something() {
-        assert_eq!(share(0.0), "0 %");
-        assert_eq!(share(0.005), "0.5 %");
-        assert_eq!(share(0.01), "1 %");
-        assert_eq!(share(0.508_235_97), "50.8236 %");
-        assert_eq!(share(0.000_001_2), "1.2e-4 %");
-    }
 }

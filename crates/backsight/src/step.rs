@@ -156,7 +156,8 @@ impl Step {
             (_, _, Some(back)) => Range::Last(back),
             _ => {
                 return Err(miette::miette!(
-                    help = "--from VERSION --to VERSION, both included; or the newest part: --last 2w",
+                    help =
+                        "--from VERSION --to VERSION, both included; or the newest part: --last 2w",
                     "it isn't said which versions are to be measured"
                 ));
             }

@@ -1,9 +1,6 @@
 //! `backsight export`: a study for others.
 
-use backsight_exchange::{
-    export::{FORMS, Form, export},
-    table::Out,
-};
+use backsight_exchange::export::{FORMS, Form, export};
 use miette::IntoDiagnostic as _;
 use std::{
     io::IsTerminal as _,
@@ -84,15 +81,9 @@ impl Export {
                     study.name
                 ));
             }
-            if self.output.is_none() && std::io::stdout().is_terminal() {
-                let file = tempfile::NamedTempFile::new().into_diagnostic()?;
-                let out = Out::to(Some(file.path())).into_diagnostic()?;
-                export(&set, form, out).into_diagnostic()?;
-                files::print_foreign(&std::fs::read(file.path()).into_diagnostic()?)?;
-            } else {
-                let out = Out::to(self.output.as_deref()).into_diagnostic()?;
-                export(&set, form, out).into_diagnostic()?;
-            }
+            files::rows(self.output.as_deref(), |out| {
+                export(&set, form, out).into_diagnostic()
+            })?;
             let tells_failures = matches!(form, Form::Json | Form::Markdown);
             if !set.failed.is_empty() && !tells_failures {
                 files::say(&format!(

@@ -138,6 +138,20 @@ pub fn print_foreign(bytes: &[u8]) -> miette::Result<()> {
     }
 }
 
+/// Writes rows into a file, or to standard output: into a pipe byte for byte, on a terminal with marks.
+pub fn rows<T>(
+    path: Option<&Path>,
+    write: impl FnOnce(Out) -> miette::Result<T>,
+) -> miette::Result<T> {
+    if path.is_some() || !std::io::stdout().is_terminal() {
+        return write(Out::to(path).into_diagnostic()?);
+    }
+    let file = tempfile::NamedTempFile::new().into_diagnostic()?;
+    let written = write(Out::to(Some(file.path())).into_diagnostic()?)?;
+    print_foreign(&std::fs::read(file.path()).into_diagnostic()?)?;
+    Ok(written)
+}
+
 /// Says something to whoever runs the program. That nobody reads standard error any more is no fault either:
 /// a study must not end because a terminal was closed.
 pub fn say(text: &str) {

@@ -314,7 +314,7 @@ struct CostShape<'a> {
     rounds: usize,
     unwatched: Option<SideShape>,
     watched: Option<SideShape>,
-    /// watched − unwatched, with its interval.
+    /// watched − unwatched, with its interval; nothing where it can't be estimated.
     difference: Option<f64>,
     difference_unit: Option<String>,
     interval: Option<Interval>,
@@ -363,6 +363,7 @@ fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
     };
     let cell = story.cells.get(cost.cell);
     let unit = story.unit(cost);
+    let effect = cost.effect.filter(|_| cost.is_estimable());
     let side = |side: SideMean| SideShape {
         mean: side.mean,
         coeffvar_percent: side.spread.ok(),
@@ -383,12 +384,12 @@ fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
         rounds: cost.rounds,
         unwatched: cost.sides.map(|(unwatched, _)| side(unwatched)),
         watched: cost.sides.map(|(_, watched)| side(watched)),
-        difference: cost.effect.map(|effect| effect.change),
-        difference_unit: cost.effect.and_then(|effect| match effect.in_percent {
+        difference: effect.map(|effect| effect.change),
+        difference_unit: effect.and_then(|effect| match effect.in_percent {
             true => Some("%".to_owned()),
             false => unit.map(|unit| unit.to_string()),
         }),
-        interval: cost.effect.and_then(|effect| effect.interval.ok()),
+        interval: effect.and_then(|effect| effect.interval.ok()),
         interval_confidence: cost.confidence,
         excludes_zero: cost.is_real(),
         is,

@@ -125,7 +125,8 @@ pub struct Tried {
     pub percent: Option<f64>,
     /// Its interval, which holds at every look.
     pub percent_interval: Option<Interval>,
-    /// side − base in the metric's unit with its interval, where there is no ratio: a value isn't positive.
+    /// side − base in the metric's unit with its interval, where there is no ratio: a value isn't positive, or the ratio may
+    /// be anything.
     pub difference: Option<(f64, Option<Interval>)>,
     /// How sure its interval is: what the study is asked for, shared among the comparisons that decide.
     pub confidence: Confidence,

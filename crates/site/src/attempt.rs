@@ -253,6 +253,9 @@ impl<'a> TryWords<'a> {
             AttemptCall::Better => "better".to_owned(),
             AttemptCall::Worse => "worse".to_owned(),
             AttemptCall::Equal {
+                larger_than_percent: 0.0,
+            } => "no difference: all alike".to_owned(),
+            AttemptCall::Equal {
                 larger_than_percent,
             } => format!(
                 "no difference larger than {}",

@@ -135,6 +135,10 @@ impl OverheadStory {
         };
         line.unwatched = side(unwatched);
         line.watched = side(watched);
+        if !cost.is_estimable() {
+            line.cost = "not estimable".to_owned();
+            return line;
+        }
         let interval = effect.interval.ok();
         line.cost = match effect.in_percent {
             true => numbers::percent_of_interval(effect.change, interval),
@@ -429,6 +433,22 @@ mod tests {
                 round_took: None,
             },
         }
+    }
+
+    #[test]
+    fn a_cost_in_percent_of_next_to_nothing_is_not_estimable() {
+        let open = CostCall::CannotTell { more: None };
+        let wild = cost(
+            Watched::By(0),
+            open,
+            83_754.0,
+            Some((-99.9, 94_627_846_961.0)),
+        );
+        let line = &story(vec![wild]).lines(false)[0];
+        assert_eq!(
+            (line.cost.as_str(), line.interval.as_str()),
+            ("not estimable", "")
+        );
     }
 
     #[test]

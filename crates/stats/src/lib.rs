@@ -77,4 +77,6 @@ pub use undefined::Undefined;
 pub use verdict::{
     Beyond, KnownSpread, Modes, Order, Outcome, Question, Settled, Verdict, verdict, welch_beyond,
 };
-pub use welch::{Shared, Welch, difference_with_error, mean_interval, shared_deviation, welch};
+pub use welch::{
+    Shared, Welch, difference_with_error, is_estimable, mean_interval, shared_deviation, welch,
+};

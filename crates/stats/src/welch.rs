@@ -111,14 +111,19 @@ pub(crate) fn with_positive_ratio(
             },
         });
     }
-    welch.ratio_interval = welch.ratio_interval.and_then(|ends| {
-        let (largest, spread) = WIDEST_RATIO;
-        match ends.high > largest && ends.high / ends.low > spread {
-            true => Err(Undefined::NotEstimable),
-            false => Ok(ends),
-        }
-    });
+    welch.ratio_interval = welch
+        .ratio_interval
+        .and_then(|ends| match is_estimable(ends) {
+            true => Ok(ends),
+            false => Err(Undefined::NotEstimable),
+        });
     welch
+}
+
+/// Whether the interval of a ratio says anything of it: one that is far too wide is of a base that may be nearly nothing.
+pub fn is_estimable(ratio: Interval) -> bool {
+    let (largest, spread) = WIDEST_RATIO;
+    ratio.high <= largest || ratio.high / ratio.low <= spread
 }
 
 /// The interval of a ratio of positive means from the relative errors of both, with Student's quantile `t`.

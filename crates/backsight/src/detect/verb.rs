@@ -1,6 +1,6 @@
 //! The verb: its arguments, what is kept while series are searched, and what is said at the end.
 
-use backsight_exchange::table::{self, Columns, Out, Reading};
+use backsight_exchange::table::{self, Columns, Reading};
 use backsight_report::{Format, escape};
 use backsight_stats::{
     Better, Confidence,
@@ -308,7 +308,6 @@ impl Detect {
 
     /// A row a change: nothing but p-values is held.
     fn as_rows(&self, series: SeriesOf, format: table::Format) -> miette::Result<ExitCode> {
-        let out = Out::to(self.output.as_deref()).into_diagnostic()?;
         let mut kept = Kept::new(&series.keys(), self.confidence / 100.0)?;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let mut count = 0;
@@ -323,7 +322,7 @@ impl Detect {
             (None, 0 | 1) => Some(FalseShare(1.0)),
             (None, _) => Some(self.false_share()),
         };
-        let counted = kept.put(out, format, share)?;
+        let counted = files::rows(self.output.as_deref(), |out| kept.put(out, format, share))?;
         if self.output.is_some() && share.is_some() {
             counted.say();
         }
@@ -392,8 +391,9 @@ impl Detect {
             )
         })?;
         let parts: Vec<PathBuf> = self.inputs.iter().map(PathBuf::from).collect();
-        let out = Out::to(self.output.as_deref()).into_diagnostic()?;
-        let counted = rows::join(&parts, out, format, Some(self.false_share()))?;
+        let counted = files::rows(self.output.as_deref(), |out| {
+            rows::join(&parts, out, format, Some(self.false_share()))
+        })?;
         counted.say();
         Ok(ExitCode::SUCCESS)
     }

@@ -3,7 +3,7 @@
 //! Refuses: to take a decision back. Intervals only get narrower: each is cut to what the ones before allow.
 
 use backsight_model::MetricName;
-use backsight_stats::{Better, Confidence, Interval, Sequence};
+use backsight_stats::{Better, Confidence, Interval, Sequence, is_estimable};
 use std::collections::HashMap;
 
 use super::{AttemptEnd, AttemptPolicy, Call, FRUITLESS, Tried};
@@ -314,11 +314,17 @@ impl Comparison {
 
     /// Whether a percentage of the base says anything: on the scale of differences the base must not be as good as zero.
     fn is_estimable(&self) -> bool {
-        let is_told_from_zero = match self.base.interval(self.confidence) {
+        if self.ratios.is_some() {
+            let ratio = self.interval.map(|interval| Interval {
+                low: interval.low.exp(),
+                high: interval.high.exp(),
+            });
+            return self.call.is_decided() || ratio.is_none_or(is_estimable);
+        }
+        match self.base.interval(self.confidence) {
             Ok(interval) => !interval.contains(0.0),
             Err(_) => self.base.is_flat(),
-        };
-        self.ratios.is_some() || is_told_from_zero
+        }
     }
 
     /// An interval in percent. What counts can't lose more than all of it.
@@ -361,8 +367,15 @@ impl Comparison {
             new: mean(&self.new),
             percent: percent(sequence.mean()),
             percent_interval: self.interval.and_then(in_percent),
-            difference: (pairs > 0 && self.ratios.is_none())
-                .then(|| (sequence.mean(), self.interval)),
+            difference: match (pairs, &self.ratios) {
+                (0, _) => None,
+                (_, None) => Some((sequence.mean(), self.interval)),
+                (_, Some(_)) if estimable => None,
+                (_, Some(_)) => {
+                    let interval = self.differences.interval(self.confidence).ok();
+                    Some((self.differences.mean(), interval))
+                }
+            },
             confidence: self.confidence,
         }
     }

@@ -316,6 +316,20 @@ fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
     );
 }
 
+#[test]
+fn a_ratio_that_may_be_anything_is_told_as_a_difference() {
+    let few = AttemptPolicy {
+        most: 4,
+        ..policy(1)
+    };
+    let mut random = Random::seeded(4);
+    let (_, verdict) = pursue(&few, |_| (Outcome::Measured, (4.0 * random.normal()).exp()));
+    let tried = &verdict.compared[0];
+    assert!(!tried.call.is_decided(), "{tried:?}");
+    assert_eq!((tried.percent, tried.percent_interval), (None, None));
+    assert!(tried.difference.is_some(), "{tried:?}");
+}
+
 proptest! {
     #[test]
     fn any_prefix_of_the_evidence_in_any_order_gives_the_same_next_request(

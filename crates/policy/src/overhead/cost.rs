@@ -8,7 +8,7 @@
 //! Refuses: to compare a round with another.
 
 use backsight_model::{Better, MetricName};
-use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, welch};
+use backsight_stats::{Confidence, Interval, Samples, Summary, Undefined, is_estimable, welch};
 
 use super::Watched;
 
@@ -88,6 +88,17 @@ impl Cost {
     /// Whether it decides nothing and isn't real: of little interest.
     pub fn is_quiet(&self) -> bool {
         !self.decides && !self.is_real()
+    }
+
+    /// Whether a percentage says anything of it: of an unwatched side that may be nearly nothing it may be anything.
+    pub fn is_estimable(&self) -> bool {
+        let in_percent = self.effect.filter(|effect| effect.in_percent);
+        let interval = in_percent.and_then(|effect| effect.interval.ok());
+        let ratio = interval.map(|percent| Interval {
+            low: 1.0 + percent.low / 100.0,
+            high: 1.0 + percent.high / 100.0,
+        });
+        self.is_real() || ratio.is_none_or(is_estimable)
     }
 
     /// Whether the interval excludes zero.

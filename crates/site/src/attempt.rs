@@ -281,13 +281,23 @@ impl<'a> TryWords<'a> {
 
     /// Each side in a sentence, and how the study ended.
     pub fn sentences(&self) -> Vec<String> {
-        // First what is known: sides of which something is decided.
+        // First what is known: sides that are worse or broken by something, then better, then alike, then all others.
         let mut sides: Vec<usize> = (1..=self.sides()).collect();
-        let is_known = |side: usize| {
-            let mut calls = self.of_side(side).filter(|tried| tried.decides);
-            calls.any(|tried| tried.call.is_decided())
+        let rank = |side: usize| {
+            let calls = self.of_side(side).filter(|tried| tried.decides);
+            let ranks = calls.map(|tried| match tried.call {
+                AttemptCall::Worse => 0,
+                AttemptCall::Better => 1,
+                AttemptCall::Equal { .. } => 2,
+                AttemptCall::Undecided { .. } | AttemptCall::Missing => 3,
+            });
+            if self.is_dead(side) {
+                0
+            } else {
+                ranks.min().unwrap_or(3)
+            }
         };
-        sides.sort_by_key(|side| !is_known(*side) && !self.is_dead(*side));
+        sides.sort_by_key(|side| rank(*side));
         let sentences = sides.into_iter().map(|side| self.sentence(side));
         let mut sentences: Vec<String> = sentences.collect();
         sentences.push(self.ending());

@@ -1,6 +1,7 @@
 //! What the passes of a try have said so far of each side, cell and metric.
 //!
-//! Refuses: to take a decision back. Intervals only get narrower: each is cut to what the ones before allow.
+//! Refuses: to take a decision back. Intervals only get narrower: each is cut to what the ones before allow. Only that a
+//! difference never varies is believed until it does.
 
 use backsight_model::MetricName;
 use backsight_stats::{Better, Confidence, Interval, Sequence, is_estimable};
@@ -237,6 +238,13 @@ impl Comparison {
             Err(_) => None,
         };
         let Some(now) = now else { return };
+        // What never varied does vary: that it didn't was no interval, and what was decided by it isn't decided.
+        let was_flat = self
+            .interval
+            .is_some_and(|before| before.low == before.high);
+        if was_flat && !self.sequence().is_flat() {
+            (self.interval, self.call) = (None, Call::Missing);
+        }
         let cut = match self.interval {
             None => now,
             Some(before) => Interval {

@@ -316,6 +316,55 @@ fn what_is_as_good_as_zero_is_no_base_for_a_percentage() {
     );
 }
 
+/// Nothing is lost in four passes, and something in the fifth.
+#[test]
+fn what_never_varied_is_not_decided_any_more_when_it_does() {
+    let lossy = AttemptPolicy {
+        most: 6,
+        equal: Some(0.05),
+        cells: vec![vec![metric("lost", true), metric("time", true)]],
+        ..policy(1)
+    };
+    let evidence = |passes: u32| {
+        let sides = (1..=passes).flat_map(|pass| [0, 1].map(|side| (pass, side)));
+        let seen = sides.map(|(pass, side)| {
+            let request = Request {
+                testbed: 0,
+                version: side,
+                layout: 0,
+                boot: 1,
+                cell: 0,
+                round: pass,
+            };
+            let lost = if side == 1 && pass > 4 {
+                f64::from(pass)
+            } else {
+                0.0
+            };
+            let mut seen = observation(
+                request,
+                Outcome::Measured,
+                10.0 + f64::from(pass * pass % 7),
+            );
+            seen.figures = BTreeMap::from([
+                ("lost".parse().unwrap(), lost),
+                (
+                    "time".parse().unwrap(),
+                    10.0 + f64::from(pass * (1 + side as u32) % 7),
+                ),
+            ]);
+            seen
+        });
+        Evidence::of(seen.collect())
+    };
+    let of = |passes| lossy.verdict(&evidence(passes)).compared[0].clone();
+    assert!(matches!(of(4).call, Call::Equal { .. }), "{:?}", of(4));
+    let later = of(6);
+    assert!(matches!(later.call, Call::Undecided { .. }), "{later:?}");
+    let (by, interval) = later.difference.unwrap();
+    assert!(interval.is_none_or(|ends| ends.contains(by)), "{later:?}");
+}
+
 #[test]
 fn a_ratio_that_may_be_anything_is_told_as_a_difference() {
     let few = AttemptPolicy {

@@ -119,6 +119,11 @@ fn what_others_wrote_does_nothing_on_a_terminal_and_is_itself_in_a_pipe() {
         "a.csv",
         "\u{1b}]0;owned\u{7},1\n\u{1b}]0;owned\u{7},2\n\u{1b}]0;owned\u{7},3\n",
     );
+    let versions = (0..40).map(|at| {
+        let level = if at < 20 { 100 } else { 150 };
+        format!("\u{1b}]0;v{at}\u{7},{level}.{}\n", at * 37 % 10)
+    });
+    place.write("b.csv", versions.collect::<String>());
     let export = |format: &'static str| vec!["export", "s", "--format", format];
     let compare = |format: &'static str| {
         vec![
@@ -137,9 +142,9 @@ fn what_others_wrote_does_nothing_on_a_terminal_and_is_itself_in_a_pipe() {
         compare("markdown"),
         compare("json"),
         compare("html"),
-        vec!["detect", "a.csv", "--format", "csv"],
-        vec!["detect", "a.csv", "--format", "json-lines"],
-        vec!["detect", "a.csv"],
+        vec!["detect", "b.csv", "--label", "1", "--format", "csv"],
+        vec!["detect", "b.csv", "--label", "1", "--format", "json-lines"],
+        vec!["detect", "b.csv", "--label", "1"],
         vec!["show", "s"],
         vec!["show", "s", "--documents"],
         vec!["show", "s", "--trial", "1", "--raw"],
@@ -151,6 +156,8 @@ fn what_others_wrote_does_nothing_on_a_terminal_and_is_itself_in_a_pipe() {
         assert_eq!(shown.chars().find(acts), None, "{arguments:?}: {shown:?}");
     }
     // A program reads the values themselves.
+    let csv = place.prints_of(&["detect", "b.csv", "--label", "1", "--format", "csv"]);
+    assert!(csv.contains("\u{1b}]0;v20\u{7}"), "{csv:?}");
     let csv = place.prints_of(&["export", "s", "--format", "csv"]);
     assert!(csv.contains("\u{1b}]0;owned\u{7}\u{202e}txt"), "{csv:?}");
     let csv = place.prints_of(&[

@@ -511,3 +511,29 @@ fn flat_noise_seldom_has_a_trend() {
         assert!(trends.count() <= 2, "{noise:?}");
     }
 }
+
+#[test]
+fn steps_that_hide_each_other_in_a_short_series_are_found_together() {
+    for (levels, asked) in [
+        ([(5, 0.0), (5, 10.0), (5, 0.0), (5, 10.0)], 190),
+        ([(4, 0.0), (6, 5.0), (5, 0.0), (5, 5.0)], 100),
+    ] {
+        let mut random = Random::seeded(31);
+        let mut at = 0;
+        let truth: Vec<usize> = levels[..3]
+            .iter()
+            .map(|(points, _)| {
+                at += points;
+                at
+            })
+            .collect();
+        let found = (0..200).filter(|_| {
+            let series = steps(&levels, Noise::Gauss, &mut random);
+            let changes = detect(&series, &Search::default()).unwrap().changes;
+            let at: Vec<usize> = changes.iter().map(|change| change.at).collect();
+            at == truth
+        });
+        let found = found.count();
+        assert!(found >= asked, "{levels:?}: {found} of 200");
+    }
+}

@@ -18,7 +18,6 @@ mod input;
 mod keys;
 mod kvm;
 pub mod mapper;
-mod names;
 mod ptp;
 pub mod scsi;
 mod seccomp;
@@ -28,6 +27,8 @@ mod video;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use backsight_syscall_tables::{REQUESTS, request_names};
 
 use super::kind::Kind::{self, *};
 use super::kind::Way::{self, In, Out};
@@ -119,8 +120,7 @@ fn by_number<T: Copy + 'static>(
     let by_name: HashMap<&str, T> = rows
         .flat_map(|(names, what)| names.split(' ').map(|name| (name, *what)))
         .collect();
-    let numbers = names::NAMES.iter();
-    let known = numbers.filter_map(|(number, names)| {
+    let known = REQUESTS.iter().filter_map(|(number, names)| {
         let what = names.split(" or ").find_map(|name| by_name.get(name))?;
         Some((*number, *what))
     });
@@ -149,13 +149,13 @@ pub fn given(request: u32, opaque: bool) -> Kind {
 /// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.
 pub fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
     let mixes = input::put_mixer(out, request);
-    let Ok(place) = names::NAMES.binary_search_by_key(&request, |(number, _)| *number) else {
+    let Some(names) = request_names(request) else {
         return mixes || input::put_name(out, request, remarks);
     };
     if mixes {
         out.extend_from_slice(b" or ");
     }
-    out.extend_from_slice(names::NAMES[place].1.as_bytes());
+    out.extend_from_slice(names.as_bytes());
     true
 }
 
@@ -165,19 +165,12 @@ mod tests {
 
     #[test]
     fn every_request_of_a_family_has_a_number() {
-        let all = names::NAMES
-            .iter()
-            .flat_map(|(_, names)| names.split(" or "));
+        let all = REQUESTS.iter().flat_map(|(_, names)| names.split(" or "));
         let known: std::collections::HashSet<_> = all.collect();
         for (names, _) in FAMILIES.iter().flat_map(|family| family.iter()) {
             for name in names.split(' ') {
                 assert!(known.contains(name), "{name}");
             }
         }
-    }
-
-    #[test]
-    fn requests_are_in_the_order_of_their_numbers() {
-        assert!(names::NAMES.is_sorted_by_key(|(number, _)| *number));
     }
 }

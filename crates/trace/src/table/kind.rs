@@ -2,16 +2,7 @@
 //!
 //! Refuses: to read or to show anything itself.
 
-/// Names of bits or of values.
-#[derive(Debug, PartialEq)]
-pub struct Names {
-    /// What an unknown value is said to be: `O_???`.
-    pub unknown: &'static str,
-    /// What no bit at all is called; empty for values that aren't bits.
-    pub zero: &'static str,
-    /// Names and values, in the order in which they are shown.
-    pub list: &'static [(&'static str, u64)],
-}
+pub use backsight_syscall_tables::Names;
 
 /// Names of bits or values: what an unknown one is said to be, what none is, and each with its value.
 macro_rules! names {
@@ -25,16 +16,6 @@ macro_rules! names {
 }
 
 pub(crate) use names;
-
-impl Names {
-    /// The name of a value.
-    pub fn name(&self, value: u64) -> Option<&'static str> {
-        self.list
-            .iter()
-            .find(|(_, known)| *known == value)
-            .map(|(name, _)| *name)
-    }
-}
 
 /// How many bytes a number takes in memory; in a register, how many of the register's are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

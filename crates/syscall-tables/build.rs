@@ -1,0 +1,70 @@
+//! Turns the data files into constants, so that nothing is parsed when a program starts.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn main() {
+    println!("cargo::rerun-if-changed=data");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo says where to build"));
+    let made = [
+        ("requests", requests as fn(&str) -> Result<String, String>),
+        ("sets", sets),
+    ];
+    for (name, make) in made {
+        let file = Path::new("data").join(name).with_extension("tsv");
+        let text = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let code = make(&text).unwrap_or_else(|line| {
+            panic!(
+                "{}: this isn't a line of this table: {line:?}; make it anew with `cargo xtask syscall-tables`",
+                file.display()
+            )
+        });
+        let target = out.join(name).with_extension("rs");
+        std::fs::write(&target, code)
+            .unwrap_or_else(|error| panic!("{}: {error}", target.display()));
+    }
+}
+
+fn rows(text: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| (line, line.split('\t').collect()))
+}
+
+/// A line a number, with the names that it has.
+fn requests(text: &str) -> Result<String, String> {
+    let mut code = String::from("&[\n");
+    for (line, fields) in rows(text) {
+        let &[number, names] = fields.as_slice() else {
+            return Err(line.into());
+        };
+        let _ = writeln!(code, "({number}, {names:?}),");
+    }
+    Ok(code + "]\n")
+}
+
+/// A line a set, and behind it a line a name with its value.
+fn sets(text: &str) -> Result<String, String> {
+    let mut code = String::new();
+    for (line, fields) in rows(text) {
+        match *fields.as_slice() {
+            ["set", title, unknown, zero, about] => {
+                if !code.is_empty() {
+                    code += "]};\n";
+                }
+                let _ = writeln!(
+                    code,
+                    "#[doc = {about:?}]\npub static {title}: Names = Names {{ unknown: {unknown:?}, zero: {zero:?}, list: &["
+                );
+            }
+            [name, value] if !code.is_empty() => {
+                let _ = writeln!(code, "({name:?}, {value}),");
+            }
+            _ => return Err(line.into()),
+        }
+    }
+    if !code.is_empty() {
+        code += "]};\n";
+    }
+    Ok(code)
+}

@@ -1,0 +1,64 @@
+//! Names of the kernel's numbers: requests of `ioctl`, bits and values.
+//!
+//! The tables are data files (`data/`), which `cargo xtask syscall-tables` makes from pinned kernel headers
+//! (`sources.toml`), a selection of names (`selection.toml`), and names that those headers lack (`carried.tsv`). They are
+//! constants of the program: nothing is parsed when it starts.
+//!
+//! What a number means to a call, and how it is shown, is the decoder's business.
+//!
+//! ```
+//! use backsight_syscall_tables::{request_names, sets};
+//!
+//! assert_eq!(request_names(0x5401), Some("TCGETS"));
+//! assert_eq!(sets::WHENCE.name(2), Some("SEEK_END"));
+//! ```
+
+/// Names of bits or of values.
+#[derive(Debug, PartialEq)]
+pub struct Names {
+    /// What an unknown value is said to be: `O_???`.
+    pub unknown: &'static str,
+    /// What no bit at all is called; empty for values that aren't bits.
+    pub zero: &'static str,
+    /// Names and values, in the order in which they are shown.
+    pub list: &'static [(&'static str, u64)],
+}
+
+impl Names {
+    /// The name of a value.
+    pub fn name(&self, value: u64) -> Option<&'static str> {
+        self.list
+            .iter()
+            .find(|(_, known)| *known == value)
+            .map(|(name, _)| *name)
+    }
+}
+
+/// Sets of names, each with the values that they have on one machine.
+pub mod sets {
+    use super::Names;
+
+    include!(concat!(env!("OUT_DIR"), "/sets.rs"));
+}
+
+/// Every request of `ioctl`, in the order of their numbers. Where several drivers have the same number, all of their
+/// names, with `or` between them.
+pub static REQUESTS: &[(u32, &str)] = include!(concat!(env!("OUT_DIR"), "/requests.rs"));
+
+/// The names of a request of `ioctl`.
+pub fn request_names(request: u32) -> Option<&'static str> {
+    let place = REQUESTS.binary_search_by_key(&request, |(number, _)| *number);
+    place.ok().map(|at| REQUESTS[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_in_the_order_of_their_numbers() {
+        assert!(REQUESTS.is_sorted_by(|one, other| one.0 < other.0));
+        assert_eq!(request_names(0x5413), Some("TIOCGWINSZ"));
+        assert_eq!(request_names(u32::MAX), None);
+    }
+}

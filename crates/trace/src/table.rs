@@ -7,7 +7,6 @@
 
 pub(crate) mod address;
 mod classes;
-pub(crate) mod flags;
 mod generated;
 pub(crate) mod ioctl;
 pub(crate) mod kind;
@@ -18,6 +17,7 @@ pub(crate) mod structure;
 
 use std::sync::LazyLock;
 
+pub(crate) use backsight_syscall_tables::sets as flags;
 pub use classes::{Class, Classes};
 pub use kind::{
     Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure,

@@ -214,8 +214,93 @@ fn without_columns(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Bits that kernels after Linux 6.1 know, and strace 6.1 doesn't.
+const NEWER: [(&str, u64); 32] = [
+    ("O_EMPTYPATH", 0x400_0000),
+    ("STATX_MNT_ID_UNIQUE", 0x4000),
+    ("STATX_SUBVOL", 0x8000),
+    ("STATX_WRITE_ATOMIC", 0x1_0000),
+    ("STATX_DIO_READ_ALIGN", 0x2_0000),
+    ("STATX_ATTR_WRITE_ATOMIC", 0x40_0000),
+    ("MAP_ABOVE4G", 0x80),
+    ("MFD_NOEXEC_SEAL", 8),
+    ("MFD_EXEC", 0x10),
+    ("CLONE_AUTOREAP", 0x4_0000_0000),
+    ("CLONE_NNP", 0x8_0000_0000),
+    ("CLONE_PIDFD_AUTOKILL", 0x10_0000_0000),
+    ("CLONE_EMPTY_MNTNS", 0x20_0000_0000),
+    ("SA_UNSUPPORTED", 0x400),
+    ("SA_EXPOSE_TAGBITS", 0x800),
+    ("F_SEAL_EXEC", 0x20),
+    ("FALLOC_FL_WRITE_ZEROES", 0x80),
+    ("RWF_NOAPPEND", 0x20),
+    ("RWF_ATOMIC", 0x40),
+    ("RWF_DONTCACHE", 0x80),
+    ("RWF_NOSIGNAL", 0x100),
+    ("MSG_SOCK_DEVMEM", 0x200_0000),
+    ("IORING_ENTER_ABS_TIMER", 0x20),
+    ("IORING_ENTER_EXT_ARG_REG", 0x40),
+    ("IORING_ENTER_NO_IOWAIT", 0x80),
+    ("SECBIT_EXEC_RESTRICT_FILE", 0x100),
+    ("SECBIT_EXEC_RESTRICT_FILE_LOCKED", 0x200),
+    ("SECBIT_EXEC_DENY_INTERACTIVE", 0x400),
+    ("SECBIT_EXEC_DENY_INTERACTIVE_LOCKED", 0x800),
+    ("AT_HANDLE_MNT_ID_UNIQUE", 1),
+    ("AT_HANDLE_CONNECTABLE", 2),
+    ("MEMBARRIER_CMD_GET_REGISTRATIONS", 0x200),
+];
+
+/// A line as strace 6.1 tells it: newer bits are part of the number behind the names.
+fn without_newer_bits(line: &str) -> String {
+    let mut line = line.to_owned();
+    for (name, bit) in NEWER {
+        let word = format!("|{name}");
+        let ends = |rest: &str| {
+            !rest.starts_with(|letter: char| letter == '_' || letter.is_ascii_alphanumeric())
+        };
+        while let Some(at) = line
+            .match_indices(&word)
+            .map(|(at, _)| at)
+            .find(|at| ends(&line[at + word.len()..]))
+        {
+            line.replace_range(at..at + word.len(), "");
+            let end = line[at..]
+                .find([',', ')', '}', ' '])
+                .map_or(line.len(), |end| at + end);
+            let number = line[at..end].find("|0x").map(|start| at + start);
+            let start = number.unwrap_or(end);
+            let digits = line[start..end].strip_prefix("|0x").unwrap_or("");
+            let length = digits
+                .find(|letter: char| !letter.is_ascii_hexdigit())
+                .unwrap_or(digits.len());
+            let rest = u64::from_str_radix(&digits[..length], 16).unwrap_or(0);
+            let end = start + number.map_or(0, |_| "|0x".len() + length);
+            line.replace_range(start..end, &format!("|{:#x}", rest | bit));
+        }
+    }
+    line
+}
+
+#[test]
+fn newer_bits_are_put_back_into_the_number_behind_the_names() {
+    for (ours, theirs) in [
+        (
+            "f(RWF_APPEND|RWF_ATOMIC|RWF_NOSIGNAL|0x8) = 0",
+            "f(RWF_APPEND|0x148) = 0",
+        ),
+        (
+            "f(RWF_APPEND|RWF_ATOMIC, 1) = 0",
+            "f(RWF_APPEND|0x40, 1) = 0",
+        ),
+        ("f(A|STATX_ATTR_WRITE_ATOMIC|0x1)", "f(A|0x400001)"),
+    ] {
+        assert_eq!(without_newer_bits(ours), theirs);
+    }
+}
+
 fn same(theirs: &Line, ours: &Line) -> bool {
     let (Line(theirs, first), Line(ours, second)) = (theirs, ours);
+    let ours = &without_newer_bits(ours);
     // Numbers of sockets and processes are others each time.
     let numbered = [":[", "<pid:"].iter().any(|sign| theirs.contains(sign));
     let volatile = numbered || VOLATILE.iter().any(|name| theirs.contains(name));
@@ -484,6 +569,26 @@ fn told(options: Options, events: &[Event]) -> String {
     }
     text.finish(&mut out);
     String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn names_of_kernels_after_linux_6_1_are_known() {
+    for (name, arguments, part) in [
+        ("fcntl", [3, 0x404, 0, 0, 0, 0], "F_CREATED_QUERY"),
+        ("fcntl", [3, 0x409, 0x20, 0, 0, 0], "F_SEAL_EXEC"),
+        ("madvise", [0, 0, 102, 0, 0, 0], "MADV_GUARD_INSTALL"),
+        ("memfd_create", [0, 8, 0, 0, 0, 0], "MFD_NOEXEC_SEAL"),
+        ("mmap", [0, 0, 0, 0x28, 3, 0], "MAP_DROPPABLE|MAP_ANONYMOUS"),
+        ("preadv2", [3, 0, 0, 0, 0, 0x80], "RWF_DONTCACHE"),
+        ("prctl", [65, 1, 0, 0, 0, 0], "PR_SET_MDWE"),
+        ("ioctl", [3, 0xc068_6611, 0, 0, 0, 0], "PROCMAP_QUERY"),
+        ("clock_gettime", [16, 0, 0, 0, 0, 0], "CLOCK_AUX"),
+        ("socket", [2, 3, 0x100, 0, 0, 0], "IPPROTO_SMC"),
+    ] {
+        let call = What::Call(call(name, arguments, returned(-22), &[]));
+        let line = told(Options::default(), &[event(7, call)]);
+        assert!(line.contains(part), "{line}");
+    }
 }
 
 #[test]

@@ -584,6 +584,15 @@ fn names_of_kernels_after_linux_6_1_are_known() {
         ("ioctl", [3, 0xc068_6611, 0, 0, 0, 0], "PROCMAP_QUERY"),
         ("clock_gettime", [16, 0, 0, 0, 0, 0], "CLOCK_AUX"),
         ("socket", [2, 3, 0x100, 0, 0, 0], "IPPROTO_SMC"),
+        (
+            "set_mempolicy",
+            [6, 0, 0, 0, 0, 0],
+            "MPOL_WEIGHTED_INTERLEAVE",
+        ),
+        ("getsockopt", [3, 0, 52, 0, 0, 0], "IP_PROTOCOL"),
+        ("getsockopt", [3, 1, 77, 0, 0, 0], "SO_PEERPIDFD"),
+        ("setsockopt", [3, 1, 83, 0, 0, 0], "SO_PASSRIGHTS"),
+        ("setsockopt", [3, 6, 38, 0, 0, 0], "TCP_AO_ADD_KEY"),
     ] {
         let call = What::Call(call(name, arguments, returned(-22), &[]));
         let line = told(Options::default(), &[event(7, call)]);

@@ -1,15 +1,11 @@
 //! Input and output that the kernel does aside (`io_submit` and its like): what their arguments mean.
 
+use backsight_syscall_tables::sets::{AIO_FLAGS as FLAGS, AIO_OPERATIONS as OPERATIONS};
+
 use super::*;
-use crate::table::kind::{Bare, Test, Wording, names};
+use crate::table::kind::{Bare, Test, Wording};
 use crate::table::structure::{field, set, structure};
 use crate::text::put;
-
-names!(OPERATIONS "IOCB_CMD_???" "" {
-    "IOCB_CMD_PREAD" = 0, "IOCB_CMD_PWRITE" = 1, "IOCB_CMD_FSYNC" = 2, "IOCB_CMD_FDSYNC" = 3, "IOCB_CMD_PREADX" = 4,
-    "IOCB_CMD_POLL" = 5, "IOCB_CMD_NOOP" = 6, "IOCB_CMD_PREADV" = 7, "IOCB_CMD_PWRITEV" = 8,
-});
-names!(FLAGS "IOCB_FLAG_???" "0" { "IOCB_FLAG_RESFD" = 1, "IOCB_FLAG_IOPRIO" = 2 });
 
 const READ: u64 = 0;
 const WRITE: u64 = 1;

@@ -1,32 +1,16 @@
 //! Instructions of filters in the machine language of old, and of those that decide about system calls.
 
+pub(super) use backsight_syscall_tables::sets::FILTER_VERDICT as VERDICT;
+pub(crate) use backsight_syscall_tables::sets::{FILTER_CLASS as CLASS, FILTER_SOURCE as SOURCE};
+use backsight_syscall_tables::sets::{
+    FILTER_JUMP as JUMP, FILTER_MODE as MODE, FILTER_OPERATION as OPERATION, FILTER_OTHER as OTHER,
+    FILTER_RETURNED as RETURNED, FILTER_SIZE_OF as SIZE_OF,
+};
+
 use super::*;
-use crate::table::kind::{Bare, Names, Wording, names};
+use crate::table::kind::{Bare, Names, Wording};
 use crate::table::structure::{field, structure};
 use crate::text::put;
-
-names!(pub(crate) CLASS "BPF_???" "" {
-    "BPF_LD" = 0, "BPF_LDX" = 1, "BPF_ST" = 2, "BPF_STX" = 3, "BPF_ALU" = 4, "BPF_JMP" = 5, "BPF_RET" = 6, "BPF_MISC" = 7,
-});
-names!(SIZE_OF "BPF_???" "" { "BPF_W" = 0, "BPF_H" = 8, "BPF_B" = 0x10 });
-names!(MODE "BPF_???" "" {
-    "BPF_IMM" = 0, "BPF_ABS" = 0x20, "BPF_IND" = 0x40, "BPF_MEM" = 0x60, "BPF_LEN" = 0x80, "BPF_MSH" = 0xa0,
-});
-names!(OPERATION "BPF_???" "" {
-    "BPF_ADD" = 0, "BPF_SUB" = 0x10, "BPF_MUL" = 0x20, "BPF_DIV" = 0x30, "BPF_OR" = 0x40, "BPF_AND" = 0x50,
-    "BPF_LSH" = 0x60, "BPF_RSH" = 0x70, "BPF_NEG" = 0x80, "BPF_MOD" = 0x90, "BPF_XOR" = 0xa0,
-});
-names!(JUMP "BPF_???" "" {
-    "BPF_JA" = 0, "BPF_JEQ" = 0x10, "BPF_JGT" = 0x20, "BPF_JGE" = 0x30, "BPF_JSET" = 0x40,
-});
-names!(pub(crate) SOURCE "BPF_???" "" { "BPF_K" = 0, "BPF_X" = 8 });
-names!(RETURNED "BPF_???" "" { "BPF_K" = 0, "BPF_X" = 8, "BPF_A" = 0x10 });
-names!(OTHER "BPF_???" "" { "BPF_TAX" = 0, "BPF_TXA" = 0x80 });
-names!(pub(super) VERDICT "SECCOMP_RET_???" "" {
-    "SECCOMP_RET_KILL_PROCESS" = 0x8000_0000, "SECCOMP_RET_KILL_THREAD" = 0, "SECCOMP_RET_TRAP" = 0x0003_0000,
-    "SECCOMP_RET_ERRNO" = 0x0005_0000, "SECCOMP_RET_USER_NOTIF" = 0x7fc0_0000, "SECCOMP_RET_TRACE" = 0x7ff0_0000,
-    "SECCOMP_RET_LOG" = 0x7ffc_0000, "SECCOMP_RET_ALLOW" = 0x7fff_0000,
-});
 
 const LOAD: u64 = 0;
 const LOAD_INDEX: u64 = 1;

@@ -1,60 +1,21 @@
 //! `prctl`: what its arguments mean by the first of them, and what its result means then.
 
+use backsight_syscall_tables::sets::{
+    PRCTL_CHECKED_TAGS as CHECKED_TAGS, PRCTL_DISPATCH as DISPATCH, PRCTL_DUMPABLE as DUMPABLE,
+    PRCTL_ENABLED_KEYS as ENABLED_KEYS, PRCTL_MACHINE_CHECK as MACHINE_CHECK,
+    PRCTL_MACHINE_CHECK_POLICY as MACHINE_CHECK_POLICY, PRCTL_MEMORY_MAP as MEMORY_MAP,
+    PRCTL_POINTER_KEYS as POINTER_KEYS, PRCTL_SCHEDULING as SCHEDULING,
+    PRCTL_SPECULATION as SPECULATION, PRCTL_SPECULATION_GET as SPECULATION_GET,
+    PRCTL_SPECULATION_SET as SPECULATION_SET, PRCTL_STREAMING as STREAMING, PRCTL_TAGS as TAGS,
+    PRCTL_VECTOR as VECTOR, PRCTL_VMA as VMA,
+};
+
 use super::*;
 use crate::table::kind::{Bare, Names, Part, PartShown, Wording, names};
 use crate::text::put;
 
-names!(MACHINE_CHECK "PR_MCE_KILL_???" "" {
-    "PR_MCE_KILL_CLEAR" = 0, "PR_MCE_KILL_SET" = 1,
-});
-names!(MACHINE_CHECK_POLICY "PR_MCE_KILL_???" "" {
-    "PR_MCE_KILL_LATE" = 0, "PR_MCE_KILL_EARLY" = 1, "PR_MCE_KILL_DEFAULT" = 2,
-});
-names!(SPECULATION "PR_SPEC_???" "" {
-    "PR_SPEC_STORE_BYPASS" = 0, "PR_SPEC_INDIRECT_BRANCH" = 1, "PR_SPEC_L1D_FLUSH" = 2,
-});
-names!(SPECULATION_SET "PR_SPEC_???" "" {
-    "PR_SPEC_ENABLE" = 2, "PR_SPEC_DISABLE" = 4, "PR_SPEC_FORCE_DISABLE" = 8, "PR_SPEC_DISABLE_NOEXEC" = 0x10,
-});
-names!(SPECULATION_GET "PR_SPEC_???" "PR_SPEC_NOT_AFFECTED" {
-    "PR_SPEC_NOT_AFFECTED" = 0, "PR_SPEC_PRCTL" = 1, "PR_SPEC_ENABLE" = 2, "PR_SPEC_DISABLE" = 4,
-    "PR_SPEC_FORCE_DISABLE" = 8, "PR_SPEC_DISABLE_NOEXEC" = 0x10,
-});
-names!(POINTER_KEYS "PR_PAC_???" "0" {
-    "PR_PAC_APIAKEY" = 1, "PR_PAC_APIBKEY" = 2, "PR_PAC_APDAKEY" = 4, "PR_PAC_APDBKEY" = 8, "PR_PAC_APGAKEY" = 0x10,
-});
-names!(ENABLED_KEYS "PR_PAC_???" "0" {
-    "PR_PAC_APIAKEY" = 1, "PR_PAC_APIBKEY" = 2, "PR_PAC_APDAKEY" = 4, "PR_PAC_APDBKEY" = 8,
-});
-names!(DISPATCH "PR_SYS_DISPATCH_???" "" {
-    "PR_SYS_DISPATCH_OFF" = 0, "PR_SYS_DISPATCH_ON" = 1,
-});
-names!(VMA "PR_SET_VMA_???" "" {
-    "PR_SET_VMA_ANON_NAME" = 0,
-});
-names!(TAGS "" "" {
-    "!PR_TAGGED_ADDR_ENABLE" = 0, "PR_TAGGED_ADDR_ENABLE" = 1,
-});
-names!(CHECKED_TAGS "PR_MTE_TCF_???" "" {
-    "PR_MTE_TCF_NONE" = 0, "PR_MTE_TCF_SYNC" = 2, "PR_MTE_TCF_ASYNC" = 4, "PR_MTE_TCF_MASK" = 6,
-});
-names!(SCHEDULING "PR_SCHED_CORE_???" "" {
-    "PR_SCHED_CORE_GET" = 0, "PR_SCHED_CORE_CREATE" = 1, "PR_SCHED_CORE_SHARE_TO" = 2, "PR_SCHED_CORE_SHARE_FROM" = 3,
-});
 names!(GROUPS "PIDTYPE_???" "" {
     "PIDTYPE_PID" = 0, "PIDTYPE_TGID" = 1, "PIDTYPE_PGID" = 2, "PIDTYPE_SID" = 3,
-});
-names!(VECTOR "PR_SVE_???" "" {
-    "PR_SVE_SET_VL_ONEXEC" = 0x0004_0000, "PR_SVE_VL_INHERIT" = 0x0002_0000,
-});
-names!(STREAMING "PR_SME_???" "" {
-    "PR_SME_SET_VL_ONEXEC" = 0x0004_0000, "PR_SME_VL_INHERIT" = 0x0002_0000,
-});
-names!(MEMORY_MAP "PR_SET_MM_???" "" {
-    "PR_SET_MM_START_CODE" = 1, "PR_SET_MM_END_CODE" = 2, "PR_SET_MM_START_DATA" = 3, "PR_SET_MM_END_DATA" = 4,
-    "PR_SET_MM_START_STACK" = 5, "PR_SET_MM_START_BRK" = 6, "PR_SET_MM_BRK" = 7, "PR_SET_MM_ARG_START" = 8,
-    "PR_SET_MM_ARG_END" = 9, "PR_SET_MM_ENV_START" = 0xa, "PR_SET_MM_ENV_END" = 0xb, "PR_SET_MM_AUXV" = 0xc,
-    "PR_SET_MM_EXE_FILE" = 0xd, "PR_SET_MM_MAP" = 0xe, "PR_SET_MM_MAP_SIZE" = 0xf,
 });
 
 /// How much of each processor's vectors may be used: bits with names above the length.
@@ -230,10 +191,6 @@ const ASKED: &[(u64, &[Kind])] = &[
     (0x5356_4d41, &[One(Eight, &VMA), Address, LENGTH, NAME]),
     (0x5961_6d61, &[TRACER]),
 ];
-
-names!(DUMPABLE "SUID_DUMP_???" "" {
-    "SUID_DUMP_DISABLE" = 0, "SUID_DUMP_USER" = 1, "SUID_DUMP_ROOT" = 2,
-});
 
 const NAME: Kind = By(1, &[(0, TEXT)], &ANY);
 

@@ -1,5 +1,11 @@
 //! `quotactl` and `quotactl_fd`: what their arguments mean by their command, that of the file system XFS among them.
 
+use backsight_syscall_tables::sets::{
+    QUOTA_EXTENDED as EXTENDED, QUOTA_EXTENDED_DISK as EXTENDED_DISK, QUOTA_FORMATS as FORMATS,
+    QUOTA_INFORMATION as INFORMATION, QUOTA_INFORMATION_VALID as INFORMATION_VALID,
+    QUOTA_VALID as VALID, QUOTA_WHOSE as WHOSE,
+};
+
 use super::*;
 use crate::table::kind::{Bare, Width, Wording, names};
 use crate::table::structure::{field, more, structure};
@@ -17,28 +23,6 @@ names!(COMMANDS "Q_???" "" {
     "Q_GETNEXTQUOTA" = 0x0080_0009, "Q_XQUOTAON" = 0x5801, "Q_XQUOTAOFF" = 0x5802, "Q_XGETQUOTA" = 0x5803,
     "Q_XSETQLIM" = 0x5804, "Q_XGETQSTAT" = 0x5805, "Q_XQUOTARM" = 0x5806, "Q_XQUOTASYNC" = 0x5807,
     "Q_XGETQSTATV" = 0x5808, "Q_XGETNEXTQUOTA" = 0x5809,
-});
-names!(WHOSE "???QUOTA" "" {
-    "USRQUOTA" = 0, "GRPQUOTA" = 1, "PRJQUOTA" = 2,
-});
-names!(FORMATS "QFMT_VFS_???" "" {
-    "QFMT_VFS_OLD" = 1, "QFMT_VFS_V0" = 2, "QFMT_OCFS2" = 3, "QFMT_VFS_V1" = 4,
-});
-names!(VALID "QIF_???" "0" {
-    "QIF_BLIMITS" = 1, "QIF_SPACE" = 2, "QIF_ILIMITS" = 4, "QIF_INODES" = 8, "QIF_BTIME" = 0x10, "QIF_ITIME" = 0x20,
-});
-names!(INFORMATION "DQF_???" "0" {
-    "DQF_ROOT_SQUASH" = 1, "DQF_SYS_FILE" = 0x0001_0000,
-});
-names!(INFORMATION_VALID "IIF_???" "0" {
-    "IIF_BGRACE" = 1, "IIF_IGRACE" = 2, "IIF_FLAGS" = 4,
-});
-names!(EXTENDED "FS_QUOTA_???" "0" {
-    "FS_QUOTA_UDQ_ACCT" = 1, "FS_QUOTA_UDQ_ENFD" = 2, "FS_QUOTA_GDQ_ACCT" = 4, "FS_QUOTA_GDQ_ENFD" = 8,
-    "FS_QUOTA_PDQ_ACCT" = 0x10, "FS_QUOTA_PDQ_ENFD" = 0x20,
-});
-names!(EXTENDED_DISK "FS_???_QUOTA" "0" {
-    "FS_USER_QUOTA" = 1, "FS_PROJ_QUOTA" = 2, "FS_GROUP_QUOTA" = 4,
 });
 
 structure!(BLOCKS 72 {

@@ -2,9 +2,12 @@
 //!
 //! Refuses: what other levels than sockets' and IP's have; of these only the kind is shown, as a number.
 
+use backsight_syscall_tables::sets::{
+    ANCILLARY_IP_KINDS as IP_KINDS, ANCILLARY_SOCKET_KINDS as SOCKET_KINDS,
+};
+
 use super::sink::{Bracket, Sink};
 use super::{Walk, int_at, long_at};
-use crate::table::kind::names;
 use crate::table::structure::{IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED};
 use crate::table::{Kind, Structure, Way, Width, flags};
 
@@ -13,17 +16,6 @@ const HEAD: usize = 16;
 const LONGEST: usize = 4096;
 const SOCKET: u32 = 1;
 const IP: u32 = 0;
-
-names!(SOCKET_KINDS "SCM_???" "0" {
-    "SCM_RIGHTS" = 1, "SCM_CREDENTIALS" = 2, "SCM_SECURITY" = 3, "SO_WIFI_STATUS" = 41, "SO_TXTIME" = 61,
-    "SO_TIMESTAMP_OLD" = 29, "SO_TIMESTAMPNS_OLD" = 35, "SO_TIMESTAMPING_OLD" = 37, "SO_TIMESTAMP_NEW" = 63,
-    "SO_TIMESTAMPNS_NEW" = 64, "SO_TIMESTAMPING_NEW" = 65, "SCM_TIMESTAMPING_OPT_STATS" = 54,
-    "SCM_TIMESTAMPING_PKTINFO" = 58,
-});
-names!(IP_KINDS "IP_???" "0" {
-    "IP_TOS" = 1, "IP_TTL" = 2, "SCM_SECURITY" = 3, "IP_RECVOPTS" = 6, "IP_RETOPTS" = 7, "IP_PKTINFO" = 8, "IP_RECVERR" = 11,
-    "IP_ORIGDSTADDR" = 20, "IP_CHECKSUM" = 23,
-});
 
 /// What one holds.
 enum Data {

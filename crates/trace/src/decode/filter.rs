@@ -3,19 +3,18 @@
 //!
 //! Refuses: to follow their jumps.
 
+use backsight_syscall_tables::sets::{
+    FILTER_ANCILLARY as ANCILLARY, FILTER_EXTENDED_ARITHMETIC as EXTENDED_ARITHMETIC,
+    FILTER_EXTENDED_CLASS as EXTENDED_CLASS, FILTER_EXTENDED_JUMP as EXTENDED_JUMP,
+    FILTER_EXTENDED_MODE as EXTENDED_MODE, FILTER_EXTENDED_SIZE as EXTENDED_SIZE,
+    FILTER_REGISTER as REGISTER,
+};
+
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, short_at};
 use crate::table::Names;
 use crate::table::filter::{CLASS, SOURCE, parts};
-use crate::table::kind::names;
 use crate::text::{Constants, put};
-
-names!(ANCILLARY "SKF_AD_???" "SKF_AD_PROTOCOL" {
-    "SKF_AD_PROTOCOL" = 0, "SKF_AD_PKTTYPE" = 4, "SKF_AD_IFINDEX" = 8, "SKF_AD_NLATTR" = 12, "SKF_AD_NLATTR_NEST" = 16,
-    "SKF_AD_MARK" = 20, "SKF_AD_QUEUE" = 24, "SKF_AD_HATYPE" = 28, "SKF_AD_RXHASH" = 32, "SKF_AD_CPU" = 36,
-    "SKF_AD_ALU_XOR_X" = 40, "SKF_AD_VLAN_TAG" = 44, "SKF_AD_VLAN_TAG_PRESENT" = 48, "SKF_AD_PAY_OFFSET" = 52,
-    "SKF_AD_RANDOM" = 56, "SKF_AD_VLAN_TPID" = 60,
-});
 
 /// Where what isn't in the packet itself is found.
 const BESIDE: [(u32, &str); 3] = [
@@ -23,29 +22,6 @@ const BESIDE: [(u32, &str); 3] = [
     (0xfff0_0000, "SKF_NET_OFF"),
     (0xffe0_0000, "SKF_LL_OFF"),
 ];
-
-names!(EXTENDED_CLASS "BPF_???" "BPF_LD" {
-    "BPF_LD" = 0, "BPF_LDX" = 1, "BPF_ST" = 2, "BPF_STX" = 3, "BPF_ALU" = 4, "BPF_JMP" = 5, "BPF_JMP32" = 6,
-    "BPF_ALU64" = 7,
-});
-names!(EXTENDED_SIZE "BPF_???" "BPF_W" { "BPF_W" = 0, "BPF_H" = 8, "BPF_B" = 0x10, "BPF_DW" = 0x18 });
-names!(EXTENDED_MODE "BPF_???" "BPF_IMM" {
-    "BPF_IMM" = 0, "BPF_ABS" = 0x20, "BPF_IND" = 0x40, "BPF_MEM" = 0x60, "BPF_XADD" = 0xc0,
-});
-names!(EXTENDED_ARITHMETIC "BPF_???" "BPF_ADD" {
-    "BPF_ADD" = 0, "BPF_SUB" = 0x10, "BPF_MUL" = 0x20, "BPF_DIV" = 0x30, "BPF_OR" = 0x40, "BPF_AND" = 0x50,
-    "BPF_LSH" = 0x60, "BPF_RSH" = 0x70, "BPF_NEG" = 0x80, "BPF_MOD" = 0x90, "BPF_XOR" = 0xa0, "BPF_MOV" = 0xb0,
-    "BPF_ARSH" = 0xc0, "BPF_END" = 0xd0,
-});
-names!(EXTENDED_JUMP "BPF_???" "BPF_JA" {
-    "BPF_JA" = 0, "BPF_JEQ" = 0x10, "BPF_JGT" = 0x20, "BPF_JGE" = 0x30, "BPF_JSET" = 0x40, "BPF_JNE" = 0x50,
-    "BPF_JSGT" = 0x60, "BPF_JSGE" = 0x70, "BPF_CALL" = 0x80, "BPF_EXIT" = 0x90, "BPF_JLT" = 0xa0, "BPF_JLE" = 0xb0,
-    "BPF_JSLT" = 0xc0, "BPF_JSLE" = 0xd0,
-});
-names!(REGISTER "BPF_REG_???" "BPF_REG_0" {
-    "BPF_REG_0" = 0, "BPF_REG_1" = 1, "BPF_REG_2" = 2, "BPF_REG_3" = 3, "BPF_REG_4" = 4, "BPF_REG_5" = 5, "BPF_REG_6" = 6,
-    "BPF_REG_7" = 7, "BPF_REG_8" = 8, "BPF_REG_9" = 9, "BPF_REG_10" = 10,
-});
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// An instruction of the machine that came after that (`struct bpf_insn`).

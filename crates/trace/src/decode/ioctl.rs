@@ -2,10 +2,12 @@
 //!
 //! Refuses: to guess what an unknown request is given.
 
+use backsight_syscall_tables::sets::IOCTL_LINE_DISCIPLINE as LINE;
+
 use super::sink::{Bracket, Number, Sink};
 use super::{Walk, int_at, short_at};
 use crate::table::ioctl::Answered;
-use crate::table::kind::{Settings, names};
+use crate::table::kind::Settings;
 use crate::table::{Kind, Names, Way, flags, ioctl};
 use crate::text::{Constants, put};
 
@@ -122,14 +124,6 @@ impl<S: Sink> Walk<'_, S> {
         }
     }
 }
-
-names!(LINE "N_???" "" {
-    "N_TTY" = 0, "N_SLIP" = 1, "N_MOUSE" = 2, "N_PPP" = 3, "N_STRIP" = 4, "N_AX25" = 5, "N_X25" = 6, "N_6PACK" = 7,
-    "N_MASC" = 8, "N_R3964" = 9, "N_PROFIBUS_FDL" = 0xa, "N_IRDA" = 0xb, "N_SMSBLOCK" = 0xc, "N_HDLC" = 0xd,
-    "N_SYNC_PPP" = 0xe, "N_HCI" = 0xf, "N_GIGASET_M101" = 0x10, "N_SLCAN" = 0x11, "N_PPS" = 0x12, "N_V253" = 0x13,
-    "N_CAIF" = 0x14, "N_GSM0710" = 0x15, "N_TI_WL" = 0x16, "N_TRACESINK" = 0x17, "N_TRACEROUTER" = 0x18,
-    "N_NCI" = 0x19, "N_SPEAKUP" = 0x1a, "N_NULL" = 0x1b,
-});
 
 /// A request that has no name, by its parts.
 fn put_request(out: &mut Vec<u8>, raw: u64) {

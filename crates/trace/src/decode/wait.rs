@@ -1,16 +1,13 @@
 //! Waiting for files: `poll`, `select`, `epoll`; and what is said beside a result.
 
+use backsight_syscall_tables::sets::WAIT_SHARED as SHARED;
+
 use super::sink::{Bracket, Number, Sink};
 use super::{MOST_ELEMENTS, Walk, int_at, long_at, short_at};
-use crate::table::kind::names;
 use crate::table::{Answer, Kind, Special, Way, flags, structure};
 use crate::text::put;
 
 const POLLFD: usize = 8;
-
-names!(SHARED "SHM_???" "0" {
-    "IPC_CREAT" = 0x200, "IPC_EXCL" = 0x400, "SHM_HUGETLB" = 0x800, "SHM_NORESERVE" = 0x1000,
-});
 
 impl<'a, S: Sink> Walk<'a, S> {
     /// What is polled, as it was asked.

@@ -2,6 +2,18 @@
 //!
 //! Refuses: what hangs on an address's length, which code of its own says.
 
+pub(crate) use backsight_syscall_tables::sets::{
+    ADDRESS_ALGORITHM as ALGORITHM, ADDRESS_BLUETOOTH as BLUETOOTH,
+};
+use backsight_syscall_tables::sets::{
+    ADDRESS_EXPRESS as EXPRESS, ADDRESS_MACHINE as MACHINE, ADDRESS_MACHINE_FLAGS as MACHINE_FLAGS,
+    ADDRESS_MACHINE_PORT as MACHINE_PORT, ADDRESS_MANAGED as MANAGED,
+    ADDRESS_MANAGED_NETWORK as MANAGED_NETWORK, ADDRESS_NEAR as NEAR, ADDRESS_PICKED as PICKED,
+    ADDRESS_RADIO_ADDRESS as RADIO_ADDRESS, ADDRESS_RADIO_KIND as RADIO_KIND,
+    ADDRESS_RADIO_NETWORK as RADIO_NETWORK, ADDRESS_ROUTED_NODE as ROUTED_NODE,
+    ADDRESS_ROUTED_PORT as ROUTED_PORT,
+};
+
 use super::kind::Kind::{
     Array, Characters, Fd, Flags, Hex, One, Only, Process, Structure as In, Unsigned, Wire,
 };
@@ -9,11 +21,6 @@ use super::kind::Width::{Four, One as Byte, Two};
 use super::kind::{Kind, Structure, Test, Whose, Wire as W, names};
 use super::structure::{UINT, field, set, structure};
 
-names!(PICKED "PACKET_???" "" {
-    "PACKET_HOST" = 0, "PACKET_BROADCAST" = 1, "PACKET_MULTICAST" = 2, "PACKET_OTHERHOST" = 3, "PACKET_OUTGOING" = 4,
-    "PACKET_LOOPBACK" = 5, "PACKET_USER" = 6, "PACKET_KERNEL" = 7,
-});
-names!(pub(crate) BLUETOOTH "BDADDR_???" "" { "BDADDR_BREDR" = 0, "BDADDR_LE_PUBLIC" = 1, "BDADDR_LE_RANDOM" = 2 });
 names!(pub(crate) CHANNEL "HCI_CHANNEL_???" "" {
     "HCI_CHANNEL_RAW" = 0, "HCI_CHANNEL_USER" = 1, "HCI_CHANNEL_MONITOR" = 2, "HCI_CHANNEL_CONTROL" = 3,
     "HCI_CHANNEL_LOGGING" = 4,
@@ -31,31 +38,9 @@ names!(pub(crate) CONNECTION "L2CAP_CID_???" "" {
 names!(SERVICE "???_SERVICE" "" {
     "CM_SERVICE" = 1, "YFS_FS_SERVICE" = 2500, "YFS_CM_SERVICE" = 2501, "YFS_VL_SERVICE" = 2503,
 });
-names!(RADIO_KIND "IEEE802154_ADDR_???" "" {
-    "IEEE802154_ADDR_NONE" = 0, "IEEE802154_ADDR_SHORT" = 2, "IEEE802154_ADDR_LONG" = 3,
-});
-names!(RADIO_ADDRESS "" "" { "IEEE802154_ADDR_UNDEF" = 0xfffe, "IEEE802154_ADDR_BROADCAST" = 0xffff });
-names!(RADIO_NETWORK "" "" { "IEEE802154_PANID_BROADCAST" = 0xffff });
-names!(pub(crate) ALGORITHM "CRYPTO_ALG_???" "0" { "CRYPTO_ALG_KERN_DRIVER_ONLY" = 0x1000 });
-names!(NEAR "NFC_PROTO_???" "" {
-    "NFC_PROTO_JEWEL" = 1, "NFC_PROTO_MIFARE" = 2, "NFC_PROTO_FELICA" = 3, "NFC_PROTO_ISO14443" = 4,
-    "NFC_PROTO_NFC_DEP" = 5, "NFC_PROTO_ISO14443_B" = 6, "NFC_PROTO_ISO15693" = 7,
-});
 names!(NEAR_POINT "" "" {
     "LLCP_SAP_SDP" = 1, "LLCP_SAP_IP" = 2, "LLCP_SAP_OBEX" = 3, "LLCP_SAP_SNEP" = 4, "LLCP_SAP_MAX" = 0xff,
 });
-names!(MACHINE "" "" {
-    "VMADDR_CID_HYPERVISOR" = 0, "VMADDR_CID_LOCAL" = 1, "VMADDR_CID_HOST" = 2, "VMADDR_CID_ANY" = 0xffff_ffff,
-});
-names!(MACHINE_PORT "" "" { "VMADDR_PORT_ANY" = 0xffff_ffff });
-names!(MACHINE_FLAGS "VMADDR_FLAG_???" "0" { "VMADDR_FLAG_TO_HOST" = 1 });
-names!(ROUTED_NODE "" "" { "QRTR_NODE_BCAST" = 0xffff_ffff });
-names!(ROUTED_PORT "" "" { "QRTR_PORT_CTRL" = 0xffff_fffe });
-names!(EXPRESS "XDP_???" "0" {
-    "XDP_SHARED_UMEM" = 1, "XDP_COPY" = 2, "XDP_ZEROCOPY" = 4, "XDP_USE_NEED_WAKEUP" = 8,
-});
-names!(MANAGED_NETWORK "" "" { "MCTP_NET_ANY" = 0 });
-names!(MANAGED "" "" { "MCTP_ADDR_NULL" = 0, "MCTP_ADDR_ANY" = 0xff });
 
 const BYTE_OF_ADDRESS: Kind = Wire(W::Padded(Byte));
 

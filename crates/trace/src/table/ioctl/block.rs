@@ -1,10 +1,8 @@
 //! Requests of block devices.
 
-use super::*;
+use backsight_syscall_tables::sets::IOCTL_BLOCK_PARTITION as PARTITION;
 
-named!(PARTITION "BLKPG_???" "" {
-    "BLKPG_ADD_PARTITION" = 1, "BLKPG_DEL_PARTITION" = 2, "BLKPG_RESIZE_PARTITION" = 3,
-});
+use super::*;
 
 structure!(PARTITION_OF 152 {
     field start 0 LONG, field length 8 LONG, field pno 16 INT, field devname 20 Characters(64),

@@ -1,15 +1,13 @@
 //! Requests of the console: its keyboard, its lights, its sound, its letters.
 
-use super::*;
+use backsight_syscall_tables::sets::{
+    IOCTL_CONSOLE_DEFAULT_LEDS as DEFAULT_LEDS, IOCTL_CONSOLE_FONT_DOES as FONT_DOES,
+    IOCTL_CONSOLE_FONT_FLAGS as FONT_FLAGS, IOCTL_CONSOLE_KEYBOARD as KEYBOARD,
+    IOCTL_CONSOLE_KEYBOARD_MODE as KEYBOARD_MODE, IOCTL_CONSOLE_LEDS as LEDS,
+    IOCTL_CONSOLE_META as META, IOCTL_CONSOLE_MODE as MODE, IOCTL_CONSOLE_TABLE as TABLE,
+};
 
-named!(LEDS "LED_???" "0" { "LED_SCR" = 1, "LED_NUM" = 2, "LED_CAP" = 4 });
-named!(DEFAULT_LEDS "LED_???" "0" {
-    "LED_SCR" = 1, "LED_NUM" = 2, "LED_CAP" = 4, "LED_SCR<<4" = 0x10, "LED_NUM<<4" = 0x20, "LED_CAP<<4" = 0x40,
-});
-named!(KEYBOARD "KB_???" "" { "KB_84" = 1, "KB_101" = 2, "KB_OTHER" = 3 });
-named!(MODE "KD_???" "" { "KD_TEXT" = 0, "KD_GRAPHICS" = 1, "KD_TEXT0" = 2, "KD_TEXT1" = 3 });
-named!(KEYBOARD_MODE "K_???" "" { "K_RAW" = 0, "K_XLATE" = 1, "K_MEDIUMRAW" = 2, "K_UNICODE" = 3, "K_OFF" = 4 });
-named!(META "K_???" "" { "K_METABIT" = 3, "K_ESCPREFIX" = 4 });
+use super::*;
 
 /// So often a second its timer counts.
 const TICKS: u64 = 1_193_182;
@@ -43,7 +41,6 @@ structure!(KEY_SET 8 { field scancode 0 BITS, field keycode 4 BITS });
 structure!(REPETITION 8 { field delay 0 INT, field period 4 INT });
 structure!(HASHED 6 { field advised_hashsize 0 U16, field advised_hashstep 2 U16, field advised_hashlevel 4 U16 });
 
-named!(TABLE "" "" { "K_NORMTAB" = 0, "K_SHIFTTAB" = 1, "K_ALTTAB" = 2, "K_ALTSHIFTTAB" = 3 });
 named!(HELD "K_???" "0" {
     "1<<KG_SHIFT" = 1, "1<<KG_ALTGR" = 2, "1<<KG_CTRL" = 4, "1<<KG_ALT" = 8, "1<<KG_SHIFTL" = 0x10,
     "1<<KG_SHIFTR" = 0x20, "1<<KG_CTRLL" = 0x40, "1<<KG_CTRLR" = 0x80,
@@ -106,10 +103,6 @@ structure!(FONT 16 { field charcount 0 U16, field charheight 2 U16, field charda
 structure!(FONT_ASKED 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Address });
 structure!(FONT_OUT 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Binary(Out, GLYPHS) });
 
-named!(FONT_DOES "KD_FONT_OP_???" "" {
-    "KD_FONT_OP_SET" = 0, "KD_FONT_OP_GET" = 1, "KD_FONT_OP_SET_DEFAULT" = 2, "KD_FONT_OP_COPY" = 3,
-});
-named!(FONT_FLAGS "KD_FONT_FLAG_???" "0" { "KD_FONT_FLAG_DONT_RECALC" = 1, "KD_FONT_FLAG_OLD" = 0x8000_0000 });
 const BY_SIZE: Length = Length::Glyphs(8, 16);
 const NOT_COPY: Test = Test::Not(0, Four, &[3]);
 const NOT_BY_NAME: Test = Test::Not(0, Four, &[2, 3]);

@@ -1,10 +1,9 @@
 //! Requests of disks with the IDE interface.
 
+use backsight_syscall_tables::sets::IOCTL_DISK_BUS as BUS;
+
 use super::*;
 
-named!(BUS "BUSSTATE_???" "" {
-    "BUSSTATE_OFF" = 0, "BUSSTATE_ON" = 1, "BUSSTATE_TRISTATE" = 2,
-});
 named!(COMMAND "ATA_CMD_???" "" {
     "ATA_CMD_NOP" = 0, "ATA_CMD_CFA_REQ_EXT_ERR" = 3, "ATA_CMD_DSM" = 6, "ATA_CMD_DEV_RESET" = 8,
     "ATA_CMD_REQ_SENSE_DATA" = 0xb, "ATA_CMD_RESTORE" = 0x10, "ATA_CMD_PIO_READ" = 0x20, "ATA_CMD_READ_LONG" = 0x22,

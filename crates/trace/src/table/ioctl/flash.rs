@@ -1,29 +1,13 @@
 //! Requests of flash memory, bare or with volumes on it.
 
-use super::*;
+use backsight_syscall_tables::sets::{
+    IOCTL_FLASH_ABLE as ABLE, IOCTL_FLASH_CORRECTION as CORRECTION, IOCTL_FLASH_DATA as DATA,
+    IOCTL_FLASH_FILE_MODE as FILE_MODE, IOCTL_FLASH_MEMORY as MEMORY, IOCTL_FLASH_MODE as MODE,
+    IOCTL_FLASH_PROPERTY as PROPERTY, IOCTL_FLASH_SELECTED as SELECTED,
+    IOCTL_FLASH_VOLUME as VOLUME, IOCTL_FLASH_VOLUME_FLAGS as VOLUME_FLAGS,
+};
 
-named!(SELECTED "MTD_OTP_???" "" { "MTD_OTP_OFF" = 0, "MTD_OTP_FACTORY" = 1, "MTD_OTP_USER" = 2 });
-named!(MODE "MTD_OPS_???" "" { "MTD_OPS_PLACE_OOB" = 0, "MTD_OPS_AUTO_OOB" = 1, "MTD_OPS_RAW" = 2 });
-named!(FILE_MODE "MTD_FILE_MODE_???" "" {
-    "MTD_FILE_MODE_NORMAL" = 0, "MTD_FILE_MODE_OTP_FACTORY" = 1, "MTD_FILE_MODE_OTP_USER" = 2,
-    "MTD_FILE_MODE_RAW" = 3,
-});
-named!(MEMORY "MTD_???" "" {
-    "MTD_ABSENT" = 0, "MTD_RAM" = 1, "MTD_ROM" = 2, "MTD_NORFLASH" = 3, "MTD_NANDFLASH" = 4, "MTD_DATAFLASH" = 6,
-    "MTD_UBIVOLUME" = 7, "MTD_MLCNANDFLASH" = 8,
-});
-named!(ABLE "MTD_???" "0" {
-    "MTD_WRITEABLE" = 0x400, "MTD_BIT_WRITEABLE" = 0x800, "MTD_NO_ERASE" = 0x1000, "MTD_POWERUP_LOCK" = 0x2000,
-    "MTD_SLC_ON_MLC_EMULATION" = 0x4000,
-});
-named!(CORRECTION "MTD_NANDECC_???" "" {
-    "MTD_NANDECC_OFF" = 0, "MTD_NANDECC_PLACE" = 1, "MTD_NANDECC_AUTOPLACE" = 2, "MTD_NANDECC_PLACEONLY" = 3,
-    "MTD_NANDECC_AUTOPL_USR" = 4,
-});
-named!(VOLUME "UBI_???_VOLUME" "" { "UBI_DYNAMIC_VOLUME" = 3, "UBI_STATIC_VOLUME" = 4 });
-named!(VOLUME_FLAGS "UBI_VOL_???" "0" { "UBI_VOL_SKIP_CRC_CHECK_FLG" = 1 });
-named!(DATA "UBI_???" "" { "UBI_LONGTERM" = 1, "UBI_SHORTTERM" = 2, "UBI_UNKNOWN" = 3 });
-named!(PROPERTY "UBI_VOL_PROP_???" "" { "UBI_VOL_PROP_DIRECT_WRITE" = 1 });
+use super::*;
 
 structure!(STRETCH 8 { field start 0 BITS, field length 4 BITS });
 structure!(LONG_STRETCH 16 { field start 0 LONG_BITS, field length 8 LONG_BITS });

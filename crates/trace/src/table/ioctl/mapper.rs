@@ -1,15 +1,8 @@
 //! Requests of the device mapper. Which parts of its header are shown hangs on the request.
 
-use super::*;
+use backsight_syscall_tables::sets::IOCTL_MAPPER_STATE as STATE;
 
-named!(STATE "DM_???" "0" {
-    "DM_READONLY_FLAG" = 1, "DM_SUSPEND_FLAG" = 2, "DM_EXISTS_FLAG" = 4, "DM_PERSISTENT_DEV_FLAG" = 8,
-    "DM_STATUS_TABLE_FLAG" = 0x10, "DM_ACTIVE_PRESENT_FLAG" = 0x20, "DM_INACTIVE_PRESENT_FLAG" = 0x40,
-    "DM_BUFFER_FULL_FLAG" = 0x100, "DM_SKIP_BDGET_FLAG" = 0x200, "DM_SKIP_LOCKFS_FLAG" = 0x400,
-    "DM_NOFLUSH_FLAG" = 0x800, "DM_QUERY_INACTIVE_TABLE_FLAG" = 0x1000, "DM_UEVENT_GENERATED_FLAG" = 0x2000,
-    "DM_UUID_FLAG" = 0x4000, "DM_SECURE_DATA_FLAG" = 0x8000, "DM_DATA_OUT_FLAG" = 0x10000,
-    "DM_DEFERRED_REMOVE" = 0x20000, "DM_INTERNAL_SUSPEND_FLAG" = 0x40000, "DM_IMA_MEASUREMENT_FLAG" = 0x80000,
-});
+use super::*;
 
 const NO_NAME: Test = Test::Not(48, Byte, &[0]);
 const NO_UUID: Test = Test::Not(176, Byte, &[0]);

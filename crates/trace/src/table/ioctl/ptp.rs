@@ -1,16 +1,10 @@
 //! Requests of clocks of the precision time protocol. The second form of a request is the first with what was filler then.
 
-use super::*;
+use backsight_syscall_tables::sets::{
+    IOCTL_PTP_FUNCTION as FUNCTION, IOCTL_PTP_OUTPUT as OUTPUT, IOCTL_PTP_STAMPS as STAMPS,
+};
 
-named!(STAMPS "PTP_???" "0" {
-    "PTP_ENABLE_FEATURE" = 1, "PTP_RISING_EDGE" = 2, "PTP_FALLING_EDGE" = 4, "PTP_STRICT_FLAGS" = 8,
-});
-named!(OUTPUT "PTP_PEROUT_???" "0" {
-    "PTP_PEROUT_ONE_SHOT" = 1, "PTP_PEROUT_DUTY_CYCLE" = 2, "PTP_PEROUT_PHASE" = 4,
-});
-named!(FUNCTION "PTP_PF_???" "" {
-    "PTP_PF_NONE" = 0, "PTP_PF_EXTTS" = 1, "PTP_PF_PEROUT" = 2, "PTP_PF_PHYSYNC" = 3,
-});
+use super::*;
 
 structure!(TIME 16 { field sec 0 LONG, field nsec 8 UINT, set reserved 12 BITS });
 /// A time of day, with the moment that it is.

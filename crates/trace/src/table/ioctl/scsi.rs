@@ -1,12 +1,12 @@
 //! Requests of SCSI devices: those of the generic driver, and what `SG_IO` is given in both of its versions.
 
-use super::*;
+use backsight_syscall_tables::sets::{
+    IOCTL_SCSI_ALONE as ALONE, IOCTL_SCSI_BLOCK_FLAGS as BLOCK_FLAGS,
+    IOCTL_SCSI_DIRECTION as DIRECTION, IOCTL_SCSI_INFO as INFO, IOCTL_SCSI_PROTOCOL as PROTOCOL,
+    IOCTL_SCSI_RESET as RESET, IOCTL_SCSI_SUBPROTOCOL as SUBPROTOCOL,
+};
 
-named!(RESET "SG_SCSI_RESET_???" "" {
-    "SG_SCSI_RESET_NOTHING" = 0, "SG_SCSI_RESET_DEVICE" = 1, "SG_SCSI_RESET_BUS" = 2, "SG_SCSI_RESET_HOST" = 3,
-    "SG_SCSI_RESET_TARGET" = 4,
-});
-named!(ALONE "" "" { "SG_SCSI_RESET_NO_ESCALATE" = 0x100 });
+use super::*;
 
 static RESETTING: [Part; 2] = [
     Part {
@@ -19,20 +19,10 @@ static RESETTING: [Part; 2] = [
     },
 ];
 
-named!(DIRECTION "SG_DXFER_???" "" {
-    "SG_DXFER_TO_FROM_DEV" = 0xffff_fffc, "SG_DXFER_FROM_DEV" = 0xffff_fffd, "SG_DXFER_TO_DEV" = 0xffff_fffe,
-    "SG_DXFER_NONE" = 0xffff_ffff,
-});
 named!(FLAGS "SG_FLAG_???" "0" {
     "SG_FLAG_DIRECT_IO" = 1, "SG_FLAG_UNUSED_LUN_INHIBIT" = 2, "SG_FLAG_MMAP_IO" = 4, "SG_FLAG_NO_DXFER" = 0x10000,
     "SG_FLAG_Q_AT_TAIL" = 0x10, "SG_FLAG_Q_AT_HEAD" = 0x20,
 });
-named!(INFO "SG_INFO_???" "0" { "SG_INFO_CHECK" = 1, "SG_INFO_DIRECT_IO" = 2, "SG_INFO_MIXED_IO" = 4 });
-named!(PROTOCOL "BSG_PROTOCOL_???" "" { "BSG_PROTOCOL_SCSI" = 0 });
-named!(SUBPROTOCOL "BSG_SUB_PROTOCOL_???" "" {
-    "BSG_SUB_PROTOCOL_SCSI_CMD" = 0, "BSG_SUB_PROTOCOL_SCSI_TMF" = 1, "BSG_SUB_PROTOCOL_SCSI_TRANSPORT" = 2,
-});
-named!(BLOCK_FLAGS "BSG_FLAG_???" "0" { "BSG_FLAG_Q_AT_TAIL" = 0x10, "BSG_FLAG_Q_AT_HEAD" = 0x20 });
 
 const U8: Kind = Unsigned(Byte);
 const BYTE_BITS: Kind = Hex(Byte);

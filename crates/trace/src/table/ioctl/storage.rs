@@ -1,16 +1,9 @@
 //! Requests of loop devices.
 
+use backsight_syscall_tables::sets::{IOCTL_STORAGE_CIPHER as CIPHER, IOCTL_STORAGE_LOOP as LOOP};
+
 use super::*;
 
-named!(LOOP "LO_FLAGS_???" "0" {
-    "LO_FLAGS_READ_ONLY" = 1, "LO_FLAGS_USE_AOPS" = 2, "LO_FLAGS_AUTOCLEAR" = 4, "LO_FLAGS_PARTSCAN" = 8,
-    "LO_FLAGS_DIRECT_IO" = 0x10,
-});
-named!(CIPHER "LO_CRYPT_???" "" {
-    "LO_CRYPT_NONE" = 0, "LO_CRYPT_XOR" = 1, "LO_CRYPT_DES" = 2, "LO_CRYPT_FISH2" = 3, "LO_CRYPT_BLOW" = 4,
-    "LO_CRYPT_CAST128" = 5, "LO_CRYPT_IDEA" = 6, "LO_CRYPT_DUMMY" = 9, "LO_CRYPT_SKIPJACK" = 0xa,
-    "LO_CRYPT_CRYPTOAPI" = 0x12,
-});
 /// What is told of a cipher only where there is one, unless everything is asked for.
 const CIPHERED: Test = Test::Not(36, Four, &[0]);
 const PLAIN: Test = Test::Is(36, Four, &[0]);

@@ -601,6 +601,35 @@ fn names_of_kernels_after_linux_6_1_are_known() {
 }
 
 #[test]
+fn mounts_are_asked_about_by_names() {
+    let mut request = 24_u64.to_le_bytes().to_vec();
+    request.extend(0x11_u64.to_le_bytes());
+    request.extend(0x202_u64.to_le_bytes());
+    let mounts: Vec<u8> = [1_u64, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
+    let pieces: &[(u64, When, &[u8])] =
+        &[(64, When::Entered, &request), (128, When::Left, &mounts)];
+    for (name, result, expected) in [
+        (
+            "statmount",
+            0,
+            "statmount({size=24, mnt_id=0x11, param=STATMOUNT_MNT_BASIC|STATMOUNT_SB_SOURCE}, 0x80, 512, STATMOUNT_BY_FD) = 0\n",
+        ),
+        (
+            "listmount",
+            2,
+            "listmount({size=24, mnt_id=0x11, param=0x202}, [0x1, 0x2], 512, LISTMOUNT_REVERSE) = 2\n",
+        ),
+    ] {
+        let call = call(name, [64, 128, 512, 1, 0, 0], returned(result), pieces);
+        let options = Options {
+            column: 0,
+            ..Options::default()
+        };
+        assert_eq!(told(options, &[event(7, What::Call(call))]), expected);
+    }
+}
+
+#[test]
 fn what_has_a_name_is_told_as_it_is_asked_for() {
     let mut limit = 2048_u64.to_le_bytes().to_vec();
     limit.extend(u64::MAX.to_le_bytes());

@@ -5,12 +5,13 @@ use backsight_syscall_tables::sets::{
     RARE_DELETE_MODULE as DELETE_MODULE, RARE_FSCONFIG as FSCONFIG, RARE_FSMOUNT as FSMOUNT,
     RARE_FSOPEN as FSOPEN, RARE_FSPICK as FSPICK, RARE_FUTEX2 as FUTEX2,
     RARE_KEXEC_FILE as KEXEC_FILE, RARE_LANDLOCK_ACCESS as LANDLOCK_ACCESS,
-    RARE_MESSAGE_FLAGS as MESSAGE_FLAGS, RARE_MESSAGES as MESSAGES,
+    RARE_LISTMOUNT as LISTMOUNT, RARE_MESSAGE_FLAGS as MESSAGE_FLAGS, RARE_MESSAGES as MESSAGES,
     RARE_MODULE_INIT as MODULE_INIT, RARE_MOUNT_ATTR as MOUNT_ATTR,
     RARE_MOUNT_ATTR_SET as MOUNT_ATTR_SET, RARE_MOVE_MOUNT as MOVE_MOUNT,
     RARE_OPEN_TREE as OPEN_TREE, RARE_PROPAGATION as PROPAGATION, RARE_REBOOT as REBOOT,
     RARE_REBOOT_MAGIC1 as REBOOT_MAGIC1, RARE_REBOOT_MAGIC2 as REBOOT_MAGIC2, RARE_RULE as RULE,
     RARE_RULESET as RULESET, RARE_SEMAPHORES as SEMAPHORES, RARE_SHARED as SHARED,
+    RARE_STATMOUNT as STATMOUNT, RARE_STATMOUNT_FLAGS as STATMOUNT_FLAGS,
     RARE_TIME_MODES as TIME_MODES, RARE_TIME_STATUS as TIME_STATUS, RARE_USERFAULT as USERFAULT,
 };
 
@@ -34,6 +35,10 @@ structure!(MOUNT_ATTRIBUTES 32 {
     field userns_fd 24 Only(Test::Has(0, Eight, ID_MAP), &Special(S::WideFd)),
     field userns_fd 24 Only(Test::Lacks(0, Eight, ID_MAP), &ULONG),
 });
+structure!(MOUNT_ASKED 24 {
+    field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Flags(Eight, &STATMOUNT),
+});
+structure!(MOUNTS_ASKED 24 { field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Hex(Eight) });
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });
 structure!(TIMEX 208 {
@@ -284,6 +289,24 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Flags(Four, &AT_MOUNT),
             Sized(In, &MOUNT_ATTRIBUTES, 32, Length::Argument(4)),
             SIZE,
+        ],
+    ),
+    m(
+        "statmount",
+        &[
+            To(In, &Structure(&MOUNT_ASKED)),
+            Address,
+            SIZE,
+            Flags(Four, &STATMOUNT_FLAGS),
+        ],
+    ),
+    m(
+        "listmount",
+        &[
+            To(In, &Structure(&MOUNTS_ASKED)),
+            Many(Out, &Hex(Eight), Length::ResultWithin(2)),
+            SIZE,
+            Flags(Four, &LISTMOUNT),
         ],
     ),
     m(

@@ -91,7 +91,8 @@ impl Headers {
     }
 }
 
-/// The headers below folders, in alphabetical order. Generic ones of a machine are what its own ones include.
+/// The headers below folders, in alphabetical order, without those that `asm/unistd.h` and others include for this machine
+/// alone: generic ones, and the numbers of the calls of each way of calling.
 fn names(folders: &[PathBuf]) -> Result<Vec<String>, GeneratorError> {
     let mut found = BTreeSet::new();
     for root in folders {
@@ -111,7 +112,7 @@ fn names(folders: &[PathBuf]) -> Result<Vec<String>, GeneratorError> {
     }
     let all = found.into_iter();
     Ok(all
-        .filter(|name| !name.starts_with("asm-generic/"))
+        .filter(|name| !name.starts_with("asm-generic/") && !name.starts_with("asm/unistd_"))
         .collect())
 }
 

@@ -178,6 +178,10 @@ impl Delimited {
                         self.text = self.utf8(text)?;
                         let mut start = 0;
                         for &end in &ends[..ended] {
+                            // Two fields that are no UTF-8 may be some without what stood between them.
+                            if !self.text.is_char_boundary(end) {
+                                return Err(self.no_utf8());
+                            }
                             self.fields.push((start, end));
                             start = end;
                         }
@@ -202,9 +206,11 @@ impl Delimited {
     }
 
     fn utf8(&self, text: Vec<u8>) -> Result<String, TableError> {
-        String::from_utf8(text).map_err(|_| {
-            self.lines
-                .broken_at(self.line, "this is no UTF-8: is it a text?")
-        })
+        String::from_utf8(text).map_err(|_| self.no_utf8())
+    }
+
+    fn no_utf8(&self) -> TableError {
+        self.lines
+            .broken_at(self.line, "this is no UTF-8: is it a text?")
     }
 }

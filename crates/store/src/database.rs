@@ -329,6 +329,17 @@ impl Database {
         text.parse().map_err(|_| self.strange(expected, text))
     }
 
+    /// What `read` makes of a column that has a text.
+    fn if_any<T>(
+        &self,
+        row: &AnswerRow,
+        index: usize,
+        read: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let text: Option<&str> = self.column(row, index)?;
+        text.map(|_| read()).transpose()
+    }
+
     /// As [`Database::parsed`], of a column that may be empty.
     pub(crate) fn parsed_if_any<T: FromStr>(
         &self,
@@ -336,10 +347,7 @@ impl Database {
         index: usize,
         expected: &'static str,
     ) -> Result<Option<T>, StoreError> {
-        match self.column::<Option<&str>>(row, index)? {
-            Some(_) => self.parsed(row, index, expected).map(Some),
-            None => Ok(None),
-        }
+        self.if_any(row, index, || self.parsed(row, index, expected))
     }
 
     /// A JSON text, of a column that may be empty.
@@ -349,10 +357,7 @@ impl Database {
         index: usize,
         expected: &'static str,
     ) -> Result<Option<T>, StoreError> {
-        match self.column::<Option<&str>>(row, index)? {
-            Some(_) => self.json(row, index, expected).map(Some),
-            None => Ok(None),
-        }
+        self.if_any(row, index, || self.json(row, index, expected))
     }
 
     /// A JSON text.

@@ -299,17 +299,20 @@ fn a_series_that_never_varies_keeps_nothing_of_a_deviation_that_it_has_not() {
     assert!(findings.changes.is_empty() && findings.epochs.is_empty());
 }
 
+/// Where the steps of such levels are.
+fn true_places(levels: &[(usize, f64)]) -> Vec<usize> {
+    let mut at = 0;
+    let ends = levels[..levels.len() - 1].iter().map(|(points, _)| {
+        at += points;
+        at
+    });
+    ends.collect()
+}
+
 /// The share of 60 drawn series in which exactly these steps are found, within one version.
 fn share_found(levels: &[(usize, f64)], noise: Noise, seed: u64) -> f64 {
     let mut random = Random::seeded(seed);
-    let mut at = 0;
-    let truth: Vec<usize> = levels[..levels.len() - 1]
-        .iter()
-        .map(|(points, _)| {
-            at += points;
-            at
-        })
-        .collect();
+    let truth = true_places(levels);
     let hits = (0..60).filter(|_| {
         let found = places(&steps(levels, noise, &mut random));
         found.len() == truth.len() && found.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
@@ -518,20 +521,8 @@ fn steps_that_hide_each_other_in_a_short_series_are_found_together() {
     let three: &[(usize, f64)] = &[(6, 0.0), (8, 5.0), (6, 0.0)];
     for (levels, asked) in [(four, 190), (three, 100)] {
         let mut random = Random::seeded(31);
-        let mut at = 0;
-        let truth: Vec<usize> = levels[..levels.len() - 1]
-            .iter()
-            .map(|(points, _)| {
-                at += points;
-                at
-            })
-            .collect();
-        let found = (0..200).filter(|_| {
-            let series = steps(levels, Noise::Gauss, &mut random);
-            let changes = detect(&series, &Search::default()).unwrap().changes;
-            let at: Vec<usize> = changes.iter().map(|change| change.at).collect();
-            at == truth
-        });
+        let truth = true_places(levels);
+        let found = (0..200).filter(|_| places(&steps(levels, Noise::Gauss, &mut random)) == truth);
         let found = found.count();
         assert!(found >= asked, "{levels:?}: {found} of 200");
     }

@@ -2,13 +2,17 @@
 
 use backsight_model::ResultSet;
 use backsight_policy::{By, CompareOptions, compare, compare_by};
-use backsight_report::{Look, json, json_line};
+use backsight_report::{
+    Look,
+    comparison::{ComparisonFormat, DisplayOptions, render},
+    json, json_line,
+};
 use backsight_site::OverheadStory;
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
 
-use crate::{attempt, bisect, compare as table, noise, overhead, search, until};
+use crate::{attempt, bisect, noise, overhead, search, until};
 
 /// A verdict with everything that is told of it.
 pub enum Account {
@@ -94,13 +98,14 @@ impl Account {
                 words.document(row.name.as_str(), &kept.verdict).text(look)
             }
             Self::Results(_, results) => {
-                let look = table::Look {
+                let look = DisplayOptions {
                     width: look.width,
                     colour: look.colour,
                     all_metrics,
-                    ..table::Look::default()
+                    ..DisplayOptions::default()
                 };
-                table::render(&results.comparison(), None, table::Format::Text, &look)?
+                render(&results.comparison(), None, ComparisonFormat::Text, &look)
+                    .into_diagnostic()?
             }
         })
     }
@@ -117,8 +122,14 @@ impl Account {
                 words.document(row.name.as_str(), &kept.verdict).markdown()
             }
             Self::Results(_, results) => {
-                let look = table::Look::default();
-                table::render(&results.comparison(), None, table::Format::Markdown, &look)?
+                let look = DisplayOptions::default();
+                render(
+                    &results.comparison(),
+                    None,
+                    ComparisonFormat::Markdown,
+                    &look,
+                )
+                .into_diagnostic()?
             }
         })
     }
@@ -132,8 +143,8 @@ impl Account {
             Self::Overhead(_, story) => json(&overhead::shape(story)),
             Self::Search(row, kept) => json(&search::shape(kept, &row.name)),
             Self::Results(_, results) => {
-                let look = table::Look::default();
-                return table::render(&results.comparison(), None, table::Format::Json, &look);
+                let look = DisplayOptions::default();
+                render(&results.comparison(), None, ComparisonFormat::Json, &look)
             }
         }
         .into_diagnostic()
@@ -181,7 +192,8 @@ impl Account {
         let collected = backsight_site::report_of(store, title, &[row.id], comparison).await;
         let mut collected = collected.into_diagnostic()?;
         if let Some(comparison) = &collected.comparison {
-            collected.more_rounds = table::more_rounds(store, &[row.id], comparison).await?;
+            collected.more_rounds =
+                crate::compare::more_rounds(store, &[row.id], comparison).await?;
         }
         collected.overhead = story.cloned();
         let sets = collected.studies.iter().map(|study| &study.results);

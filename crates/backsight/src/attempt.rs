@@ -8,7 +8,8 @@ use backsight_model::{
     Amendment, HistoryCell, StudyHistory, StudyName, Time, Unit, Version, did_you_mean,
 };
 use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
-use backsight_site::{MoreRounds, SideCame, TryWords};
+use backsight_report::MoreRounds;
+use backsight_site::{SideCame, TryWords};
 use backsight_stats::{Better, Beyond, Confidence, Interval};
 use backsight_store::{Store, StudyId, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, Choices, evidence_of};

@@ -6,7 +6,8 @@ use backsight_model::{
     did_you_mean,
 };
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
-use backsight_site::{MoreRounds, OverheadStory};
+use backsight_report::MoreRounds;
+use backsight_site::OverheadStory;
 use backsight_stats::{Confidence, Interval};
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use backsight_study::{

@@ -1,7 +1,10 @@
 //! `backsight report`: studies as one self-contained page.
 
 use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
-use backsight_report::{Format, Look};
+use backsight_report::{
+    Format, Look,
+    comparison::{ComparisonFormat, DisplayOptions, render},
+};
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
 use std::{
@@ -10,8 +13,7 @@ use std::{
 };
 
 use crate::{
-    account::Account, attempt, cli::Shared, compare as table, files, output::chosen, overhead, run,
-    step, until,
+    account::Account, attempt, cli::Shared, files, output::chosen, overhead, run, step, until,
 };
 
 /// Arguments of `report`.
@@ -59,21 +61,21 @@ impl Report {
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
             let comparison = self.comparison(&store, &ids).await?;
             let more = match &comparison {
-                Some(comparison) => table::more_rounds(&store, &ids, comparison).await?,
+                Some(comparison) => crate::compare::more_rounds(&store, &ids, comparison).await?,
                 None => None,
             };
             let known = |comparison: &Comparison| {
-                let look = table::Look::default();
-                let write = |format| table::render(comparison, more.as_ref(), format, &look);
+                let options = DisplayOptions::default();
+                let write = |format| render(comparison, more.as_ref(), format, &options);
                 match format {
-                    Format::Text => Some(write(table::Format::Text)),
-                    Format::Markdown => Some(write(table::Format::Markdown)),
-                    Format::Json => Some(write(table::Format::Json)),
+                    Format::Text => Some(write(ComparisonFormat::Text)),
+                    Format::Markdown => Some(write(ComparisonFormat::Markdown)),
+                    Format::Json => Some(write(ComparisonFormat::Json)),
                     Format::Html => None,
                 }
             };
             if let Some(text) = comparison.as_ref().and_then(known) {
-                return self.write(&names.join("-"), &text?);
+                return self.write(&names.join("-"), &text.into_diagnostic()?);
             }
             let title = names.join(" and ");
             let collected = backsight_site::report_of(&store, title, &ids, comparison).await;

@@ -14,14 +14,17 @@
 //! assert!(document.markdown().contains("| time | **+4.1 % \\[+3.2, +5.0\\]** |"));
 //! ```
 
+pub mod comparison;
 mod document;
 pub mod escape;
 mod format;
 mod json;
 pub mod markdown;
+mod more_rounds;
 mod table;
 
 pub use document::{Body, Document, Section, Sentence};
 pub use format::{Format, FormatError};
 pub use json::{json, json_line};
+pub use more_rounds::MoreRounds;
 pub use table::{Column, Field, Line, Look, Table, Tone, field, left, right, wrapped};

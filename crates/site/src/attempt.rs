@@ -10,12 +10,12 @@ use std::fmt::Write;
 use askama::Template;
 use backsight_model::{HistoryCell, StudyHistory, Time, Version, numbers};
 use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
-use backsight_report::{Document, Field, Section, Table, Tone, field, left, right};
+use backsight_report::{Document, Field, MoreRounds, Section, Table, Tone, field, left, right};
 use backsight_stats::Confidence;
 use std::time::Duration;
 
 use crate::{
-    MoreRounds, PageError, chart, escape,
+    PageError, chart, escape,
     shown::{Scale, clipped, counted, duration},
 };
 

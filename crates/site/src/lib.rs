@@ -15,7 +15,6 @@ mod doubts;
 mod escape;
 mod figures;
 mod machine;
-mod more_rounds;
 mod noise;
 mod overhead;
 mod page;
@@ -30,7 +29,6 @@ mod words;
 
 pub use attempt::{SideCame, TryRow, TryWords};
 pub use culprits::{BisectWords, ChangeRow, CulpritRow, Holds};
-pub use more_rounds::MoreRounds;
 pub use noise::{NoiseRow, NoiseWords, level_name};
 pub use overhead::{OverheadLine, OverheadStory};
 pub use page::{PAGE_LIMIT, PageError, report, report_of_search};

@@ -7,13 +7,10 @@ use backsight_model::{
     numbers::{self, Rounding},
 };
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
-use backsight_report::{Document, Section, Table, Tone, field, left, right};
+use backsight_report::{Document, MoreRounds, Section, Table, Tone, field, left, right};
 use backsight_stats::{Confidence, Undefined};
 
-use crate::{
-    more_rounds::MoreRounds,
-    shown::{self, Scale},
-};
+use crate::shown::{self, Scale};
 
 /// Most rows on a page.
 const MOST_ROWS: usize = 2000;

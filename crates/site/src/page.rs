@@ -7,6 +7,7 @@
 use askama::Template;
 use backsight_model::StudyState;
 use backsight_policy::SearchVerdict;
+use backsight_report::MoreRounds;
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -14,7 +15,6 @@ use crate::{
     doubts::doubts,
     figures::{figures, figures_of},
     machine::Machines,
-    more_rounds::MoreRounds,
     overhead::OverheadView,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},

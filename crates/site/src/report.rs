@@ -4,13 +4,13 @@
 
 use backsight_model::{Cell, ResultSet};
 use backsight_policy::Comparison;
+use backsight_report::MoreRounds;
 use backsight_store::{
     Kept, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
 };
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    more_rounds::MoreRounds,
     overhead::OverheadStory,
     page::PAGE_LIMIT,
     printed::{Printed, share_out},

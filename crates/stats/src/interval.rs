@@ -37,8 +37,23 @@ impl Serialize for Interval {
     }
 }
 
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for Interval {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Interval".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let mut schema = <(f64, f64)>::json_schema(generator);
+        let about = "A closed interval: its lower and its upper end.";
+        schema.insert("description".into(), about.into());
+        schema
+    }
+}
+
 /// The share of repetitions in which an interval holds the true value: within (0, 1); usually 0.95.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Confidence(f64);
 

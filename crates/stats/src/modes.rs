@@ -18,6 +18,7 @@ const CLEAR: f64 = 0.01;
 
 /// Two modes of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct TwoModes {
     /// The lower mode's mean.
     pub low: f64,

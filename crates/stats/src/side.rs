@@ -8,6 +8,7 @@ use crate::{Mean, NotSamples, Samples, Undefined};
 
 /// What can be repeated, from the inside out. The highest level that was repeated is the unit of replication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// One measured value.

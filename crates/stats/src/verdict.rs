@@ -37,6 +37,7 @@ pub struct Question {
 /// What a side's mean varies by beyond what its own units show: a higher level that wasn't repeated and that the sides don't
 /// share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "is")]
 pub enum Beyond {
     /// Nothing: the units are of the highest level there is, or the sides were measured in turn.
@@ -50,6 +51,7 @@ pub enum Beyond {
 
 /// How much sides of one and the same thing differ, known from more than the two that are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct KnownSpread {
     /// The standard deviation of a side's mean, as a share of that mean.
     pub relative: f64,
@@ -182,6 +184,7 @@ pub struct Settled {
 
 /// Two modes of at least one side, and their shares on both.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Modes {
     /// The modes, of the side that has them most clearly.
     pub found: TwoModes,

@@ -4,8 +4,11 @@ use backsight_model::{BenchmarkName, ResultSet, Unit};
 use backsight_policy::{
     By, CompareOptions, Comparison, compare, compare_by, compare_knowing, compare_listed,
 };
-use backsight_report::Format as FileFormat;
-use backsight_site::{MoreRounds, Report};
+use backsight_report::{
+    Format, MoreRounds,
+    comparison::{ComparisonFormat, DisplayOptions, render},
+};
+use backsight_site::Report;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
 use clap::ValueEnum;
@@ -14,9 +17,7 @@ use miette::IntoDiagnostic as _;
 use std::{path::Path, path::PathBuf, process::ExitCode};
 
 use super::{
-    Format, Look,
     file::{Source, Wanted},
-    render,
     status::Asked,
 };
 use crate::{cli::Shared, files, output::chosen, overhead, until};
@@ -240,14 +241,18 @@ impl Compare {
                 }
             };
             let text = match (&page, format) {
-                (None, Some(format)) => render(&comparison, more.as_ref(), format, &self.look())?,
+                (None, Some(format)) => {
+                    render(&comparison, more.as_ref(), format, &self.display()).into_diagnostic()?
+                }
                 (Some(page), _) => backsight_site::report(page).into_diagnostic()?,
                 (None, None) => String::new(),
             };
             match &self.output {
                 Some(path) => files::write_whole(path, &text)?,
                 // A program reads the values as they are.
-                None if format == Some(Format::Csv) => files::print_foreign(text.as_bytes())?,
+                None if format == Some(ComparisonFormat::Csv) => {
+                    files::print_foreign(text.as_bytes())?
+                }
                 None => files::print(&text)?,
             }
             Ok(self.asked.status(&comparison, self.all_metrics).into())
@@ -263,11 +268,11 @@ impl Compare {
         }
         let asked = match self.format {
             None => None,
-            Some(Written::Text) => Some(FileFormat::Text),
-            Some(Written::Markdown) => Some(FileFormat::Markdown),
-            Some(Written::Json) => Some(FileFormat::Json),
-            Some(Written::Html) => Some(FileFormat::Html),
-            Some(Written::Csv) => match path.and_then(FileFormat::of_path) {
+            Some(Written::Text) => Some(Format::Text),
+            Some(Written::Markdown) => Some(Format::Markdown),
+            Some(Written::Json) => Some(Format::Json),
+            Some(Written::Html) => Some(Format::Html),
+            Some(Written::Csv) => match path.and_then(Format::of_path) {
                 None => return Ok(Written::Csv),
                 Some(of_name) => {
                     return Err(miette::miette!(
@@ -277,23 +282,23 @@ impl Compare {
                 }
             },
         };
-        Ok(match chosen(asked, path, FileFormat::Text)? {
-            FileFormat::Text => Written::Text,
-            FileFormat::Markdown => Written::Markdown,
-            FileFormat::Json => Written::Json,
-            FileFormat::Html => Written::Html,
+        Ok(match chosen(asked, path, Format::Text)? {
+            Format::Text => Written::Text,
+            Format::Markdown => Written::Markdown,
+            Format::Json => Written::Json,
+            Format::Html => Written::Html,
         })
     }
 
     /// The table to write; none if a page is.
-    fn table(&self) -> miette::Result<Option<Format>> {
+    fn table(&self) -> miette::Result<Option<ComparisonFormat>> {
         Ok(Some(match (self.style, self.written()?) {
-            (Style::Verdicts, Written::Text) => Format::Text,
-            (Style::Verdicts, Written::Markdown) => Format::Markdown,
-            (Style::Mmtests, Written::Text) => Format::Mmtests,
-            (Style::Mmtests, Written::Markdown) => Format::MmtestsInMarkdown,
-            (Style::Verdicts, Written::Csv) => Format::Csv,
-            (Style::Verdicts, Written::Json) => Format::Json,
+            (Style::Verdicts, Written::Text) => ComparisonFormat::Text,
+            (Style::Verdicts, Written::Markdown) => ComparisonFormat::Markdown,
+            (Style::Mmtests, Written::Text) => ComparisonFormat::Mmtests,
+            (Style::Mmtests, Written::Markdown) => ComparisonFormat::MmtestsInMarkdown,
+            (Style::Verdicts, Written::Csv) => ComparisonFormat::Csv,
+            (Style::Verdicts, Written::Json) => ComparisonFormat::Json,
             (Style::Verdicts, Written::Html) => return Ok(None),
             (Style::Mmtests, _) => {
                 return Err(miette::miette!(
@@ -458,12 +463,12 @@ impl Compare {
         report.into_diagnostic()
     }
 
-    fn look(&self) -> Look {
+    fn display(&self) -> DisplayOptions {
         let usual = match self.output {
             Some(_) => backsight_report::Look::default(),
             None => files::look(),
         };
-        Look {
+        DisplayOptions {
             all_metrics: self.all_metrics,
             statistics: self.stats,
             ratio: self.ratio,

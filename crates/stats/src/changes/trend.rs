@@ -205,6 +205,7 @@ const MOST_DEGREE: usize = 7;
 
 /// A level that moves steadily from the first point of a series to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// The value of the line at the first point.
     pub from: f64,

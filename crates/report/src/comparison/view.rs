@@ -1,187 +1,209 @@
-//! A comparison for programs. The types below are its shape; a field that isn't there is unknown or undefined, and
-//! numbers are never rounded.
+//! The view of a comparison: its JSON. A field that isn't there is unknown or undefined; numbers are never rounded.
 //!
-//! Refuses: to be read without its `format`, which grows by one with every change that an old reader would trip over.
+//! `format` grows by one with every change that breaks an old reader.
 
 use backsight_model::Value;
 use backsight_policy::{Against, Call, Comparison, Doubt, Entry, Measured, Row, Side, Tally};
-use backsight_site::MoreRounds;
 use backsight_stats::{Better, Beyond, Interval, Level, Mean, Modes, Undefined};
 use indexmap::IndexMap;
-use miette::IntoDiagnostic as _;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{spreadsheet::unit_of, statistics};
+use crate::MoreRounds;
 
-/// The number of this shape.
+/// The number of this format.
 const FORMAT: u32 = 3;
 
-/// The whole.
-#[derive(Serialize)]
-struct Document<'a> {
-    /// The number of this shape: 3.
-    format: u32,
+/// A comparison of result sets.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ComparisonView<'a> {
+    /// The number of this format: 3.
+    pub format: u32,
     /// The confidence of every interval, from 0 to 1.
-    confidence: f64,
+    pub confidence: f64,
     /// A change within this percentage of the baseline is no matter.
-    margin_percent: f64,
+    pub margin_percent: f64,
     /// What was not repeated, and so is as it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<&'static str>,
+    pub scope: Option<&'static str>,
     /// What is compared; the first is the baseline.
-    sides: Vec<SideShape>,
+    pub sides: Vec<SideView>,
     /// One for each metric of each cell.
-    rows: Vec<RowShape>,
+    pub rows: Vec<RowView>,
     /// Geometric means of the ratios to the baseline.
-    ratios: Vec<RatioShape>,
+    pub ratios: Vec<RatioView>,
     /// What was seen in the samples of single rows.
-    remarks: Vec<RemarkShape>,
+    pub remarks: Vec<RemarkView>,
     /// What a reader should know, as sentences.
-    warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// About so many more rounds would tell what isn't decided of primary metrics, and the commands that add them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    more_rounds: Option<&'a MoreRounds>,
+    pub more_rounds: Option<&'a MoreRounds>,
 }
 
 /// Something that was seen in the samples of a row.
-#[derive(Serialize)]
-struct RemarkShape {
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RemarkView {
     /// The row, counted from 0.
-    row: usize,
+    pub row: usize,
     /// The side that is compared with the baseline.
-    side: String,
+    pub side: String,
     /// The sentence.
-    text: String,
+    pub text: String,
 }
 
 /// How many rows got which answer.
-#[derive(Serialize)]
-struct TallyShape {
-    worse: usize,
-    better: usize,
-    no_change: usize,
-    cannot_tell: usize,
-    not_comparable: usize,
-    missing: usize,
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TallyView {
+    /// Worse than the baseline.
+    pub worse: usize,
+    /// Better than the baseline.
+    pub better: usize,
+    /// No change larger than the margin.
+    pub no_change: usize,
+    /// Too few measurements for an answer.
+    pub cannot_tell: usize,
+    /// Measured differently.
+    pub not_comparable: usize,
+    /// Not measured on one side.
+    pub missing: usize,
 }
 
 /// A side.
-#[derive(Serialize)]
-struct SideShape {
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SideView {
     /// Its name.
-    name: String,
+    pub name: String,
     /// The study; not there for a file of numbers.
     #[serde(flatten)]
-    study: Option<StudyShape>,
-    /// Trials that gave samples (numbers of a file), and that failed.
-    trials: usize,
-    failed_trials: usize,
+    pub study: Option<SideStudyView>,
+    /// Trials that gave samples; of a file, its numbers.
+    pub trials: usize,
+    /// Trials that failed.
+    pub failed_trials: usize,
     /// Sessions that its trials were measured in; not there for a file of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    sessions: Option<usize>,
+    pub sessions: Option<usize>,
     /// The answers about it; not there for the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tally: Option<TallyShape>,
+    pub tally: Option<TallyView>,
     /// The same of secondary metrics, which `tally` doesn't count.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tally_of_secondary: Option<TallyShape>,
+    pub tally_of_secondary: Option<TallyView>,
 }
 
 /// The study that a side is of.
-#[derive(Serialize)]
-struct StudyShape {
-    /// Its number and name.
-    study: i64,
-    study_name: String,
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SideStudyView {
+    /// Its number.
+    pub study: i64,
+    /// Its name.
+    pub study_name: String,
     /// When it began: RFC 3339.
-    began: String,
+    pub began: String,
     /// `running`, `stopped` or `finished`.
-    state: String,
+    pub state: String,
 }
 
 /// One metric of one cell.
-#[derive(Serialize)]
-struct RowShape {
-    benchmark: String,
-    params: IndexMap<String, Value>,
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RowView {
+    /// The cell's benchmark.
+    pub benchmark: String,
+    /// The cell's parameters.
+    pub params: IndexMap<String, Value>,
     /// The parameters that the plan chose.
-    chosen: Vec<String>,
-    variant: String,
-    metric: String,
+    pub chosen: Vec<String>,
+    /// The cell's variant.
+    pub variant: String,
+    /// The metric.
+    pub metric: String,
     /// Whether the benchmark is run for this metric. Others are secondary: corrected apart, and not counted in `tally`.
-    primary: bool,
-    about: String,
+    pub primary: bool,
+    /// The metric's description.
+    pub about: String,
     /// Empty if nobody said it.
-    unit: String,
+    pub unit: String,
     /// `higher` or `lower`.
-    better: Better,
+    pub better: Better,
     /// `program` or `icount=N`; not there where a real machine's clock counted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    simulator: Option<String>,
+    pub simulator: Option<String>,
     /// `arithmetic` or `harmonic`: of every `mean` in this row.
-    mean: &'static str,
+    pub mean: &'static str,
     /// One for each side, in the same order.
-    sides: Vec<EntryShape>,
+    pub sides: Vec<EntryView>,
 }
 
 /// What one side has in a row: either `missing`, or the rest.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
-enum EntryShape {
+pub enum EntryView {
+    /// Nothing.
     Missing {
+        /// The side's name.
         side: String,
-        /// Why.
+        /// The reason.
         missing: String,
     },
-    Measured(Box<MeasuredShape>),
+    /// Samples.
+    Measured(Box<MeasuredView>),
 }
 
-#[derive(Serialize)]
-struct MeasuredShape {
-    side: String,
+/// What was measured of one side in a row.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MeasuredView {
+    /// The side's name.
+    pub side: String,
     /// The unit of the numbers here.
-    unit: String,
-    /// How many trials gave samples, how many they gave, how many trials of this cell failed.
-    trials: usize,
-    samples: usize,
-    failed_trials: usize,
+    pub unit: String,
+    /// Trials that gave samples.
+    pub trials: usize,
+    /// Samples that they gave.
+    pub samples: usize,
+    /// Trials of this cell that failed.
+    pub failed_trials: usize,
     /// The mean of the trials' values.
-    mean: f64,
+    pub mean: f64,
     /// Their coefficient of variation, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    spread_percent: Option<f64>,
+    pub spread_percent: Option<f64>,
     /// `trials`; `samples` where there is one trial and that is the spread within it.
-    spread_of: &'static str,
+    pub spread_of: &'static str,
     /// Percent of the processors that others took meanwhile.
-    neighbours_percent: f64,
+    pub neighbours_percent: f64,
     /// The summaries of all samples, those that are defined: `min` … `pctile_99`.
-    summary: IndexMap<String, f64>,
+    pub summary: IndexMap<String, f64>,
     /// Why the others are not.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
-    undefined: IndexMap<String, String>,
+    pub undefined: IndexMap<String, String>,
     /// How it differs from the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    difference: Option<DifferenceShape>,
+    pub difference: Option<DifferenceView>,
 }
 
 /// A difference, or why there is none.
-#[derive(Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(
     clippy::large_enum_variant,
     reason = "nearly every difference is the large one"
 )]
-enum DifferenceShape {
+pub enum DifferenceView {
+    /// None: measured differently.
     NotComparable {
+        /// The reason.
         not_comparable: String,
     },
+    /// A difference.
     Compared {
         /// new − base in percent of the baseline's mean; `verdict` says whether that is better.
-        percent: Number,
+        percent: NumberView,
         /// new/base.
-        ratio: Number,
+        ratio: NumberView,
         /// Of the arithmetic means, in the row's unit.
-        absolute: Number,
+        absolute: NumberView,
         /// Two-sided, of what the verdict says: of equal means, or of equal shares of two modes.
         #[serde(skip_serializing_if = "Option::is_none")]
         p: Option<f64>,
@@ -194,6 +216,7 @@ enum DifferenceShape {
         verdict: &'static str,
         /// The verdict with its numbers: `no change larger than 0.52%`.
         sentence: String,
+        /// Bound of the difference in percent, where the verdict is `no change`.
         #[serde(skip_serializing_if = "Option::is_none")]
         no_change_larger_than_percent: Option<f64>,
         /// The confidence of these intervals: more than what was asked for where the table's correction for many comparisons
@@ -202,16 +225,17 @@ enum DifferenceShape {
         /// About so many more of the unit of replication would tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         more: Option<usize>,
-        /// What was repeated on each side: `sample` (iterations of single runs), `trial`, `session`, `boot` or `layout`; and
-        /// how often on either side.
+        /// The level that was repeated on each side: `sample` (iterations of single runs), `trial`, `session`, `boot` or
+        /// `layout`.
         unit_of_replication: Level,
+        /// How often it was repeated on the baseline and on this side.
         units: (usize, usize),
         /// What the sides differ by beyond these: `nothing`; `like-units`, if each has sessions of its own and it isn't known
         /// how much sessions differ; `known`, with its relative standard deviation and degrees of freedom.
         beyond: Beyond,
         /// From what that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
-        known: Option<KnownShape>,
+        known: Option<KnownView>,
         /// Single runs: the interval of the difference within these very runs, in percent.
         #[serde(skip_serializing_if = "Option::is_none")]
         within_the_runs: Option<Interval>,
@@ -227,97 +251,105 @@ enum DifferenceShape {
 }
 
 /// From what it is known how much sides differ.
-#[derive(Serialize)]
-struct KnownShape {
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct KnownView {
     /// `trial` or `session`.
-    level: Level,
-    /// How many of these, in how many studies.
-    units: usize,
-    studies: usize,
+    pub level: Level,
+    /// How many of these.
+    pub units: usize,
+    /// In how many studies.
+    pub studies: usize,
 }
 
 /// A number with its interval.
-#[derive(Serialize)]
-struct Number {
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct NumberView {
+    /// The number.
     #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<f64>,
+    pub value: Option<f64>,
+    /// Its interval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<Interval>,
+    pub interval: Option<Interval>,
     /// Why the value or its interval isn't there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    undefined: Option<String>,
+    pub undefined: Option<String>,
 }
 
 /// A geometric mean of ratios.
-#[derive(Serialize)]
-struct RatioShape {
-    side: String,
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RatioView {
+    /// The side's name.
+    pub side: String,
     /// The direction of the rows that it is of.
-    better: Better,
-    /// Of how many rows, and how many of that direction have no ratio.
-    rows: usize,
-    rows_without: usize,
+    pub better: Better,
+    /// Rows of that direction with a ratio.
+    pub rows: usize,
+    /// Rows of that direction without one.
+    pub rows_without: usize,
+    /// Geometric mean of new/base over these rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    geometric_mean: Option<f64>,
+    pub geometric_mean: Option<f64>,
     /// Its interval, over these rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    interval: Option<Interval>,
+    pub interval: Option<Interval>,
     /// The smallest and the largest ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
-    range: Option<Interval>,
+    pub range: Option<Interval>,
 }
 
-pub fn render(comparison: &Comparison, more_rounds: Option<&MoreRounds>) -> miette::Result<String> {
-    let document = Document {
-        format: FORMAT,
-        confidence: comparison.options.confidence.share(),
-        margin_percent: comparison.options.margin_percent,
-        scope: comparison.scope(),
-        sides: (0..comparison.sides.len())
-            .map(|number| side(comparison, number))
-            .collect(),
-        rows: comparison
-            .rows
-            .iter()
-            .map(|r| row(r, &comparison.sides))
-            .collect(),
-        ratios: comparison
-            .ratios
-            .iter()
-            .map(|mean| RatioShape {
-                side: comparison.sides[mean.side].name.clone(),
-                better: mean.better,
-                rows: mean.rows,
-                rows_without: mean.left_out,
-                geometric_mean: mean.gmean.ok(),
-                interval: mean.interval.ok(),
-                range: mean.range,
-            })
-            .collect(),
-        remarks: comparison
-            .remarks
-            .iter()
-            .map(|remark| RemarkShape {
-                row: remark.row,
-                side: comparison.sides[remark.side].name.clone(),
-                text: remark.text.clone(),
-            })
-            .collect(),
-        warnings: comparison
-            .warnings
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-        more_rounds,
-    };
-    backsight_report::json(&document).into_diagnostic()
+impl<'a> ComparisonView<'a> {
+    /// The view of a comparison, with the rounds that would decide what isn't decided.
+    pub fn new(comparison: &Comparison, more_rounds: Option<&'a MoreRounds>) -> Self {
+        Self {
+            format: FORMAT,
+            confidence: comparison.options.confidence.share(),
+            margin_percent: comparison.options.margin_percent,
+            scope: comparison.scope(),
+            sides: (0..comparison.sides.len())
+                .map(|number| side(comparison, number))
+                .collect(),
+            rows: comparison
+                .rows
+                .iter()
+                .map(|r| row(r, &comparison.sides))
+                .collect(),
+            ratios: comparison
+                .ratios
+                .iter()
+                .map(|mean| RatioView {
+                    side: comparison.sides[mean.side].name.clone(),
+                    better: mean.better,
+                    rows: mean.rows,
+                    rows_without: mean.left_out,
+                    geometric_mean: mean.gmean.ok(),
+                    interval: mean.interval.ok(),
+                    range: mean.range,
+                })
+                .collect(),
+            remarks: comparison
+                .remarks
+                .iter()
+                .map(|remark| RemarkView {
+                    row: remark.row,
+                    side: comparison.sides[remark.side].name.clone(),
+                    text: remark.text.clone(),
+                })
+                .collect(),
+            warnings: comparison
+                .warnings
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+            more_rounds,
+        }
+    }
 }
 
-fn side(comparison: &Comparison, number: usize) -> SideShape {
+fn side(comparison: &Comparison, number: usize) -> SideView {
     let side = &comparison.sides[number];
-    SideShape {
+    SideView {
         name: side.name.clone(),
-        study: side.study.as_ref().map(|study| StudyShape {
+        study: side.study.as_ref().map(|study| SideStudyView {
             study: study.number,
             study_name: study.name.to_string(),
             began: study.began.to_string(),
@@ -331,7 +363,7 @@ fn side(comparison: &Comparison, number: usize) -> SideShape {
     }
 }
 
-impl From<Tally> for TallyShape {
+impl From<Tally> for TallyView {
     fn from(tally: Tally) -> Self {
         Self {
             worse: tally.worse,
@@ -344,8 +376,8 @@ impl From<Tally> for TallyShape {
     }
 }
 
-fn row(row: &Row, sides: &[Side]) -> RowShape {
-    RowShape {
+fn row(row: &Row, sides: &[Side]) -> RowView {
+    RowView {
         benchmark: row.cell.benchmark.to_string(),
         params: row
             .cell
@@ -370,19 +402,19 @@ fn row(row: &Row, sides: &[Side]) -> RowShape {
             .iter()
             .zip(sides)
             .map(|(entry, side)| match entry {
-                Entry::Missing(why) => EntryShape::Missing {
+                Entry::Missing(why) => EntryView::Missing {
                     side: side.name.clone(),
                     missing: why.to_string(),
                 },
                 Entry::Measured(measured) => {
-                    EntryShape::Measured(Box::new(shape(row, measured, side)))
+                    EntryView::Measured(Box::new(shape(row, measured, side)))
                 }
             })
             .collect(),
     }
 }
 
-fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredShape {
+fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredView {
     let mut summary = IndexMap::new();
     let mut undefined = IndexMap::new();
     for statistic in statistics::of(&measured.of_samples) {
@@ -395,7 +427,7 @@ fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredShape {
             }
         }
     }
-    MeasuredShape {
+    MeasuredView {
         side: side.name.clone(),
         unit: unit_of(row, Some(measured)),
         trials: measured.trials,
@@ -414,12 +446,12 @@ fn shape(row: &Row, measured: &Measured, side: &Side) -> MeasuredShape {
     }
 }
 
-fn difference(against: &Against) -> DifferenceShape {
+fn difference(against: &Against) -> DifferenceView {
     match against {
-        Against::NotComparable(why) => DifferenceShape::NotComparable {
+        Against::NotComparable(why) => DifferenceView::NotComparable {
             not_comparable: why.to_string(),
         },
-        Against::Compared(difference) => DifferenceShape::Compared {
+        Against::Compared(difference) => DifferenceView::Compared {
             percent: number(difference.percent, difference.percent_interval),
             ratio: number(difference.ratio, difference.ratio_interval),
             absolute: number(Ok(difference.absolute), difference.absolute_interval),
@@ -442,7 +474,7 @@ fn difference(against: &Against) -> DifferenceShape {
             },
             confidence: difference.confidence.share(),
             beyond: difference.verdict.beyond,
-            known: difference.known.map(|known| KnownShape {
+            known: difference.known.map(|known| KnownView {
                 level: known.level,
                 units: known.units,
                 studies: known.studies,
@@ -460,8 +492,8 @@ fn difference(against: &Against) -> DifferenceShape {
     }
 }
 
-fn number(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>) -> Number {
-    Number {
+fn number(value: Result<f64, Undefined>, interval: Result<Interval, Undefined>) -> NumberView {
+    NumberView {
         value: value.ok(),
         interval: interval.ok(),
         undefined: value.err().or(interval.err()).map(|why| why.to_string()),

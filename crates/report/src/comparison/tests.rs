@@ -146,7 +146,7 @@ fn demo() -> ResultSet {
     )
 }
 
-fn render(comparison: &Comparison, format: Format, look: &Look) -> String {
+fn render(comparison: &Comparison, format: ComparisonFormat, look: &DisplayOptions) -> String {
     rendered(comparison, None, format, look).unwrap()
 }
 
@@ -154,11 +154,11 @@ fn compared() -> Comparison {
     compare(&base_and_new(), CompareOptions::default())
 }
 
-fn everything() -> Look {
-    Look {
+fn everything() -> DisplayOptions {
+    DisplayOptions {
         statistics: true,
         ratio: true,
-        ..Look::default()
+        ..DisplayOptions::default()
     }
 }
 
@@ -166,10 +166,10 @@ fn everything() -> Look {
 fn two_studies_stand_beside_each_other() {
     insta::assert_snapshot!(render(
         &compared(),
-        Format::Text,
-        &Look {
+        ComparisonFormat::Text,
+        &DisplayOptions {
             ratio: true,
-            ..Look::default()
+            ..DisplayOptions::default()
         }
     ));
 }
@@ -178,10 +178,10 @@ fn two_studies_stand_beside_each_other() {
 fn a_narrow_terminal_has_the_sides_below_each_other() {
     insta::assert_snapshot!(render(
         &compared(),
-        Format::Text,
-        &Look {
+        ComparisonFormat::Text,
+        &DisplayOptions {
             width: Some(100),
-            ..Look::default()
+            ..DisplayOptions::default()
         }
     ));
 }
@@ -191,10 +191,10 @@ fn the_variants_of_a_study_stand_below_each_other() {
     let comparison = compare_by(&demo(), &By::Variant, CompareOptions::default()).unwrap();
     insta::assert_snapshot!(render(
         &comparison,
-        Format::Text,
-        &Look {
+        ComparisonFormat::Text,
+        &DisplayOptions {
             ratio: true,
-            ..Look::default()
+            ..DisplayOptions::default()
         }
     ));
 }
@@ -202,11 +202,11 @@ fn the_variants_of_a_study_stand_below_each_other() {
 #[test]
 fn a_study_by_itself_has_means_and_extremes() {
     let alone = compare(&base_and_new()[1..], CompareOptions::default());
-    let look = Look {
+    let look = DisplayOptions {
         all_metrics: true,
-        ..Look::default()
+        ..DisplayOptions::default()
     };
-    insta::assert_snapshot!(render(&alone, Format::Text, &look));
+    insta::assert_snapshot!(render(&alone, ComparisonFormat::Text, &look));
 }
 
 #[test]
@@ -219,10 +219,10 @@ fn every_summary_is_shown_when_asked_for() {
     let comparison = compare(&sets, CompareOptions::default());
     insta::assert_snapshot!(render(
         &comparison,
-        Format::Text,
-        &Look {
+        ComparisonFormat::Text,
+        &DisplayOptions {
             statistics: true,
-            ..Look::default()
+            ..DisplayOptions::default()
         }
     ));
 }
@@ -231,17 +231,21 @@ fn every_summary_is_shown_when_asked_for() {
 fn a_pull_request_gets_tables() {
     insta::assert_snapshot!(render(
         &compared(),
-        Format::Markdown,
-        &Look {
+        ComparisonFormat::Markdown,
+        &DisplayOptions {
             ratio: true,
-            ..Look::default()
+            ..DisplayOptions::default()
         }
     ));
 }
 
 #[test]
 fn a_spreadsheet_gets_every_number_in_full() {
-    insta::assert_snapshot!(render(&compared(), Format::Csv, &Look::default()));
+    insta::assert_snapshot!(render(
+        &compared(),
+        ComparisonFormat::Csv,
+        &DisplayOptions::default()
+    ));
 }
 
 #[test]
@@ -252,16 +256,20 @@ fn a_program_gets_everything() {
         set.failed.clear();
     }
     let comparison = compare(&sets, CompareOptions::default());
-    insta::assert_snapshot!(render(&comparison, Format::Json, &Look::default()));
+    insta::assert_snapshot!(render(
+        &comparison,
+        ComparisonFormat::Json,
+        &DisplayOptions::default()
+    ));
 }
 
 #[test]
 fn colour_is_there_when_asked_for_and_changes_no_word() {
-    let plain = render(&compared(), Format::Text, &everything());
+    let plain = render(&compared(), ComparisonFormat::Text, &everything());
     let coloured = render(
         &compared(),
-        Format::Text,
-        &Look {
+        ComparisonFormat::Text,
+        &DisplayOptions {
             colour: true,
             ..everything()
         },
@@ -294,9 +302,9 @@ fn what_others_wrote_is_text_and_nothing_else() {
         )
     };
     let comparison = compare(&[with(1), with(2)], CompareOptions::default());
-    let text = render(&comparison, Format::Text, &everything());
+    let text = render(&comparison, ComparisonFormat::Text, &everything());
     assert!(!text.contains('\u{1b}'), "{text}");
-    let markdown = render(&comparison, Format::Markdown, &everything());
+    let markdown = render(&comparison, ComparisonFormat::Markdown, &everything());
     assert!(
         !markdown.contains("<script") && !markdown.contains("@all"),
         "{markdown}"
@@ -306,12 +314,12 @@ fn what_others_wrote_is_text_and_nothing_else() {
         let separators = line.replace("\\|", "").matches('|').count();
         assert!(separators == 8 || separators == 4, "{line}");
     }
-    let csv = render(&comparison, Format::Csv, &everything());
+    let csv = render(&comparison, ComparisonFormat::Csv, &everything());
     let mut reader = csv::Reader::from_reader(csv.as_bytes());
     let record = reader.records().next().unwrap().unwrap();
     assert_eq!(record[1], format!("p={hostile}"));
     let json: serde_json::Value =
-        serde_json::from_str(&render(&comparison, Format::Json, &everything())).unwrap();
+        serde_json::from_str(&render(&comparison, ComparisonFormat::Json, &everything())).unwrap();
     assert_eq!(json["rows"][0]["params"]["p"], hostile);
 }
 
@@ -365,18 +373,18 @@ proptest! {
     #[test]
     fn anything_can_be_written_in_any_format(sets in prop::collection::vec(any_set(), 0..4), width in 100u16..140) {
         let comparison = compare(&sets, CompareOptions::default());
-        let look = Look { width: Some(width), ..everything() };
-        let text = render(&comparison, Format::Text, &look);
+        let look = DisplayOptions { width: Some(width), ..everything() };
+        let text = render(&comparison, ComparisonFormat::Text, &look);
         for line in text.lines() {
             prop_assert!(line.chars().count() <= usize::from(width), "{}", line);
             prop_assert!(!line.contains("NaN") && !line.contains("inf"), "{}", line);
         }
-        render(&comparison, Format::Markdown, &look);
-        let csv = render(&comparison, Format::Csv, &look);
+        render(&comparison, ComparisonFormat::Markdown, &look);
+        let csv = render(&comparison, ComparisonFormat::Csv, &look);
         // The reader refuses lines with another number of fields.
         let lines = csv::Reader::from_reader(csv.as_bytes()).into_records().map(Result::unwrap).count();
         prop_assert_eq!(lines, comparison.rows.len() * sets.len());
-        let json: serde_json::Value = serde_json::from_str(&render(&comparison, Format::Json, &look)).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&render(&comparison, ComparisonFormat::Json, &look)).unwrap();
         prop_assert_eq!(json["rows"].as_array().unwrap().len(), comparison.rows.len());
     }
 
@@ -386,7 +394,7 @@ proptest! {
         let one = set("one", 1, vec![series(cell("b", &[], "default"), TIME, &trials)]);
         let comparison = compare(&[one], CompareOptions::default());
         let most = values.iter().copied().fold(0.0, f64::max);
-        let csv = render(&comparison, Format::Csv, &Look::default());
+        let csv = render(&comparison, ComparisonFormat::Csv, &DisplayOptions::default());
         let mut reader = csv::Reader::from_reader(csv.as_bytes());
         let column = reader.headers().unwrap().iter().position(|name| name == "max").unwrap();
         let record = reader.records().next().unwrap().unwrap();

@@ -4,12 +4,12 @@
 
 use backsight_model::{StudyState, counted};
 use backsight_policy::{Comparison, OfStudy, Origin, Side};
-use backsight_report::{Look as Width, Table, escape};
 use std::fmt::Write as _;
 
-use super::{Look, sheet};
+use super::{DisplayOptions, tables};
+use crate::{Look, Table, escape};
 
-pub fn render(comparison: &Comparison, look: &Look) -> String {
+pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     let (shown, folded) = match look.all_metrics {
         true => (comparison.clone(), 0),
         false => comparison.without_quiet_rows(),
@@ -18,23 +18,23 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
     let mut text = sides(comparison, look.width);
     let main = match comparison.sides.len() {
         0 => return "there is nothing to compare\n".to_owned(),
-        1 => draw(&sheet::alone(comparison, look.digits), look),
+        1 => draw(&tables::alone(comparison, look.digits), look),
         2 => {
-            let beside = sheet::beside(comparison, look.digits);
+            let beside = tables::beside(comparison, look.digits);
             let fits = |width: u16| beside.natural_width() <= usize::from(width);
             if look.width.is_none_or(fits) {
                 draw(&beside, look)
             } else {
-                draw(&sheet::stacked(comparison, look.digits), look)
+                draw(&tables::stacked(comparison, look.digits), look)
             }
         }
-        _ => draw(&sheet::stacked(comparison, look.digits), look),
+        _ => draw(&tables::stacked(comparison, look.digits), look),
     };
-    for tally in sheet::tallies(comparison) {
+    for tally in tables::tallies(comparison) {
         wrapped(&mut text, &tally, look.width);
     }
     let _ = write!(text, "\n{main}\n");
-    if let Some(folded) = sheet::folded(comparison, folded) {
+    if let Some(folded) = tables::folded(comparison, folded) {
         wrapped(&mut text, &escape::line(&folded), look.width);
     }
     text.push('\n');
@@ -45,14 +45,14 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         let _ = write!(
             text,
             "\nRatios to {base}\n\n{}\n",
-            draw(&sheet::ratios(comparison, look.digits), look)
+            draw(&tables::ratios(comparison, look.digits), look)
         );
     }
     if look.statistics {
         let _ = write!(
             text,
             "\nSummaries of all samples\n\n{}\n",
-            draw(&sheet::statistics(comparison, look.digits), look)
+            draw(&tables::statistics(comparison, look.digits), look)
         );
         let legend =
             "B…mean.N: mean of the best N%. Pctile.N: N% of the samples are at least as good.";
@@ -129,20 +129,20 @@ fn legend(comparison: &Comparison) -> String {
         legend.push_str(" n=4/5: the others failed.");
     }
     if comparison.sides.len() > 1 {
-        let _ = write!(legend, " {}", sheet::how(comparison));
+        let _ = write!(legend, " {}", tables::how(comparison));
     }
     legend
 }
 
 fn notes(text: &mut String, comparison: &Comparison, width: Option<u16>) {
-    let empty = sheet::empty_rows(comparison);
+    let empty = tables::empty_rows(comparison);
     if !(empty.is_empty() && comparison.warnings.is_empty() && comparison.remarks.is_empty()) {
         text.push('\n');
     }
     for row in empty {
         wrapped(text, &format!("nothing measured: {row}"), width);
     }
-    let (remarks, more) = sheet::remarks(comparison);
+    let (remarks, more) = tables::remarks(comparison);
     for remark in remarks {
         wrapped(text, &format!("seen: {remark}"), width);
     }
@@ -160,12 +160,12 @@ fn notes(text: &mut String, comparison: &Comparison, width: Option<u16>) {
 
 /// Appends a line, broken at spaces where a terminal is narrower, further lines indented.
 fn wrapped(text: &mut String, line: &str, width: Option<u16>) {
-    text.push_str(&backsight_report::wrapped(&escape::line(line), width));
+    text.push_str(&crate::wrapped(&escape::line(line), width));
     text.push('\n');
 }
 
-fn draw(sheet: &Table, look: &Look) -> String {
-    sheet.text(&Width {
+fn draw(table: &Table, look: &DisplayOptions) -> String {
+    table.text(&Look {
         width: look.width,
         colour: look.colour,
     })

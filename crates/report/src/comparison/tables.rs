@@ -5,7 +5,6 @@
 
 use backsight_model::{Better, numbers as shown};
 use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};
-use backsight_report::{Field, Line, Table, Tone, field, left, right};
 use backsight_stats::{Undefined, percent_change};
 use indexmap::IndexMap;
 
@@ -13,6 +12,7 @@ use super::{
     numbers::{self, Scale},
     statistics::{self, Statistic},
 };
+use crate::{Field, Line, Table, Tone, field, left, right};
 
 fn toned(text: impl Into<String>, tone: Tone) -> Field {
     field(text).with_tone(tone)
@@ -102,7 +102,7 @@ fn tone(call: Call) -> Tone {
 
 /// One set by itself.
 pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
-    let mut sheet = Table::new(vec![
+    let mut table = Table::new(vec![
         left(""),
         left("metric"),
         right("mean"),
@@ -110,14 +110,14 @@ pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
         right("most"),
     ]);
     for (benchmark, label, row) in places(comparison) {
-        sheet.lines.extend(benchmark.map(Line::Group));
+        table.lines.extend(benchmark.map(Line::Group));
         let scale = Scale::of(row, digits);
         let extremes = row.entries[0]
             .measured()
             .map(|m| [m.of_samples.min, m.of_samples.max]);
         let [least, most] =
             extremes.map_or([String::new(), String::new()], |e| e.map(|v| scale.show(v)));
-        sheet.lines.push(Line::Fields(vec![
+        table.lines.push(Line::Fields(vec![
             field(label),
             field(metric(row, &scale)),
             entry(&row.entries[0], &scale),
@@ -125,7 +125,7 @@ pub fn alone(comparison: &Comparison, digits: Option<usize>) -> Table {
             field(most),
         ]));
     }
-    sheet
+    table
 }
 
 /// Two sides in columns beside each other.
@@ -140,16 +140,16 @@ pub fn beside(comparison: &Comparison, digits: Option<usize>) -> Table {
         right("in percent"),
         left("verdict"),
     ];
-    let mut sheet = Table::new(columns);
+    let mut table = Table::new(columns);
     for (benchmark, label, row) in places(comparison) {
-        sheet.lines.extend(benchmark.map(Line::Group));
+        table.lines.extend(benchmark.map(Line::Group));
         let scale = Scale::of(row, digits);
         let mut fields = vec![field(label), field(metric(row, &scale))];
         fields.extend(row.entries.iter().map(|side| entry(side, &scale)));
         fields.extend(relation(row, 1, &scale));
-        sheet.lines.push(Line::Fields(fields));
+        table.lines.push(Line::Fields(fields));
     }
-    sheet
+    table
 }
 
 /// Any number of sides below each other, under a heading for each cell.
@@ -162,12 +162,12 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Table {
         right("in percent"),
         left("verdict"),
     ];
-    let mut sheet = Table::new(columns);
+    let mut table = Table::new(columns);
     let mut last = None;
     for (_, _, row) in places(comparison) {
         let cell = row.cell.to_string();
         if last.as_ref() != Some(&cell) {
-            sheet.lines.push(Line::Group(cell.clone()));
+            table.lines.push(Line::Group(cell.clone()));
             last = Some(cell);
         }
         let scale = Scale::of(row, digits);
@@ -179,10 +179,10 @@ pub fn stacked(comparison: &Comparison, digits: Option<usize>) -> Table {
             };
             let mut fields = vec![field(first), field(name.name.clone()), entry(side, &scale)];
             fields.extend(relation(row, number, &scale));
-            sheet.lines.push(Line::Fields(fields));
+            table.lines.push(Line::Fields(fields));
         }
     }
-    sheet
+    table
 }
 
 /// Rows that no side has anything in, as `cell metric: why`.
@@ -214,19 +214,19 @@ pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
         .iter()
         .skip(1)
         .map(|side| right(side.name.clone()));
-    let mut sheet = Table::new(
+    let mut table = Table::new(
         [left(""), left("metric")]
             .into_iter()
             .chain(others)
             .collect(),
     );
     for (benchmark, label, row) in places(comparison) {
-        sheet.lines.extend(benchmark.map(Line::Group));
+        table.lines.extend(benchmark.map(Line::Group));
         let mut fields = vec![field(label), field(metric(row, &Scale::of(row, digits)))];
         fields.extend(row.entries.iter().skip(1).map(ratio));
-        sheet.lines.push(Line::Fields(fields));
+        table.lines.push(Line::Fields(fields));
     }
-    sheet.lines.push(Line::Group("geometric mean".to_owned()));
+    table.lines.push(Line::Group("geometric mean".to_owned()));
     for (better, arrow) in [(Better::Higher, '↑'), (Better::Lower, '↓')] {
         let means: Vec<_> = comparison
             .ratios
@@ -238,9 +238,9 @@ pub fn ratios(comparison: &Comparison, digits: Option<usize>) -> Table {
         }
         let mut fields = vec![field(""), field(format!("{better} is better {arrow}"))];
         fields.extend(means.iter().map(|mean| field(ratio_mean(mean))));
-        sheet.lines.push(Line::Fields(fields));
+        table.lines.push(Line::Fields(fields));
     }
-    sheet
+    table
 }
 
 fn ratio(entry: &Entry) -> Field {
@@ -374,7 +374,7 @@ pub fn remarks(comparison: &Comparison) -> (Vec<String>, usize) {
 /// Every summary of the samples of every row.
 pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
     let sides = comparison.sides.iter().map(|side| right(side.name.clone()));
-    let mut sheet = Table::new([left("statistic")].into_iter().chain(sides).collect());
+    let mut table = Table::new([left("statistic")].into_iter().chain(sides).collect());
     for row in &comparison.rows {
         let measured: Vec<Option<&Measured>> = row.entries.iter().map(Entry::measured).collect();
         if measured.iter().all(Option::is_none) {
@@ -382,25 +382,25 @@ pub fn statistics(comparison: &Comparison, digits: Option<usize>) -> Table {
         }
         let scale = Scale::of(row, digits);
         let cell = row.cell.to_string();
-        sheet
+        table
             .lines
             .push(Line::Group(format!("{cell} {}", metric(row, &scale))));
         let counts = row.entries.iter().map(|entry| match entry {
             Entry::Measured(measured) => field(numbers::count(measured)),
             Entry::Missing(why) => toned(why.to_string(), Tone::Faint),
         });
-        sheet.lines.push(Line::Fields(
+        table.lines.push(Line::Fields(
             [field("trials (samples)")]
                 .into_iter()
                 .chain(counts)
                 .collect(),
         ));
-        sheet
+        table
             .lines
             .extend(statistics_of_row(row, &measured, &scale));
-        sheet.lines.extend(tests_of_row(row));
+        table.lines.extend(tests_of_row(row));
     }
-    sheet
+    table
 }
 
 fn statistics_of_row(row: &Row, measured: &[Option<&Measured>], scale: &Scale) -> Vec<Line> {

@@ -5,24 +5,24 @@
 
 use backsight_model::numbers::undefined;
 use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row};
-use backsight_report::escape::line as one_line;
 use backsight_stats::{Better, Interval, Summary, Undefined, mmtests_percent};
 use std::fmt::Write as _;
 
 use super::{
-    Look,
+    DisplayOptions,
     numbers::{self, Scale, exact},
-    sheet,
     statistics::{self, Kind, Statistic},
+    tables,
 };
+use crate::escape::line as one_line;
 
 /// Digits that MMTests shows.
 const USUAL_DIGITS: usize = 2;
 
-pub fn render(comparison: &Comparison, look: &Look) -> String {
+pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     let digits = look.digits.unwrap_or(USUAL_DIGITS);
     let mut text = String::new();
-    for tally in sheet::tallies(comparison) {
+    for tally in tables::tallies(comparison) {
         let _ = writeln!(text, "{}", one_line(&tally));
     }
     for row in &comparison.rows {
@@ -235,9 +235,9 @@ mod tests {
                 cells: vec![(String::new(), values.to_vec())],
             });
         let comparison = compare_listed(lists.collect(), better, None, CompareOptions::default());
-        let look = Look {
+        let look = DisplayOptions {
             digits,
-            ..Look::default()
+            ..DisplayOptions::default()
         };
         render(&comparison, &look)
     }

@@ -3,29 +3,28 @@
 //! Refuses: text that the reader's markup would obey.
 
 use backsight_policy::Comparison;
-use backsight_report::markdown::escaped;
-use backsight_site::MoreRounds;
 use std::fmt::Write as _;
 
-use super::{Look, sheet};
+use super::{DisplayOptions, tables};
+use crate::{MoreRounds, markdown::escaped};
 
-pub fn render(comparison: &Comparison, look: &Look) -> String {
+pub fn render(comparison: &Comparison, look: &DisplayOptions) -> String {
     let (shown, folded) = match look.all_metrics {
         true => (comparison.clone(), 0),
         false => comparison.without_quiet_rows(),
     };
     let comparison = &shown;
     let mut text = String::new();
-    for tally in sheet::tallies(comparison) {
+    for tally in tables::tallies(comparison) {
         let _ = writeln!(text, "**{}**\n", escaped(&tally));
     }
     text.push_str(&match comparison.sides.len() {
         0 => return "There is nothing to compare.\n".to_owned(),
-        1 => sheet::alone(comparison, look.digits).markdown(),
-        2 => sheet::beside(comparison, look.digits).markdown(),
-        _ => sheet::stacked(comparison, look.digits).markdown(),
+        1 => tables::alone(comparison, look.digits).markdown(),
+        2 => tables::beside(comparison, look.digits).markdown(),
+        _ => tables::stacked(comparison, look.digits).markdown(),
     });
-    if let Some(folded) = sheet::folded(comparison, folded) {
+    if let Some(folded) = tables::folded(comparison, folded) {
         let _ = writeln!(text, "\n{}", escaped(&folded));
     }
     text.push_str(&legend(comparison));
@@ -34,24 +33,24 @@ pub fn render(comparison: &Comparison, look: &Look) -> String {
         let _ = write!(
             text,
             "\n### Ratios to {base}\n\n{}",
-            sheet::ratios(comparison, look.digits).markdown()
+            tables::ratios(comparison, look.digits).markdown()
         );
     }
     if look.statistics {
         let _ = write!(
             text,
             "\n<details><summary>Summaries of all samples</summary>\n\n{}\n</details>\n",
-            sheet::statistics(comparison, look.digits).markdown()
+            tables::statistics(comparison, look.digits).markdown()
         );
     }
-    let empty = sheet::empty_rows(comparison)
+    let empty = tables::empty_rows(comparison)
         .into_iter()
         .map(|row| format!("nothing measured: {row}"));
     let warnings = comparison
         .warnings
         .iter()
         .map(|warning| format!("⚠ {warning}"));
-    let (remarks, more) = sheet::remarks(comparison);
+    let (remarks, more) = tables::remarks(comparison);
     let more = (more > 0).then(|| format!("{more} more were seen"));
     let notes: Vec<String> = empty.chain(remarks).chain(more).chain(warnings).collect();
     if !notes.is_empty() {
@@ -73,7 +72,7 @@ fn legend(comparison: &Comparison) -> String {
     let mut legend =
         "\nMean ±coefficient of variation of n; ↑ higher is better, ↓ lower is better.".to_owned();
     if comparison.sides.len() > 1 {
-        let _ = write!(legend, " {}", escaped(&sheet::how(comparison)));
+        let _ = write!(legend, " {}", escaped(&tables::how(comparison)));
     }
     legend + "\n"
 }

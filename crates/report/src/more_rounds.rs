@@ -1,16 +1,16 @@
-//! The way out of "can't tell yet": how many more rounds would tell, and the command that measures them.
-//!
-//! Refuses: studies to which no rounds can be added.
+//! The number of rounds that would decide what isn't decided, with the commands that add them. Studies to which no rounds
+//! can be added are left out.
 
 use backsight_model::{StudyName, counted};
 use backsight_policy::{Call, Comparison, Doubt};
 use backsight_stats::Level;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::fmt;
 
 /// Rounds that would tell, with the commands that add them: one a study. As text `about 12 more rounds would tell: backsight
 /// run --more 12 base`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MoreRounds {
     /// About so many of each study.
     pub rounds: usize,

@@ -6,6 +6,7 @@
 
 use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
 use backsight_policy::{History, history};
+use backsight_report::escape;
 use backsight_store::Store;
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
@@ -13,7 +14,6 @@ use std::process::ExitCode;
 
 use crate::{
     cli::Shared,
-    detect::shown,
     files, history as verb,
     list::table,
     target::{Opened, resolved},
@@ -176,8 +176,11 @@ impl Accept {
             return Err(miette::miette!(
                 help = "`backsight accept --list` shows what was accepted, with its metric where it is about one",
                 "nothing was accepted of {}{}",
-                shown(name),
-                metric.map_or_else(String::new, |metric| format!(" by {}", shown(metric)))
+                escape::line(name),
+                metric.map_or_else(String::new, |metric| format!(
+                    " by {}",
+                    escape::line(metric)
+                ))
             ));
         }
         Ok(())
@@ -220,7 +223,7 @@ async fn version_of(
         None => Err(miette::miette!(
             help = "measure it, or the stretch that it lies in, with `backsight step` or `backsight bisect`",
             "{} is a version of {target} that no study measured",
-            shown(&version.name)
+            escape::line(&version.name)
         )),
     }
 }
@@ -241,13 +244,13 @@ fn known_version(history: &History, asked: &str) -> miette::Result<(String, Stri
                     .to_owned()
             }),
             "no study of the target knows a version {}",
-            shown(asked)
+            escape::line(asked)
         )),
         _ => Err(miette::miette!(
             help = "name it by its whole identity",
             "{} versions are called {}",
             found.len(),
-            shown(asked)
+            escape::line(asked)
         )),
     }
 }
@@ -262,12 +265,12 @@ fn effect(history: &History, acceptance: &Acceptance) -> String {
     match &changes[..] {
         [] => format!(
             "no study has seen a change at {}: it is accepted when one does",
-            shown(&acceptance.name)
+            escape::line(&acceptance.name)
         ),
         some => format!(
             "accepted: what {} did to {}",
-            shown(&acceptance.name),
-            shown(&some.join(", "))
+            escape::line(&acceptance.name),
+            escape::line(&some.join(", "))
         ),
     }
 }
@@ -284,14 +287,16 @@ fn listed(target: &TargetName, all: &[Acceptance], now: Timestamp) -> String {
             false => format!("{until}, which is over"),
         };
         rows.add_row([
-            shown(&one.name),
+            escape::line(&one.name),
             one.metric
                 .as_deref()
-                .map_or_else(|| "all".to_owned(), shown),
-            shown(&one.by),
+                .map_or_else(|| "all".to_owned(), escape::line),
+            escape::line(&one.by),
             until,
-            shown(&one.reason),
-            one.work_around.as_deref().map_or_else(String::new, shown),
+            escape::line(&one.reason),
+            one.work_around
+                .as_deref()
+                .map_or_else(String::new, escape::line),
         ]);
     }
     format!("{rows}\n")

@@ -3,14 +3,12 @@
 use backsight_model::ResultSet;
 use backsight_policy::{By, CompareOptions, compare, compare_by};
 use backsight_report::{
-    Look,
-    comparison::{ComparisonFormat, DisplayOptions, render},
-    json, json_line,
+    Format, Look, Render as _,
+    comparison::{self, ComparisonFormat, DisplayOptions},
+    overhead::OverheadStudy,
 };
-use backsight_site::OverheadStory;
 use backsight_store::{Store, StudyRow};
 use miette::IntoDiagnostic as _;
-use serde::Serialize;
 
 use crate::{attempt, bisect, noise, overhead, search, until};
 
@@ -23,7 +21,7 @@ pub enum Account {
     /// How much it varies.
     Noise(Box<noise::Account>),
     /// What watching costs.
-    Overhead(Box<StudyRow>, Box<OverheadStory>),
+    Overhead(Box<StudyRow>, Box<OverheadStudy>),
     /// The highest loads.
     Search(Box<StudyRow>, Box<search::Kept>),
     /// What was measured.
@@ -42,15 +40,6 @@ impl Results {
         alone.warnings.extend(self.known.iter().cloned());
         alone
     }
-}
-
-/// The last line of a verb's events.
-#[derive(Serialize)]
-struct Event<'a, T> {
-    event: &'static str,
-    verb: &'a str,
-    #[serde(flatten)]
-    verdict: T,
 }
 
 impl Account {
@@ -88,63 +77,49 @@ impl Account {
     }
 
     fn text_of(&self, look: &Look, all_metrics: bool) -> miette::Result<String> {
-        Ok(match self {
-            Self::Attempt(account) => account.words().document().text(look),
-            Self::Bisect(account) => account.words().document().text(look),
-            Self::Noise(account) => account.words().document().text(look),
-            Self::Overhead(_, story) => story.document().text(look),
-            Self::Search(row, kept) => {
-                let words = kept.words();
-                words.document(row.name.as_str(), &kept.verdict).text(look)
-            }
-            Self::Results(_, results) => {
-                let look = DisplayOptions {
-                    width: look.width,
-                    colour: look.colour,
-                    all_metrics,
-                    ..DisplayOptions::default()
-                };
-                render(&results.comparison(), None, ComparisonFormat::Text, &look)
-                    .into_diagnostic()?
-            }
-        })
+        let options = DisplayOptions {
+            width: look.width,
+            colour: look.colour,
+            all_metrics,
+            ..DisplayOptions::default()
+        };
+        self.written(Format::Text, look, &options)
     }
 
     /// It for a pull request or a mail.
     pub fn markdown(&self) -> miette::Result<String> {
-        Ok(match self {
-            Self::Attempt(account) => account.words().document().markdown(),
-            Self::Bisect(account) => account.words().document().markdown(),
-            Self::Noise(account) => account.words().document().markdown(),
-            Self::Overhead(_, story) => story.document().markdown(),
-            Self::Search(row, kept) => {
-                let words = kept.words();
-                words.document(row.name.as_str(), &kept.verdict).markdown()
-            }
-            Self::Results(_, results) => {
-                let look = DisplayOptions::default();
-                render(
-                    &results.comparison(),
-                    None,
-                    ComparisonFormat::Markdown,
-                    &look,
-                )
-                .into_diagnostic()?
-            }
-        })
+        self.written(
+            Format::Markdown,
+            &Look::default(),
+            &DisplayOptions::default(),
+        )
     }
 
     /// It as one document for a program.
     pub fn json(&self) -> miette::Result<String> {
+        self.written(Format::Json, &Look::default(), &DisplayOptions::default())
+    }
+
+    /// It in one of the formats that need nothing else of the store.
+    fn written(
+        &self,
+        format: Format,
+        look: &Look,
+        options: &DisplayOptions,
+    ) -> miette::Result<String> {
         match self {
-            Self::Attempt(account) => json(&account.shape()),
-            Self::Bisect(account) => json(&account.shape()),
-            Self::Noise(account) => json(&account.shape()),
-            Self::Overhead(_, story) => json(&overhead::shape(story)),
-            Self::Search(row, kept) => json(&search::shape(kept, &row.name)),
+            Self::Attempt(account) => account.study().render(format, look),
+            Self::Bisect(account) => account.study().render(format, look),
+            Self::Noise(account) => account.study().render(format, look),
+            Self::Overhead(_, study) => study.render(format, look),
+            Self::Search(row, kept) => kept.study(&row.name).render(format, look),
             Self::Results(_, results) => {
-                let look = DisplayOptions::default();
-                render(&results.comparison(), None, ComparisonFormat::Json, &look)
+                let format = match format {
+                    Format::Markdown => ComparisonFormat::Markdown,
+                    Format::Json => ComparisonFormat::Json,
+                    Format::Text | Format::Html => ComparisonFormat::Text,
+                };
+                comparison::render(&results.comparison(), None, format, options)
             }
         }
         .into_diagnostic()
@@ -152,31 +127,29 @@ impl Account {
 
     /// It as the last line of events; nothing where a study only measured.
     pub fn event(&self) -> miette::Result<String> {
-        fn line<T: Serialize>(verb: &str, verdict: T) -> miette::Result<String> {
-            let event = "verdict";
-            json_line(&Event {
-                event,
-                verb,
-                verdict,
-            })
-            .into_diagnostic()
-        }
         match self {
-            Self::Attempt(account) => line(account.verb, account.shape()),
-            Self::Bisect(account) => line(bisect::VERB, account.shape()),
-            Self::Noise(account) => line(noise::VERB, account.shape()),
-            Self::Overhead(_, story) => line(overhead::VERB, overhead::shape(story)),
-            Self::Search(row, kept) => line(search::VERB, search::shape(kept, &row.name)),
+            Self::Attempt(account) => account.study().event(account.verb),
+            Self::Bisect(account) => account.study().event(bisect::VERB),
+            Self::Noise(account) => account.study().event(noise::VERB),
+            Self::Overhead(_, study) => study.event(overhead::VERB),
+            Self::Search(row, kept) => kept.study(&row.name).event(search::VERB),
             Self::Results(..) => Ok(String::new()),
         }
+        .into_diagnostic()
     }
 
     /// It as one self-contained HTML file.
     pub async fn page(&self, store: &Store) -> miette::Result<String> {
         let (row, story, kept) = match self {
-            Self::Attempt(account) => return account.words().page().into_diagnostic(),
-            Self::Bisect(account) => return account.words().page().into_diagnostic(),
-            Self::Noise(account) => return account.words().page().into_diagnostic(),
+            Self::Attempt(account) => {
+                return backsight_site::try_page(&account.study()).into_diagnostic();
+            }
+            Self::Bisect(account) => {
+                return backsight_site::bisect_page(&account.study()).into_diagnostic();
+            }
+            Self::Noise(account) => {
+                return backsight_site::noise_page(&account.study()).into_diagnostic();
+            }
             Self::Overhead(row, story) => (row, Some(&**story), None),
             Self::Search(row, kept) => (row, None, Some(kept)),
             Self::Results(row, _) => (row, None, None),
@@ -200,9 +173,7 @@ impl Account {
         let known = overhead::known_costs(store, sets.collect::<Vec<_>>()).await?;
         collected.notes = known.iter().map(ToString::to_string).collect();
         match kept {
-            Some(kept) => {
-                backsight_site::report_of_search(&collected, &kept.words(), &kept.verdict)
-            }
+            Some(kept) => backsight_site::report_of_search(&collected, &kept.study(&row.name)),
             None => backsight_site::report(&collected),
         }
         .into_diagnostic()

@@ -5,16 +5,14 @@
 
 use backsight_history::{Diff, WorkshopError};
 use backsight_model::{
-    Amendment, HistoryCell, StudyHistory, StudyName, Time, Unit, Version, did_you_mean,
+    Amendment, HistoryCell, StudyHistory, StudyName, Time, Version, did_you_mean,
 };
-use backsight_policy::{AskedMetric, AttemptCall, AttemptPolicy, AttemptVerdict, Tried};
-use backsight_report::MoreRounds;
-use backsight_site::{SideCame, TryWords};
-use backsight_stats::{Better, Beyond, Confidence, Interval};
+use backsight_policy::{AskedMetric, AttemptPolicy, AttemptVerdict};
+use backsight_report::try_patch::{SideVerdict, TryStudy};
+use backsight_stats::Confidence;
 use backsight_store::{Store, StudyId, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, Choices, evidence_of};
 use miette::IntoDiagnostic as _;
-use serde::Serialize;
 use std::{
     num::NonZeroU32,
     path::{Path, PathBuf},
@@ -247,7 +245,7 @@ pub fn known_metrics(asked: &[String], known: &[(String, String)]) -> miette::Re
             return Err(miette::miette!(
                 help = near.unwrap_or_else(|| format!("there are: {}", full.join(", "))),
                 "no benchmark of the plan has a metric `{}`",
-                crate::detect::shown(name)
+                backsight_report::escape::line(name)
             ));
         }
     }
@@ -378,64 +376,6 @@ fn policy(
     }
 }
 
-/// A try for programs.
-#[derive(Serialize)]
-pub struct TryShape<'a> {
-    study: i64,
-    name: &'a str,
-    base: String,
-    /// `equal`, `better`, `undecided`, `broken` or `worse`: the worst of the sides.
-    came: &'static str,
-    passes: u32,
-    measured: usize,
-    failed: usize,
-    seconds: f64,
-    ended: Option<String>,
-    confidence: f64,
-    /// What the sides differ by beyond what is repeated: nothing, as they are measured in turn and share their sessions.
-    beyond: Beyond,
-    /// About so many more rounds would tell, and the command that adds them, where rounds can be added.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    more_rounds: Option<MoreRounds>,
-    sides: Vec<SideShape>,
-    /// The verdict in words.
-    sentences: Vec<String>,
-}
-
-/// A side of a try.
-#[derive(Serialize)]
-struct SideShape {
-    side: String,
-    came: &'static str,
-    compared: Vec<TriedShape>,
-}
-
-/// A side against the base by one metric of one cell.
-#[derive(Serialize)]
-struct TriedShape {
-    cell: Option<String>,
-    metric: String,
-    unit: Option<Unit>,
-    /// Which direction of it is good.
-    better: Better,
-    decides: bool,
-    /// `better`, `worse`, `equal`, `undecided` or `missing`.
-    call: &'static str,
-    passes: usize,
-    more: Option<usize>,
-    base: Option<f64>,
-    side: Option<f64>,
-    /// side − base in percent of the base, with its interval, which holds at every look.
-    percent: Option<f64>,
-    interval: Option<Interval>,
-    /// side − base in the metric's unit with its interval, where there is no ratio.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    difference_interval: Option<Interval>,
-    interval_confidence: Confidence,
-}
-
 /// Sides beside a base as they stand: what `try` and `run --until`, `show` and `report` tell of them.
 pub struct Account {
     /// The verb that measured it.
@@ -474,9 +414,9 @@ impl Account {
         })
     }
 
-    /// It in words.
-    pub fn words(&self) -> TryWords<'_> {
-        TryWords {
+    /// The study with its verdict, as it is reported.
+    pub fn study(&self) -> TryStudy<'_> {
+        TryStudy {
             history: &self.history,
             verdict: &self.verdict,
             budget: self.budget,
@@ -487,73 +427,12 @@ impl Account {
         }
     }
 
-    /// It for programs.
-    pub fn shape(&self) -> TryShape<'_> {
-        let words = self.words();
-        let sides = (1..=words.sides()).map(|side| {
-            let compared = self.verdict.compared.iter().filter(|t| t.side == side);
-            SideShape {
-                side: words.side(side),
-                came: words.came(side).as_str(),
-                compared: compared.map(|tried| self.tried(tried)).collect(),
-            }
-        });
-        TryShape {
-            study: self.history.study,
-            name: self.history.name.as_str(),
-            base: words.base(),
-            came: words.overall().as_str(),
-            passes: self.verdict.passes,
-            measured: self.verdict.measured,
-            failed: self.verdict.failed,
-            seconds: self.verdict.spent.as_secs_f64(),
-            ended: self
-                .verdict
-                .ended
-                .map(|ended| format!("{ended:?}").to_lowercase()),
-            confidence: self.confidence,
-            beyond: Beyond::Nothing,
-            more_rounds: words.more_rounds(),
-            sides: sides.collect(),
-            sentences: words.sentences(),
-        }
-    }
-
-    fn tried(&self, tried: &Tried) -> TriedShape {
-        let cell = self.history.cells.get(tried.cell);
-        let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == tried.metric));
-        let (call, more) = match tried.call {
-            AttemptCall::Better => ("better", None),
-            AttemptCall::Worse => ("worse", None),
-            AttemptCall::Equal { .. } => ("equal", None),
-            AttemptCall::Undecided { more } => ("undecided", more),
-            AttemptCall::Missing => ("missing", None),
-        };
-        TriedShape {
-            cell: cell.map(|cell| cell.cell.to_string()),
-            metric: tried.metric.to_string(),
-            unit: metric.map(|metric| metric.unit),
-            better: tried.better,
-            decides: tried.decides,
-            call,
-            passes: tried.pairs,
-            more,
-            base: tried.base,
-            side: tried.new,
-            percent: tried.percent,
-            interval: tried.percent_interval,
-            difference: tried.difference.map(|(by, _)| by),
-            difference_interval: tried.difference.and_then(|(_, interval)| interval),
-            interval_confidence: tried.confidence,
-        }
-    }
-
     /// What it means to a script.
     fn status(&self) -> ExitStatus {
-        match self.words().overall() {
-            SideCame::Worse | SideCame::Dead => ExitStatus::Failed,
-            SideCame::Undecided => ExitStatus::Undecided,
-            SideCame::Better | SideCame::Equal => ExitStatus::Success,
+        match self.study().overall() {
+            SideVerdict::Worse | SideVerdict::Dead => ExitStatus::Failed,
+            SideVerdict::Undecided => ExitStatus::Undecided,
+            SideVerdict::Better | SideVerdict::Equal => ExitStatus::Success,
         }
     }
 }

@@ -9,16 +9,15 @@ use backsight_model::{
     TestbedName, Time, Version, shell_quoted,
 };
 use backsight_policy::{Accepted, BisectEnd, BisectPolicy, BisectVerdict, BisectedChange, Place};
-use backsight_site::{BisectWords, Holds};
+use backsight_report::bisect::{BisectStudy, Holds};
 use backsight_stats::{
-    Confidence, Interval, Statistic,
-    culprits::{Aim, Estimate, Waterfall},
+    Confidence, Interval,
+    culprits::{Aim, Estimate},
 };
 use backsight_store::{Store, StudyRow};
 use backsight_study::{AlongChoices, AttemptChoices, BisectChoices, Choices, evidence_before};
 use jiff::Timestamp;
 use miette::IntoDiagnostic as _;
-use serde::Serialize;
 use std::{num::NonZeroU32, process::ExitCode, time::Duration};
 
 use crate::{
@@ -487,93 +486,6 @@ fn policy(
     })
 }
 
-/// A bisection for programs.
-#[derive(Serialize)]
-pub struct BisectShape<'a> {
-    study: i64,
-    name: &'a str,
-    cell: Option<String>,
-    metric: &'a str,
-    /// `decided`, `budget`, `most`, `end` or `short`; nothing where it goes on.
-    ended: Option<&'static str>,
-    probability: f64,
-    confidence: f64,
-    culprits: Vec<CulpritShape<'a>>,
-    waterfall: Option<&'a Waterfall>,
-    suspects: Vec<SuspectShape<'a>>,
-    hidden: f64,
-    smallest: Option<f64>,
-    /// Changes of this size and more are ruled out.
-    ruled_out: Option<f64>,
-    noise: Option<f64>,
-    testbeds: Vec<TestbedShape<'a>>,
-    estimator: EstimatorShape,
-    measured: Vec<MeasuredShape<'a>>,
-    broken: Vec<Option<VersionShape<'a>>>,
-    trials: TrialsShape,
-    seconds: f64,
-    sentences: Vec<String>,
-}
-
-/// A version, by its name and what identifies it.
-#[derive(Serialize)]
-struct VersionShape<'a> {
-    name: String,
-    id: &'a str,
-}
-
-/// A change: behind `after`, up to `until`.
-#[derive(Serialize)]
-struct CulpritShape<'a> {
-    after: Option<VersionShape<'a>>,
-    until: Option<VersionShape<'a>>,
-    probability: f64,
-    /// after − before in percent of the level before the first change.
-    percent: Option<f64>,
-    /// The same in the metric's unit.
-    size: Option<&'a Estimate>,
-    /// What of the history lies there.
-    changes: Option<&'a Vec<backsight_model::Change>>,
-}
-
-/// Where a change may be.
-#[derive(Serialize)]
-struct SuspectShape<'a> {
-    after: Option<VersionShape<'a>>,
-    until: Option<VersionShape<'a>>,
-    probability: f64,
-}
-
-/// What a testbed adds to what it measures.
-#[derive(Serialize)]
-struct TestbedShape<'a> {
-    name: &'a str,
-    adds: f64,
-}
-
-/// What a measurement is.
-#[derive(Serialize)]
-struct EstimatorShape {
-    trials: usize,
-    statistic: &'static str,
-    rank: Option<usize>,
-}
-
-/// What was measured of a version.
-#[derive(Serialize)]
-struct MeasuredShape<'a> {
-    version: Option<VersionShape<'a>>,
-    measurements: usize,
-    mean: f64,
-}
-
-/// How many trials there were.
-#[derive(Serialize)]
-struct TrialsShape {
-    measured: usize,
-    failed: usize,
-}
-
 /// The changes that the bisections of a target named, for its history. A bisection whose verdict can't be made any more is
 /// left out, aloud.
 pub async fn named_changes(
@@ -737,9 +649,9 @@ impl Account {
         })
     }
 
-    /// It in words.
-    pub fn words(&self) -> BisectWords<'_> {
-        BisectWords {
+    /// The study with its verdict, as it is reported.
+    pub fn study(&self) -> BisectStudy<'_> {
+        BisectStudy {
             history: &self.history,
             verdict: &self.verdict,
             cell: self.cell,
@@ -750,90 +662,6 @@ impl Account {
             between: &self.between,
             accepted: &self.accepted,
             command: &self.choices.command,
-        }
-    }
-
-    /// It for programs.
-    pub fn shape(&self) -> BisectShape<'_> {
-        let words = self.words();
-        let verdict = &self.verdict;
-        let version = |at: usize| {
-            let version = self.history.versions.get(at)?;
-            Some(VersionShape {
-                name: version.full_name(),
-                id: &version.id,
-            })
-        };
-        let sizes = verdict.waterfall.as_ref();
-        let culprits = verdict.culprits.iter().enumerate();
-        let culprits = culprits.map(|(n, culprit)| CulpritShape {
-            after: version(culprit.place.after),
-            until: version(culprit.place.until),
-            probability: culprit.probability,
-            percent: culprit.percent,
-            size: sizes.and_then(|sizes| sizes.steps.get(n)),
-            changes: self.between.get(n).and_then(|held| held.as_ref().ok()),
-        });
-        let suspects = verdict.places.iter();
-        let suspects = suspects.map(|(place, probability)| SuspectShape {
-            after: version(place.after),
-            until: version(place.until),
-            probability: *probability,
-        });
-        let measured = verdict.measured.iter();
-        let measured = measured.map(|(at, n, mean)| MeasuredShape {
-            version: version(*at),
-            measurements: *n,
-            mean: *mean,
-        });
-        let testbeds = self.history.testbeds.iter().zip(&verdict.added);
-        let testbeds = testbeds.map(|(testbed, added)| TestbedShape {
-            name: testbed.name.as_str(),
-            adds: *added,
-        });
-        let (statistic, rank) = match verdict.estimator.statistic {
-            Statistic::Mean => ("mean", None),
-            Statistic::Best(rank) => ("best", Some(rank)),
-        };
-        BisectShape {
-            study: self.history.study,
-            name: self.history.name.as_str(),
-            cell: self
-                .history
-                .cells
-                .get(self.cell)
-                .map(|cell| cell.cell.to_string()),
-            metric: &self.metric,
-            ended: verdict.ended.map(|ended| match ended {
-                BisectEnd::Decided => "decided",
-                BisectEnd::Budget => "budget",
-                BisectEnd::Most => "most",
-                BisectEnd::End(_) => "end",
-                BisectEnd::Short => "short",
-            }),
-            probability: verdict.probability,
-            confidence: self.choices.confidence,
-            culprits: culprits.collect(),
-            waterfall: sizes,
-            suspects: suspects.collect(),
-            hidden: verdict.hidden,
-            smallest: verdict.smallest,
-            ruled_out: verdict.ruled_out,
-            noise: verdict.noise,
-            testbeds: testbeds.collect(),
-            estimator: EstimatorShape {
-                trials: verdict.estimator.trials,
-                statistic,
-                rank,
-            },
-            measured: measured.collect(),
-            broken: verdict.broken.iter().map(|at| version(*at)).collect(),
-            trials: TrialsShape {
-                measured: verdict.trials.0,
-                failed: verdict.trials.1,
-            },
-            seconds: verdict.spent.as_secs_f64(),
-            sentences: words.sentences(),
         }
     }
 }

@@ -2,15 +2,12 @@
 //!
 //! Refuses: to choose between several targets, and a metric that nothing has measured.
 
-mod chart;
-mod document;
-mod json;
-mod rows;
-mod text;
-
 use backsight_model::{Back, StudyHistory, TargetName, did_you_mean};
 use backsight_policy::{ChangePoint, Direction, Gap, History as Verdict, VersionSeries, history};
-use backsight_report::{Format, escape};
+use backsight_report::{
+    Format, escape,
+    history::{SelectedHistory, TextOptions},
+};
 use backsight_store::Store;
 use jiff::{Timestamp, tz::TimeZone};
 use miette::IntoDiagnostic as _;
@@ -25,8 +22,6 @@ use crate::{
     publish,
 };
 
-/// Columns where there is no terminal to ask.
-const USUAL_WIDTH: u16 = 100;
 /// What makes the exit status 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
@@ -85,16 +80,6 @@ pub struct History {
     page: Option<PathBuf>,
 }
 
-/// A history and what of it is shown.
-struct Along<'a> {
-    target: &'a str,
-    studies: &'a [StudyHistory],
-    history: &'a Verdict,
-    series: Vec<&'a VersionSeries>,
-    /// Whether secondary metrics without a change are shown too.
-    all_metrics: bool,
-}
-
 impl History {
     /// Shows it.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
@@ -106,7 +91,7 @@ impl History {
                 return Ok(ExitCode::SUCCESS);
             }
             let (studies, history) = known_of(&store, &target).await?;
-            let along = Along {
+            let along = SelectedHistory {
                 target: target.as_str(),
                 studies: &studies,
                 series: self.chosen(&history)?,
@@ -114,7 +99,7 @@ impl History {
                 all_metrics: self.counts_all(),
             };
             if self.csv {
-                let text = rows::csv(&along);
+                let text = along.csv();
                 match &self.output.output {
                     Some(path) => files::write_whole(path, &text)?,
                     None => files::print_foreign(text.as_bytes())?,
@@ -176,7 +161,7 @@ impl History {
     }
 
     /// The gaps that --fail-on asks for.
-    fn gaps(&self, along: &Along<'_>, now: Timestamp) -> miette::Result<Vec<Gap>> {
+    fn gaps(&self, along: &SelectedHistory<'_>, now: Timestamp) -> miette::Result<Vec<Gap>> {
         let asks = |what| self.fail_on.contains(&what);
         if self.stale_after.is_some() && !asks(FailOn::Stale) {
             return Err(miette::miette!(
@@ -244,7 +229,7 @@ pub async fn tell(store: &Store, target: &TargetName, told: &Told) -> miette::Re
 /// Writes what is known along a target's history.
 pub async fn tell_in(store: &Store, target: &TargetName, output: &Output) -> miette::Result<()> {
     let (studies, history) = known_of(store, target).await?;
-    let along = Along {
+    let along = SelectedHistory {
         target: target.as_str(),
         studies: &studies,
         series: history.series.iter().collect(),
@@ -255,13 +240,18 @@ pub async fn tell_in(store: &Store, target: &TargetName, output: &Output) -> mie
 }
 
 /// Writes a history in the format that was asked for.
-fn write(along: &Along<'_>, output: &Output, usual: Format, all: bool) -> miette::Result<()> {
-    let text = match output.chosen(usual)? {
-        Format::Text => escape::visible(&text::render(along, &look(all))),
-        Format::Markdown => document::document(along).markdown(),
-        Format::Json => json::render(along)?,
-        Format::Html => document::document(along).html(),
+fn write(
+    along: &SelectedHistory<'_>,
+    output: &Output,
+    usual: Format,
+    all: bool,
+) -> miette::Result<()> {
+    let options = TextOptions {
+        width: files::width(),
+        all,
     };
+    let text = along.render(output.chosen(usual)?, &options);
+    let text = text.into_diagnostic()?;
     match &output.output {
         Some(path) => {
             files::write_whole(path, &text)?;
@@ -283,13 +273,6 @@ async fn known_of(
     history.accept(&accepted, Timestamp::now());
     history.name_changes(&bisect::named_changes(store, target).await?);
     Ok((studies, history))
-}
-
-fn look(all: bool) -> text::Look {
-    text::Look {
-        width: files::width().unwrap_or(USUAL_WIDTH).into(),
-        all,
-    }
 }
 
 /// The names by which a series' metric may be asked for.
@@ -318,7 +301,7 @@ fn known(
             return Err(miette::miette!(
                 help = near.unwrap_or_else(|| format!("there are: {}", all.join(", "))),
                 "nothing has measured a {what} `{}` along this history",
-                crate::detect::shown(name)
+                escape::line(name)
             ));
         }
     }
@@ -344,7 +327,7 @@ pub async fn target(store: &Store, asked: Option<&str>) -> miette::Result<Target
                 miette::miette!(
                     help = near.unwrap_or_else(|| format!("there are: {}", names.join(", "))),
                     "the store has no history of a target `{}`",
-                    crate::detect::shown(asked)
+                    escape::line(asked)
                 )
             })
         }

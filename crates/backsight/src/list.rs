@@ -89,20 +89,7 @@ fn importers() -> miette::Result<()> {
     crate::files::print(&format!("{table}\n"))
 }
 
-/// A table without lines, columns two spaces apart: as wide as the terminal; where there is none each row is one line, easy
-/// to cut.
+/// A table without lines, as wide as the terminal.
 pub fn table(header: &[&str]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    match crate::files::width() {
-        Some(width) => {
-            table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
-            table.set_width(width);
-        }
-        None => {
-            table.set_content_arrangement(comfy_table::ContentArrangement::Disabled);
-        }
-    }
-    table.set_header(header.iter().map(|text| text.to_uppercase()));
-    table
+    backsight_report::list_table(header, crate::files::width())
 }

@@ -9,7 +9,6 @@ mod agent;
 mod along;
 mod attempt;
 mod bisect;
-mod changes;
 mod check;
 mod cli;
 mod compare;

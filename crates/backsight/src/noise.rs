@@ -3,19 +3,15 @@
 //!
 //! Refuses: levels that there aren't here.
 
-use backsight_model::{
-    BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time, Unit,
-};
+use backsight_model::{BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time};
 use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
-use backsight_site::{NoiseWords, level_name};
-use backsight_stats::{Component, Interval, Level};
+use backsight_report::noise::NoiseStudy;
 use backsight_store::{NewStudy, Store, StoreError, StudyRow};
 use backsight_study::{
     AlongChoices, Choices, NoiseChoices, Pursuit, Question, Study, Testbed, evidence_of,
     evidence_with_figures, pursue,
 };
 use miette::IntoDiagnostic as _;
-use serde::Serialize;
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
@@ -374,68 +370,6 @@ impl AsFound {
     }
 }
 
-/// A study of noise for programs.
-#[derive(Serialize)]
-pub struct NoiseShape<'a> {
-    study: i64,
-    name: &'a str,
-    /// What was measured.
-    of: &'a str,
-    measured: usize,
-    failed: usize,
-    seconds: f64,
-    ended: Option<String>,
-    /// What each takes, in seconds.
-    cost: CostShape,
-    /// The difference that is to be seen, in percent.
-    precision: f64,
-    noises: Vec<MetricShape>,
-    /// The advice in words, for the primary metrics.
-    advice: String,
-    /// The command that measures a version so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
-}
-
-/// Seconds of a trial, a boot and a layout.
-#[derive(Serialize)]
-struct CostShape {
-    trial: f64,
-    boot: Option<f64>,
-    layout: Option<f64>,
-}
-
-/// How much a metric of a cell varies.
-#[derive(Serialize)]
-struct MetricShape {
-    cell: Option<String>,
-    metric: String,
-    /// Whether the benchmark is run for it.
-    primary: bool,
-    unit: Option<Unit>,
-    mean: Option<f64>,
-    mean_interval: Option<Interval>,
-    levels: Option<Vec<LevelShape>>,
-    advice: Option<AdviceShape>,
-}
-
-/// What a level adds.
-#[derive(Serialize)]
-struct LevelShape {
-    level: &'static str,
-    repeats: usize,
-    variance: f64,
-    interval: Interval,
-    deviation_percent: Option<f64>,
-}
-
-/// How many repeats reach the precision soonest.
-#[derive(Serialize)]
-struct AdviceShape {
-    repeats: indexmap::IndexMap<&'static str, usize>,
-    seconds: f64,
-}
-
 /// A study of noise as it stands: what `noise`, `show` and `report` tell of it.
 pub struct Account {
     row: StudyRow,
@@ -481,9 +415,10 @@ impl Account {
         })
     }
 
-    /// It in words.
-    pub fn words(&self) -> NoiseWords<'_> {
-        NoiseWords {
+    /// The study with its verdict, as it is reported.
+    pub fn study(&self) -> NoiseStudy<'_> {
+        NoiseStudy {
+            id: self.row.id.0,
             name: self.row.name.as_str(),
             what: &self.what,
             cells: &self.cells,
@@ -491,73 +426,6 @@ impl Account {
             budget: self.choices.budget,
             precision: self.choices.precision,
             command: self.command.as_deref(),
-        }
-    }
-
-    /// It for programs.
-    pub fn shape(&self) -> NoiseShape<'_> {
-        let verdict = &self.verdict;
-        NoiseShape {
-            study: self.row.id.0,
-            name: self.row.name.as_str(),
-            of: &self.what,
-            measured: verdict.measured,
-            failed: verdict.failed,
-            seconds: verdict.spent.as_secs_f64(),
-            ended: verdict
-                .ended
-                .map(|ended| format!("{ended:?}").to_lowercase()),
-            cost: CostShape {
-                trial: verdict.cost.trial,
-                boot: verdict.cost.boot,
-                layout: verdict.cost.layout,
-            },
-            precision: self.choices.precision,
-            noises: verdict
-                .noises
-                .iter()
-                .map(|noise| self.noise(noise))
-                .collect(),
-            advice: self.words().advice(),
-            command: self.words().command(),
-        }
-    }
-
-    fn noise(&self, noise: &backsight_policy::Noise) -> MetricShape {
-        let cell = self.cells.get(noise.cell);
-        let metric = cell.and_then(|cell| cell.metrics.iter().find(|m| m.name == noise.metric));
-        let found = noise.found.as_ref().ok();
-        let level = |part: &Component| LevelShape {
-            level: level_name(part.level),
-            repeats: match part.level {
-                Level::Layout => noise.counts.0,
-                Level::Boot => noise.counts.1,
-                _ => noise.counts.2,
-            },
-            variance: part.variance,
-            interval: part.interval,
-            deviation_percent: noise.deviation_percent(part.level),
-        };
-        let advice = noise
-            .advice(&self.verdict.cost, self.choices.precision)
-            .ok();
-        MetricShape {
-            cell: cell.map(|cell| cell.cell.to_string()),
-            metric: noise.metric.to_string(),
-            primary: metric.is_some_and(|metric| metric.primary),
-            unit: metric.map(|metric| metric.unit),
-            mean: found.map(|found| found.mean),
-            mean_interval: found.map(|found| found.mean_interval),
-            levels: found.map(|found| found.components.iter().map(level).collect()),
-            advice: advice.map(|advice| AdviceShape {
-                repeats: advice
-                    .repeats
-                    .iter()
-                    .rev()
-                    .map(|(level, count)| (level_name(*level), *count))
-                    .collect(),
-                seconds: advice.cost,
-            }),
         }
     }
 }

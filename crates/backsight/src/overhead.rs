@@ -1,21 +1,15 @@
 //! `backsight overhead`: what each monitor costs, alone and together with the others.
 
 use backsight_catalog::Catalog;
-use backsight_model::{
-    MonitorName, ParamName, ResultSet, StudyName, StudyState, Time, Unit, Value, counted,
-    did_you_mean,
-};
-use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Warning, Watched, same_machine};
-use backsight_report::MoreRounds;
-use backsight_site::OverheadStory;
-use backsight_stats::{Confidence, Interval};
+use backsight_model::{MonitorName, ResultSet, StudyName, StudyState, Time, counted, did_you_mean};
+use backsight_policy::{Cost, CostCall, OverheadVerdict, Warning, Watched, same_machine};
+use backsight_report::overhead::OverheadStudy;
 use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use backsight_study::{
     Choices, Overhead as Asks, OverheadChoices, Question, Study, evidence_with_figures,
     watched_cells,
 };
 use miette::IntoDiagnostic as _;
-use serde::Serialize;
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
@@ -260,8 +254,8 @@ async fn asks(store: &Store, study: &StudyRow) -> miette::Result<Option<Asks>> {
     Asks::of(store, study).await.into_diagnostic()
 }
 
-fn story_of(study: &StudyRow, asks: Asks, verdict: OverheadVerdict) -> OverheadStory {
-    OverheadStory {
+fn story_of(study: &StudyRow, asks: Asks, verdict: OverheadVerdict) -> OverheadStudy {
+    OverheadStudy {
         study: study.name.clone(),
         monitors: asks.monitors,
         cells: asks.cells,
@@ -271,7 +265,7 @@ fn story_of(study: &StudyRow, asks: Asks, verdict: OverheadVerdict) -> OverheadS
 }
 
 /// What a study of this verb has found so far; `None` if it is one of another.
-pub async fn story(store: &Store, study: &StudyRow) -> miette::Result<Option<OverheadStory>> {
+pub async fn story(store: &Store, study: &StudyRow) -> miette::Result<Option<OverheadStudy>> {
     let Some(asks) = asks(store, study).await? else {
         return Ok(None);
     };
@@ -280,123 +274,6 @@ pub async fn story(store: &Store, study: &StudyRow) -> miette::Result<Option<Ove
         .into_diagnostic()?;
     let verdict = asks.policy.verdict(&evidence);
     Ok(Some(story_of(study, asks, verdict)))
-}
-
-/// The costs for programs.
-#[derive(Serialize)]
-pub struct OverheadShape<'a> {
-    name: &'a str,
-    monitors: &'a [MonitorName],
-    rounds: u32,
-    /// Whether every cost on a primary metric is.
-    decided: bool,
-    /// Of the intervals of primary metrics.
-    confidence_percent: f64,
-    /// About so many more rounds would decide the primary metrics, and the command that adds them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    more_rounds: Option<MoreRounds>,
-    costs: Vec<CostShape<'a>>,
-}
-
-/// What watching does to one metric of one cell.
-#[derive(Serialize)]
-struct CostShape<'a> {
-    /// Nothing where all watch together.
-    monitor: Option<String>,
-    together: bool,
-    benchmark: Option<&'a str>,
-    variant: Option<&'a str>,
-    params: Option<&'a indexmap::IndexMap<ParamName, Value>>,
-    metric: &'a str,
-    unit: Option<Unit>,
-    better: &'static str,
-    /// Whether the benchmark is run for it.
-    primary: bool,
-    rounds: usize,
-    unwatched: Option<SideShape>,
-    watched: Option<SideShape>,
-    /// watched − unwatched, with its interval; nothing where it can't be estimated.
-    difference: Option<f64>,
-    difference_unit: Option<String>,
-    interval: Option<Interval>,
-    interval_confidence: Confidence,
-    excludes_zero: bool,
-    /// `worse`, `better`, `no-effect`, `cannot-tell` or `missing`.
-    is: &'static str,
-    no_effect_larger_than_percent: Option<f64>,
-    more_rounds: Option<usize>,
-}
-
-/// What a side measured.
-#[derive(Serialize)]
-struct SideShape {
-    mean: f64,
-    coeffvar_percent: Option<f64>,
-}
-
-/// The verdict for a program.
-pub fn shape(story: &OverheadStory) -> OverheadShape<'_> {
-    let verdict = &story.verdict;
-    OverheadShape {
-        name: story.study.as_str(),
-        monitors: &story.monitors,
-        rounds: verdict.rounds,
-        decided: verdict.decided,
-        confidence_percent: verdict.confidence.share() * 100.0,
-        more_rounds: story.more_rounds(),
-        costs: verdict
-            .costs
-            .iter()
-            .map(|cost| cost_shape(story, cost))
-            .collect(),
-    }
-}
-
-fn cost_shape<'a>(story: &'a OverheadStory, cost: &'a Cost) -> CostShape<'a> {
-    let (is, larger, more) = match cost.call {
-        CostCall::Costs => ("worse", None, None),
-        CostCall::Helps => ("better", None, None),
-        CostCall::Nothing {
-            larger_than_percent,
-        } => ("no-effect", Some(larger_than_percent), None),
-        CostCall::CannotTell { more } => ("cannot-tell", None, more),
-        CostCall::Missing => ("missing", None, None),
-    };
-    let cell = story.cells.get(cost.cell);
-    let unit = story.unit(cost);
-    let effect = cost.effect.filter(|_| cost.is_estimable());
-    let side = |side: SideMean| SideShape {
-        mean: side.mean,
-        coeffvar_percent: side.spread.ok(),
-    };
-    CostShape {
-        monitor: match cost.watched_by {
-            Watched::Together => None,
-            watched => Some(story.name(watched)),
-        },
-        together: cost.watched_by == Watched::Together,
-        benchmark: cell.map(|cell| cell.benchmark.as_str()),
-        variant: cell.map(|cell| cell.variant.as_str()),
-        params: cell.map(|cell| &cell.params),
-        metric: cost.metric.as_str(),
-        unit,
-        better: cost.better.as_str(),
-        primary: cost.decides,
-        rounds: cost.rounds,
-        unwatched: cost.sides.map(|(unwatched, _)| side(unwatched)),
-        watched: cost.sides.map(|(_, watched)| side(watched)),
-        difference: effect.map(|effect| effect.change),
-        difference_unit: effect.and_then(|effect| match effect.in_percent {
-            true => Some("%".to_owned()),
-            false => unit.map(|unit| unit.to_string()),
-        }),
-        interval: effect.and_then(|effect| effect.interval.ok()),
-        interval_confidence: cost.confidence,
-        excludes_zero: cost.is_real(),
-        is,
-        no_effect_larger_than_percent: larger,
-        more_rounds: more,
-    }
 }
 
 /// What a reader of these result sets should know of the monitors that watched: those whose cost on such a machine is
@@ -432,7 +309,7 @@ pub async fn known_costs<'a>(
 /// A finished study of costs.
 struct Known {
     set: ResultSet,
-    story: OverheadStory,
+    story: OverheadStudy,
 }
 
 /// Every one, the latest first.

@@ -79,7 +79,7 @@ impl fmt::Display for Amendment {
 }
 
 /// A commit, or whatever a history has between two versions.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// What identifies it.
     pub id: String,
@@ -88,6 +88,7 @@ pub struct Change {
     /// Who made it.
     pub author: String,
     /// When, where that is known.
+    #[schemars(with = "Option<String>")]
     pub at: Option<Timestamp>,
     /// The whole message.
     pub message: String,
@@ -105,7 +106,7 @@ impl Change {
 }
 
 /// A file that a change touches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedFile {
     /// Its path in the tree.
     pub path: String,

@@ -14,17 +14,31 @@
 //! assert!(document.markdown().contains("| time | **+4.1 % \\[+3.2, +5.0\\]** |"));
 //! ```
 
+pub mod bisect;
+pub mod change_points;
+pub mod chart;
 pub mod comparison;
 mod document;
 pub mod escape;
+pub mod findings;
 mod format;
+pub mod history;
 mod json;
 pub mod markdown;
 mod more_rounds;
+pub mod noise;
+pub mod numbers;
+pub mod overhead;
+mod render;
+pub mod search;
 mod table;
+pub mod try_patch;
 
 pub use document::{Body, Document, Section, Sentence};
 pub use format::{Format, FormatError};
 pub use json::{json, json_line};
 pub use more_rounds::MoreRounds;
-pub use table::{Column, Field, Line, Look, Table, Tone, field, left, right, wrapped};
+pub use render::{Render, VerdictEvent};
+pub use table::{
+    Column, Field, Line, Look, Table, Tone, clipped, field, left, list_table, right, wrapped,
+};

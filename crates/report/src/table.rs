@@ -319,6 +319,34 @@ pub fn wrapped(line: &str, width: Option<u16>) -> String {
     text
 }
 
+/// As much of a text as a line holds.
+pub fn clipped(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    kept.push('…');
+    kept
+}
+
+/// A table without lines for a terminal, columns two spaces apart and headings in capitals: as wide as the terminal; where
+/// there is none each row is one line, easy to cut.
+pub fn list_table(header: &[&str], width: Option<u16>) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_style(NOTHING);
+    match width {
+        Some(width) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(width);
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
+    table.set_header(header.iter().map(|text| text.to_uppercase()));
+    table
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,16 +2,15 @@
 //!
 //! Refuses: a difference without its interval, and a row less because a side has nothing in it.
 
-use backsight_model::numbers::{self, Rounding};
 use backsight_policy::{Against, Call, Comparison, Difference, Entry, Measured, Row, Tally};
+use backsight_report::overhead::OverheadStudy;
+use backsight_report::{
+    chart,
+    numbers::{self, Rounding, Scale},
+};
 use backsight_stats::{Better, Undefined};
 
-use crate::{
-    chart, figures,
-    overhead::OverheadStory,
-    report::Report,
-    shown::{self, Scale},
-};
+use crate::{figures, report::Report};
 
 /// Most rows of a table, and most numbers of all rows.
 const MOST_ROWS: usize = 2000;
@@ -145,7 +144,7 @@ impl Compared {
             confidence: numbers::confidence(comparison.options.confidence),
             chance: format!(
                 "{} %",
-                shown::value((1.0 - comparison.options.confidence.share()) * 100.0, 2)
+                numbers::value((1.0 - comparison.options.confidence.share()) * 100.0, 2)
             ),
             scope: comparison.scope().unwrap_or_default(),
             left_out: comparison.rows.len() - rows.len(),
@@ -225,7 +224,7 @@ impl SideView {
                 Self {
                     mean: format!(
                         "{}{}",
-                        shown::value(scale.of(side.mean), 4),
+                        numbers::value(scale.of(side.mean), 4),
                         scale.unit_after()
                     ),
                     missing: false,
@@ -419,7 +418,7 @@ impl RatioTotal {
         let mut about = mean
             .interval
             .map_or_else(unknown, |ends| rounding.interval(ends));
-        about.push_str(&format!(" of {}", shown::counted(mean.rows, "row")));
+        about.push_str(&format!(" of {}", numbers::counted(mean.rows, "row")));
         if let Some(range) = mean.range {
             about.push_str(&format!(
                 ", from {} to {}",
@@ -465,7 +464,7 @@ pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
                 let more = comparison.sides.len() - 1 - MOST_SENTENCES;
                 sentences.push(vec![Piece::plain(format!(
                     "{} more in the table.",
-                    shown::counted(more, "side")
+                    numbers::counted(more, "side")
                 ))]);
             }
             sentences
@@ -474,7 +473,7 @@ pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
     }
 }
 
-fn overhead_sentences(overhead: &OverheadStory) -> Vec<Sentence> {
+fn overhead_sentences(overhead: &OverheadStudy) -> Vec<Sentence> {
     let words = overhead.sentences().into_iter();
     words
         .map(|(text, class)| vec![Piece { class, text }])
@@ -587,7 +586,7 @@ impl<'a> Change<'a> {
         let means =
             [0, self.side].map(|side| row.entries[side].measured().map_or(0.0, |side| side.mean));
         let scale = Scale::fitting(row.unit, means);
-        let [from, to] = means.map(|mean| shown::value(scale.of(mean), 3));
+        let [from, to] = means.map(|mean| numbers::value(scale.of(mean), 3));
         let change = match self.difference.percent {
             Ok(change) => numbers::percent_in(change, self.difference.percent_interval.ok()),
             Err(_) => {

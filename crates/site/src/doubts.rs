@@ -4,6 +4,10 @@
 //! Refuses: to judge. A warning says what was seen, where, and what it may mean.
 
 use backsight_model::{MachineLoad, Series};
+use backsight_report::{
+    clipped,
+    numbers::{self, counted},
+};
 use backsight_stats::Summary;
 use std::collections::BTreeMap;
 
@@ -11,7 +15,6 @@ use crate::{
     comparison,
     figures::estimate,
     report::{Report, Study},
-    shown::{self, clipped, counted},
     trials::LONGEST_REASON,
 };
 
@@ -61,9 +64,9 @@ fn neighbours(study: &Study) -> Option<String> {
             "noisy neighbours: other programs{} had {} of the processors while `{}` was measured, at worst {} in trial \
              {}: what is slow here may be their doing",
             busiest(study),
-            shown::share(mean),
+            numbers::share(mean),
             study.row.name,
-            shown::share(worst.neighbours),
+            numbers::share(worst.neighbours),
             worst.number
         )
     })

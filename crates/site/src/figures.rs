@@ -4,13 +4,13 @@
 
 use backsight_model::{Better, ResultSet, Series, Simulator};
 use backsight_policy::{self as policy, Comparison};
+use backsight_report::{
+    chart::{Bar, Chart, Group},
+    clipped,
+    numbers::{self, Estimate, Scale, counted},
+};
 use backsight_stats::Samples;
 use std::borrow::Cow;
-
-use crate::{
-    chart::{Bar, Chart, Group},
-    shown::{self, Estimate, Scale, clipped, counted},
-};
 
 /// Most bars of a page; a table tells the rest.
 pub(crate) const MOST_BARS: usize = 600;
@@ -312,8 +312,8 @@ impl Measured {
                 scale.unit_after(),
                 self.estimate.interval_shown(scale),
                 self.estimate.n,
-                shown::value(scale.of(self.samples.min()), 5),
-                shown::value(scale.of(self.samples.max()), 5),
+                numbers::value(scale.of(self.samples.min()), 5),
+                numbers::value(scale.of(self.samples.max()), 5),
             ),
             Err(why) => format!(
                 "{} {}{}, n = {}, interval {why}",

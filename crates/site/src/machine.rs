@@ -3,9 +3,10 @@
 //! Refuses: to hide a difference between two columns among many equal rows; those come first.
 
 use backsight_model::HostName;
+use backsight_report::{clipped, numbers};
 use indexmap::IndexMap;
 
-use crate::{report::Study, shown};
+use crate::report::Study;
 
 type Facts = IndexMap<String, String>;
 
@@ -126,7 +127,7 @@ impl FactRow {
         }
         let name = name.strip_prefix(VERSION).unwrap_or(name);
         Self {
-            name: shown::clipped(name, 200),
+            name: clipped(name, 200),
             values,
             differs,
         }
@@ -135,7 +136,7 @@ impl FactRow {
 
 fn readable(name: &str, value: &str) -> String {
     match (name, value.parse()) {
-        ("memory.bytes", Ok(bytes)) => shown::size(bytes),
-        _ => shown::clipped(value, LONGEST_FACT),
+        ("memory.bytes", Ok(bytes)) => numbers::size(bytes),
+        _ => clipped(value, LONGEST_FACT),
     }
 }

@@ -6,8 +6,8 @@
 
 use askama::Template;
 use backsight_model::StudyState;
-use backsight_policy::SearchVerdict;
-use backsight_report::MoreRounds;
+use backsight_report::{MoreRounds, search::SearchStudy};
+use backsight_report::{clipped, numbers};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
@@ -15,11 +15,10 @@ use crate::{
     doubts::doubts,
     figures::{figures, figures_of},
     machine::Machines,
-    overhead::OverheadView,
+    overhead::OverheadSection,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},
-    search::{SearchView, SearchWords},
-    shown::{self, clipped},
+    search::SearchSection,
     statistics::{Statistics, statistics},
     trials::{LONGEST_REASON, Trials, anchor},
 };
@@ -61,12 +60,8 @@ pub fn report(report: &Report) -> Result<String, PageError> {
 ///
 /// # Errors
 /// As those of [`report`](fn@report).
-pub fn report_of_search(
-    report: &Report,
-    words: &SearchWords<'_>,
-    verdict: &SearchVerdict,
-) -> Result<String, PageError> {
-    page(report, Some(SearchView::new(words, verdict).render()?))
+pub fn report_of_search(report: &Report, study: &SearchStudy<'_>) -> Result<String, PageError> {
+    page(report, Some(SearchSection::new(study).render()?))
 }
 
 fn page(report: &Report, search: Option<String>) -> Result<String, PageError> {
@@ -125,7 +120,7 @@ struct Page<'a> {
     bars_left_out: usize,
     compared: Option<Compared>,
     more_rounds: Option<&'a MoreRounds>,
-    overhead: Option<OverheadView>,
+    overhead: Option<OverheadSection>,
     statistics: Statistics,
     notes: Vec<String>,
     notes_left_out: usize,
@@ -205,7 +200,7 @@ impl<'a> Page<'a> {
             bars_left_out,
             compared,
             more_rounds: report.more_rounds.as_ref(),
-            overhead: report.overhead.as_ref().map(OverheadView::new),
+            overhead: report.overhead.as_ref().map(OverheadSection::new),
             statistics: statistics(&sets),
             notes,
             notes_left_out,
@@ -294,7 +289,7 @@ fn when(studies: &[Study]) -> Fact {
         .filter(|study| study.row.state != StudyState::Finished)
         .map(|study| format!("{} is {}", study.row.name, study.row.standing()))
         .collect();
-    let mut more = format!("took {}", shown::duration(took));
+    let mut more = format!("took {}", numbers::duration(took));
     if studies.len() > 1 {
         more.push_str(" in all");
     }
@@ -350,11 +345,11 @@ fn trials(studies: &[Study]) -> Fact {
         all.partition(|trial| trial.row.failure.is_some());
     let more = match failed.len() {
         0 => "none failed".to_owned(),
-        count => format!("{} failed", shown::grouped(count as u64)),
+        count => format!("{} failed", numbers::grouped(count as u64)),
     };
     Fact {
         label: "Trials",
-        value: format!("{} measured", shown::grouped(measured.len() as u64)),
+        value: format!("{} measured", numbers::grouped(measured.len() as u64)),
         more,
         bad: !failed.is_empty(),
     }
@@ -427,7 +422,7 @@ fn documents(studies: &[Study]) -> Vec<DocumentView> {
                 } else {
                     format!("{} · {name}{of}", document.kind)
                 },
-                size: shown::size(text.printed()),
+                size: numbers::size(text.printed()),
                 cut: shown.left_out > 0,
                 text: shown.head,
                 command: format!("backsight show {} --documents", study.row.name),

@@ -4,14 +4,13 @@
 
 use backsight_model::{Cell, ResultSet};
 use backsight_policy::Comparison;
-use backsight_report::MoreRounds;
+use backsight_report::{MoreRounds, overhead::OverheadStudy};
 use backsight_store::{
     Kept, RawRef, StepRow, Store, StoreError, StudyDocument, StudyId, StudyRow, TrialRow,
 };
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    overhead::OverheadStory,
     page::PAGE_LIMIT,
     printed::{Printed, share_out},
 };
@@ -35,7 +34,7 @@ pub struct Report {
     /// How many more rounds would tell what isn't decided.
     pub more_rounds: Option<MoreRounds>,
     /// What watching costs, if the only study asked that.
-    pub overhead: Option<OverheadStory>,
+    pub overhead: Option<OverheadStudy>,
     /// What a reader should know before believing it, beside what is seen here.
     pub notes: Vec<String>,
 }

@@ -1,12 +1,10 @@
 //! Every summary of every series, over trials, as rows. Refuses: to show a mean without the count and the spread beside it.
 
 use backsight_model::{Better, ResultSet, Series};
+use backsight_report::numbers::{self, Scale};
 use backsight_stats::{Summary, Undefined};
 
-use crate::{
-    figures,
-    shown::{self, Scale},
-};
+use crate::figures;
 
 /// Most rows of a page.
 pub(crate) const MOST_ROWS: usize = 2000;
@@ -73,12 +71,12 @@ fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
             .count();
         row.missing = match failed {
             0 => "not measured".to_owned(),
-            count => format!("{} failed", shown::counted(count, "trial")),
+            count => format!("{} failed", numbers::counted(count, "trial")),
         };
         return row;
     };
     let summary = Summary::of(&measured.samples, series.better);
-    let number = |value: f64| shown::value(scale.of(value), 4);
+    let number = |value: f64| numbers::value(scale.of(value), 4);
     let or_why =
         |value: Result<f64, Undefined>| value.map_or_else(|_| "undefined".to_owned(), number);
     let best = summary.best.iter().find(|best| best.percent == 95);

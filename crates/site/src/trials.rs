@@ -5,13 +5,15 @@
 
 use askama::Template;
 use backsight_model::{Ending, HostName, MachineLoad, TrialSamples, significant};
+use backsight_report::{
+    chart, clipped,
+    numbers::{self, Scale},
+};
 use std::collections::{HashMap, HashSet};
 
 use crate::{
-    chart,
     printed::{Printed, Shown},
     report::{Step, Study, Trial},
-    shown::{self, Scale, clipped},
 };
 
 /// Values of one metric in one trial that are written out.
@@ -148,9 +150,9 @@ impl<'a> Trials<'a> {
                 None => brief(metrics),
             },
             failure,
-            took: shown::duration(row.took),
+            took: numbers::duration(row.took),
             began: row.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-            neighbours: shown::share(row.neighbours),
+            neighbours: numbers::share(row.neighbours),
             loads: row.load.iter().map(load).collect(),
             warnings: row
                 .warnings
@@ -214,7 +216,7 @@ fn brief(metrics: &[MetricView]) -> String {
 
 fn load(load: &MachineLoad) -> String {
     let hosts: Vec<&str> = load.hosts.iter().map(HostName::as_str).collect();
-    let of_all = |seconds: f64| shown::share(seconds / load.available);
+    let of_all = |seconds: f64| numbers::share(seconds / load.available);
     format!(
         "{}: of {} CPU seconds {} by this trial, {} by others{}, {} by the kernel's interrupts, {} by other guests",
         hosts.join(", "),
@@ -236,7 +238,7 @@ impl MetricView {
             .values
             .iter()
             .take(MOST_VALUES)
-            .map(|value| shown::value(scale.of(*value), 6))
+            .map(|value| numbers::value(scale.of(*value), 6))
             .collect();
         let more = |count: usize| match count {
             0 => String::new(),
@@ -249,7 +251,7 @@ impl MetricView {
                 let others = more(trial.values.len() - 1);
                 format!(
                     "{name} {}{}{others}",
-                    shown::value(scale.of(*first), 4),
+                    numbers::value(scale.of(*first), 4),
                     scale.unit_after()
                 )
             },
@@ -270,8 +272,8 @@ impl MetricView {
                 more(unwritten)
             ),
             each: ends.map_or_else(String::new, |(low, high)| {
-                let [low, high] = [low, high].map(|end| shown::value(end, 4));
-                let count = shown::counted(each.len(), "interval sample");
+                let [low, high] = [low, high].map(|end| numbers::value(end, 4));
+                let count = numbers::counted(each.len(), "interval sample");
                 format!("{count}, {low} to {high}{}", scale.unit_after())
             }),
             spark: chart::spark(&each, 160.0, 18.0),
@@ -297,11 +299,11 @@ impl StepView {
         ] {
             if seconds.is_finite() {
                 let length = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
-                facts.push(format!("{}{what}", shown::duration(length)));
+                facts.push(format!("{}{what}", numbers::duration(length)));
             }
         }
         if usage.maxrss > 0 {
-            facts.push(format!("{} resident", shown::size(usage.maxrss)));
+            facts.push(format!("{} resident", numbers::size(usage.maxrss)));
         }
         Self {
             heading: match &row.monitor {
@@ -339,18 +341,18 @@ impl StreamView {
             let what = if shown.binary { "not text; " } else { "" };
             rest.push(format!(
                 "{what}{} left out of this page",
-                shown::size(shown.left_out)
+                numbers::size(shown.left_out)
             ));
         }
         if printed.lost() > 0 {
             rest.push(format!(
                 "{} went over the limit of this step's output and weren't kept",
-                shown::size(printed.lost())
+                numbers::size(printed.lost())
             ));
         }
         Self {
             name,
-            size: shown::size(printed.printed()),
+            size: numbers::size(printed.printed()),
             rest: rest.join("; "),
             shown,
             raw: None,

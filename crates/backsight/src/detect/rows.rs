@@ -10,6 +10,7 @@ use backsight_exchange::table::{
     Cell, ColumnKind, Format, Out, Reading, Rows, Source, Table, Writer,
 };
 use backsight_policy::Direction;
+use backsight_report::change_points::{ChangeRange, FoundChange, SeriesChanges};
 use backsight_stats::{
     benjamini_hochberg,
     changes::{Kind, Trend},
@@ -17,10 +18,7 @@ use backsight_stats::{
 use miette::IntoDiagnostic as _;
 use std::path::{Path, PathBuf};
 
-use super::{
-    discovery::FalseShare,
-    story::{Between, Story, Told},
-};
+use super::discovery::FalseShare;
 
 /// The columns after those that name the series.
 const COLUMNS: [(&str, ColumnKind); 32] = [
@@ -87,18 +85,18 @@ impl Kept {
     }
 
     /// Writes the rows of a series.
-    pub fn tell(&mut self, story: &Story) -> miette::Result<()> {
-        for told in &story.changes {
-            self.row(story, &Row::of_change(story, told, self.confidence))?;
+    pub fn tell(&mut self, series: &SeriesChanges) -> miette::Result<()> {
+        for told in &series.changes {
+            self.row(series, &Row::of_change(series, told, self.confidence))?;
         }
-        if let Some(pending) = &story.pending {
+        if let Some(pending) = &series.pending {
             let row = Row {
                 kind: "pending",
-                ..Row::of_change(story, &pending.told, self.confidence)
+                ..Row::of_change(series, &pending.found, self.confidence)
             };
-            self.row(story, &row)?;
+            self.row(series, &row)?;
         }
-        for (epoch, between) in &story.epochs {
+        for (epoch, between) in &series.epochs {
             let row = Row {
                 kind: "epoch",
                 between: Some(between),
@@ -107,30 +105,30 @@ impl Kept {
                 p: Some(epoch.p),
                 ..Row::default()
             };
-            self.row(story, &row)?;
+            self.row(series, &row)?;
         }
-        if let Some(trend) = &story.trend {
-            self.row(story, &Row::of_trend(story, trend, self.confidence))?;
+        if let Some(trend) = &series.trend {
+            self.row(series, &Row::of_trend(series, trend, self.confidence))?;
         }
-        let is_level = |told: &Told| told.change.kind == Kind::Level;
-        if story.changes.iter().any(is_level) {
+        let is_level = |told: &FoundChange| told.change.kind == Kind::Level;
+        if series.changes.iter().any(is_level) {
             return Ok(());
         }
         let row = Row {
             kind: "none",
-            doubted: story
+            doubted: series
                 .doubted
                 .as_ref()
                 .map(|(place, _)| (place.index, place.label.as_str())),
-            p: Some(story.doubted.as_ref().map_or(1.0, |(_, p)| *p)),
+            p: Some(series.doubted.as_ref().map_or(1.0, |(_, p)| *p)),
             ..Row::default()
         };
-        self.row(story, &row)
+        self.row(series, &row)
     }
 
-    fn row(&mut self, story: &Story, row: &Row<'_>) -> miette::Result<()> {
-        let mut cells: Vec<Cell<'_>> = story.keys.iter().map(|(_, key)| Cell::Text(key)).collect();
-        cells.extend(row.cells(story));
+    fn row(&mut self, series: &SeriesChanges, row: &Row<'_>) -> miette::Result<()> {
+        let mut cells: Vec<Cell<'_>> = series.keys.iter().map(|(_, key)| Cell::Text(key)).collect();
+        cells.extend(row.cells(series));
         self.writer.row(&cells).into_diagnostic()
     }
 
@@ -163,7 +161,7 @@ fn apart(key: &str) -> String {
 #[derive(Default)]
 struct Row<'a> {
     kind: &'a str,
-    between: Option<&'a Between>,
+    between: Option<&'a ChangeRange>,
     doubted: Option<(usize, &'a str)>,
     before: Option<f64>,
     after: Option<f64>,
@@ -176,7 +174,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of_change(story: &Story, told: &'a Told, confidence: f64) -> Self {
+    fn of_change(series: &SeriesChanges, told: &'a FoundChange, confidence: f64) -> Self {
         let change = &told.change;
         let interval = change.size_interval;
         Row {
@@ -193,14 +191,14 @@ impl<'a> Row<'a> {
                 .percent()
                 .map(|(percent, interval)| [percent, interval.low, interval.high]),
             confidence: Some(confidence),
-            direction: Some(told.direction(story.better).as_str()),
+            direction: Some(told.direction(series.better).as_str()),
             p: Some(change.p),
             probability: Some(change.probability),
         }
     }
 
     /// A trend: from the first version to the last, at which `before` and `after` are the values of its line.
-    fn of_trend(story: &Story, trend: &Trend, confidence: f64) -> Self {
+    fn of_trend(series: &SeriesChanges, trend: &Trend, confidence: f64) -> Self {
         let interval = trend.size_interval;
         let base = trend.from.abs();
         let percent = [trend.size, interval.low, interval.high].map(|x| 100.0 * x / base);
@@ -211,13 +209,13 @@ impl<'a> Row<'a> {
             size: Some([trend.size, interval.low, interval.high]),
             percent: (base > 0.0).then_some(percent),
             confidence: Some(confidence),
-            direction: Some(Direction::of_size(trend.size, story.better).as_str()),
+            direction: Some(Direction::of_size(trend.size, series.better).as_str()),
             p: Some(trend.p),
             ..Row::default()
         }
     }
 
-    fn cells<'b>(&self, story: &'b Story) -> Vec<Cell<'b>>
+    fn cells<'b>(&self, series: &'b SeriesChanges) -> Vec<Cell<'b>>
     where
         'a: 'b,
     {
@@ -231,9 +229,9 @@ impl<'a> Row<'a> {
         let after = self.between.and_then(|between| between.after.as_ref());
         let until = self.between.map(|between| &between.until);
         let mut cells = vec![
-            Cell::Text(&story.metric),
-            story.unit.as_deref().into(),
-            story.better.map(|better| better.as_str()).into(),
+            Cell::Text(&series.metric),
+            series.unit.as_deref().into(),
+            series.better.map(|better| better.as_str()).into(),
             Cell::Text(self.kind),
             at.map_or(Cell::Missing, |(index, _)| count(index + 1)),
             at.map(|(_, label)| label).into(),
@@ -251,16 +249,20 @@ impl<'a> Row<'a> {
             number(self.probability),
             Cell::Missing,
             Cell::Missing,
-            count(story.versions),
-            count(story.samples),
-            count(story.missing),
-            number(Some(story.noise)),
-            number(Some(story.kept)),
-            story.period.map_or(Cell::Missing, count),
-            number(story.least_found),
+            count(series.versions),
+            count(series.samples),
+            count(series.missing),
+            number(Some(series.noise)),
+            number(Some(series.kept)),
+            series.period.map_or(Cell::Missing, count),
+            number(series.least_found),
             after.map_or(Cell::Missing, |place| count(place.index + 1)),
             until.map_or(Cell::Missing, |place| count(place.index + 1)),
-            story.last.as_ref().map(|place| place.label.as_str()).into(),
+            series
+                .last
+                .as_ref()
+                .map(|place| place.label.as_str())
+                .into(),
         ]);
         cells
     }

@@ -3,14 +3,15 @@
 //! One thread reads chunks of series, all others search them; no more than a few chunks are there at a time, however many
 //! series follow.
 
+use backsight_report::change_points::SeriesChanges;
 use backsight_stats::changes::Search;
 use miette::IntoDiagnostic as _;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use super::{
+    change_search::find_changes,
     input::{Series, SeriesOf},
-    story::{self, Story},
 };
 
 /// Series of a chunk, and points: whichever comes first.
@@ -66,7 +67,7 @@ impl Job {
     pub fn run(
         &self,
         series: SeriesOf,
-        mut tell: impl FnMut(Story) -> miette::Result<()>,
+        mut tell: impl FnMut(SeriesChanges) -> miette::Result<()>,
     ) -> miette::Result<()> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads);
         let pool = pool.build().into_diagnostic()?;
@@ -75,9 +76,9 @@ impl Job {
             scope.spawn(|| read(series, self.shard, sender));
             for chunk in chunks {
                 let chunk: Vec<Series> = chunk?;
-                let stories: Vec<Story> = pool.install(|| {
+                let stories: Vec<SeriesChanges> = pool.install(|| {
                     let searched = chunk.into_par_iter();
-                    let told = searched.map(|one| story::of(one, &self.search, self.with_svg));
+                    let told = searched.map(|one| find_changes(one, &self.search, self.with_svg));
                     told.collect()
                 });
                 stories.into_iter().try_for_each(&mut tell)?;

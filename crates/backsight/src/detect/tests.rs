@@ -1,3 +1,9 @@
+use backsight_policy::Direction;
+use backsight_report::{
+    Format,
+    change_points::{ChangePoints, SeriesChanges},
+    chart,
+};
 use backsight_stats::{
     Better, Random,
     changes::Search,
@@ -5,12 +11,10 @@ use backsight_stats::{
 };
 
 use super::{
+    change_search::find_changes,
     discovery::{self, FalseShare},
     input::Series,
-    json, markdown, picture,
     search::Shard,
-    story::{self, Direction, Story},
-    text::{self, Report},
 };
 
 fn series(values: Vec<f64>) -> Series {
@@ -28,19 +32,27 @@ fn stepped(size: f64, seed: u64) -> Series {
     series(steps(&levels, Noise::Gauss, &mut Random::seeded(seed)))
 }
 
-fn told(series: Series) -> Story {
-    story::of(series, &Search::default(), true)
+fn told(series: Series) -> SeriesChanges {
+    find_changes(series, &Search::default(), true)
 }
 
-fn report(stories: &[Story]) -> Report<'_> {
-    Report {
+fn report(stories: &[SeriesChanges]) -> ChangePoints<'_> {
+    ChangePoints {
         source: "t.csv".to_owned(),
         guessed_label: None,
-        stories,
+        series_changes: stories,
         series: stories.len(),
         false_percent: Some(5.0),
         confidence: 95.0,
     }
+}
+
+fn rendered(stories: &[SeriesChanges], format: Format) -> String {
+    report(stories).render(format, None).unwrap()
+}
+
+fn text(stories: &[SeriesChanges]) -> String {
+    rendered(stories, Format::Text)
 }
 
 #[test]
@@ -60,7 +72,7 @@ fn a_step_is_told_between_its_versions_with_size_and_direction() {
     assert_eq!(change.direction(story.better), Direction::Worse);
     assert_eq!(change.direction(Some(Better::Higher)), Direction::Better);
     assert_eq!(change.direction(None), Direction::Up);
-    let said = text::render(&report(&[story]));
+    let said = text(&[story]);
     assert!(
         said.contains("`v60`") && said.contains("worse") && said.contains('█'),
         "{said}"
@@ -92,9 +104,9 @@ fn nothing_one_value_and_equal_ones_are_told_without_a_number_that_is_none() {
         let story = told(series(values));
         let all = [story];
         for page in [
-            text::render(&report(&all)),
-            markdown::render(&report(&all)),
-            json::render(&report(&all)).unwrap(),
+            text(&all),
+            rendered(&all, Format::Markdown),
+            rendered(&all, Format::Json),
         ] {
             assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
         }
@@ -120,7 +132,7 @@ fn a_change_that_chance_gives_somewhere_among_so_many_is_not_believed() {
 #[test]
 fn of_what_is_believed_among_many_series_little_is_false() {
     let mut random = Random::seeded(7);
-    let mut stories: Vec<Story> = (0..400)
+    let mut stories: Vec<SeriesChanges> = (0..400)
         .map(|i| {
             let size = if i < 20 { 3.0 } else { 0.0 };
             told(series(steps(
@@ -136,7 +148,8 @@ fn of_what_is_believed_among_many_series_little_is_false() {
         "chance shows a change in some of 380 series, each taken alone: {alone}"
     );
     discovery::adjust(&mut stories, &[], FalseShare(0.05));
-    let believed = |stories: &[Story]| stories.iter().map(|s| s.believed().count()).sum::<usize>();
+    let believed =
+        |stories: &[SeriesChanges]| stories.iter().map(|s| s.believed().count()).sum::<usize>();
     let (right, wrong) = (believed(&stories[..20]), believed(&stories[20..]));
     assert!(right >= 20 && wrong <= 2, "{right} right, {wrong} wrong");
 }
@@ -155,12 +168,12 @@ fn names_that_would_act_are_spelled_out() {
     one.keys = vec![("k".to_owned(), "a|b\u{1b}[31m\n<script>`x`".to_owned())];
     one.labels = (0..120).map(|i| format!("v\u{202e}{i}\n")).collect();
     let stories = [told(one)];
-    let said = text::render(&report(&stories));
+    let said = text(&stories);
     assert!(
         !said.contains('\u{1b}') && !said.contains('\u{202e}') && said.contains("␛"),
         "{said}"
     );
-    let page = markdown::render(&report(&stories));
+    let page = rendered(&stories, Format::Markdown);
     assert!(
         !page.contains("<script>") && page.contains("a\\|b"),
         "{page}"
@@ -185,20 +198,20 @@ fn a_picture_has_points_levels_and_a_band() {
 #[test]
 fn bars_go_from_the_least_to_the_most() {
     let rising: Vec<f64> = (0..8).map(f64::from).collect();
-    assert_eq!(picture::sparks(&rising), "▁▂▃▄▅▆▇█");
-    assert_eq!(picture::sparks(&[]), "");
-    assert_eq!(picture::sparks(&[2.0; 3]), "▄▄▄");
-    assert_eq!(picture::sparks(&vec![1.0; 1000]).chars().count(), 64);
+    assert_eq!(chart::sparks(&rising), "▁▂▃▄▅▆▇█");
+    assert_eq!(chart::sparks(&[]), "");
+    assert_eq!(chart::sparks(&[2.0; 3]), "▄▄▄");
+    assert_eq!(chart::sparks(&vec![1.0; 1000]).chars().count(), 64);
 }
 
 #[test]
 fn many_series_are_a_table_of_those_that_changed() {
-    let mut stories: Vec<Story> = (0..20).map(|seed| told(stepped(20.0, seed))).collect();
+    let mut stories: Vec<SeriesChanges> = (0..20).map(|seed| told(stepped(20.0, seed))).collect();
     for (i, story) in stories.iter_mut().enumerate() {
         story.metric = format!("m{i}");
     }
     discovery::adjust(&mut stories, &[], FalseShare(0.05));
-    let said = text::render(&report(&stories));
+    let said = text(&stories);
     assert!(
         said.starts_with("20 series, t.csv: 20 changed (20 changes)."),
         "{said}"

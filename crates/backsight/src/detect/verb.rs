@@ -1,7 +1,12 @@
 //! The verb: its arguments, what is kept while series are searched, and what is said at the end.
 
 use backsight_exchange::table::{self, Columns, Reading};
-use backsight_report::{Format, escape};
+use backsight_policy::Direction;
+use backsight_report::{
+    Format,
+    change_points::{ChangePoints, SeriesChanges},
+    escape,
+};
 use backsight_stats::{
     Better, Confidence,
     changes::{FEWEST, Search},
@@ -16,11 +21,8 @@ use std::{
 use super::{
     discovery::{self, FalseShare},
     input::{Input, SeriesOf},
-    json, markdown, page,
     rows::{self, Kept},
     search::{Job, Shard},
-    story::{Direction, Story},
-    text::{self, Report},
 };
 use crate::{cli::Shared, exit_status::ExitStatus, files, output::chosen};
 
@@ -311,10 +313,10 @@ impl Detect {
         let mut kept = Kept::new(&series.keys(), self.confidence / 100.0)?;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
         let mut count = 0;
-        self.job().run(series, |mut story| {
+        self.job().run(series, |mut series| {
             count += 1;
-            pictures.put(&mut story)?;
-            kept.tell(&story)
+            pictures.put(&mut series)?;
+            kept.tell(&series)
         })?;
         // A part can't know what is believed among all; one series needs no such doubt.
         let share = match (self.shard, count) {
@@ -334,35 +336,37 @@ impl Detect {
         let format = self.format();
         let keep_all = format == Written::Json;
         let mut pictures = Pictures::new(self.svg.as_deref())?;
-        let (mut stories, mut others, mut count) = (Vec::new(), Vec::new(), 0);
+        let (mut all, mut others, mut count) = (Vec::new(), Vec::new(), 0);
         let mut too_short = TooShort::default();
-        self.job().run(series, |mut story| {
+        self.job().run(series, |mut series| {
             count += 1;
-            pictures.put(&mut story)?;
-            too_short.add(&story);
+            pictures.put(&mut series)?;
+            too_short.add(&series);
             // Quiet series are no more than a number, unless they are all.
-            if keep_all || story.has_news() || count == 1 {
-                stories.push(story);
+            if keep_all || series.has_news() || count == 1 {
+                all.push(series);
             } else {
-                others.extend(story.tests());
+                others.extend(series.tests());
             }
             Ok(())
         })?;
-        discovery::adjust(&mut stories, &others, self.false_share());
-        let report = Report {
+        discovery::adjust(&mut all, &others, self.false_share());
+        let found = ChangePoints {
             source,
             guessed_label,
-            stories: &stories,
+            series_changes: &all,
             series: count,
             false_percent: Some(self.false_share),
             confidence: self.confidence,
         };
-        let text = match format {
-            Written::Json => json::render(&report)?,
-            Written::Markdown => markdown::render(&report),
-            Written::Html => page::render(&report),
-            _ => text::render(&report),
+        let as_document = match format {
+            Written::Json => Format::Json,
+            Written::Markdown => Format::Markdown,
+            Written::Html => Format::Html,
+            _ => Format::Text,
         };
+        let text = found.render(as_document, files::width());
+        let text = text.into_diagnostic()?;
         match &self.output {
             Some(path) => files::write_whole(path, &text)?,
             None => files::print_made(&match format {
@@ -370,7 +374,7 @@ impl Detect {
                 _ => text,
             })?,
         }
-        if stories.iter().any(|story| self.fails(story)) {
+        if all.iter().any(|series| self.fails(series)) {
             return Ok(ExitStatus::Failed.into());
         }
         match (self.fail_on, too_short.said(count)) {
@@ -398,17 +402,17 @@ impl Detect {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Whether the story has a change that `--fail-on` asks for.
-    fn fails(&self, story: &Story) -> bool {
+    /// Whether the series has a change that `--fail-on` asks for.
+    fn fails(&self, series: &SeriesChanges) -> bool {
         let Some(fail_on) = self.fail_on else {
             return false;
         };
-        let since = story
+        let since = series
             .versions
-            .saturating_sub(self.last.unwrap_or(story.versions));
-        story.believed().any(|told| {
+            .saturating_sub(self.last.unwrap_or(series.versions));
+        series.believed().any(|told| {
             let asked =
-                fail_on == FailOn::Change || told.direction(story.better) == Direction::Worse;
+                fail_on == FailOn::Change || told.direction(series.better) == Direction::Worse;
             asked && told.between.until.index >= since
         })
     }
@@ -423,11 +427,11 @@ struct TooShort {
 }
 
 impl TooShort {
-    fn add(&mut self, story: &Story) {
-        if story.is_too_short() {
+    fn add(&mut self, series: &SeriesChanges) {
+        if series.is_too_short() {
             self.count += 1;
             self.first
-                .get_or_insert_with(|| (story.name(), story.versions));
+                .get_or_insert_with(|| (series.name(), series.versions));
         }
     }
 
@@ -441,7 +445,7 @@ impl TooShort {
             "can't tell: {} of {series} series {} fewer than the {FEWEST} versions that can show a change (`{}` has {versions})",
             self.count,
             if self.count == 1 { "has" } else { "have" },
-            super::shown(name),
+            escape::line(name),
         ))
     }
 }
@@ -460,20 +464,20 @@ impl<'a> Pictures<'a> {
         Ok(Self { folder, drawn: 0 })
     }
 
-    /// Writes the story's picture if it has changes, and takes it out of the story.
-    fn put(&mut self, story: &mut Story) -> miette::Result<()> {
+    /// Writes the series's picture if it has changes, and takes it out of the series.
+    fn put(&mut self, series: &mut SeriesChanges) -> miette::Result<()> {
         let Some(folder) = self.folder else {
             return Ok(());
         };
-        let Some(svg) = story.svg.take() else {
+        let Some(svg) = series.svg.take() else {
             return Ok(());
         };
-        if !story.has_news() {
+        if !series.has_news() {
             return Ok(());
         }
         self.drawn += 1;
         // The number keeps apart names that differ only in what can't be in a file's name.
-        let name = format!("{:04}-{}.svg", self.drawn, in_file_name(&story.name()));
+        let name = format!("{:04}-{}.svg", self.drawn, in_file_name(&series.name()));
         files::write_whole(&folder.join(name), &svg)
     }
 }

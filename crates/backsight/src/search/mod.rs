@@ -6,7 +6,7 @@ mod found;
 mod quantity;
 mod wanted;
 
-pub use found::{Kept, shape};
+pub use found::Kept;
 
 use backsight_catalog::Catalog;
 use backsight_model::{

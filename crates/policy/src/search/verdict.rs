@@ -2,12 +2,13 @@
 //!
 //! Refuses: one number for several searches without their spread, and a device's limit beyond the generator's.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Replay, SearchPolicy, hunt::Hunt};
 
 /// What one search found for one goal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Found {
     /// The goal is met at the lower bound and missed at the upper one.
@@ -21,7 +22,7 @@ pub enum Found {
 }
 
 /// The bounds of one search for one goal.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Bounds {
     /// What kind of answer it is.
     pub found: Found,
@@ -36,7 +37,7 @@ pub struct Bounds {
 }
 
 /// Whether an answer is the device's or the generator's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "generator")]
 pub enum GeneratorStands {
     /// There is no baseline, or none was found: nobody knows what the generator can do.
@@ -77,7 +78,7 @@ pub struct GoalAnswer {
 }
 
 /// The trials at one load on one subject.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LoadPoint {
     /// The load.
     pub load: f64,

@@ -2,13 +2,16 @@
 
 use askama::Template;
 use backsight_model::{Boot, Build, HistoryTrial, StudyHistory};
+use backsight_report::{
+    clipped,
+    numbers::{self, Scale},
+};
 
 use super::{
     Book, LogView, OUTPUTS, Press, PublishError,
     frame::{Crumb, Frame},
     names,
 };
-use crate::shown::{self, Scale, clipped};
 
 /// Most facts of a boot.
 const MOST_FACTS: usize = 400;
@@ -89,7 +92,7 @@ fn page(
             .as_ref()
             .map_or(String::new(), |why| clipped(why, 4000)),
         began: boot.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-        took: shown::duration(boot.took),
+        took: numbers::duration(boot.took),
         facts_left_out: boot.facts.len().saturating_sub(MOST_FACTS),
         facts: boot
             .facts
@@ -113,7 +116,7 @@ impl TrialRow {
                 let values = values.map(|(metric, values)| {
                     let scale = Scale::fitting(metric.unit, values.iter().copied());
                     let mean = values.iter().sum::<f64>() / values.len() as f64;
-                    let value = shown::value(scale.of(mean), 4);
+                    let value = numbers::value(scale.of(mean), 4);
                     format!("{} {value}{}", metric.name, scale.unit_after())
                 });
                 values.collect::<Vec<_>>().join(" · ")

@@ -5,12 +5,13 @@
 //! which would be stretched.
 
 // Writing to a String doesn't fail, so its result is dropped below.
+use backsight_report::{clipped, history::SeriesText};
 use std::fmt::Write;
 
 use backsight_policy::{Direction, History, How, Spread, VersionSeries, VersionStanding};
 use backsight_stats::changes::Kind;
 
-use crate::{SeriesWords, escape};
+use crate::escape;
 
 /// More releases than this aren't drawn as lines.
 const MOST_RELEASES: usize = 80;
@@ -48,7 +49,7 @@ impl Course {
     pub fn new(
         history: &History,
         series: &VersionSeries,
-        words: &SeriesWords<'_>,
+        words: &SeriesText<'_>,
         id: &str,
         range_of: impl Fn(usize) -> Option<String>,
     ) -> Option<Self> {
@@ -100,7 +101,7 @@ pub(super) fn names(history: &History, href: impl Fn(usize) -> String) -> Vec<Na
     let step = named.len().div_ceil(MOST_NAMES).max(1);
     let names = named.iter().enumerate().map(|(number, &version)| Name {
         version,
-        name: crate::shown::clipped(&history.versions[version].version.name, 14),
+        name: clipped(&history.versions[version].version.name, 14),
         href: href(version),
         left: 100.0 * (version as f64 + 0.5) / count as f64,
         shown: number.is_multiple_of(step),
@@ -166,7 +167,7 @@ impl Drawing<'_> {
     fn changes(
         &self,
         svg: &mut String,
-        words: &SeriesWords<'_>,
+        words: &SeriesText<'_>,
         range_of: impl Fn(usize) -> Option<String>,
     ) {
         for point in self.series.believed() {
@@ -196,7 +197,7 @@ impl Drawing<'_> {
     fn named(
         &self,
         svg: &mut String,
-        words: &SeriesWords<'_>,
+        words: &SeriesText<'_>,
         range_of: impl Fn(usize) -> Option<String>,
     ) {
         for named in &self.series.named {

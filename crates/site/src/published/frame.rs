@@ -1,5 +1,7 @@
 //! What all published pages have around their content.
 
+use backsight_report::clipped;
+
 /// The style sheet: that of reports, and what only these pages need.
 pub const STYLE: &str = concat!(
     include_str!("../../templates/report.css"),
@@ -30,7 +32,7 @@ pub struct Crumb {
 impl Crumb {
     pub fn new(text: &str, href: &str) -> Self {
         Self {
-            text: crate::shown::clipped(text, 60),
+            text: clipped(text, 60),
             href: href.to_owned(),
         }
     }
@@ -39,7 +41,7 @@ impl Crumb {
 impl Frame {
     pub fn new(title: &str, root: &'static str, crumbs: Vec<Crumb>) -> Self {
         Self {
-            title: crate::shown::clipped(title, 120),
+            title: clipped(title, 120),
             root,
             crumbs,
             version: env!("CARGO_PKG_VERSION"),

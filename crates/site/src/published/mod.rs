@@ -20,14 +20,12 @@ pub use folder::{FolderError, Published};
 use askama::Template;
 use backsight_model::{Build, Change, StudyHistory, TargetName, Version};
 use backsight_policy::{BisectedChange, History, VersionStanding, history};
+use backsight_report::{clipped, numbers};
 use backsight_store::{RawRef, Store, StoreError};
 use jiff::Timestamp;
 use std::{collections::HashMap, path::Path};
 
-use crate::{
-    printed::{Printed, Shown},
-    shown,
-};
+use crate::printed::{Printed, Shown};
 use folder::Folder;
 use frame::{Crumb, Frame, STYLE};
 
@@ -147,7 +145,7 @@ impl Book {
 
     /// A version's name as a page shows it.
     fn name(&self, at: usize) -> String {
-        shown::clipped(&self.version(at).name, 60)
+        clipped(&self.version(at).name, 60)
     }
 
     fn version_page(&self, at: usize) -> String {
@@ -282,10 +280,10 @@ impl LogView {
         let rest = match (printed.unreadable(), shown.left_out) {
             (Some(why), _) => format!("the store can't read it: {why}"),
             (None, 0) => String::new(),
-            (None, left_out) => format!("{} left out of this page", shown::size(left_out)),
+            (None, left_out) => format!("{} left out of this page", numbers::size(left_out)),
         };
         Self {
-            size: shown::size(printed.printed()),
+            size: numbers::size(printed.printed()),
             rest,
             shown,
             whole,

@@ -3,12 +3,13 @@
 
 use askama::Template;
 use backsight_model::{Change, ChangedFile};
+use backsight_report::{
+    clipped,
+    numbers::{counted, grouped},
+};
 
 use super::{Between, Book, OUTPUTS, Press, PublishError, Told, frame::Frame, names, target::told};
-use crate::{
-    escape,
-    shown::{clipped, counted, grouped},
-};
+use crate::escape;
 
 /// Most changes and most files of one change that a page lists.
 const MOST_CHANGES: usize = 500;

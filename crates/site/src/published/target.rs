@@ -2,16 +2,17 @@
 
 use askama::Template;
 use backsight_policy::{Direction, HistoryVersion, VersionSeries};
+use backsight_report::{
+    clipped,
+    history::SeriesText,
+    numbers::{counted, grouped},
+};
 use std::collections::HashMap;
 
 use super::{
     Book, Press, PublishError, TargetBrief, Told,
     course::{Course, Name, names},
     frame::{Frame, SCRIPT},
-};
-use crate::{
-    SeriesWords,
-    shown::{clipped, counted, grouped},
 };
 
 /// Points of all charts of a page.
@@ -111,7 +112,7 @@ pub(super) struct ToldChange {
 
 /// The changes of a series as sentences: those that were found, then those that bisections named.
 pub(super) fn told(book: &Book, series: &VersionSeries) -> Vec<ToldChange> {
-    let words = SeriesWords::new(&book.history, series);
+    let words = SeriesText::new(&book.history, series);
     let told = |at: usize, sentence: String, class: &'static str| Told {
         series: series.name(),
         sentence,
@@ -236,7 +237,7 @@ fn brief(book: &Book) -> TargetBrief {
 }
 
 fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
-    let words = SeriesWords::new(&book.history, series);
+    let words = SeriesText::new(&book.history, series);
     let id = format!("series-{number}");
     ChartView {
         name: series.name(),
@@ -255,7 +256,7 @@ fn columns(book: &Book) -> Vec<Column> {
     shown
         .map(|series| Column {
             name: clipped(&series.name(), 60),
-            unit: SeriesWords::new(&book.history, series).unit(),
+            unit: SeriesText::new(&book.history, series).unit(),
         })
         .collect()
 }
@@ -340,7 +341,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
         standing,
     } = &book.history.versions[at];
     let values = shown.iter().zip(points).map(|(series, points)| {
-        let words = SeriesWords::new(&book.history, series);
+        let words = SeriesText::new(&book.history, series);
         let point = points.get(&at).map(|place| &series.points[*place]);
         let change = series.believed().find(|change| change.at == at);
         let named = series.named.iter().find(|named| named.at == at);
@@ -348,7 +349,7 @@ fn row(book: &Book, shown: &[&VersionSeries], points: &[HashMap<usize, usize>], 
             text: point.map_or(String::new(), |point| words.value(point)),
             change: change.map_or(String::new(), |change| words.size(change)),
             class: change.map_or("", |change| class(change.direction)),
-            named: named.map_or(String::new(), SeriesWords::mark),
+            named: named.map_or(String::new(), SeriesText::mark),
         }
     });
     Row {

@@ -4,6 +4,11 @@
 use askama::Template;
 use backsight_model::{Boot, StudyHistory};
 use backsight_policy::VersionSeries;
+use backsight_report::{
+    clipped,
+    history::SeriesText,
+    numbers::{self, counted},
+};
 use std::collections::HashMap;
 
 use super::{
@@ -11,10 +16,6 @@ use super::{
     frame::Frame,
     names,
     range::{Link, link},
-};
-use crate::{
-    SeriesWords,
-    shown::{self, clipped, counted},
 };
 
 /// Characters of a reason.
@@ -156,7 +157,7 @@ impl ValueView {
             .points
             .binary_search_by_key(&at, |point| point.version);
         let point = &series.points[place.ok()?];
-        let words = SeriesWords::new(&book.history, series);
+        let words = SeriesText::new(&book.history, series);
         Some(Self {
             series: series.name(),
             value: words.value(point),
@@ -164,7 +165,7 @@ impl ValueView {
                 Some(simulator) => format!("{}, {}", words.unit(), simulator.phrase()),
                 None => words.unit(),
             },
-            counts: SeriesWords::counts(point),
+            counts: SeriesText::counts(point),
             again: words.spread(point.again),
             reboot: words.spread(point.reboot),
             relink: words.spread(point.relink),
@@ -186,7 +187,7 @@ impl BuildView {
             key: clipped(&build.key, 100),
             study: of.study.name.to_string(),
             began: build.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-            took: shown::duration(build.took),
+            took: numbers::duration(build.took),
             cached: build.cached,
             failure: build.failure.as_ref().map_or(String::new(), |why| {
                 clipped(&why.to_string(), LONGEST_REASON)
@@ -219,7 +220,7 @@ impl BootRow {
                 .as_ref()
                 .map_or(String::new(), |why| clipped(why, LONGEST_REASON)),
             began: boot.began.strftime("%Y-%m-%d %H:%M:%S UTC").to_string(),
-            took: shown::duration(boot.took),
+            took: numbers::duration(boot.took),
             trials: counts,
         }
     }

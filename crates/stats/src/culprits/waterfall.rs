@@ -5,6 +5,7 @@ use crate::{Confidence, Interval, distributions::t_quantile};
 
 /// A number with its interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
@@ -14,6 +15,7 @@ pub struct Estimate {
 
 /// How the change from the first version to the last is made up.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Waterfall {
     /// The mean of the measurements before the first step.
     pub level: Estimate,

@@ -1,0 +1,13 @@
+//! A bisection: which changes, how large, how probable, and what remains. Its view for programs, and its sentences, tables
+//! and charts.
+//!
+//! A size has its interval; where several changes can't be told apart, none of them is named alone.
+
+mod study;
+mod view;
+
+pub use study::{BisectStudy, ChangeRow, CulpritRow, Holds};
+pub use view::{
+    BisectView, CulpritView, EstimatorView, MeasuredView, SuspectView, TestbedView, TrialsView,
+    VersionView,
+};

@@ -1,0 +1,741 @@
+//! A bisection with its verdict: its sentences, tables and charts.
+
+use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time};
+use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, Place};
+use backsight_stats::{Interval, Statistic, culprits::Estimate};
+use std::{fmt::Write as _, time::Duration};
+
+use super::BisectView;
+use crate::{
+    Body, Document, Render, Section, Table, Tone, chart, clipped, escape, field, history, left,
+    numbers::{self, Scale, counted, duration, significant},
+    right,
+};
+
+/// Digits of a size.
+const DIGITS: usize = 3;
+/// Most changes that are listed of a stretch.
+const MOST_LISTED: usize = 20;
+/// Most files that are named of a change.
+const MOST_FILES: usize = 12;
+/// Longest title, in characters.
+const LONGEST: usize = 100;
+/// Longest name of a version below the picture.
+const LONGEST_NAME: usize = 40;
+/// From this prior probability on it is said that changes may cancel unseen.
+const WORTH_SAYING: f64 = 0.01;
+
+/// The changes that lie between two versions; or why they can't be told.
+pub type Holds = Result<Vec<Change>, String>;
+
+/// A bisection: what was measured, its verdict, and what was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct BisectStudy<'a> {
+    /// What was measured.
+    pub history: &'a StudyHistory,
+    /// The verdict.
+    pub verdict: &'a BisectVerdict,
+    /// The number of the cell that is bisected.
+    pub cell: usize,
+    /// The name of its metric.
+    pub metric: &'a str,
+    /// What it may take.
+    pub budget: Option<Duration>,
+    /// How sure the answer is to be: 0.95.
+    pub confidence: f64,
+    /// Whether changes that cancel were looked for.
+    pub cancelling: bool,
+    /// What each culprit's stretch holds, in their order.
+    pub between: &'a [Holds],
+    /// What is accepted along the target's history of this metric.
+    pub accepted: &'a [Accepted],
+    /// The command line that asks the same again.
+    pub command: &'a str,
+}
+
+/// A culprit as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CulpritRow {
+    /// From 1.
+    pub number: usize,
+    /// The version that has it, or the stretch.
+    pub place: String,
+    /// `+3.10 % [+2.60, +3.60], worse`; with the size in the metric's unit where a share isn't defined.
+    pub size: String,
+    /// `+1.20 s [+1.00, +1.40]`.
+    pub absolute: String,
+    /// `99 %`.
+    pub probability: String,
+    /// `better`, `worse` or nothing.
+    pub class: &'static str,
+    /// Its size on a line around zero, as SVG.
+    pub mark: String,
+    /// The changes in it.
+    pub changes: Vec<ChangeRow>,
+    /// What is to be said instead or besides.
+    pub note: String,
+}
+
+/// A change as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangeRow {
+    /// Its short name.
+    pub name: String,
+    /// Who made it.
+    pub author: String,
+    /// When.
+    pub at: String,
+    /// The first line of its message.
+    pub title: String,
+    /// The whole message.
+    pub message: String,
+    /// The files that it touches.
+    pub files: String,
+}
+
+impl CulpritRow {
+    /// The changes in it, a line each, and what is to be said besides.
+    fn details(&self) -> Vec<String> {
+        let change = |change: &ChangeRow| {
+            let ChangeRow {
+                name,
+                author,
+                at,
+                title,
+                files,
+                ..
+            } = change;
+            format!("{name} {author} {at}: {title} ({files})")
+        };
+        let note = (!self.note.is_empty()).then(|| self.note.clone());
+        self.changes.iter().map(change).chain(note).collect()
+    }
+}
+
+impl<'a> BisectStudy<'a> {
+    fn cell(&self) -> Option<&'a HistoryCell> {
+        self.history.cells.get(self.cell)
+    }
+
+    fn of_metric(&self) -> Option<&'a CellMetric> {
+        let metrics = &self.cell()?.metrics;
+        metrics
+            .iter()
+            .find(|metric| metric.name.as_str() == self.metric)
+    }
+
+    /// What a version is called.
+    pub fn version(&self, position: usize) -> String {
+        let version = self.history.versions.get(position);
+        version.map_or_else(String::new, |version| version.full_name())
+    }
+
+    fn ends(&self) -> (String, String) {
+        let last = self.history.versions.len().saturating_sub(1);
+        (self.version(0), self.version(last))
+    }
+
+    /// What was asked.
+    pub fn question(&self) -> String {
+        let (first, last) = self.ends();
+        let cell = self
+            .cell()
+            .map_or_else(String::new, |cell| cell.cell.to_string());
+        format!(
+            "{} of {cell}, from {first} to {last}, {}",
+            self.metric,
+            counted(self.history.versions.len(), "version")
+        )
+    }
+
+    /// `3f2a91c`, or `between 1.2 and 1.5 (3 versions)`.
+    pub fn place(&self, place: Place) -> String {
+        match place.until - place.after {
+            1 => self.version(place.until),
+            wide => format!(
+                "after {}, up to {} ({wide} versions)",
+                self.version(place.after),
+                self.version(place.until)
+            ),
+        }
+    }
+
+    fn scale(&self) -> Scale {
+        let means = self.verdict.measured.iter().map(|(_, _, mean)| *mean);
+        Scale::fitting(self.of_metric().map(|metric| metric.unit), means)
+    }
+
+    fn figure(&self, value: f64) -> String {
+        let scale = self.scale();
+        format!(
+            "{}{}",
+            significant(scale.of(value), DIGITS),
+            scale.unit_after()
+        )
+    }
+
+    fn change_by(&self, estimate: &Estimate) -> String {
+        let scale = self.scale();
+        scale.difference(estimate.value, Some(estimate.interval))
+    }
+
+    /// The culprits as they are shown.
+    pub fn rows(&self) -> Vec<CulpritRow> {
+        let culprits = self.verdict.culprits.iter().enumerate();
+        culprits.map(|(n, culprit)| self.row(n, culprit)).collect()
+    }
+
+    fn row(&self, n: usize, culprit: &Culprit) -> CulpritRow {
+        let sizes = self.verdict.waterfall.as_ref();
+        let size = sizes.and_then(|sizes| sizes.steps.get(n));
+        let level = sizes.map_or(f64::NAN, |sizes| sizes.level.value.abs());
+        let (changes, note) = match self.between.get(n) {
+            Some(Ok(changes)) => {
+                let left = changes.len().saturating_sub(MOST_LISTED);
+                let note = match left {
+                    0 => String::new(),
+                    left => format!("and {left} changes more"),
+                };
+                (
+                    changes.iter().rev().take(MOST_LISTED).map(row_of).collect(),
+                    note,
+                )
+            }
+            Some(Err(why)) => (Vec::new(), why.clone()),
+            None => (Vec::new(), String::new()),
+        };
+        let better = self.of_metric().map(|metric| metric.better);
+        let class = match size {
+            Some(size) if better.is_some() && size.value != 0.0 => {
+                Direction::of_size(size.value, better).as_str()
+            }
+            _ => "",
+        };
+        let interval = size.map(|size| Interval {
+            low: 100.0 * size.interval.low / level,
+            high: 100.0 * size.interval.high / level,
+        });
+        CulpritRow {
+            number: n + 1,
+            place: self.place(culprit.place),
+            size: match (culprit.percent, size) {
+                (Some(by), _) => format!("{}, {class}", numbers::percent_in(by, interval)),
+                (None, Some(size)) => format!("{}, {class}", self.change_by(size)),
+                (None, None) => "a change".to_owned(),
+            },
+            absolute: size.map_or_else(String::new, |size| self.change_by(size)),
+            probability: numbers::probability(culprit.probability),
+            class,
+            mark: match (culprit.percent, interval) {
+                (Some(percent), Some(Interval { low, high })) if level > 0.0 => chart::mark(
+                    percent,
+                    Some((low, high)),
+                    low.abs().max(high.abs()).max(0.5),
+                ),
+                _ => String::new(),
+            },
+            changes,
+            note,
+        }
+    }
+
+    /// How the total is made up: what, and how much.
+    pub fn sum(&self) -> Vec<(String, String)> {
+        let Some(sizes) = &self.verdict.waterfall else {
+            return Vec::new();
+        };
+        let (first, last) = self.ends();
+        let mut lines: Vec<(String, String)> = self
+            .verdict
+            .culprits
+            .iter()
+            .zip(&sizes.steps)
+            .map(|(culprit, size)| (self.place(culprit.place), self.change_by(size)))
+            .collect();
+        lines.push((
+            "remainder, not attributed".to_owned(),
+            self.change_by(&sizes.remainder),
+        ));
+        lines.push((
+            format!("total, from {first} to {last}"),
+            self.change_by(&sizes.total),
+        ));
+        lines
+    }
+
+    /// The answer, how sure it is, and what it took, a sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut sentences = vec![self.answer()];
+        sentences.extend(self.doubts());
+        sentences.extend(self.machines());
+        sentences.push(self.ending());
+        sentences
+    }
+
+    fn answer(&self) -> String {
+        let verdict = self.verdict;
+        let (first, last) = self.ends();
+        if let Some(BisectEnd::End(end)) = verdict.ended {
+            return format!(
+                "{} can't be measured, so there is nothing to compare with: `backsight show {}` says why; begin at another version",
+                self.version(end),
+                self.history.name
+            );
+        }
+        if verdict.ended == Some(BisectEnd::Short) {
+            return "there are no two versions to compare".to_owned();
+        }
+        if verdict.waterfall.is_none() {
+            return "too little was measured to say anything".to_owned();
+        }
+        let number = verdict.culprits.len();
+        if verdict.ended != Some(BisectEnd::Decided) {
+            return self.so_far();
+        }
+        match number {
+            0 => {
+                let looser = match self.cancelling {
+                    true => "",
+                    false => ". Changes that cancel each other are looked for with --cancelling",
+                };
+                format!(
+                    "no change of {} or more is visible from {first} to {last} (probability {}){looser}",
+                    self.ruled_out(),
+                    numbers::probability(verdict.probability)
+                )
+            }
+            1 => format!(
+                "one change did it: {} (probability {})",
+                self.brief(0),
+                numbers::probability(verdict.probability)
+            ),
+            number => {
+                let all: Vec<String> = (0..number).map(|n| self.brief(n)).collect();
+                format!(
+                    "{number} changes did it: {} (probability of all together {})",
+                    all.join("; "),
+                    numbers::probability(verdict.probability)
+                )
+            }
+        }
+    }
+
+    /// The largest change that isn't ruled out, in percent of the first level where there is one: `0.4 %`. Rounded up.
+    fn ruled_out(&self) -> String {
+        let size = self.verdict.ruled_out.unwrap_or(f64::INFINITY);
+        let sizes = self.verdict.waterfall.as_ref();
+        let level = sizes.map_or(f64::NAN, |sizes| sizes.level.value.abs());
+        match 100.0 * size / level {
+            percent if percent.is_finite() && percent > 0.0 => numbers::bound(percent),
+            _ => self.figure(size),
+        }
+    }
+
+    /// What is known before it is decided: first the change from the first version to the last, or what size is ruled out; then
+    /// what is suspected.
+    fn so_far(&self) -> String {
+        let verdict = self.verdict;
+        let (first, last) = self.ends();
+        let total = verdict.waterfall.as_ref().map(|sizes| &sizes.total);
+        let sure = format!("{:.0} %", 100.0 * self.confidence);
+        match total {
+            Some(total) if verdict.changed >= self.confidence => {
+                let found = match verdict.culprits.len() {
+                    0 => String::new(),
+                    number => {
+                        let all: Vec<String> = (0..number).map(|n| self.brief(n)).collect();
+                        format!("; known so far is {}", all.join("; "))
+                    }
+                };
+                let suspects = match verdict.places.is_empty() {
+                    true => String::new(),
+                    false => format!(": {}", self.suspects()),
+                };
+                format!(
+                    "from {first} to {last} it changed by {}{found}; which changes did it isn't decided{suspects}",
+                    self.change_by(total)
+                )
+            }
+            _ => {
+                let looser = match verdict.changed >= 0.5 && !verdict.places.is_empty() {
+                    true => format!(": {}", self.suspects()),
+                    false => String::new(),
+                };
+                format!(
+                    "no change of {} or more is visible from {first} to {last} (probability {sure}); whether there is a smaller \
+                     one isn't decided{looser}",
+                    self.ruled_out()
+                )
+            }
+        }
+    }
+
+    fn brief(&self, n: usize) -> String {
+        let row = self.row(n, &self.verdict.culprits[n]);
+        let title = match &row.changes[..] {
+            [change] => format!(" \"{}\"", change.title),
+            _ => String::new(),
+        };
+        format!("{}{title}: {}", row.place, row.size)
+    }
+
+    fn suspects(&self) -> String {
+        let mut places = self.verdict.places.clone();
+        places.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let words = places.iter().take(3);
+        let words = words
+            .map(|(place, p)| format!("{} ({})", self.place(*place), numbers::probability(*p)));
+        format!("suspected is {}", words.collect::<Vec<_>>().join(", "))
+    }
+
+    /// Which of the changes are accepted.
+    fn accepted_ones(&self) -> Vec<String> {
+        let culprits = self.verdict.culprits.iter();
+        let accepted = culprits.flat_map(|culprit| {
+            let versions = culprit.place.after + 1..=culprit.place.until;
+            let ids = versions.filter_map(|at| Some(&self.history.versions.get(at)?.id));
+            let ids: Vec<&String> = ids.collect();
+            let about = self.accepted.iter();
+            about.filter(move |it| ids.contains(&&it.acceptance.version))
+        });
+        let said =
+            accepted.map(|it| format!("{} is {}", it.acceptance.name, history::acceptance(it)));
+        said.collect()
+    }
+
+    fn doubts(&self) -> Vec<String> {
+        let verdict = self.verdict;
+        let mut doubts = self.accepted_ones();
+        let total = verdict.waterfall.as_ref().map(|sizes| sizes.total);
+        let better = self.of_metric().map(|metric| metric.better);
+        if let (Some(total), Some(better)) = (total, better)
+            && verdict.changed >= 0.5
+        {
+            let (up, down) = (total.interval.low > 0.0, total.interval.high < 0.0);
+            let improved = match better {
+                backsight_stats::Better::Higher => up,
+                backsight_stats::Better::Lower => down,
+            };
+            if improved {
+                let (first, last) = self.ends();
+                doubts.push(format!(
+                    "{last}, which was called bad, is better than {first}: these are the changes that made it better"
+                ));
+            }
+        }
+        if verdict.hidden >= WORTH_SAYING && !verdict.measured.is_empty() && !self.cancelling {
+            doubts.push(format!(
+                "two changes that cancel may hide where nothing was measured (chance beforehand {}): --cancelling looks closer",
+                numbers::probability(verdict.hidden)
+            ));
+        }
+        if !verdict.broken.is_empty() {
+            let names: Vec<String> = verdict
+                .broken
+                .iter()
+                .take(8)
+                .map(|v| self.version(*v))
+                .collect();
+            let more = match verdict.broken.len().saturating_sub(8) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            doubts.push(format!(
+                "passed over, because they don't build, boot or run: {}{more}",
+                names.join(", ")
+            ));
+        }
+        if let (Some(smallest), false) = (verdict.smallest, verdict.culprits.is_empty()) {
+            doubts.push(format!(
+                "smaller changes than {} aren't counted; one measurement has a standard deviation of {}",
+                self.figure(smallest),
+                self.figure(verdict.noise.unwrap_or(0.0))
+            ));
+        }
+        let trials = verdict.estimator.trials;
+        match verdict.estimator.statistic {
+            Statistic::Best(rank) => {
+                let best = match rank {
+                    1 => "best".to_owned(),
+                    2 => "second best".to_owned(),
+                    _ => format!("{rank}th best"),
+                };
+                doubts.push(format!(
+                    "a measurement is the {best} of {trials} trials, in turn with those of other versions: what disturbs here makes trials only worse, and the {best} of several varies far less than their mean"
+                ));
+            }
+            Statistic::Mean if self.verdict.turns => doubts.push(format!(
+                "a measurement is the mean of {trials} trials, in turn with those of other versions: trials that follow each other are disturbed alike here"
+            )),
+            Statistic::Mean => {}
+        }
+        doubts
+    }
+
+    /// How the testbeds differ, where several measured at once.
+    fn machines(&self) -> Option<String> {
+        let mut testbeds = self.history.testbeds.iter().zip(&self.verdict.added);
+        let (first, _) = testbeds.next()?;
+        let of = |added: f64| match added < 0.0 {
+            true => format!("{} less", self.figure(-added)),
+            false => format!("{} more", self.figure(added)),
+        };
+        let others =
+            testbeds.map(|(testbed, added)| format!("{} measures {}", testbed.name, of(*added)));
+        let others: Vec<String> = others.collect();
+        Some(format!(
+            "measured on {} testbeds at once, of which {} than {}: that is taken off",
+            others.len() + 1,
+            others.join(", "),
+            first.name
+        ))
+    }
+
+    fn ending(&self) -> String {
+        let verdict = self.verdict;
+        let (good, failed) = verdict.trials;
+        let failed = match failed {
+            0 => String::new(),
+            failed => format!(", {failed} of them failed"),
+        };
+        let made = format!(
+            "{} of {}{failed}, {} in this study",
+            counted(good + verdict.trials.1, "trial"),
+            counted(verdict.measured.len(), "version"),
+            duration(verdict.spent)
+        );
+        let end = match verdict.ended {
+            Some(BisectEnd::Budget) => {
+                let budget = self
+                    .budget
+                    .map_or_else(String::new, |b| Time(b).to_string());
+                let more = duration(verdict.spent.mul_f64(2.0));
+                format!(
+                    "; the budget of {budget} is spent: more with --budget, for instance twice as much ({more}); what was measured is not measured again"
+                )
+            }
+            Some(BisectEnd::Most) => "; as much was measured as was allowed".to_owned(),
+            None => "; it was stopped before its end".to_owned(),
+            Some(_) => String::new(),
+        };
+        format!("{made}{end}")
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(vec![
+            left("change"),
+            left("where"),
+            left("who"),
+            left("what"),
+            right("size"),
+            right("in all"),
+            right("probability"),
+        ]);
+        for row in self.rows() {
+            let (who, what) = match &row.changes[..] {
+                [change] => (change.author.clone(), change.title.clone()),
+                [] => (String::new(), row.note.clone()),
+                some => (String::new(), format!("one of {} changes", some.len())),
+            };
+            let tone = match row.class {
+                "better" => Tone::Good,
+                "worse" => Tone::Bad,
+                _ => Tone::Plain,
+            };
+            table.row(vec![
+                field(row.number.to_string()),
+                field(row.place),
+                field(who),
+                field(what),
+                field(row.size).with_tone(tone),
+                field(row.absolute),
+                field(row.probability),
+            ]);
+        }
+        table
+    }
+
+    fn sum_table(&self) -> Table {
+        let mut table = Table::new(vec![left("what"), right("change")]);
+        if !self.verdict.culprits.is_empty() {
+            for (what, size) in self.sum() {
+                table.row(vec![field(what), field(size)]);
+            }
+        }
+        table
+    }
+
+    /// Where changes may be, the most probable first, with the probability.
+    pub fn suspected(&self) -> Vec<(String, String)> {
+        let mut places = self.verdict.places.clone();
+        places.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let places = places.iter();
+        places
+            .map(|(place, p)| (self.place(*place), numbers::probability(*p)))
+            .collect()
+    }
+
+    /// What was measured: the version, how often, and the mean.
+    pub fn measured(&self) -> Vec<(String, usize, String)> {
+        let measured = self.verdict.measured.iter();
+        measured
+            .map(|(at, n, mean)| (self.version(*at), *n, self.figure(*mean)))
+            .collect()
+    }
+
+    /// The measured versions as dots over their places, and the levels between the changes, as SVG.
+    pub fn course(&self) -> String {
+        const WIDTH: f64 = 720.0;
+        const HEIGHT: f64 = 200.0;
+        const EDGE: f64 = 10.0;
+        const FOOT: f64 = 18.0;
+        let measured = &self.verdict.measured;
+        let range = measured
+            .iter()
+            .fold((f64::MAX, f64::MIN), |(low, high), (_, _, mean)| {
+                (low.min(*mean), high.max(*mean))
+            });
+        if measured.is_empty() {
+            return String::new();
+        }
+        let last = self.history.versions.len().saturating_sub(1).max(1) as f64;
+        let spread = (range.1 - range.0).max(f64::MIN_POSITIVE);
+        let labels = [range.1, range.0].map(|mean| self.figure(mean));
+        let longest = labels.iter().map(|label| label.chars().count()).max();
+        let left = EDGE + 7.0 * longest.unwrap_or(0) as f64;
+        let (top, low) = (EDGE, HEIGHT - FOOT - EDGE);
+        let x = |at: f64| left + (WIDTH - EDGE - left) * at / last;
+        let y = |mean: f64| low - (low - top) * (mean - range.0) / spread;
+        let (first_version, last_version) = self.ends();
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+             style=\"max-width:100%;height:auto\"><title>{}</title>",
+            escape::html(&self.question())
+        );
+        for (label, at) in labels.iter().zip([top, low]) {
+            let _ = write!(
+                svg,
+                "<text x=\"0\" y=\"{:.1}\" font-size=\"12\" fill=\"currentColor\">{}</text>",
+                at + 4.0,
+                escape::html(label)
+            );
+        }
+        for (label, at, anchor) in [
+            (&first_version, left, "start"),
+            (&last_version, WIDTH - EDGE, "end"),
+        ] {
+            let _ = write!(
+                svg,
+                "<text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"12\" text-anchor=\"{anchor}\" fill=\"currentColor\">{}</text>",
+                HEIGHT - 4.0,
+                escape::html(&clipped(label, LONGEST_NAME))
+            );
+        }
+        for culprit in &self.verdict.culprits {
+            let at = x(culprit.place.until as f64);
+            let from = x(culprit.place.after as f64);
+            let _ = write!(
+                svg,
+                "<rect x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#b5566b\" fill-opacity=\"0.25\"/>",
+                (at - from).max(1.5),
+                HEIGHT - FOOT
+            );
+        }
+        let ends = self.verdict.culprits.iter().map(|culprit| culprit.place);
+        let stops = ends.chain([Place {
+            after: self.history.versions.len().saturating_sub(1),
+            until: 0,
+        }]);
+        let mut begin = 0;
+        for stop in stops {
+            let within = measured
+                .iter()
+                .filter(|(at, ..)| (begin..=stop.after).contains(at));
+            let (n, sum) = within.fold((0.0, 0.0), |(n, sum), (_, times, mean)| {
+                (n + *times as f64, sum + *times as f64 * mean)
+            });
+            if n > 0.0 {
+                let level = y(sum / n);
+                let _ = write!(
+                    svg,
+                    "<path d=\"M{:.1} {level:.1}H{:.1}\" stroke=\"#4477aa\" stroke-width=\"2\"/>",
+                    x(begin as f64),
+                    x(stop.after as f64)
+                );
+            }
+            begin = stop.until;
+        }
+        for (at, times, mean) in measured {
+            let about = format!(
+                "{}: {}, {}",
+                self.version(*at),
+                self.figure(*mean),
+                counted(*times, "measurement")
+            );
+            let _ = write!(
+                svg,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\" fill=\"#24292f\" fill-opacity=\"0.7\"><title>{}</title></circle>",
+                x(*at as f64),
+                y(*mean),
+                2.0 + (*times as f64).sqrt().min(6.0) / 2.0,
+                escape::html(&about)
+            );
+        }
+        svg.push_str("</svg>");
+        svg
+    }
+}
+
+impl Render for BisectStudy<'_> {
+    type View<'v>
+        = BisectView<'v>
+    where
+        Self: 'v;
+
+    fn view(&self) -> BisectView<'_> {
+        BisectView::new(self)
+    }
+
+    /// The bisection as a document: the answer, the changes, how they add up, and each change in full.
+    fn document(&self) -> Document {
+        let mut sentences = self.sentences().into_iter();
+        let document = Document::new(self.question());
+        let document = match sentences.next() {
+            Some(first) => document.with_sentence(first, Tone::Plain),
+            None => document,
+        };
+        let mut document = document
+            .with_sentences(sentences)
+            .with_section(Section::table("", self.table()))
+            .with_section(Section::table("How it adds up", self.sum_table()));
+        for row in self.rows() {
+            let heading = format!("{}. {}", row.number, row.place);
+            document = document.with_section(Section::list(heading, row.details()).folded());
+        }
+        let command = Body::Verbatim(self.command.to_owned());
+        document.with_section(Section::new("Ask again with", command).folded())
+    }
+}
+
+fn row_of(change: &Change) -> ChangeRow {
+    let mut files: Vec<String> = change
+        .files
+        .iter()
+        .take(MOST_FILES)
+        .map(|file| match (file.added, file.removed) {
+            (Some(added), Some(removed)) => format!("{} +{added} −{removed}", file.path),
+            _ => file.path.clone(),
+        })
+        .collect();
+    if change.files.len() > MOST_FILES {
+        files.push(format!("and {} more", change.files.len() - MOST_FILES));
+    }
+    ChangeRow {
+        name: change.name.clone(),
+        author: change.author.clone(),
+        at: change.at.map_or_else(String::new, |at| at.to_string()),
+        title: clipped(change.title(), LONGEST),
+        message: change.message.trim_end().to_owned(),
+        files: files.join(", "),
+    }
+}

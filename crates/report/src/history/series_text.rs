@@ -1,0 +1,424 @@
+//! A series of a history as text: its numbers with their spread, its changes with their interval and probability, and the
+//! notes that qualify them. Pages and terminals show the same.
+
+use backsight_model::Better;
+use backsight_policy::{
+    Accepted, ChangePoint, Direction, History, How, NamedChange, Spread, VersionPoint,
+    VersionSeries, percent_of,
+};
+use backsight_stats::{
+    Undefined,
+    changes::{Kind, MOST_DOUBTED_P, Trend},
+};
+use jiff::{Timestamp, tz::TimeZone};
+
+use std::fmt::Write as _;
+
+use crate::numbers::{self, Estimate, Scale, counted, significant};
+
+/// Measured versions of a series that is long enough to tell a trend from levels.
+const LONG: usize = 60;
+/// Fewer are too few to be searched.
+const SEARCHED: usize = 8;
+/// Digits of what is all alike: no spread limits them.
+const ALIKE_DIGITS: usize = 6;
+/// A smaller percentage would be shown as none.
+const SMALL_PERCENT: f64 = 0.01;
+
+/// A series of a history, with the unit that suits it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeriesText<'a> {
+    history: &'a History,
+    series: &'a VersionSeries,
+    scale: Scale,
+}
+
+impl<'a> SeriesText<'a> {
+    /// The text of a series of this history.
+    pub fn new(history: &'a History, series: &'a VersionSeries) -> Self {
+        let values = series.points.iter().filter_map(|point| point.value);
+        Self {
+            history,
+            series,
+            scale: Scale::fitting(series.metric.unit, values),
+        }
+    }
+
+    /// A number of the series in the unit that is shown.
+    pub fn scaled(&self, value: f64) -> f64 {
+        self.scale.of(value)
+    }
+
+    /// The unit that is shown.
+    pub fn unit(&self) -> String {
+        self.scale
+            .unit
+            .map_or(String::new(), |unit| unit.to_string())
+    }
+
+    /// `Gbit/s, higher is better`; and what counted it, if it wasn't a real machine's clock.
+    pub fn axis(&self) -> String {
+        let better = match self.series.metric.better {
+            Better::Higher => "higher is better",
+            Better::Lower => "lower is better",
+        };
+        let unit = self
+            .scale
+            .unit
+            .map_or(String::new(), |unit| format!("{unit}, "));
+        let simulator = self.series.metric.simulator;
+        let counted = simulator.map_or(String::new(), |by| format!(", {}", by.phrase()));
+        format!("{unit}{better}{counted}")
+    }
+
+    /// What a version is called.
+    pub fn version(&self, at: usize) -> &'a str {
+        let version = self.history.versions.get(at);
+        version.map_or("", |version| version.version.name.as_str())
+    }
+
+    /// `37.52 ±0.31`, without the unit; `no value` where every trial failed. What is all alike has no interval, and the
+    /// digits that it was printed with.
+    pub fn value(&self, point: &VersionPoint) -> String {
+        let Some(mean) = point.value else {
+            return "no value".to_owned();
+        };
+        if point.alike {
+            return self.exactly(mean);
+        }
+        let interval = point.interval.map(|interval| (interval.low, interval.high));
+        let estimate = Estimate {
+            kind: "Amean",
+            mean,
+            interval: interval.ok_or(Undefined::NoSpread),
+            n: point.counts.trials,
+        };
+        estimate.shown(&self.scale)
+    }
+
+    /// A number of the series with this many digits, without its unit.
+    pub fn number(&self, value: f64, digits: usize) -> String {
+        significant(self.scale.of(value), digits)
+    }
+
+    /// A number that nothing makes doubtful, without its unit.
+    fn exactly(&self, value: f64) -> String {
+        numbers::value(self.scale.of(value), ALIKE_DIGITS)
+    }
+
+    /// `±0.12`, or a dash where nothing was repeated.
+    pub fn spread(&self, spread: Option<Spread>) -> String {
+        spread.map_or_else(
+            || "–".to_owned(),
+            |spread| format!("±{}", self.number(spread.deviation, 2)),
+        )
+    }
+
+    /// `18 trials, 6 boots, 3 layouts, 1 failed`, without what there is only one of.
+    pub fn counts(point: &VersionPoint) -> String {
+        let counts = &point.counts;
+        let mut parts = vec![counted(counts.trials, "trial")];
+        if counts.boots > 1 {
+            parts.push(counted(counts.boots, "boot"));
+        }
+        if counts.layouts > 1 {
+            parts.push(counted(counts.layouts, "layout"));
+        }
+        if counts.failed > 0 {
+            parts.push(format!("{} failed", counts.failed));
+        }
+        parts.join(", ")
+    }
+
+    /// `−10.0 % [−10.6, −9.4]`, in the unit where the level before was zero; without the interval where both sides are all
+    /// alike.
+    pub fn size(&self, point: &ChangePoint) -> String {
+        match percent_of(&point.change) {
+            Some((percent, _)) if point.alike && percent.abs() < SMALL_PERCENT => {
+                format!("{} %", numbers::signed(&significant(percent, 2)))
+            }
+            Some((percent, _)) if point.alike => numbers::percent(percent),
+            None if point.alike => {
+                let size = self.exactly(point.change.size);
+                format!("{}{}", numbers::signed(&size), self.scale.unit_after())
+            }
+            Some((percent, interval)) => numbers::percent_in(percent, Some(interval)),
+            None => {
+                let interval = point.change.size_interval;
+                self.scale.difference(point.change.size, Some(interval))
+            }
+        }
+    }
+
+    /// `after 1.24, at 1.25`; with the last version that it may be in, where there is doubt.
+    pub fn place(&self, after: Option<usize>, at: usize, until: usize) -> String {
+        let at_name = self.version(at);
+        let range = match after {
+            Some(after) if until == at => format!("after {}, at {at_name}", self.version(after)),
+            Some(after) => format!(
+                "after {}, up to {}, most probably at {at_name}",
+                self.version(after),
+                self.version(until)
+            ),
+            None => format!("up to {}, most probably at {at_name}", self.version(until)),
+        };
+        match self.unmeasured(after, at) {
+            0 => range,
+            count => format!(
+                "{range} ({} between not measured)",
+                counted(count, "version")
+            ),
+        }
+    }
+
+    /// How many versions lie between the last one before and the first after.
+    fn unmeasured(&self, after: Option<usize>, at: usize) -> usize {
+        let Some(after) = after else { return 0 };
+        let between = (after + 1)..at;
+        between
+            .filter(|at| {
+                let known = self.series.points.iter();
+                !known
+                    .filter(|point| point.value.is_some())
+                    .any(|point| point.version == *at)
+            })
+            .count()
+    }
+
+    /// A change as a sentence.
+    pub fn change(&self, point: &ChangePoint) -> String {
+        let change = &point.change;
+        let level = |value| match point.alike {
+            true => self.exactly(value),
+            false => self.number(value, 4),
+        };
+        let sure = match point.alike {
+            true => "all alike on either side".to_owned(),
+            false => format!("probability {}", numbers::probability(change.probability)),
+        };
+        let mut text = format!(
+            "{}: {}, from {} to {}{}, {}, {sure}",
+            self.place(point.after, point.at, point.until),
+            self.size(point),
+            level(change.before),
+            level(change.after),
+            self.scale.unit_after(),
+            point.direction.as_str(),
+        );
+        // In a short series a step looks like a trend that breaks.
+        if change.kind == Kind::Trend && self.measured() >= LONG {
+            text.push_str(" (the level never rests; it moves differently from here on)");
+        }
+        if !point.believed {
+            text.push_str("; not believed among so many series");
+        }
+        if let Some(accepted) = &point.accepted {
+            let _ = write!(text, "; {}", acceptance(accepted));
+        }
+        text
+    }
+
+    /// By how much a trend moves over all versions: `+12.3 [+10.1, +14.5]`, without the unit.
+    pub fn trend_size(&self, trend: &Trend) -> String {
+        let interval = trend.size_interval;
+        let [size, low, high] = [trend.size, interval.low, interval.high]
+            .map(|value| numbers::signed(&self.number(value, 3)));
+        format!("{size} [{low}, {high}]")
+    }
+
+    /// What a bisection named, as a mark at its version: `bisect named this change, 97.0 %: study b`.
+    pub fn mark(named: &NamedChange) -> String {
+        format!(
+            "bisect named this change, {}: study {}",
+            numbers::probability(named.probability),
+            named.study
+        )
+    }
+
+    /// What a bisection named, as a sentence.
+    pub fn named(&self, named: &NamedChange) -> String {
+        let place = self.place(Some(named.after), named.at, named.at);
+        let size = self.named_size(named);
+        let direction = named.direction.map_or("", Direction::as_str);
+        let parts = [place.as_str(), &size, direction];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        let seen = match named.is_found {
+            true => "",
+            false => "; the series by itself doesn't show it",
+        };
+        format!("{}; {}{seen}", parts.join(", "), Self::mark(named))
+    }
+
+    /// As [`SeriesText::size`], of what a bisection named; empty if it isn't known.
+    pub fn named_size(&self, named: &NamedChange) -> String {
+        match (named.percent, named.size) {
+            (Some((percent, interval)), _) => numbers::percent_in(percent, Some(interval)),
+            (None, Some(size)) => self.scale.difference(size.value, Some(size.interval)),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What must be known to believe what was found and not found.
+    pub fn notes(&self) -> Vec<String> {
+        let found = &self.series.found;
+        let mut notes = Vec::new();
+        let measured = self.measured();
+        if let Some(simulator) = self.series.metric.simulator {
+            let meaning = simulator.meaning();
+            let (first, rest) = meaning.split_at(1);
+            notes.push(format!("{}{rest}.", first.to_uppercase()));
+        }
+        match found.how {
+            How::Searched => {}
+            How::Compared => {
+                let noise = match self.series.metric.simulator {
+                    Some(_) => ", by the noise of the repeats of all of them together",
+                    None => "",
+                };
+                let halves = match measured < SEARCHED || self.series.metric.simulator.is_some() {
+                    true => " and all before with all after",
+                    false => "",
+                };
+                notes.push(format!(
+                    "{} are few: they were also compared, each with the one before it{halves}{noise}.",
+                    counted(measured, "version")
+                ));
+            }
+            How::TooLittle => notes.push(format!(
+                "{} without repeats can't show a change.",
+                counted(measured, "version")
+            )),
+        }
+        notes.extend(self.sessions());
+        if found.changes.is_empty() && found.how != How::TooLittle {
+            notes.push("No change of level was found.".to_owned());
+        }
+        if let Some(trend) = &found.trend {
+            notes.push(format!(
+                "A trend: from {} to {}{} over all versions, {}. It is no change of level.",
+                self.number(trend.from, 4),
+                self.number(trend.to, 4),
+                self.scale.unit_after(),
+                self.trend_size(trend),
+            ));
+        }
+        if let Some(pending) = &found.pending {
+            let point = &pending.point;
+            notes.push(format!(
+                "Pending: {} of {} ({}), {} from {}{}. That is no level yet: {} like it would tell.",
+                self.size(point),
+                self.version(point.at),
+                counted(pending.versions, "version"),
+                point.direction.as_str(),
+                self.number(point.change.before, 4),
+                self.scale.unit_after(),
+                counted(pending.to_come, "more version"),
+            ));
+        }
+        for epoch in &found.epochs {
+            notes.push(format!(
+                "The noise changed {}, from ±{} to ±{}{}: another machine, compiler or neighbour? It is no change of level.",
+                self.place(epoch.after, epoch.at, epoch.until),
+                self.number(epoch.epoch.before, 3),
+                self.number(epoch.epoch.after, 3),
+                self.scale.unit_after()
+            ));
+        }
+        if let Some(period) = found.period {
+            notes.push(format!(
+                "A period of {period} versions was taken out first."
+            ));
+        }
+        // Two ways of looking may see the same change, and one of them believe it.
+        let told = |at| {
+            found
+                .changes
+                .iter()
+                .any(|change| change.believed && change.at == at)
+        };
+        if let Some((at, p)) = found
+            .doubted
+            .filter(|(at, p)| *p <= MOST_DOUBTED_P && !told(*at))
+        {
+            let version = self.version(at);
+            notes.push(format!(
+                "The clearest change that wasn't believed: at {version}, {}.",
+                numbers::p_equals(p)
+            ));
+        }
+        if let Some(least) = found.least_found.filter(|least| *least > 0.0) {
+            notes.push(format!(
+                "In the latest part a lasting change of {}{} would be found nine times out of ten.",
+                self.number(least, 2),
+                self.scale.unit_after()
+            ));
+        }
+        if !found.changes.is_empty() && !self.series.has_layouts() {
+            notes.push(
+                "No version was measured in several layouts: a change may be one of layout."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+
+    /// How many sessions stand behind a version, and what that makes of its interval.
+    fn sessions(&self) -> Option<String> {
+        if self.series.is_of_single_sessions() {
+            return Some(
+                "1 session a version: intervals show how runs of one session differ; how sessions differ shows only between versions."
+                    .to_owned(),
+            );
+        }
+        let known = self.series.spread_of_sessions?;
+        let mut points = self.series.points.iter();
+        points.any(VersionPoint::is_of_one_session).then(|| {
+            format!(
+                "Sessions of one version differ by ±{} % (known from {} of {}): intervals of versions that were measured in one session are at least that wide.",
+                significant(100.0 * known.spread.relative, 2),
+                counted(known.units, "session"),
+                counted(known.studies, "build"),
+            )
+        })
+    }
+
+    /// Versions with a value.
+    fn measured(&self) -> usize {
+        let points = self.series.points.iter();
+        points.filter(|point| point.value.is_some()).count()
+    }
+
+    /// `28 of 30 versions measured, 1 unstable`.
+    pub fn coverage(&self) -> String {
+        let mut text = format!(
+            "{} of {} measured",
+            numbers::grouped(self.measured() as u64),
+            counted(self.history.versions.len(), "version")
+        );
+        let unstable = self.series.points.iter().filter(|p| p.unstable).count();
+        if unstable > 0 {
+            text.push_str(&format!(", {unstable} unstable"));
+        }
+        text
+    }
+}
+
+/// `accepted by Ann until 2030-01-31: it is safer now (work-around: --unsafe)`.
+pub fn acceptance(accepted: &Accepted) -> String {
+    let it = &accepted.acceptance;
+    let day = |at: Timestamp| at.to_zoned(TimeZone::system()).date();
+    let until = it
+        .until
+        .map_or_else(String::new, |at| format!(" until {}", day(at)));
+    let work_around = it.work_around.as_ref();
+    format!(
+        "{} by {}{until}: {}{}",
+        match accepted.lapsed {
+            true => "was accepted",
+            false => "accepted",
+        },
+        it.by,
+        it.reason,
+        work_around.map_or_else(String::new, |how| format!(" (work-around: {how})")),
+    )
+}

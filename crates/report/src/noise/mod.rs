@@ -1,0 +1,10 @@
+//! Noise: how much a benchmark varies, where that comes from (the same boot, another boot, another layout), and how many
+//! repeats to buy. Its view for programs, and its sentences, tables and charts.
+//!
+//! A level that wasn't repeated has no band.
+
+mod study;
+mod view;
+
+pub use study::{NoiseRow, NoiseStudy, level_name};
+pub use view::{AdviceView, CostView, LevelView, MetricView, NoiseView};

@@ -1,0 +1,9 @@
+//! Overhead: what each monitor costs. Its view for programs, and its sentences and tables.
+//!
+//! A cost has its interval, and a mean its spread and count.
+
+mod study;
+mod view;
+
+pub use study::{OverheadLine, OverheadStudy};
+pub use view::{CostView, OverheadView, SideView};

@@ -1,0 +1,9 @@
+//! A search for the highest loads that meet goals: its view for programs, and its sentences, tables and charts.
+//!
+//! A rate has its bounds and the number of searches behind it, and a limit says whose it is.
+
+mod study;
+mod view;
+
+pub use study::{LoadRow, SearchRow, SearchStudy};
+pub use view::{GoalView, SearchView, SubjectView};

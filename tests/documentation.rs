@@ -296,6 +296,7 @@ fn generated_pages_are_up_to_date() {
         "commands.md",
         "benchmarks.md",
         "files.md",
+        "json.md",
         "importers.md",
         "monitors.md",
     ] {

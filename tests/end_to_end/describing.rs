@@ -199,7 +199,7 @@ fn a_users_definition_lies_over_the_catalogues() {
 #[test]
 fn schemas_are_json_schemas() {
     let place = Place::new();
-    for kind in ["plan", "lab", "benchmark"] {
+    for kind in ["plan", "lab", "benchmark", "verdict-bisect", "history"] {
         let schema: serde_json::Value =
             serde_json::from_str(&place.prints_of(&["schema", kind])).unwrap();
         assert!(

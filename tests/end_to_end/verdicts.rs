@@ -19,8 +19,40 @@ struct Verb<'a> {
     says: &'a str,
     /// A field that its JSON has.
     field: &'a str,
+    /// The kind of schema that its JSON has.
+    schema: &'a str,
     /// Whether it makes a study, whose verdict `resume` tells again.
     measures: bool,
+}
+
+/// The JSON is as the schema of its kind says, and has no field more.
+fn assert_has_schema(kind: &str, json: &Value) {
+    let printed = Place::new().prints_of(&["schema", kind]);
+    let mut schema: Value = serde_json::from_str(&printed).unwrap();
+    close(&mut schema);
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors = validator.iter_errors(json);
+    let errors: Vec<String> = errors
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{kind}: {errors:#?}");
+}
+
+/// Permits no field that the schema doesn't name, wherever one object names all of them.
+fn close(schema: &mut Value) {
+    if let Value::Array(parts) = schema {
+        parts.iter_mut().for_each(close);
+        return;
+    }
+    let Value::Object(keys) = schema else { return };
+    keys.values_mut().for_each(close);
+    let others = ["$ref", "anyOf", "oneOf", "allOf", "additionalProperties"];
+    let names_all = keys.contains_key("properties")
+        && keys.get("type").is_some_and(|it| it == "object")
+        && others.iter().all(|key| !keys.contains_key(*key));
+    if names_all {
+        keys.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
 }
 
 /// The texts that a page has outside of its style and scripts.
@@ -40,6 +72,7 @@ fn assert_is(format: &str, verb: &Verb<'_>, written: &str) {
         "json" => {
             let value: Value = serde_json::from_str(written).unwrap();
             assert!(!value[verb.field].is_null(), "{}: {value:#}", verb.field);
+            assert_has_schema(verb.schema, &value);
         }
         _ => {
             let page = written.to_lowercase();
@@ -127,6 +160,7 @@ fn of_run() {
         status: 0,
         says: "quick",
         field: "rows",
+        schema: "comparison",
         measures: true,
     }
     .check(&quick());
@@ -153,6 +187,7 @@ fn of_run_until_decided() {
         status: 3,
         says: "quick value",
         field: "sides",
+        schema: "verdict-try",
         measures: true,
     }
     .check(&place);
@@ -165,6 +200,7 @@ fn of_try() {
         status: 1,
         says: "worse",
         field: "sides",
+        schema: "verdict-try",
         measures: true,
     }
     .check(&versions());
@@ -177,6 +213,7 @@ fn of_bisect() {
         status: 0,
         says: "version 3",
         field: "culprits",
+        schema: "verdict-bisect",
         measures: true,
     }
     .check(&versions());
@@ -189,6 +226,7 @@ fn of_noise() {
         status: 0,
         says: "same boot",
         field: "noises",
+        schema: "verdict-noise",
         measures: true,
     }
     .check(&quick());
@@ -201,6 +239,7 @@ fn of_overhead() {
         status: 0,
         says: "sleeper",
         field: "costs",
+        schema: "verdict-overhead",
         measures: true,
     }
     .check(&quick());
@@ -213,6 +252,7 @@ fn of_search() {
         status: 0,
         says: "flood",
         field: "subjects",
+        schema: "verdict-search",
         measures: true,
     }
     .check(&device(0));
@@ -227,6 +267,7 @@ fn of_step() {
         status: 0,
         says: "tool",
         field: "series",
+        schema: "history",
         measures: false,
     }
     .check(&versions());
@@ -239,6 +280,7 @@ fn of_history() {
         status: 0,
         says: "tool",
         field: "series",
+        schema: "history",
         measures: false,
     }
     .check(&along("v4", "3"));
@@ -262,6 +304,7 @@ fn of_detect() {
         status: 1,
         says: "worse",
         field: "series",
+        schema: "change-points",
         measures: false,
     }
     .check(&place);
@@ -277,7 +320,20 @@ fn of_compare() {
         status: 1,
         says: "worse",
         field: "rows",
+        schema: "comparison",
         measures: false,
     }
     .check(&place);
+}
+
+#[test]
+fn an_export_has_its_schema() {
+    let place = quick();
+    place
+        .ends(&["run", "plan.toml", "--name", "r"])
+        .assert_code(0);
+    let json = place.prints_of(&["export", "r", "--format", "json"]);
+    let export: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(export["series"][0]["metric"], "value", "{export}");
+    assert_has_schema("export", &export);
 }

@@ -104,7 +104,7 @@ enum Verb {
     List(list::List),
     /// Say what a plan needs and this machine hasn't, and how to get it
     Doctor(doctor::Doctor),
-    /// Print the JSON schema of a kind of file, for editors
+    /// Print a JSON schema: of a kind of file, for editors, or of what a verb prints, for programs
     Schema(schema::Schema),
     /// Print the completions of a shell
     Completions(manual::Completions),

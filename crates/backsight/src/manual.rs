@@ -6,7 +6,7 @@ use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde_json::Value as Json;
 use std::{fmt::Write as _, path::PathBuf, process::ExitCode};
 
-use crate::{cli, exit_status};
+use crate::{cli, exit_status, schema};
 
 /// Arguments of `completions`.
 #[derive(Debug, clap::Args)]
@@ -61,6 +61,7 @@ impl Reference {
             ("exit-statuses.md", exit_status::page(GENERATED)),
             ("benchmarks.md", benchmarks()?),
             ("files.md", files()),
+            ("json.md", printed()),
             ("importers.md", importers()?),
             ("monitors.md", monitors()?),
         ];
@@ -217,15 +218,35 @@ fn files() -> String {
             text,
             "\n## {kind}.toml\n\n`backsight schema {kind}` prints the whole schema.\n"
         );
-        keys(&schema, &mut text);
-        for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
-            if part["properties"].is_object() {
-                let _ = write!(text, "\n### {kind}: {name}\n");
-                keys(part, &mut text);
-            }
-        }
+        all_keys(kind, &schema, &mut text);
     }
     text
+}
+
+fn printed() -> String {
+    let mut text = format!("# JSON\n\n{GENERATED}\nWhat `--format json` prints, by the verb.\n");
+    for (kind, about) in schema::printed() {
+        let Some(schema) = schema::of_printed(kind) else {
+            continue;
+        };
+        let _ = write!(
+            text,
+            "\n## {kind}\n\n{about} `backsight schema {kind}` prints the whole schema.\n"
+        );
+        all_keys(kind, &schema, &mut text);
+    }
+    text
+}
+
+/// The keys of a schema and of its parts.
+fn all_keys(kind: &str, schema: &Json, text: &mut String) {
+    keys(schema, text);
+    for (name, part) in schema["$defs"].as_object().into_iter().flatten() {
+        if part["properties"].is_object() {
+            let _ = write!(text, "\n### {kind}: {name}\n");
+            keys(part, text);
+        }
+    }
 }
 
 fn keys(schema: &Json, text: &mut String) {

@@ -1,19 +1,44 @@
-//! `backsight schema`: JSON schemas of the files that users write.
+//! `backsight schema`: JSON schemas of the files that users write, and of the JSON that verbs print.
 
+use backsight_exchange::export::StudyExport;
+use backsight_report::schema as report;
 use std::process::ExitCode;
+
+/// The kind of what `export` prints.
+const EXPORT: &str = "export";
 
 /// Arguments of `schema`.
 #[derive(Debug, clap::Args)]
 pub struct Schema {
-    /// Which kind of file
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(backsight_model::schema::KINDS))]
+    /// Which kind: of file, or of what a verb prints with --format json
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(kinds()))]
     kind: String,
+}
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let files = backsight_model::schema::KINDS.iter().copied();
+    files.chain(printed().map(|(kind, _)| kind))
+}
+
+/// The kinds of JSON that verbs print, each with a line on what prints it.
+pub fn printed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let export = (EXPORT, "What `export --format json` prints.");
+    report::KINDS.iter().copied().chain([export])
+}
+
+/// The schema of a kind of JSON that a verb prints.
+pub fn of_printed(kind: &str) -> Option<serde_json::Value> {
+    match kind {
+        EXPORT => Some(report::schema_of::<StudyExport<'_>>()),
+        _ => report::of(kind),
+    }
 }
 
 impl Schema {
     /// Prints the schema.
     pub fn execute(self) -> miette::Result<ExitCode> {
         let schema = backsight_model::schema::of(&self.kind)
+            .or_else(|| of_printed(&self.kind))
             .ok_or_else(|| miette::miette!("there is no schema of `{}`", self.kind))?;
         crate::files::print(&format!("{schema:#}\n"))?;
         Ok(ExitCode::SUCCESS)

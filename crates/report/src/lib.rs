@@ -1,7 +1,11 @@
-//! What a verdict looks like: a document of sentences and tables, written for a terminal, for a pull request, as a page, or
-//! for a program. The site and the command write with it, so that all of them say the same.
+//! Views of verdicts, comparisons, change points and histories, and their renderers: for a terminal, for a pull request, as
+//! a page, for a program. The site and the command write with it, so that all of them say the same.
 //!
-//! Nothing is measured, read or decided here, and numbers come as text: `backsight_model::numbers` makes it.
+//! Each has a module with its *view* (a serde type with a JSON schema, [`schema`]) and its [`Document`] of sentences and
+//! tables; [`Render`] writes either in every [`Format`]. Charts are in [`chart`], numbers with their units and intervals in
+//! [`numbers`].
+//!
+//! Nothing is measured, read or decided here.
 //!
 //! ```
 //! use backsight_report::{Document, Section, Table, Tone, field, left, right};
@@ -30,6 +34,7 @@ pub mod noise;
 pub mod numbers;
 pub mod overhead;
 mod render;
+pub mod schema;
 pub mod search;
 mod table;
 pub mod try_patch;

@@ -11,6 +11,8 @@ mod markdown;
 mod openmetrics;
 mod rows;
 
+pub use json::StudyExport;
+
 use backsight_model::{MetricName, ResultSet, Series, TrialSamples, Unit};
 use backsight_stats::{Better, Samples, Summary};
 use std::{io::Write as _, str::FromStr};

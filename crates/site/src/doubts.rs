@@ -4,6 +4,7 @@
 //! Refuses: to judge. A warning says what was seen, where, and what it may mean.
 
 use backsight_model::{MachineLoad, Series};
+use backsight_report::comparison::{bar_figures::estimate, page};
 use backsight_report::{
     clipped,
     numbers::{self, counted},
@@ -12,8 +13,6 @@ use backsight_stats::Summary;
 use std::collections::BTreeMap;
 
 use crate::{
-    comparison,
-    figures::estimate,
     report::{Report, Study},
     trials::LONGEST_REASON,
 };
@@ -35,7 +34,7 @@ pub(crate) fn doubts(report: &Report) -> (Vec<String>, usize) {
     let mut doubts: Vec<String> = report
         .comparison
         .iter()
-        .flat_map(comparison::warnings)
+        .flat_map(page::warnings)
         .chain(report.notes.iter().cloned())
         .collect();
     for study in &report.studies {

@@ -1,16 +1,14 @@
-//! Pages: what a study came to, for a reader with a browser.
+//! Pages: studies and histories for a reader with a browser.
 //!
-//! [`report`] makes one self-contained file of studies that [`report_of`] has collected from the store; [`publish`] makes a
-//! site of the histories of targets. What stands on a
-//! page is text that others wrote (names, commands, raw outputs); it can be read there and can do nothing.
+//! [`report`] makes one self-contained file of studies that [`report_of`] has collected from the store; [`try_page`],
+//! [`bisect_page`] and [`noise_page`] make one of a verdict; [`publish`] makes a site of the histories of targets. Sentences,
+//! tables and charts are those of `backsight_report`. What stands on a page is text that others wrote (names, commands, raw
+//! outputs); it can be read there and can do nothing.
 //!
-//! Refuses: anything from the network, content that needs JavaScript, a page without bounds, a number without its
-//! spread and count.
+//! A page takes nothing from the network, is readable without JavaScript, and has bounds.
 
-mod comparison;
 mod doubts;
 mod escape;
-mod figures;
 mod machine;
 mod overhead;
 mod page;
@@ -18,7 +16,6 @@ mod printed;
 mod published;
 mod report;
 mod search;
-mod statistics;
 mod trials;
 mod verdict_pages;
 

@@ -6,20 +6,22 @@
 
 use askama::Template;
 use backsight_model::StudyState;
+use backsight_report::comparison::{
+    bar_figures::{figures, figures_of},
+    page::{Compared, Sentence, verdict_sentences},
+    summaries::{Summaries, summaries},
+};
 use backsight_report::{MoreRounds, search::SearchStudy};
 use backsight_report::{clipped, numbers};
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    comparison::{self, Compared, Sentence},
     doubts::doubts,
-    figures::{figures, figures_of},
     machine::Machines,
     overhead::OverheadSection,
     printed::{Printed, share_out},
     report::{Report, Study, Trial},
     search::SearchSection,
-    statistics::{Statistics, statistics},
     trials::{LONGEST_REASON, Trials, anchor},
 };
 
@@ -121,7 +123,7 @@ struct Page<'a> {
     compared: Option<Compared>,
     more_rounds: Option<&'a MoreRounds>,
     overhead: Option<OverheadSection>,
-    statistics: Statistics,
+    statistics: Summaries,
     notes: Vec<String>,
     notes_left_out: usize,
     failed: Vec<FailedView>,
@@ -186,7 +188,7 @@ impl<'a> Page<'a> {
             script_hash: SCRIPT_HASH,
             version: env!("CARGO_PKG_VERSION"),
             facts: headline(&report.studies),
-            verdict: comparison::verdict(report),
+            verdict: verdict_sentences(report.overhead.as_ref(), report.comparison.as_ref(), &sets),
             search: None,
             figures: figures
                 .into_iter()
@@ -201,7 +203,7 @@ impl<'a> Page<'a> {
             compared,
             more_rounds: report.more_rounds.as_ref(),
             overhead: report.overhead.as_ref().map(OverheadSection::new),
-            statistics: statistics(&sets),
+            statistics: summaries(&sets),
             notes,
             notes_left_out,
             failed,

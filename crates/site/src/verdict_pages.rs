@@ -49,7 +49,7 @@ pub fn bisect_page(study: &BisectStudy<'_>) -> Result<String, PageError> {
         sentences: study.sentences(),
         rows: study.rows(),
         sum: study.sum(),
-        course: study.course(),
+        course: study.chart(),
         places: study.suspected(),
         measured: study.measured(),
         command: study.command,

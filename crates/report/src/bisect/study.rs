@@ -3,11 +3,13 @@
 use backsight_model::{CellMetric, Change, HistoryCell, StudyHistory, Time};
 use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, Place};
 use backsight_stats::{Interval, Statistic, culprits::Estimate};
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use super::BisectView;
 use crate::{
-    Body, Document, Render, Section, Table, Tone, chart, clipped, escape, field, history, left,
+    Body, Document, Render, Section, Table, Tone,
+    chart::{self, StepChart, StepPoint},
+    clipped, field, history, left,
     numbers::{self, Scale, counted, duration, significant},
     right,
 };
@@ -583,106 +585,32 @@ impl<'a> BisectStudy<'a> {
             .collect()
     }
 
-    /// The measured versions as dots over their places, and the levels between the changes, as SVG.
-    pub fn course(&self) -> String {
-        const WIDTH: f64 = 720.0;
-        const HEIGHT: f64 = 200.0;
-        const EDGE: f64 = 10.0;
-        const FOOT: f64 = 18.0;
-        let measured = &self.verdict.measured;
-        let range = measured
-            .iter()
-            .fold((f64::MAX, f64::MIN), |(low, high), (_, _, mean)| {
-                (low.min(*mean), high.max(*mean))
-            });
-        if measured.is_empty() {
-            return String::new();
-        }
-        let last = self.history.versions.len().saturating_sub(1).max(1) as f64;
-        let spread = (range.1 - range.0).max(f64::MIN_POSITIVE);
-        let labels = [range.1, range.0].map(|mean| self.figure(mean));
-        let longest = labels.iter().map(|label| label.chars().count()).max();
-        let left = EDGE + 7.0 * longest.unwrap_or(0) as f64;
-        let (top, low) = (EDGE, HEIGHT - FOOT - EDGE);
-        let x = |at: f64| left + (WIDTH - EDGE - left) * at / last;
-        let y = |mean: f64| low - (low - top) * (mean - range.0) / spread;
-        let (first_version, last_version) = self.ends();
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-             style=\"max-width:100%;height:auto\"><title>{}</title>",
-            escape::html(&self.question())
-        );
-        for (label, at) in labels.iter().zip([top, low]) {
-            let _ = write!(
-                svg,
-                "<text x=\"0\" y=\"{:.1}\" font-size=\"12\" fill=\"currentColor\">{}</text>",
-                at + 4.0,
-                escape::html(label)
-            );
-        }
-        for (label, at, anchor) in [
-            (&first_version, left, "start"),
-            (&last_version, WIDTH - EDGE, "end"),
-        ] {
-            let _ = write!(
-                svg,
-                "<text x=\"{at:.1}\" y=\"{:.1}\" font-size=\"12\" text-anchor=\"{anchor}\" fill=\"currentColor\">{}</text>",
-                HEIGHT - 4.0,
-                escape::html(&clipped(label, LONGEST_NAME))
-            );
-        }
-        for culprit in &self.verdict.culprits {
-            let at = x(culprit.place.until as f64);
-            let from = x(culprit.place.after as f64);
-            let _ = write!(
-                svg,
-                "<rect x=\"{from:.1}\" y=\"0\" width=\"{:.1}\" height=\"{:.1}\" fill=\"#b5566b\" fill-opacity=\"0.25\"/>",
-                (at - from).max(1.5),
-                HEIGHT - FOOT
-            );
-        }
-        let ends = self.verdict.culprits.iter().map(|culprit| culprit.place);
-        let stops = ends.chain([Place {
-            after: self.history.versions.len().saturating_sub(1),
-            until: 0,
-        }]);
-        let mut begin = 0;
-        for stop in stops {
-            let within = measured
-                .iter()
-                .filter(|(at, ..)| (begin..=stop.after).contains(at));
-            let (n, sum) = within.fold((0.0, 0.0), |(n, sum), (_, times, mean)| {
-                (n + *times as f64, sum + *times as f64 * mean)
-            });
-            if n > 0.0 {
-                let level = y(sum / n);
-                let _ = write!(
-                    svg,
-                    "<path d=\"M{:.1} {level:.1}H{:.1}\" stroke=\"#4477aa\" stroke-width=\"2\"/>",
-                    x(begin as f64),
-                    x(stop.after as f64)
-                );
-            }
-            begin = stop.until;
-        }
-        for (at, times, mean) in measured {
-            let about = format!(
+    /// The measured versions over their places, and the levels between the changes, as SVG; empty if nothing was measured.
+    pub fn chart(&self) -> String {
+        let measured = self.verdict.measured.iter();
+        let (least, most) = chart::span(measured.clone().map(|(_, _, mean)| *mean));
+        let (first, last) = self.ends();
+        let points = measured.map(|(at, times, mean)| StepPoint {
+            version: *at,
+            times: *times,
+            mean: *mean,
+            about: format!(
                 "{}: {}, {}",
                 self.version(*at),
                 self.figure(*mean),
                 counted(*times, "measurement")
-            );
-            let _ = write!(
-                svg,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"{:.1}\" fill=\"#24292f\" fill-opacity=\"0.7\"><title>{}</title></circle>",
-                x(*at as f64),
-                y(*mean),
-                2.0 + (*times as f64).sqrt().min(6.0) / 2.0,
-                escape::html(&about)
-            );
+            ),
+        });
+        let culprits = self.verdict.culprits.iter().map(|culprit| culprit.place);
+        StepChart {
+            title: self.question(),
+            extremes: [most, least].map(|mean| self.figure(mean)),
+            ends: [first, last].map(|name| clipped(&name, LONGEST_NAME)),
+            versions: self.history.versions.len(),
+            points: points.collect(),
+            steps: culprits.map(|place| (place.after, place.until)).collect(),
         }
-        svg.push_str("</svg>");
-        svg
+        .svg()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::{RULE, TONES};
 use crate::{escape, numbers::significant};
 
 /// Most dots of a band.
@@ -42,7 +43,7 @@ pub fn bands(title: &str, bands: &[Band]) -> String {
     for percent in [reach, 0.0, -reach] {
         let _ = write!(
             svg,
-            "<path d=\"M{LEFT} {0:.1}H{width}\" stroke=\"#d9dde1\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{3}</text>",
+            "<path d=\"M{LEFT} {0:.1}H{width}\" stroke=\"{RULE}\"/><text x=\"{1}\" y=\"{2:.1}\" text-anchor=\"end\">{3}</text>",
             y(percent),
             LEFT - 4.0,
             y(percent) + 4.0,
@@ -56,12 +57,13 @@ pub fn bands(title: &str, bands: &[Band]) -> String {
             }
         );
     }
+    let blue = TONES[0];
     for (at, band) in bands.iter().enumerate() {
         let x = LEFT + COLUMN * at as f64;
         let _ = write!(
             svg,
             "<g class=\"band\"><title>{0}</title><rect x=\"{1:.1}\" y=\"{2:.1}\" \
-             width=\"{3:.1}\" height=\"{4:.1}\" fill=\"#4477aa\" fill-opacity=\"0.22\"/>",
+             width=\"{3:.1}\" height=\"{4:.1}\" fill=\"{blue}\" fill-opacity=\"0.22\"/>",
             escape::html(&band.about),
             x + 12.0,
             y(band.half),
@@ -74,7 +76,7 @@ pub fn bands(title: &str, bands: &[Band]) -> String {
             let across = (number as f64 + 0.5) / dots.len() as f64;
             let _ = write!(
                 svg,
-                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"1.6\" fill=\"#4477aa\"/>",
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"1.6\" fill=\"{blue}\"/>",
                 x + 12.0 + across * (COLUMN - 24.0),
                 y(*dot)
             );

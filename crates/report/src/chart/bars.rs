@@ -7,7 +7,10 @@
 // Writing to a String doesn't fail, so its result is dropped below.
 use std::fmt::Write;
 
-use super::{FAINT, INK, RULE, TONES, px, scale::ticks};
+use super::{
+    FAINT, INK, RULE, TONES, px,
+    scale::{share, ticks},
+};
 use crate::escape;
 
 /// Most dots of one bar: more than that can't be told apart.
@@ -303,8 +306,7 @@ impl Panel {
     }
 
     fn x(&self, value: f64) -> f64 {
-        let share = (value - self.low) / (self.high - self.low);
-        let share = if share.is_nan() { 0.0 } else { share };
+        let share = share(value, (self.low, self.high), 0.0);
         self.left + share.clamp(0.0, 1.0) * (self.right - self.left)
     }
 

@@ -1,17 +1,15 @@
-//! The course of a series along the versions, as a picture that a page can narrow: its coordinates are versions, so that
-//! a narrower view is nothing but another `viewBox`.
+//! A series along the versions, as a chart that a page can narrow: its coordinates are versions, so that a narrower view is
+//! nothing but another `viewBox`.
 //!
-//! Refuses: an element for each point, which two thousand versions would make thousands of, and text within the picture,
-//! which would be stretched.
-
-// Writing to a String doesn't fail, so its result is dropped below.
-use backsight_report::{clipped, history::SeriesText};
-use std::fmt::Write;
+//! All points of a kind are one element: two thousand versions would make thousands. Text stands outside, where it isn't
+//! stretched.
 
 use backsight_policy::{Direction, History, How, Spread, VersionSeries, VersionStanding};
 use backsight_stats::changes::Kind;
+use std::fmt::Write as _;
 
-use crate::escape;
+use super::scale::{series_span, share};
+use crate::{clipped, escape, history::SeriesText};
 
 /// More releases than this aren't drawn as lines.
 const MOST_RELEASES: usize = 80;
@@ -23,8 +21,8 @@ const HEIGHT: f64 = 100.0;
 const TOP: f64 = 4.0;
 const BOTTOM: f64 = 94.0;
 
-/// A series, drawn.
-pub(super) struct Course {
+/// A series along the versions.
+pub struct HistoryChart {
     /// The picture; its heights are in percent, its widths in versions.
     pub svg: String,
     /// The greatest, middle and least value of the axis, as text.
@@ -34,9 +32,12 @@ pub(super) struct Course {
 }
 
 /// A name under the axis.
-pub(super) struct Name {
+pub struct AxisName {
+    /// The version, by its place.
     pub version: usize,
+    /// Its name.
     pub name: String,
+    /// Its page.
     pub href: String,
     /// From the left, in percent.
     pub left: f64,
@@ -44,8 +45,8 @@ pub(super) struct Name {
     pub shown: bool,
 }
 
-impl Course {
-    /// `range_of` says the page of the interval that ends with a version.
+impl HistoryChart {
+    /// The chart; nothing without a value. `range_of` gives the page of the interval that ends with a version.
     pub fn new(
         history: &History,
         series: &VersionSeries,
@@ -53,7 +54,7 @@ impl Course {
         id: &str,
         range_of: impl Fn(usize) -> Option<String>,
     ) -> Option<Self> {
-        let (low, high) = reach(series)?;
+        let (low, high) = series_span(series, 0.5)?;
         let drawing = Drawing {
             history,
             series,
@@ -70,9 +71,9 @@ impl Course {
             "<svg class=\"field\" role=\"img\" preserveAspectRatio=\"none\" viewBox=\"-0.5 0 {} {HEIGHT}\" \
              aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}. {}</desc>",
             history.versions.len(),
-            escape::text(&title),
-            escape::text(&words.coverage()),
-            escape::text(&told.join("; ")),
+            escape::html(&title),
+            escape::html(&words.coverage()),
+            escape::html(&told.join("; ")),
         );
         drawing.lines(&mut svg);
         drawing.changes(&mut svg, words, &range_of);
@@ -90,7 +91,7 @@ impl Course {
 }
 
 /// Names for the axis: of releases where there are some, else of any versions.
-pub(super) fn names(history: &History, href: impl Fn(usize) -> String) -> Vec<Name> {
+pub fn axis_names(history: &History, href: impl Fn(usize) -> String) -> Vec<AxisName> {
     let count = history.versions.len();
     let releases = releases(history);
     let named: Vec<usize> = if releases.len() > 1 {
@@ -99,7 +100,7 @@ pub(super) fn names(history: &History, href: impl Fn(usize) -> String) -> Vec<Na
         (0..count).collect()
     };
     let step = named.len().div_ceil(MOST_NAMES).max(1);
-    let names = named.iter().enumerate().map(|(number, &version)| Name {
+    let names = named.iter().enumerate().map(|(number, &version)| AxisName {
         version,
         name: clipped(&history.versions[version].version.name, 14),
         href: href(version),
@@ -123,22 +124,6 @@ fn releases(history: &History) -> Vec<usize> {
         .collect()
 }
 
-/// What is drawn: all values, and intervals as far as they aren't longer than what the values span.
-fn reach(series: &VersionSeries) -> Option<(f64, f64)> {
-    let values = || series.points.iter().filter_map(|point| point.value);
-    let low = values().min_by(f64::total_cmp)?;
-    let high = values().max_by(f64::total_cmp)?;
-    let span = (high - low).max(high.abs().max(low.abs()) * 1e-3);
-    let intervals = || series.points.iter().filter_map(|point| point.interval);
-    let least = intervals()
-        .map(|i| i.low.max(low - span * 0.5))
-        .fold(low, f64::min);
-    let most = intervals()
-        .map(|i| i.high.min(high + span * 0.5))
-        .fold(high, f64::max);
-    Some((least, most))
-}
-
 struct Drawing<'a> {
     history: &'a History,
     series: &'a VersionSeries,
@@ -148,8 +133,7 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn y(&self, value: f64) -> f64 {
-        let share = (value - self.low) / (self.high - self.low);
-        let share = if share.is_finite() { share } else { 0.5 };
+        let share = share(value, (self.low, self.high), 0.5);
         TOP + (BOTTOM - TOP) * (1.0 - share.clamp(0.0, 1.0))
     }
 
@@ -181,7 +165,7 @@ impl Drawing<'_> {
                 "<rect x=\"{from}\" y=\"0\" width=\"{}\" height=\"{HEIGHT}\"/><path d=\"M{} 0V{HEIGHT}\"/><title>{}</title>",
                 point.until as f64 - from,
                 point.at as f64 - 0.5,
-                escape::text(&words.change(point))
+                escape::html(&words.change(point))
             );
             let _ = match range_of(point.at) {
                 Some(href) => write!(
@@ -204,7 +188,7 @@ impl Drawing<'_> {
             let shape = format!(
                 "<path d=\"M{} 0V{HEIGHT}\"/><title>{}</title>",
                 named.at as f64 - 0.5,
-                escape::text(&words.named(named))
+                escape::html(&words.named(named))
             );
             let _ = match range_of(named.at) {
                 Some(href) => write!(svg, "<a class=\"named\" href=\"{href}\">{shape}</a>"),
@@ -232,7 +216,7 @@ impl Drawing<'_> {
             let start = from.map_or(-0.5, |change| change.at as f64 - 0.5);
             let end = to.map_or(last, |change| change.at as f64 - 0.5);
             if let Some(level) = level {
-                let _ = write!(svg, "M{start} {}H{end}", px(self.y(level)));
+                let _ = write!(svg, "M{start} {}H{end}", hundredth(self.y(level)));
             }
         }
         svg.push_str("\"/>");
@@ -249,7 +233,7 @@ impl Drawing<'_> {
             let at = point.version;
             if let Some(interval) = point.interval {
                 let (top, bottom) = (self.y(interval.high), self.y(interval.low));
-                let _ = write!(intervals, "M{at} {}V{}", px(top), px(bottom));
+                let _ = write!(intervals, "M{at} {}V{}", hundredth(top), hundredth(bottom));
             }
             let levels = [
                 (point.again, -0.18),
@@ -264,7 +248,7 @@ impl Drawing<'_> {
             } else {
                 &mut values
             };
-            let _ = write!(dots, "M{at} {}h0", px(self.y(value)));
+            let _ = write!(dots, "M{at} {}h0", hundredth(self.y(value)));
         }
         let [again, reboot, relink] = spreads;
         for (class, path) in [
@@ -288,7 +272,7 @@ impl Drawing<'_> {
                 self.y(value + spread.deviation),
                 self.y(value - spread.deviation),
             );
-            let _ = write!(path, "M{x} {}V{}", px(top), px(bottom));
+            let _ = write!(path, "M{x} {}V{}", hundredth(top), hundredth(bottom));
         }
     }
 
@@ -316,6 +300,6 @@ fn uprights(svg: &mut String, class: &str, versions: impl Iterator<Item = usize>
     }
 }
 
-fn px(number: f64) -> f64 {
+fn hundredth(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }

@@ -5,6 +5,11 @@ use backsight_model::significant;
 use backsight_stats::changes::{Findings, Kind};
 use std::fmt::Write as _;
 
+use super::{
+    FAINT, INK, RULE, TONES,
+    scale::{share, span},
+};
+
 /// Bars of a line.
 const BARS: usize = 64;
 
@@ -17,24 +22,12 @@ pub fn sparks(values: &[f64]) -> String {
         part.iter().map(|x| x / part.len() as f64).sum::<f64>()
     };
     let means: Vec<f64> = (0..bars).map(mean).collect();
-    let (least, most) = span(&means);
+    let ends = span(means.iter().copied());
     let height = |x: &f64| {
-        let share = (x - least) / (most - least);
-        let step = if share.is_finite() {
-            (share * 7.0).round() as usize
-        } else {
-            3
-        };
+        let step = (share(*x, ends, 3.0 / 7.0) * 7.0).round() as usize;
         HEIGHTS[step.min(7)]
     };
     means.iter().map(height).collect()
-}
-
-fn span(values: &[f64]) -> (f64, f64) {
-    let ends = (f64::INFINITY, f64::NEG_INFINITY);
-    values
-        .iter()
-        .fold(ends, |(least, most), &x| (least.min(x), most.max(x)))
 }
 
 /// A series with its levels and changes.
@@ -72,13 +65,7 @@ impl LevelChart<'_> {
     }
 
     fn y(&self, value: f64) -> f64 {
-        let (least, most) = span(self.values);
-        let share = (value - least) / (most - least);
-        let share = if share.is_finite() {
-            share.clamp(-0.05, 1.05)
-        } else {
-            0.5
-        };
+        let share = share(value, span(self.values.iter().copied()), 0.5).clamp(-0.05, 1.05);
         TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - share)
     }
 
@@ -93,10 +80,10 @@ impl LevelChart<'_> {
         )?;
         self.axes(svg)?;
         for change in &self.findings.changes {
-            self.band(svg, change.earliest, change.latest, "#cc7a29")?;
+            self.band(svg, change.earliest, change.latest, TONES[1])?;
         }
         for epoch in &self.findings.epochs {
-            self.band(svg, epoch.earliest, epoch.latest, "#6b747d")?;
+            self.band(svg, epoch.earliest, epoch.latest, FAINT)?;
         }
         self.points(svg)?;
         self.levels(svg)?;
@@ -105,13 +92,13 @@ impl LevelChart<'_> {
     }
 
     fn axes(&self, svg: &mut String) -> std::fmt::Result {
-        let (least, most) = span(self.values);
+        let (least, most) = span(self.values.iter().copied());
         for value in [least, most] {
             let y = self.y(value);
             write!(
                 svg,
-                "<path d=\"M{LEFT} {y:.1}H{}\" stroke=\"#d9dde1\"/>\
-                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#6b747d\">{}</text>",
+                "<path d=\"M{LEFT} {y:.1}H{}\" stroke=\"{RULE}\"/>\
+                 <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{FAINT}\">{}</text>",
                 WIDTH - RIGHT,
                 LEFT - 6.0,
                 y + 4.0,
@@ -129,7 +116,7 @@ impl LevelChart<'_> {
                 .collect();
             write!(
                 svg,
-                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"#6b747d\">{}</text>",
+                "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"{anchor}\" fill=\"{FAINT}\">{}</text>",
                 self.x(index as f64),
                 HEIGHT - 10.0,
                 escaped(&label)
@@ -156,7 +143,11 @@ impl LevelChart<'_> {
     }
 
     fn points(&self, svg: &mut String) -> std::fmt::Result {
-        svg.push_str("<path fill=\"none\" stroke=\"#4477aa\" stroke-width=\"3\" stroke-linecap=\"round\" stroke-opacity=\"0.6\" d=\"");
+        write!(
+            svg,
+            "<path fill=\"none\" stroke=\"{}\" stroke-width=\"3\" stroke-linecap=\"round\" stroke-opacity=\"0.6\" d=\"",
+            TONES[0]
+        )?;
         for i in (0..self.values.len()).step_by(self.values.len().div_ceil(MOST_POINTS).max(1)) {
             write!(
                 svg,
@@ -194,7 +185,7 @@ impl LevelChart<'_> {
             };
             write!(
                 svg,
-                "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" stroke=\"#24292f\" stroke-width=\"1.5\"/>",
+                "<path d=\"M{:.1} {:.1}L{:.1} {:.1}\" stroke=\"{INK}\" stroke-width=\"1.5\"/>",
                 self.x(before.map_or(0.0, |change| change.at as f64)),
                 self.y(from),
                 self.x(end),

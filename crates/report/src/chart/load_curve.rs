@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FAINT, INK, RULE, TONES};
+use super::{FAINT, INK, RULE, TONES, scale::Decades};
 use crate::escape;
 
 const WIDTH: f64 = 640.0;
@@ -12,54 +12,6 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 626.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 280.0;
-
-/// An axis in decades.
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    /// Over these values, with a little room; nothing where there are none above zero.
-    fn over(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Option<Self> {
-        let (mut low, mut high) = (f64::INFINITY, 0.0f64);
-        for value in values.filter(|value| *value > 0.0 && value.is_finite()) {
-            low = low.min(value);
-            high = high.max(value);
-        }
-        (high > 0.0).then(|| Self {
-            low: low / 1.15,
-            high: high * 1.15,
-            from,
-            to,
-        })
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        let share = (value.max(self.low) / self.low).ln() / (self.high / self.low).ln();
-        self.from + share * (self.to - self.from)
-    }
-
-    /// Values to be written beside it: powers of ten, with 2 and 5 between where there are few of them.
-    fn ticks(&self) -> Vec<f64> {
-        let decades = (self.high / self.low).log10();
-        let parts: &[f64] = if decades > 2.5 {
-            &[1.0]
-        } else {
-            &[1.0, 2.0, 5.0]
-        };
-        let first = self.low.log10().floor() as i32;
-        let all = (first..=first + decades as i32 + 1)
-            .flat_map(|power| parts.iter().map(move |part| part * 10f64.powi(power)));
-        let inside: Vec<f64> = all
-            .filter(|tick| (self.low..=self.high).contains(tick))
-            .collect();
-        let thin = inside.len().div_ceil(7).max(1);
-        inside.into_iter().step_by(thin).collect()
-    }
-}
 
 /// What came of each load, with the bounds of goals.
 pub struct LoadCurve<'a> {
@@ -108,8 +60,8 @@ pub struct LoadGoal {
 impl LoadCurve<'_> {
     /// The curve as an SVG element; nothing where no value is above zero.
     pub fn svg(&self) -> Option<String> {
-        let x = Axis::over(self.marks.iter().map(|mark| mark.load), LEFT, RIGHT)?;
-        let y = Axis::over(self.marks.iter().map(|mark| mark.value), BOTTOM, TOP)?;
+        let x = Decades::over(self.marks.iter().map(|mark| mark.load), LEFT, RIGHT)?;
+        let y = Decades::over(self.marks.iter().map(|mark| mark.value), BOTTOM, TOP)?;
         let id = self.id;
         let mut svg = String::new();
         let _ = write!(
@@ -156,7 +108,7 @@ impl LoadCurve<'_> {
         Some(svg)
     }
 
-    fn axes(&self, svg: &mut String, x: &Axis, y: &Axis) {
+    fn axes(&self, svg: &mut String, x: &Decades, y: &Decades) {
         for tick in x.ticks() {
             line(svg, (x.at(tick), TOP), (x.at(tick), BOTTOM), RULE, "");
             let _ = write!(
@@ -187,7 +139,7 @@ impl LoadCurve<'_> {
         );
     }
 
-    fn bounds(&self, svg: &mut String, x: &Axis) {
+    fn bounds(&self, svg: &mut String, x: &Decades) {
         for (goal, tone) in self.goals.iter().zip(TONES.iter().cycle().skip(2)) {
             let place = |load: Option<f64>| load.map(|load| x.at(load));
             let (lower, upper, name) = (goal.lower, goal.upper, &goal.name);

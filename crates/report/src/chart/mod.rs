@@ -2,17 +2,22 @@
 
 mod bands;
 mod bars;
+mod history_chart;
 mod levels;
 mod load_curve;
 mod passes;
 mod scale;
+mod steps;
 mod version_plot;
 
 pub use bands::{Band, bands};
 pub use bars::{Bar, Chart, Group, mark, spark};
+pub use history_chart::{AxisName, HistoryChart, axis_names};
 pub use levels::{LevelChart, sparks};
 pub use load_curve::{LoadCurve, LoadGoal, LoadMark};
 pub use passes::passes;
+pub(crate) use scale::span;
+pub use steps::{StepChart, StepPoint};
 pub use version_plot::version_plot;
 
 /// Colours, apart from each other for every kind of colour vision.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::{FAINT, TONES, scale::span};
 use crate::escape;
 
 /// Most passes of a chart.
@@ -15,8 +16,7 @@ pub fn passes(title: &str, pairs: &[(f64, f64)]) -> String {
     let step = pairs.len().div_ceil(MOST_PASSES).max(1);
     let shown: Vec<(f64, f64)> = pairs.iter().copied().step_by(step).collect();
     let all = || shown.iter().flat_map(|(base, new)| [*base, *new]);
-    let low = all().fold(f64::INFINITY, f64::min);
-    let high = all().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = span(all());
     let span = (high - low).max(high.abs() * 1e-6).max(f64::MIN_POSITIVE);
     let y = |value: f64| HEIGHT - 8.0 - (value - low) / span * (HEIGHT - 16.0);
     let x = |at: usize| 6.0 + (at as f64 + 0.5) / shown.len() as f64 * (WIDTH - 12.0);
@@ -27,8 +27,8 @@ pub fn passes(title: &str, pairs: &[(f64, f64)]) -> String {
     );
     type Which = fn(&(f64, f64)) -> f64;
     let sides: [(Which, &str, &str); 2] = [
-        (|pair| pair.0, "#6b747d", "none"),
-        (|pair| pair.1, "#4477aa", "#4477aa"),
+        (|pair| pair.0, FAINT, "none"),
+        (|pair| pair.1, TONES[0], TONES[0]),
     ];
     for (which, colour, fill) in sides {
         let mean = pairs.iter().map(which).sum::<f64>() / pairs.len() as f64;

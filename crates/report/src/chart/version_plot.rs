@@ -3,6 +3,7 @@
 
 use backsight_policy::{History, VersionSeries, VersionStanding};
 
+use super::scale::{series_span, share};
 use crate::{escape, history::SeriesText};
 
 /// Lines of the plot.
@@ -17,7 +18,7 @@ pub fn version_plot(
     text_of: &SeriesText<'_>,
     width: usize,
 ) -> String {
-    let Some((least, most)) = reach(series) else {
+    let Some((least, most)) = series_span(series, 1.0) else {
         return String::new();
     };
     let labels = [most, (least + most) / 2.0, least].map(|value| text_of.number(value, 4));
@@ -50,22 +51,6 @@ pub fn version_plot(
     ));
     text.push_str(&format!("{:margin$}   {legend}\n", ""));
     text
-}
-
-/// From the least to the most that is drawn; an interval longer than what the values span is cut.
-fn reach(series: &VersionSeries) -> Option<(f64, f64)> {
-    let values = || series.points.iter().filter_map(|point| point.value);
-    let low = values().min_by(f64::total_cmp)?;
-    let high = values().max_by(f64::total_cmp)?;
-    let span = (high - low).max(high.abs().max(low.abs()) * 1e-3);
-    let intervals = || series.points.iter().filter_map(|point| point.interval);
-    let least = intervals()
-        .map(|i| i.low.max(low - span))
-        .fold(low, f64::min);
-    let most = intervals()
-        .map(|i| i.high.min(high + span))
-        .fold(high, f64::max);
-    Some((least, most))
 }
 
 /// First and last version's name, at the ends of the axis.
@@ -138,8 +123,7 @@ impl Plot {
     }
 
     fn row(&self, value: f64) -> usize {
-        let share = (value - self.least) / (self.most - self.least);
-        let share = if share.is_finite() { share } else { 0.5 };
+        let share = share(value, (self.least, self.most), 0.5);
         let from_top = (1.0 - share.clamp(0.0, 1.0)) * (HEIGHT - 1) as f64;
         from_top.round() as usize
     }

@@ -2,29 +2,30 @@
 //!
 //! Refuses: to leave a cell out because nothing was measured in it.
 
-use backsight_model::{Better, ResultSet, Series, Simulator};
-use backsight_policy::{self as policy, Comparison};
-use backsight_report::{
+use crate::{
     chart::{Bar, Chart, Group},
     clipped,
     numbers::{self, Estimate, Scale, counted},
 };
+use backsight_model::{Better, ResultSet, Series, Simulator};
+use backsight_policy::{self as policy, Comparison};
 use backsight_stats::Samples;
 use std::borrow::Cow;
 
 /// Most bars of a page; a table tells the rest.
-pub(crate) const MOST_BARS: usize = 600;
+pub const MOST_BARS: usize = 600;
 
 /// A chart with what stands over it.
-pub(crate) struct Figure {
+pub struct BarFigure {
     /// Benchmark and metric.
     pub heading: String,
     /// What the metric is, and which direction is good.
     pub about: String,
+    /// The chart.
     pub chart: Chart,
 }
 
-impl Figure {
+impl BarFigure {
     fn new(
         heading: String,
         about: String,
@@ -51,7 +52,7 @@ impl Figure {
 
 /// The charts of a comparison by itself, such as one of lists of numbers, which has no studies: a group for each cell, in
 /// it a bar for each side.
-pub(crate) fn figures_of(comparison: &Comparison) -> (Vec<Figure>, usize) {
+pub fn figures_of(comparison: &Comparison) -> (Vec<BarFigure>, usize) {
     let sides = comparison.sides.len().max(1);
     let rows = &comparison.rows[..comparison.rows.len().min(MOST_BARS / sides)];
     let alike = |a: &policy::Row, b: &policy::Row| {
@@ -71,7 +72,7 @@ pub(crate) fn figures_of(comparison: &Comparison) -> (Vec<Figure>, usize) {
         });
         let heading = format!("{} {}", first.cell.benchmark, first.metric);
         let groups = groups.collect();
-        Figure::new(heading, String::new(), first.better, &scale, groups)
+        BarFigure::new(heading, String::new(), first.better, &scale, groups)
     });
     let all = comparison.rows.len() * sides;
     (figures.collect(), all.saturating_sub(rows.len() * sides))
@@ -103,7 +104,7 @@ fn bar_of(comparison: &Comparison, row: &policy::Row, side: usize, scale: &Scale
 }
 
 /// The charts of these studies, in the plan's order, and how many cells are left out of them.
-pub(crate) fn figures(sets: &[&ResultSet]) -> (Vec<Figure>, usize) {
+pub fn figures(sets: &[&ResultSet]) -> (Vec<BarFigure>, usize) {
     let mut drafts: Vec<Draft<'_>> = Vec::new();
     let all: usize = sets.iter().map(|set| set.series.len()).sum();
     let mut room = MOST_BARS;
@@ -172,7 +173,7 @@ impl Draft<'_> {
                 == series.simulator.and_then(Simulator::time_base)
     }
 
-    fn figure(&self, sides: usize, variants: &[Cow<'_, str>]) -> Figure {
+    fn figure(&self, sides: usize, variants: &[Cow<'_, str>]) -> BarFigure {
         let scale = Scale::fitting(
             self.first.unit,
             self.rows.iter().flat_map(|row| row.series.values()),
@@ -208,7 +209,7 @@ impl Draft<'_> {
             Some(simulator) => format!("{about}{} · ", simulator.phrase()),
             None => about,
         };
-        Figure::new(heading, about, self.first.better, &scale, groups)
+        BarFigure::new(heading, about, self.first.better, &scale, groups)
     }
 }
 
@@ -262,7 +263,8 @@ impl Row<'_> {
 }
 
 /// What a series came to.
-pub(crate) struct Measured {
+pub struct Measured {
+    /// The mean with its interval.
     pub estimate: Estimate,
     /// What the estimate is of: one value a trial.
     pub samples: Samples,
@@ -331,7 +333,7 @@ impl Measured {
 }
 
 /// The mean over trials: samples of one trial aren't independent, so a trial with several counts as their mean.
-pub(crate) fn estimate(series: &Series) -> Option<Measured> {
+pub fn estimate(series: &Series) -> Option<Measured> {
     let samples = series
         .trials
         .iter()

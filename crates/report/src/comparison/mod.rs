@@ -2,11 +2,14 @@
 //!
 //! Every number is shown with its spread, its count and its unit; a row stays where a side has nothing in it.
 
+pub mod bar_figures;
 mod markdown;
 mod mmtests;
 mod numbers;
+pub mod page;
 mod spreadsheet;
 mod statistics;
+pub mod summaries;
 mod tables;
 mod text;
 mod view;

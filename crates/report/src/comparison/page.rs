@@ -1,16 +1,16 @@
-//! What differs between the sides of a comparison: the sentences at the top, the table, the ratios.
-//!
-//! Refuses: a difference without its interval, and a row less because a side has nothing in it.
+//! The part of a page that compares: the sentences at the top, the table, the ratios. Every difference has its interval; a
+//! row stays where a side has nothing in it.
 
+use backsight_model::ResultSet;
 use backsight_policy::{Against, Call, Comparison, Difference, Entry, Measured, Row, Tally};
-use backsight_report::overhead::OverheadStudy;
-use backsight_report::{
-    chart,
-    numbers::{self, Rounding, Scale},
-};
 use backsight_stats::{Better, Undefined};
 
-use crate::{figures, report::Report};
+use super::bar_figures;
+use crate::{
+    chart,
+    numbers::{self, Rounding, Scale},
+    overhead::OverheadStudy,
+};
 
 /// Most rows of a table, and most numbers of all rows.
 const MOST_ROWS: usize = 2000;
@@ -23,18 +23,21 @@ const MOST_NAMED: usize = 3;
 const FARTHEST: f64 = 100.0;
 
 /// A piece of a sentence.
-pub(crate) struct Piece {
+pub struct Piece {
     /// `good`, `bad`, `unsure`, or nothing.
     pub class: &'static str,
+    /// The text.
     pub text: String,
 }
 
 /// A sentence.
-pub(crate) type Sentence = Vec<Piece>;
+pub type Sentence = Vec<Piece>;
 
 /// The tables of a comparison.
-pub(crate) struct Compared {
+pub struct Compared {
+    /// The baseline's name.
     pub base: String,
+    /// The other sides' names.
     pub others: Vec<String>,
     /// Primary metrics, and others that differ or are missing somewhere.
     pub benchmarks: Vec<Benchmark>,
@@ -42,6 +45,7 @@ pub(crate) struct Compared {
     pub secondary: Vec<Benchmark>,
     /// How many rows that is.
     pub folded: usize,
+    /// The ratios of each direction.
     pub ratios: Vec<Direction>,
     /// Confidence of the intervals, in percent.
     pub confidence: String,
@@ -49,29 +53,37 @@ pub(crate) struct Compared {
     pub chance: String,
     /// What was not repeated.
     pub scope: &'static str,
+    /// Rows that are left out.
     pub left_out: usize,
     /// Columns of the table in all.
     pub columns: usize,
 }
 
 /// The rows of one benchmark.
-pub(crate) struct Benchmark {
+pub struct Benchmark {
+    /// Its name.
     pub name: String,
-    pub rows: Vec<RowView>,
+    /// Its rows.
+    pub rows: Vec<TableRow>,
 }
 
 /// One metric of one cell.
-pub(crate) struct RowView {
+pub struct TableRow {
+    /// The cell.
     pub cell: String,
+    /// The metric.
     pub metric: String,
-    pub base: SideView,
-    pub others: Vec<OtherView>,
+    /// The baseline's name.
+    pub base: SideFields,
+    /// The other sides' names.
+    pub others: Vec<OtherFields>,
 }
 
 /// What a side has in a row.
-pub(crate) struct SideView {
+pub struct SideFields {
     /// The mean with its unit; or why there is none.
     pub mean: String,
+    /// Whether it has nothing.
     pub missing: bool,
     /// Its spread and count.
     pub spread: String,
@@ -82,43 +94,60 @@ pub(crate) struct SideView {
 }
 
 /// What another side has in a row, and how it differs.
-pub(crate) struct OtherView {
-    pub side: SideView,
+pub struct OtherFields {
+    /// What it has.
+    pub side: SideFields,
     /// new − base in the row's unit, with its interval.
     pub absolute: String,
     /// In percent of the base.
     pub difference: String,
+    /// Its interval, or why there is none.
     pub interval: String,
+    /// The difference as a number, to sort by.
     pub key: String,
+    /// The difference on a line around zero, as SVG.
     pub mark: String,
+    /// `good`, `bad`, `unsure`, `soft-word`, or nothing.
     pub class: &'static str,
+    /// The verdict.
     pub word: String,
 }
 
 /// The ratios of the rows of one direction.
-pub(crate) struct Direction {
+pub struct Direction {
+    /// Its name.
     pub name: &'static str,
+    /// Its rows.
     pub rows: Vec<RatioRow>,
+    /// The geometric mean of each side.
     pub total: Vec<RatioTotal>,
 }
 
 /// One row's ratios to the base.
-pub(crate) struct RatioRow {
+pub struct RatioRow {
+    /// The cell.
     pub cell: String,
+    /// The metric.
     pub metric: String,
+    /// The ratios of each direction.
     pub ratios: Vec<Ratio>,
 }
 
 /// A ratio to the base.
-pub(crate) struct Ratio {
+pub struct Ratio {
+    /// `good`, `bad`, `unsure`, `soft-word`, or nothing.
     pub class: &'static str,
+    /// The ratio, or why there is none.
     pub ratio: String,
+    /// Its interval, or why there is none.
     pub interval: String,
 }
 
 /// The geometric mean of one side's ratios.
-pub(crate) struct RatioTotal {
+pub struct RatioTotal {
+    /// The geometric mean.
     pub gmean: String,
+    /// Its interval and what it is of.
     pub about: String,
 }
 
@@ -159,7 +188,7 @@ impl Benchmark {
         of_one
             .map(|rows| Self {
                 name: rows[0].cell.benchmark.to_string(),
-                rows: rows.iter().map(|row| RowView::new(row, reach)).collect(),
+                rows: rows.iter().map(|row| TableRow::new(row, reach)).collect(),
             })
             .collect()
     }
@@ -176,26 +205,26 @@ fn question(row: &Row) -> String {
     [params.as_str(), set_up].join(" ").trim().to_owned()
 }
 
-impl RowView {
+impl TableRow {
     fn new(row: &Row, reach: f64) -> Self {
         let measured = || row.entries.iter().filter_map(Entry::measured);
         let scale = Scale::fitting(row.unit, measured().map(|side| side.mean));
         let mut entries = row.entries.iter();
         let base = entries
             .next()
-            .map_or_else(SideView::nothing, |entry| SideView::new(entry, &scale));
+            .map_or_else(SideFields::nothing, |entry| SideFields::new(entry, &scale));
         Self {
             cell: question(row),
             metric: row.metric.to_string(),
             base,
             others: entries
-                .map(|entry| OtherView::new(entry, &scale, reach))
+                .map(|entry| OtherFields::new(entry, &scale, reach))
                 .collect(),
         }
     }
 }
 
-impl SideView {
+impl SideFields {
     fn nothing() -> Self {
         Self {
             mean: "missing".into(),
@@ -250,10 +279,10 @@ fn spread(side: &Measured) -> String {
     format!("{cv}, n={}", side.trials)
 }
 
-impl OtherView {
+impl OtherFields {
     fn new(entry: &Entry, scale: &Scale, reach: f64) -> Self {
         let mut view = Self {
-            side: SideView::new(entry, scale),
+            side: SideFields::new(entry, scale),
             absolute: String::new(),
             difference: String::new(),
             interval: String::new(),
@@ -439,7 +468,7 @@ impl RatioTotal {
 }
 
 /// What a reader should know before believing it.
-pub(crate) fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> {
+pub fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> {
     let remarks = comparison.remarks.iter().map(|remark| {
         let row = &comparison.rows[remark.row];
         format!("{} {}: {}", row.cell, row.metric, remark.text)
@@ -448,12 +477,16 @@ pub(crate) fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> 
     warnings.chain(remarks)
 }
 
-/// The sentences at the top: what changed most, with its interval.
-pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
-    if let Some(overhead) = &report.overhead {
+/// The sentences at the top: what monitors cost, else what changed most, else how much was measured of these studies.
+pub fn verdict_sentences(
+    overhead: Option<&OverheadStudy>,
+    comparison: Option<&Comparison>,
+    sets: &[&ResultSet],
+) -> Vec<Sentence> {
+    if let Some(overhead) = overhead {
         return overhead_sentences(overhead);
     }
-    match &report.comparison {
+    match comparison {
         Some(comparison) if comparison.sides.len() > 1 => {
             let others = 1..comparison.sides.len();
             let mut sentences: Vec<Sentence> = others
@@ -469,7 +502,7 @@ pub(crate) fn verdict(report: &Report) -> Vec<Sentence> {
             }
             sentences
         }
-        _ => vec![vec![Piece::plain(alone(report))]],
+        _ => vec![vec![Piece::plain(alone(sets))]],
     }
 }
 
@@ -490,13 +523,8 @@ impl Piece {
 }
 
 /// Studies that are compared with nothing: how much there is, and where it spreads most.
-fn alone(report: &Report) -> String {
-    let series = || {
-        report
-            .studies
-            .iter()
-            .flat_map(|study| &study.results.series)
-    };
+fn alone(sets: &[&ResultSet]) -> String {
+    let series = || sets.iter().flat_map(|set| &set.series);
     let measured = series().filter(|series| !series.trials.is_empty()).count();
     let missing = series().count() - measured;
     let mut text = format!("{measured} series measured");
@@ -504,7 +532,7 @@ fn alone(report: &Report) -> String {
         text.push_str(&format!(", {missing} missing"));
     }
     let spreads = series().filter_map(|series| {
-        let measured = figures::estimate(series)?;
+        let measured = bar_figures::estimate(series)?;
         let spread = measured.samples.coeffvar().ok()?;
         Some((series, measured, spread))
     });

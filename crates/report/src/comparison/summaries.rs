@@ -1,26 +1,33 @@
 //! Every summary of every series, over trials, as rows. Refuses: to show a mean without the count and the spread beside it.
 
 use backsight_model::{Better, ResultSet, Series};
-use backsight_report::numbers::{self, Scale};
 use backsight_stats::{Summary, Undefined};
 
-use crate::figures;
+use super::bar_figures;
+use crate::numbers::{self, Scale};
 
 /// Most rows of a page.
-pub(crate) const MOST_ROWS: usize = 2000;
+pub const MOST_ROWS: usize = 2000;
 
 /// The table of all summaries.
-pub(crate) struct Statistics {
+pub struct Summaries {
+    /// Whether there are several studies.
     pub several: bool,
-    pub rows: Vec<StatisticsRow>,
+    /// Its rows.
+    pub rows: Vec<SummaryRow>,
+    /// Rows that are left out.
     pub left_out: usize,
 }
 
 /// The summaries of one series.
-pub(crate) struct StatisticsRow {
+pub struct SummaryRow {
+    /// What it has.
     pub side: String,
+    /// The cell.
     pub cell: String,
+    /// The metric.
     pub metric: String,
+    /// The unit of the numbers.
     pub unit: String,
     /// How many trials.
     pub n: usize,
@@ -36,23 +43,23 @@ pub(crate) struct StatisticsRow {
 }
 
 /// The summaries of these studies.
-pub(crate) fn statistics(sets: &[&ResultSet]) -> Statistics {
+pub fn summaries(sets: &[&ResultSet]) -> Summaries {
     let all: usize = sets.iter().map(|set| set.series.len()).sum();
     let rows = sets
         .iter()
         .flat_map(|set| set.series.iter().map(move |series| row(set, series)))
         .take(MOST_ROWS)
         .collect();
-    Statistics {
+    Summaries {
         several: sets.len() > 1,
         rows,
         left_out: all.saturating_sub(MOST_ROWS),
     }
 }
 
-fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
+fn row(set: &ResultSet, series: &Series) -> SummaryRow {
     let scale = Scale::fitting(series.unit, series.values());
-    let mut row = StatisticsRow {
+    let mut row = SummaryRow {
         side: set.name.clone(),
         cell: series.cell.to_string(),
         metric: series.metric.to_string(),
@@ -63,7 +70,7 @@ fn row(set: &ResultSet, series: &Series) -> StatisticsRow {
         key: f64::NAN,
         missing: String::new(),
     };
-    let Some(measured) = figures::estimate(series) else {
+    let Some(measured) = bar_figures::estimate(series) else {
         let failed = set
             .failed
             .iter()

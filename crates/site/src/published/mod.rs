@@ -6,7 +6,6 @@
 //! bounds.
 
 mod boot;
-mod course;
 mod folder;
 mod frame;
 mod names;

@@ -3,6 +3,7 @@
 use askama::Template;
 use backsight_policy::{Direction, HistoryVersion, VersionSeries};
 use backsight_report::{
+    chart::{AxisName, HistoryChart, axis_names},
     clipped,
     history::SeriesText,
     numbers::{counted, grouped},
@@ -11,7 +12,6 @@ use std::collections::HashMap;
 
 use super::{
     Book, Press, PublishError, TargetBrief, Told,
-    course::{Course, Name, names},
     frame::{Frame, SCRIPT},
 };
 
@@ -33,7 +33,7 @@ struct TargetPage {
     /// How many of the charts, the last ones, are of secondary metrics without a change.
     folded: usize,
     charts_left_out: usize,
-    names: Vec<Name>,
+    names: Vec<AxisName>,
     columns: Vec<Column>,
     folds: Vec<Fold>,
     count: usize,
@@ -47,7 +47,7 @@ struct ChartView {
     coverage: String,
     /// The column of the table, if it has one.
     column: Option<usize>,
-    course: Option<Course>,
+    course: Option<HistoryChart>,
     changes: Vec<Told>,
     notes: Vec<String>,
 }
@@ -174,7 +174,7 @@ impl Press<'_> {
             names: if history.versions.is_empty() {
                 Vec::new()
             } else {
-                names(history, |at| book.version_page(at))
+                axis_names(history, |at| book.version_page(at))
             },
             columns: columns(book),
             folds: folds(book),
@@ -244,7 +244,7 @@ fn chart(book: &Book, series: &VersionSeries, number: usize) -> ChartView {
         axis: words.axis(),
         coverage: words.coverage(),
         column: (number < MOST_COLUMNS).then_some(number),
-        course: Course::new(&book.history, series, &words, &id, |at| book.range_page(at)),
+        course: HistoryChart::new(&book.history, series, &words, &id, |at| book.range_page(at)),
         changes: told(book, series).into_iter().map(|it| it.told).collect(),
         notes: words.notes(),
         id,

@@ -119,10 +119,16 @@ name_types! {
 
 /// The known name nearest to a mistyped one, if one is near enough to be worth a question.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = typed.chars().count();
     known
         .into_iter()
-        .map(|k| (strsim::damerau_levenshtein(typed, k), k))
-        .filter(|(distance, k)| *distance <= (k.len().max(typed.len()) / 3).max(1))
+        .filter_map(|k| {
+            let most = (k.len().max(typed.len()) / 3).max(1);
+            // The distance of two names is at least the difference of their lengths, and long to find for a long one.
+            let may_be_near = k.chars().count().abs_diff(length) <= most;
+            let distance = may_be_near.then(|| strsim::damerau_levenshtein(typed, k))?;
+            (distance <= most).then_some((distance, k))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, k)| k)
 }
@@ -147,5 +153,8 @@ mod tests {
         assert_eq!(nearest("runds", known), Some("rounds"));
         assert_eq!(nearest("testbde", known), Some("testbed"));
         assert_eq!(nearest("zzzzzz", known), None);
+        assert_eq!(nearest("usee", known), Some("use"));
+        assert_eq!(nearest(&"rounds".repeat(1000), known), None);
+        assert_eq!(nearest("ü", ["u"]), Some("u"));
     }
 }

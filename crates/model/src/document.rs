@@ -94,7 +94,7 @@ impl Document {
         let start = span.start.min(end);
         Problem {
             message: readable(&message.into()),
-            source_code: NamedSource::new(&self.name, readable(&self.text).into())
+            source_code: NamedSource::new(&self.name, readable_text(&self.text))
                 .with_language("TOML"),
             span: (start..end).into(),
             label: readable(&label.into()),
@@ -115,6 +115,19 @@ fn readable(text: &str) -> String {
             _ => c,
         })
         .collect()
+}
+
+/// The same of a whole document, which is shared where it has no such characters.
+fn readable_text(text: &Arc<str>) -> Arc<str> {
+    // Those of two bytes begin with 0xc2, as some harmless ones do.
+    let perhaps_unreadable = |byte: u8| match byte {
+        b'\n' | b'\t' => false,
+        byte => byte.is_ascii_control() || byte == 0xc2,
+    };
+    match text.bytes().any(perhaps_unreadable) {
+        true => readable(text).into(),
+        false => Arc::clone(text),
+    }
 }
 
 impl Problem {

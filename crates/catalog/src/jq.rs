@@ -11,6 +11,7 @@
 //! Refuses: programs that call themselves (`recurse`, `range`, `until` and their kind are there, and
 //! counted), and programs that ask anything but the output (the environment, the time).
 
+mod expressions;
 mod filters;
 mod rewriting;
 
@@ -123,7 +124,8 @@ impl Program {
             help: None,
         };
         let term = parse(code)?;
-        let main = Rewriting::of_program()
+        let mut rewriting = Rewriting::of_program();
+        let main = rewriting
             .definition(Def {
                 name: MAIN,
                 args: Vec::new(),
@@ -134,7 +136,8 @@ impl Program {
                 message: format!("`{}` {}", refused.name, refused.why),
                 help: None,
             })?;
-        let prelude = PRELUDE.iter().cloned().chain([main]);
+        let needed = PRELUDE.needed_for(rewriting.calls());
+        let prelude = needed.into_iter().chain([main]);
         let arena = Arena::default();
         let modules = Loader::new(prelude)
             .load(
@@ -326,8 +329,7 @@ fn undefined_name(code: &str, name: &str, kind: &str) -> Mistake {
         0..code.len()
     };
     let known = PRELUDE
-        .iter()
-        .map(|definition| definition.name)
+        .names()
         .chain(NATIVE.iter().copied())
         .filter(|known| !OUTSIDE.contains(known));
     Mistake {
@@ -502,6 +504,89 @@ mod tests {
         assert!(mistake("def f: f; f").message.contains("calls itself"));
         assert!(mistake("input").message.contains("no filter `input`"));
         assert!(mistake("$ENV").message.contains("no variable"));
+    }
+
+    #[test]
+    fn every_definition_of_jqs_own_brings_what_it_calls() {
+        let mut tried = 0;
+        for definition in PRELUDE.needed_for(PRELUDE.names()) {
+            if OUTSIDE.contains(&definition.name)
+                || !definition.name.starts_with(char::is_alphabetic)
+            {
+                continue;
+            }
+            let arguments = vec!["."; definition.args.len()].join("; ");
+            let called = match arguments.as_str() {
+                "" => definition.name.to_owned(),
+                _ => format!("{}({arguments})", definition.name),
+            };
+            Program::compile(&called).unwrap();
+            tried += 1;
+        }
+        assert!(tried > 100, "{tried}");
+        assert_eq!(run(r#"@json "\(.)" | length"#, "[1]"), Ok(vec![3.0]));
+    }
+
+    #[test]
+    fn a_program_carries_the_definitions_that_it_calls_and_no_others() {
+        let needed = |names: &[&'static str]| -> Vec<_> {
+            let needed = PRELUDE.needed_for(names.iter().copied());
+            needed.iter().map(|def| def.name).collect()
+        };
+        assert_eq!(needed(&[]), Vec::<&str>::new());
+        assert_eq!(needed(&["numbers", "!step"]).len(), 7);
+    }
+
+    #[test]
+    fn expressions_find_what_jqs_own_find() {
+        let found = |code: &str, document: &str| run(&format!("{code} | length"), document);
+        let is = |code: &str, document: &str| {
+            let asked = format!("if {code} then 1 else 0 end");
+            run(&asked, document) == Ok(vec![1.0])
+        };
+        let text = r#""ü1 b22 Ü""#;
+        assert!(is(
+            r#"[matches("[0-9]+"; "g")[][0].offset] == [1, 4]"#,
+            text
+        ));
+        assert!(is(
+            r#"[matches("b(?<n>[0-9])?(x)?"; "")[][].name] == [null, "n"]"#,
+            text
+        ));
+        assert!(is(
+            r#"[capture("(?<n>[0-9]+)"; "g").n] == ["1", "22"]"#,
+            text
+        ));
+        assert!(is(r#"split(" +"; "") == ["ü1", "b22", "Ü"]"#, text));
+        assert!(is(r#"gsub("[0-9]"; "x") == "üx bxx Ü""#, text));
+        assert!(is(r#"sub("(?<d>[0-9])"; "<\(.d)>") == "ü<1> b22 Ü""#, text));
+        assert!(is(r#"test("ü$"; "i") and (test("ü$") | not)"#, text));
+        assert!(is(
+            r#"test("B 2"; "xi") and (test("a.b"; "s") | not)"#,
+            text
+        ));
+        assert!(is(r#"[matches(""; "gn")[]] == []"#, text));
+        for (wrong, why) in [
+            (r#"test("(")"#, "invalid regex: "),
+            (r#"test("a"; "q")"#, "invalid regex flag: q"),
+            ("test(1)", "cannot use 1 as string"),
+        ] {
+            let Err(Stopped::Error(message)) = found(wrong, text) else {
+                panic!("{wrong}")
+            };
+            assert!(message.starts_with(why), "{wrong}: {message}");
+        }
+        assert!(matches!(found(r#"test("a")"#, "1"), Err(Stopped::Error(_))));
+    }
+
+    #[test]
+    fn expressions_that_match_parts_of_characters_or_groups_in_another_order_break_nothing() {
+        let offsets = |code: &str| run(&format!("[{code} | .offset] | add"), r#""üba""#);
+        // Within the letter of two bytes, too.
+        assert!(offsets(r#"matches(""; "g")[][]"#).is_ok());
+        assert_eq!(offsets(r#"matches("(?:(a)|(b))+"; "")[][]"#), Ok(vec![4.0]));
+        let many = r#"[range(200) | tostring | . as $n | "x\($n)" | test("^x\($n)$")] | all | if . then 1 else 0 end"#;
+        assert_eq!(run(many, "null"), Ok(vec![1.0]));
     }
 
     #[test]

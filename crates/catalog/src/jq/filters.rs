@@ -11,9 +11,9 @@ use jaq_core::{
 };
 use jaq_json::{Num, Val};
 use jaq_std::ValT as _;
-use std::{cell::Cell, fmt, sync::LazyLock};
+use std::{cell::Cell, collections::HashMap, fmt, sync::LazyLock};
 
-use super::rewriting::Rewriting;
+use super::{expressions, rewriting::Rewriting};
 
 /// Largest text in bytes, and longest array, that a program may put together.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -83,9 +83,19 @@ fn pay(left: &Cell<u64>) -> Result<(), Error<Val>> {
     }
 }
 
-/// jq's own definitions, rewritten like every program. Ours come first where jq's are native filters that
-/// may go on for ever or nest without end.
-pub static PRELUDE: LazyLock<Vec<Def<&'static str>>> = LazyLock::new(|| {
+/// jq's own definitions, rewritten like every program, and ours.
+pub struct Prelude {
+    definitions: Vec<PreludeDefinition>,
+    by_name: HashMap<&'static str, Vec<usize>>,
+}
+
+struct PreludeDefinition {
+    definition: Def<&'static str>,
+    calls: Vec<&'static str>,
+}
+
+/// Ours come first where jq's are native filters that may go on for ever or nest without end.
+pub static PRELUDE: LazyLock<Prelude> = LazyLock::new(|| {
     const RANGE: &str = "def range($from; $to; $by): $from | def rec: \
         if ($by > 0 and . < $to) or ($by < 0 and . > $to) or ($by == 0 and . != $to) \
         then ., (. + $by | rec) else {}[] end; rec;";
@@ -100,16 +110,71 @@ pub static PRELUDE: LazyLock<Vec<Def<&'static str>>> = LazyLock::new(|| {
         args: Vec::new(),
         body: Term::Call(TO_JSON, Vec::new()),
     };
-    range
+    let all = range
         .into_iter()
         .chain([to_json])
         .chain(jaq_core::defs())
         .chain(jaq_std::defs())
         .chain([from_json])
-        .chain(jaq_json::defs())
-        .filter_map(|definition| Rewriting::of_prelude().definition(definition).ok())
-        .collect()
+        .chain(jaq_json::defs());
+    Prelude::new(all)
 });
+
+impl Prelude {
+    fn new(definitions: impl Iterator<Item = Def<&'static str>>) -> Self {
+        let rewritten = definitions.filter_map(|definition| {
+            let mut rewriting = Rewriting::of_prelude();
+            let definition = rewriting.definition(definition).ok()?;
+            let calls = rewriting.calls().collect();
+            Some(PreludeDefinition { definition, calls })
+        });
+        let definitions: Vec<PreludeDefinition> = rewritten.collect();
+        let mut by_name: HashMap<_, Vec<usize>> = HashMap::new();
+        for (index, rewritten) in definitions.iter().enumerate() {
+            by_name
+                .entry(rewritten.definition.name)
+                .or_default()
+                .push(index);
+        }
+        Self {
+            definitions,
+            by_name,
+        }
+    }
+
+    /// Names of the definitions.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.definitions
+            .iter()
+            .map(|rewritten| rewritten.definition.name)
+    }
+
+    /// The definitions that a program needs which calls these names: those of the names and of all names that they call in
+    /// their turn, in the prelude's order. All definitions of a name are there, so that a call means the same as with
+    /// the whole prelude; to compile that takes a millisecond.
+    pub fn needed_for<'s>(&self, calls: impl Iterator<Item = &'s str>) -> Vec<Def<&'static str>> {
+        let mut needed = vec![false; self.definitions.len()];
+        let mut left: Vec<usize> = calls
+            .flat_map(|name| self.defining(name))
+            .copied()
+            .collect();
+        while let Some(index) = left.pop() {
+            if !std::mem::replace(&mut needed[index], true) {
+                let calls = &self.definitions[index].calls;
+                left.extend(calls.iter().flat_map(|name| self.defining(name)));
+            }
+        }
+        let needed = self.definitions.iter().zip(needed);
+        needed
+            .filter(|(_, needed)| *needed)
+            .map(|(rewritten, _)| rewritten.definition.clone())
+            .collect()
+    }
+
+    fn defining(&self, name: &str) -> &[usize] {
+        self.by_name.get(name).map_or(&[], Vec::as_slice)
+    }
+}
 
 /// Names of the native filters, for "did you mean".
 pub static NATIVE: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
@@ -152,6 +217,7 @@ pub fn filters() -> impl Iterator<Item = Fun<Counted>> {
         (TO_JSON, none(), to_json),
     ];
     ours.into_iter()
+        .chain(expressions::filters())
         .chain(jaq_core::funs())
         .chain(jaq_std::funs())
         .chain(jaq_json::funs())

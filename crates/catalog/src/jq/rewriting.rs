@@ -9,6 +9,8 @@ use jaq_core::{
     path::{Part, Path},
 };
 
+use std::collections::BTreeSet;
+
 use super::filters::{ADD, MULTIPLY, STEP, TURN};
 
 /// A variable of ours. No program can say it.
@@ -38,6 +40,8 @@ pub struct Rewriting<'s> {
     program: bool,
     /// The definitions around the place.
     around: Vec<Around<'s>>,
+    /// The names that are called.
+    calls: BTreeSet<&'s str>,
 }
 
 struct Around<'s> {
@@ -59,6 +63,7 @@ impl<'s> Rewriting<'s> {
         Self {
             program: true,
             around: Vec::new(),
+            calls: BTreeSet::new(),
         }
     }
 
@@ -67,7 +72,13 @@ impl<'s> Rewriting<'s> {
         Self {
             program: false,
             around: Vec::new(),
+            calls: BTreeSet::new(),
         }
+    }
+
+    /// The names that everything rewritten so far calls, those of its own definitions among them.
+    pub fn calls(&self) -> impl Iterator<Item = &'s str> {
+        self.calls.iter().copied()
     }
 
     /// The definition, paying.
@@ -92,7 +103,10 @@ impl<'s> Rewriting<'s> {
     fn term(&mut self, term: Code<'s>) -> Rewritten<'s> {
         Ok(match term {
             Term::Id | Term::Recurse | Term::Num(_) | Term::Break(_) | Term::Var(_) => term,
-            Term::Str(format, parts) => Term::Str(format, self.parts(parts)?),
+            Term::Str(format, parts) => {
+                self.calls.extend(format);
+                Term::Str(format, self.parts(parts)?)
+            }
             Term::Arr(inner) => Term::Arr(self.maybe(inner)?),
             Term::Obj(entries) => Term::Obj(self.entries(entries)?),
             Term::Neg(inner) => Term::Neg(self.boxed(*inner)?),
@@ -137,6 +151,7 @@ impl<'s> Rewriting<'s> {
     }
 
     fn call(&mut self, name: &'s str, arity: usize) -> Rewritten<'s, ()> {
+        self.calls.insert(name);
         let mut around = self.around.iter_mut();
         if let Some(itself) = around.find(|def| def.name == name && def.arity == arity) {
             if self.program {

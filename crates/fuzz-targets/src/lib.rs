@@ -50,6 +50,19 @@ fn choice(bytes: &[u8], among: usize) -> Option<(usize, &[u8])> {
     Some((usize::from(*first) % among, rest))
 }
 
+/// What the first line names among these, and what follows that line. A name that none has, or no line's end, stands for one of
+/// them by its length.
+fn named_first<'a, N: AsRef<[u8]>, T>(
+    bytes: &'a [u8],
+    among: &'a [(N, T)],
+) -> (Option<&'a (N, T)>, &'a [u8]) {
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let (name, rest) = end.map_or((&b""[..], bytes), |end| (&bytes[..end], &bytes[end + 1..]));
+    let named = among.iter().find(|(known, _)| known.as_ref() == name);
+    let by_length = || among.get(name.len() % among.len().max(1));
+    (named.or_else(by_length), rest)
+}
+
 /// What an agent, or something else at the other end, says to a conductor.
 fn agent_stream(bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread()

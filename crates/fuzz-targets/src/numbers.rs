@@ -17,7 +17,7 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::choice;
+use crate::{choice, named_first};
 
 /// Rows that are looked at: what comes later is read as these are.
 const ROWS: usize = 10_000;
@@ -87,14 +87,11 @@ static IMPORTERS: LazyLock<Vec<(String, Importer)>> = LazyLock::new(|| {
 /// A file of a tool whose results can be imported: the importer's name, a line's end, the file. A name that none has stands
 /// for one of them by its length: to try all of them with each input takes twenty times as long.
 pub(crate) fn importers(bytes: &[u8]) {
-    let end = bytes.iter().position(|byte| *byte == b'\n');
-    let (name, rest) = end.map_or((&b""[..], bytes), |end| (&bytes[..end], &bytes[end + 1..]));
+    let (importer, rest) = named_first(bytes, &IMPORTERS);
     let Some((_file, path)) = in_memory(rest) else {
         return;
     };
-    let named = IMPORTERS.iter().find(|(known, _)| known.as_bytes() == name);
-    let by_length = || IMPORTERS.get(name.len() % IMPORTERS.len().max(1));
-    if let Some((_, importer)) = named.or_else(by_length) {
+    if let Some((_, importer)) = importer {
         let _imported_or_refused =
             import(importer, std::slice::from_ref(&path), &Choices::default());
     }
@@ -122,7 +119,6 @@ pub(crate) fn jq(bytes: &[u8]) {
             return;
         };
         if let Ok(document) = Searched::parse(document.unwrap_or(b"null")) {
-            let _found_or_refused = query.parts(&document, []);
             let _found_or_refused = query.found(&document, []);
         }
     };

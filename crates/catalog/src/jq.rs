@@ -534,7 +534,8 @@ mod tests {
             needed.iter().map(|def| def.name).collect()
         };
         assert_eq!(needed(&[]), Vec::<&str>::new());
-        assert_eq!(needed(&["numbers", "!step"]).len(), 7);
+        let numbers = needed(&["numbers", "!step"]);
+        assert_eq!(numbers, ["empty", "true", "select", "isnumber", "numbers"]);
     }
 
     #[test]
@@ -560,7 +561,7 @@ mod tests {
         assert!(is(r#"split(" +"; "") == ["ü1", "b22", "Ü"]"#, text));
         assert!(is(r#"gsub("[0-9]"; "x") == "üx bxx Ü""#, text));
         assert!(is(r#"sub("(?<d>[0-9])"; "<\(.d)>") == "ü<1> b22 Ü""#, text));
-        assert!(is(r#"test("ü$"; "i") and (test("ü$") | not)"#, text));
+        assert!(is(r#"test("B22"; "i") and (test("B22") | not)"#, text));
         assert!(is(
             r#"test("B 2"; "xi") and (test("a.b"; "s") | not)"#,
             text
@@ -580,10 +581,9 @@ mod tests {
     }
 
     #[test]
-    fn expressions_that_match_parts_of_characters_or_groups_in_another_order_break_nothing() {
+    fn groups_in_another_order_and_many_expressions_break_nothing() {
         let offsets = |code: &str| run(&format!("[{code} | .offset] | add"), r#""üba""#);
-        // Within the letter of two bytes, too.
-        assert!(offsets(r#"matches(""; "g")[][]"#).is_ok());
+        assert_eq!(offsets(r#"matches(""; "g")[][]"#), Ok(vec![6.0]));
         assert_eq!(offsets(r#"matches("(?:(a)|(b))+"; "")[][]"#), Ok(vec![4.0]));
         let many = r#"[range(200) | tostring | . as $n | "x\($n)" | test("^x\($n)$")] | all | if . then 1 else 0 end"#;
         assert_eq!(run(many, "null"), Ok(vec![1.0]));

@@ -1,7 +1,7 @@
 //! Regular expressions of programs: the filters of which jq's `test`, `match`, `capture`, `split` and `sub` are made.
 //!
-//! They stand before jaq's own, which compile an expression each time it is tried (an importer tries some twenty on each line),
-//! and panic where an expression matches a part of a character, or a later group stands before an earlier one.
+//! They stand before jq's own, which compile an expression each time it is tried (an importer tries some twenty on each line),
+//! and panic where a group matches before an earlier one (`(?:(a)|(b))+` in `ba`).
 
 use bstr::ByteSlice as _;
 use jaq_core::{
@@ -186,4 +186,60 @@ fn utf8_bytes(value: &Val) -> Result<&[u8], Error<Val>> {
 
 fn text(value: &Val) -> Result<&str, Error<Val>> {
     std::str::from_utf8(utf8_bytes(value)?).map_err(Error::str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jq::filters::{Purse, Run};
+    use jaq_core::{
+        Compiler, Ctx, Vars,
+        load::{Arena, File, Loader},
+    };
+    use proptest::prelude::*;
+    use std::cell::Cell;
+
+    /// What a program finds with these native filters and no definitions.
+    fn run(filters: impl Iterator<Item = Fun<Counted>>, code: &str, input: &str) -> Vec<String> {
+        let arena = Arena::default();
+        let file = File { code, path: () };
+        let modules = Loader::new([]).load(&arena, file).ok().unwrap();
+        let compiler = Compiler::<_, Counted>::default().with_funs(filters);
+        let filter = compiler.compile(modules).ok().unwrap();
+        let purse = Purse {
+            steps: Cell::new(1_000_000),
+            turns: Cell::new(1_000_000),
+        };
+        let lut = &filter.lut;
+        let run = Run { lut, purse: &purse };
+        let ctx = Ctx::<Counted>::new(run, Vars::new([]));
+        let found = filter.id.run((ctx, Val::from(input.to_owned())));
+        found
+            .map(|value| match value {
+                Ok(value) => value.to_string(),
+                Err(error) => format!("{:?}", error.get_err().map(|error| error.to_string()).ok()),
+            })
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn they_find_what_jqs_own_find(
+            atoms in proptest::collection::vec(
+                proptest::sample::select(vec![
+                    "a", "ü", ".", "[^b]", "(b)", "(?<n>a*)", "( +)?", "1?", "^", "$", "B+", "\\\\n", "x*?", "(",
+                ]),
+                0..5,
+            ),
+            flags in "[gnimslxpq]{0,3}",
+            text in "[abBü1 \n\u{1f600}]{0,12}",
+        ) {
+            let source = atoms.concat();
+            let code = format!(
+                "matches(\"{source}\"; \"{flags}\"), split_(\"{source}\"; \"{flags}\"), split_matches(\"{source}\"; \"{flags}\")"
+            );
+            let own = jaq_core::funs().chain(jaq_std::funs());
+            prop_assert_eq!(run(filters().into_iter(), &code, &text), run(own, &code, &text));
+        }
+    }
 }

@@ -47,7 +47,7 @@ mod tests {
         for file in std::fs::read_dir(folder).unwrap() {
             let path = file.unwrap().path();
             let bytes = std::fs::read(&path).unwrap();
-            assert!(definition(&bytes), "{}", path.display());
+            assert!(definition(&bytes), "{} is refused", path.display());
             seen.extend(
                 bytes
                     .split(|byte| *byte == b'\n')

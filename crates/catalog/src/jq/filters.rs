@@ -151,7 +151,7 @@ impl Prelude {
 
     /// The definitions that a program needs which calls these names: those of the names and of all names that they call in
     /// their turn, in the prelude's order. All definitions of a name are there, so that a call means the same as with
-    /// the whole prelude; to compile that takes a millisecond.
+    /// the whole prelude, most of which a program doesn't need and would take longest to compile.
     pub fn needed_for<'s>(&self, calls: impl Iterator<Item = &'s str>) -> Vec<Def<&'static str>> {
         let mut needed = vec![false; self.definitions.len()];
         let mut left: Vec<usize> = calls

@@ -16,12 +16,14 @@ use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 use tonic::{Request, Response, Status};
 
 use crate::cgroup::Cgroup;
-use crate::life::Order;
 use crate::proto::{self, agent_server::AgentServer};
 use crate::step::{Condition, Step, StepId};
+use crate::step_supervisor::Order;
 use crate::stream::{self, Stream};
 use crate::trial::{self, Ground, Trial};
-use crate::{PROTOCOL, clocks, facts, mark, namespace, procs, put, supervisor, uts_mark, wire};
+use crate::{
+    PROTOCOL, build_upload, cleanup, clocks, facts, namespace, procs, supervisor, uts_mark, wire,
+};
 
 /// How often a silent conductor is asked whether it is still there, and how long it may take to say so. Patient: one
 /// that was suspended for a moment comes back.
@@ -75,11 +77,11 @@ pub fn serve_stdio(namespace: Option<&Path>) -> Result<(), ServeError> {
     if nix::unistd::gettid() != nix::unistd::getpid() {
         return Err(ServeError::NotMainThread);
     }
-    let token = mark::random()?;
-    if mark::ours().is_none() {
+    let token = cleanup::random()?;
+    if cleanup::ours().is_none() {
         supervisor::supervise(token)?;
     }
-    let mark = mark::borne(token, &[])?;
+    let mark = cleanup::borne(token, &[])?;
     uts_mark::bear(&mark);
     if let Some(namespace) = namespace {
         let entered = namespace::enter(namespace);
@@ -111,7 +113,7 @@ pub(crate) fn serve_on(
     if let Some(cgroup) = &ground.cgroup {
         cgroup.leave();
     }
-    let _left_for_the_sweep = mark::remove_folder(&ground.folder);
+    let _left_for_the_sweep = cleanup::remove_folder(&ground.folder);
     served
 }
 
@@ -145,11 +147,11 @@ fn obey_all_signals() {
 }
 
 fn ground(mark: String) -> Result<Ground, ServeError> {
-    mark::sweep_dead_agents();
+    cleanup::sweep_dead_agents();
     // Made by us or not at all: nobody can have put something in our way.
-    let folder = mark::make_folder(&mark).map_err(ServeError::Folder)?;
+    let folder = cleanup::make_folder(&mark).map_err(ServeError::Folder)?;
     // First who we are, then the cgroup: whenever we die, the next agent knows what is left.
-    let alive = mark::show_life(&folder, Cgroup::place(&mark).as_deref())
+    let alive = cleanup::show_life(&folder, Cgroup::place(&mark).as_deref())
         .map_err(|error| ServeError::Folder(trial::named(&folder, &error)))?;
     Ok(Ground {
         cgroup: Cgroup::join(&mark).ok(),
@@ -392,7 +394,7 @@ impl proto::agent_server::Agent for Agent {
     }
 
     async fn find(&self, request: Request<proto::FindRequest>) -> Reply<proto::FindReply> {
-        let found = put::found(&request.into_inner().name)?;
+        let found = build_upload::find_build(&request.into_inner().name)?;
         Ok(Response::new(proto::FindReply {
             folder: found.map_or_else(String::new, |folder| folder.display().to_string()),
         }))
@@ -402,7 +404,7 @@ impl proto::agent_server::Agent for Agent {
         &self,
         request: Request<tonic::Streaming<proto::PutRequest>>,
     ) -> Reply<proto::PutReply> {
-        let folder = put::receive(request.into_inner()).await?;
+        let folder = build_upload::receive_build(request.into_inner()).await?;
         Ok(Response::new(proto::PutReply {
             folder: folder.display().to_string(),
         }))

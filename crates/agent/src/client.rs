@@ -24,7 +24,7 @@ use tonic::{Code, Status, Streaming};
 use crate::clocks;
 use crate::proto::{self, agent_client::AgentClient};
 use crate::step::{BeginTrial, Finished, Hello, Step, StepEvent, StepId, TrialBegun, TrialEnded};
-use crate::{PROTOCOL, mark, put, wire};
+use crate::{PROTOCOL, build_upload, cleanup, wire};
 
 /// How often an agent is asked whether it is still there.
 const ALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -154,7 +154,7 @@ impl Client {
                 });
             }
             let hello = Arc::new(wire::hello(reply)?);
-            let ours = Arc::new(mark::keep(&hello.mark));
+            let ours = Arc::new(cleanup::keep(&hello.mark));
             Ok(Self {
                 calls,
                 hello,
@@ -371,7 +371,8 @@ impl Client {
         }
         let (sender, pieces) = mpsc::channel(PIECES_AHEAD);
         let (name, folder) = (name.to_owned(), folder.to_owned());
-        let sent = tokio::task::spawn_blocking(move || put::send(name, &folder, &sender));
+        let sent =
+            tokio::task::spawn_blocking(move || build_upload::send_build(name, &folder, &sender));
         let pieces = ReceiverStream::new(pieces);
         let reply = self
             .call("put the build there", PUT_LIMIT, |mut calls| async move {

@@ -42,7 +42,9 @@ pub fn put(builds: &std::path::Path, mut bytes: &[u8]) {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     if let Ok(runtime) = runtime {
-        let _put_or_refused =
-            runtime.block_on(crate::put::receive_in(builds, tokio_stream::iter(pieces)));
+        let _put_or_refused = runtime.block_on(crate::build_upload::receive_build_in(
+            builds,
+            tokio_stream::iter(pieces),
+        ));
     }
 }

@@ -21,8 +21,8 @@ use rustix::system::{RebootCommand, reboot, sethostname};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::agent::{ServeError, serve_on};
+use crate::cleanup;
 use crate::guest::{DONE, GuestInterface, GuestSetup, HERE, LINE_LIMIT};
-use crate::mark;
 use crate::stream::Claimed;
 
 /// How long the channel's device may take to appear.
@@ -93,10 +93,10 @@ pub fn serve_guest(channel: &Path, restart: bool) -> Result<(), InitError> {
 }
 
 fn serve(channel: &Path) -> Result<(), ServeError> {
-    if mark::ours().is_none() {
+    if cleanup::ours().is_none() {
         furnish(Path::new("/"));
     }
-    let mark = mark::borne(mark::random()?, ENVIRONMENT)?;
+    let mark = cleanup::borne(cleanup::random()?, ENVIRONMENT)?;
     let mut channel = open(channel)?;
     channel.write_all(HERE)?;
     let line = line(&mut channel)?;

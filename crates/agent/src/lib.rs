@@ -14,47 +14,47 @@
 
 mod account;
 mod agent;
+mod build_upload;
 mod cgroup;
+mod cleanup;
 mod client;
 mod clocks;
 mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
 mod guest;
-mod held;
 mod init;
 mod launch;
-mod life;
-mod mark;
+mod monitored_processes;
 mod mounts;
 mod namespace;
 mod neighbours;
 mod procs;
-mod put;
 mod ready;
 mod reap;
 mod shell;
 mod spool;
 mod step;
+mod step_supervisor;
 mod stream;
 mod supervisor;
+mod synchronized_start;
 mod trial;
 mod uts_mark;
-mod watched;
 mod wire;
 
 pub use agent::{ServeError, serve_stdio};
+pub use cleanup::{AgentMark, Swept, sweep, sweep_dead_agents};
 pub use client::{Client, ClockOffset, Error, Outcome, Run};
 pub use guest::{GuestError, GuestInterface, GuestSetup, exec_with_channel, set_up};
 pub use init::{InitError, asked_by_kernel, serve_guest};
-pub use mark::{AgentMark, Swept, sweep, sweep_dead_agents};
+pub use monitored_processes::{MonitoredProcesses, is_monitor, monitored_processes};
 pub use neighbours::{Neighbours, UsedBy};
 pub use shell::shell_needed;
 pub use step::{
     Account, BeginTrial, Command, Condition, Exit, Finished, Held, Hello, Moment, Ready, Reason,
     Step, StepEvent, StepId, Survivor, TrialBegun, TrialEnded, Usage,
 };
-pub use watched::{Watched, is_monitor, watched};
 
 /// The protocol's version. An agent and a client work together only if theirs are equal.
 pub const PROTOCOL: u32 = 1;

@@ -21,7 +21,7 @@ use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdin, dup2_stdout, fork, g
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{PidfdFlags, pidfd_open};
 
-use crate::mark;
+use crate::cleanup;
 
 /// The name of the process in `ps`: not that of the agent, so that `pkill backsight` in a step doesn't end both.
 const NAME: &std::ffi::CStr = c"agent-guard";
@@ -56,7 +56,7 @@ pub(crate) fn supervise(token: u64) -> io::Result<()> {
                 conductor,
             };
             let status = supervisor.run(&heard).unwrap_or(1);
-            mark::kill_orphans(&mark::name(child.as_raw().unsigned_abs(), token));
+            cleanup::kill_orphans(&cleanup::name(child.as_raw().unsigned_abs(), token));
             std::process::exit(status);
         }
     }

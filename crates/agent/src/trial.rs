@@ -14,13 +14,13 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::account::{self, Reading};
 use crate::cgroup::Cgroup;
-use crate::life::{self, Order, Place, Tell};
+use crate::monitored_processes;
 use crate::mounts::{self, Mounts};
 use crate::neighbours::Neighbours;
 use crate::procs::{self, Process};
 use crate::reap::{Reaper, childless};
 use crate::step::{Step, StepId, Survivor, TrialEnded};
-use crate::watched;
+use crate::step_supervisor::{self, Order, StepContext, Tell};
 use crate::{MARK_VARIABLE, MONITOR_VARIABLE};
 
 /// How long all that is left of a trial may take to die.
@@ -127,10 +127,10 @@ impl Trial {
                 .map(|(name, value)| (name.clone(), value.clone())),
         );
         if env.contains_key(MONITOR_VARIABLE) {
-            watched::may_be_traced();
+            monitored_processes::allow_tracing();
         }
         let pid = Arc::default();
-        let place = Place {
+        let context = StepContext {
             reaper: Arc::clone(&self.ground.reaper),
             env,
             folder: self.scratch().join(step.cwd.as_deref().unwrap_or_default()),
@@ -140,7 +140,13 @@ impl Trial {
         };
         let (orders, ordered) = mpsc::unbounded_channel();
         self.steps.insert(id, Running { orders, pid });
-        tokio::spawn(life::live(place, step, ordered, tell, self.alive.0.clone()));
+        tokio::spawn(step_supervisor::supervise(
+            context,
+            step,
+            ordered,
+            tell,
+            self.alive.0.clone(),
+        ));
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use nix::sched::{CloneFlags, setns, unshare};
 use rustix::system::{setdomainname, uname};
 
-use crate::mark::PREFIX;
+use crate::cleanup::PREFIX;
 
 /// What the kernel calls a domain that nobody has set.
 const NO_DOMAIN: &[u8] = b"(none)";

@@ -6,11 +6,10 @@
 //! Refuses: to know what is measured, and to change a repository that it reads.
 
 mod amend;
-mod beside;
+mod blocking;
 mod cache;
 mod cvs;
 mod diff;
-mod fresh;
 #[doc(hidden)]
 pub mod fuzzing;
 mod git;
@@ -21,6 +20,7 @@ mod open;
 mod packages;
 mod program;
 mod recipe;
+mod temp_dirs;
 mod tree;
 mod when;
 mod work_tree;

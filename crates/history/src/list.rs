@@ -160,7 +160,7 @@ impl History for List {
         let what = format!("fetching {} of {}", version.name, self.line.target);
         let line = command(&self.fetch, &self.line.target, Some(&version.id))
             .map_err(|error| HistoryError::Other(format!("{what}: {error}")))?;
-        let fresh = crate::fresh::folder(&self.work)?;
+        let fresh = crate::temp_dirs::temp_dir(&self.work)?;
         let mut shell = shell(&line, fresh.path());
         // The command runs in the folder that it fills; what lies beside the target's file is reached by this.
         shell.env("BACKSIGHT_FOLDER", &self.folder);

@@ -23,7 +23,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     Diff, History, HistoryError,
-    beside::beside,
+    blocking::run_blocking,
     cache::{Cache, Entry},
     work_tree::{Tree, TreeState},
 };
@@ -537,7 +537,7 @@ impl Workshop {
     async fn check_out(&self, version: usize) -> Result<(), WorkshopError> {
         let (history, folder) = (Arc::clone(&self.history), self.folder.clone());
         let version = self.versions[version].clone();
-        beside("the check-out", move || {
+        run_blocking("the check-out", move || {
             history.check_out(&version, &folder)
         })
         .await
@@ -623,7 +623,7 @@ impl Workshop {
             log: log.0.clone(),
         };
         let (cache, key, tree) = (self.cache.clone(), key.to_owned(), self.folder.clone());
-        let kept = beside("keeping the build", move || {
+        let kept = run_blocking("keeping the build", move || {
             cache.keep(&key, &tree, &keep, &entry)
         });
         match kept.await {

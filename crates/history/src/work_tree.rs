@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    beside::beside,
+    blocking::run_blocking,
     recipe::{WorkshopError, file},
 };
 
@@ -131,7 +131,7 @@ impl Tree {
     pub(crate) async fn clear(&mut self) -> Result<(), WorkshopError> {
         self.set(TreeState::Building)?;
         let folder = self.folder.clone();
-        beside("clearing the tree", move || {
+        run_blocking("clearing the tree", move || {
             fs::remove_dir_all(&folder).map_err(file("remove", &folder))?;
             fs::create_dir_all(&folder).map_err(file("make", &folder))
         })

@@ -4,7 +4,7 @@
 //! The agent is followed for its children's sake, so that each step is seen from its program's first call on; what runs
 //! already is attached to. Refuses: to watch what no agent started.
 
-use backsight_agent::{Watched, is_monitor, watched};
+use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
 use backsight_trace::{Asked, Event, Interrupt, Offspring, What, engine, summary::Figures};
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -67,7 +67,7 @@ impl Times {
 
 /// Watches until it is stopped.
 pub fn execute() -> miette::Result<ExitCode> {
-    let Watched { agent, steps } = watched().ok_or_else(|| {
+    let MonitoredProcesses { agent, steps } = monitored_processes().ok_or_else(|| {
         miette::miette!(
             help = format!(
                 "a plan starts it: monitors = [\"{NAME}\"]; for a command there is `backsight trace -c`"

@@ -6,8 +6,8 @@
 //! Refuses: to ask for a password, and to go on with an old mirror where fetching fails.
 
 use crate::HistoryError;
-use crate::fresh;
 use crate::program::{FETCHING, run};
+use crate::temp_dirs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,7 +40,7 @@ pub(super) fn up_to_date(url: &str, work: &Path) -> Result<PathBuf, HistoryError
         return Ok(mirror);
     }
     // Under its name only once it is whole.
-    let draft = fresh::folder(work)?;
+    let draft = temp_dirs::temp_dir(work)?;
     let place = draft.path().join("git");
     let mut clone = git();
     clone

@@ -10,22 +10,22 @@
 
 mod archive;
 mod debian;
+mod extract;
 mod registry;
-mod taking;
 #[cfg(test)]
 mod tests;
 
-use crate::fresh;
 use crate::line::Line;
+use crate::temp_dirs;
 use crate::{History, HistoryError};
 use archive::Form;
 use backsight_model::{Change, Every, PackageKind, PackageSource, Range, Version};
+use extract::Wants;
 use jiff::Timestamp;
 use registry::{Given, Listed};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
-use taking::Wants;
 
 /// How many entries are in any text.
 pub(crate) fn read_changelog(text: &str) -> usize {
@@ -75,7 +75,7 @@ impl Packages {
             work: work.to_owned(),
         };
         let listed: Vec<Listed> = if source.versions.is_empty() {
-            let empty = fresh::folder(work)?;
+            let empty = temp_dirs::temp_dir(work)?;
             registry::list(source.kind, &source.name, empty.path())?
         } else {
             source
@@ -170,7 +170,7 @@ impl Packages {
             return Ok((place, true));
         }
         fs::create_dir_all(&self.kept).map_err(|error| at(&self.kept, &error))?;
-        let room = fresh::folder(&self.work)?;
+        let room = temp_dirs::temp_dir(&self.work)?;
         match registry::fetch(
             self.source.kind,
             self.package(version),
@@ -189,7 +189,7 @@ impl Packages {
     /// Puts a version into a tree if one is named, and keeps its change log.
     fn take_out(&self, version: &str, tree: Option<&Path>) -> Result<(), HistoryError> {
         let (given, packed) = self.fetched(version)?;
-        let room = fresh::folder(&self.work)?;
+        let room = temp_dirs::temp_dir(&self.work)?;
         if !packed {
             return self.sync(&given, false, version, tree, room.path());
         }
@@ -197,8 +197,8 @@ impl Packages {
         let unpacker = match Form::of(&archive)? {
             Form::Stream(unpacker) => unpacker,
             form => {
-                let whole = taking::unpacked(&archive, form, &room.path().join("whole"))?;
-                self.keep_log(version, taking::source_log(&whole))?;
+                let whole = extract::unpacked(&archive, form, &room.path().join("whole"))?;
+                self.keep_log(version, extract::source_log(&whole))?;
                 return self.sync(&whole, true, version, tree, room.path());
             }
         };
@@ -211,10 +211,10 @@ impl Packages {
         };
         // The top of a binary package is the top of a system.
         let without_top = self.source.kind != PackageKind::Debian;
-        let taken = taking::take_stream(&archive, unpacker, without_top, &wants)?;
+        let taken = extract::take_stream(&archive, unpacker, without_top, &wants)?;
         self.keep_log(version, taken.log)?;
         match (tree, taken.inner) {
-            (Some(tree), Some(inner)) => taking::take_archive(&inner, tree, room.path()),
+            (Some(tree), Some(inner)) => extract::take_archive(&inner, tree, room.path()),
             _ if taken.lacking => Err(self.nothing_inside(version)),
             _ => Ok(()),
         }
@@ -233,12 +233,12 @@ impl Packages {
             return Ok(());
         };
         let Some(inside) = self.inside(version) else {
-            return taking::sync_folder(folder, spare, tree);
+            return extract::sync_folder(folder, spare, tree);
         };
         let place = folder.join(inside);
         match fs::symlink_metadata(&place) {
-            Ok(found) if found.is_dir() => taking::sync_folder(&place, spare, tree),
-            Ok(found) if found.is_file() => taking::take_archive(&place, tree, room),
+            Ok(found) if found.is_dir() => extract::sync_folder(&place, spare, tree),
+            Ok(found) if found.is_file() => extract::take_archive(&place, tree, room),
             _ => Err(self.nothing_inside(version)),
         }
     }

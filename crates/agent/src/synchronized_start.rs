@@ -7,7 +7,7 @@
 //! Everything here blocks, and the kernel ties a traced child to the thread that traces it: a held step has a thread of
 //! its own until its end. Where tracing isn't permitted, the child waits just before its `exec` instead.
 //!
-//! It refuses to know of steps and streams, and to hold what isn't going to be released.
+//! Not here: steps and streams.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -35,16 +35,16 @@ use crate::step::{Held, Moment};
 /// How long the agent keeps still after it let a program go: other programs of this machine begin at the same instant,
 /// and nothing that it could do now is worth making one of them wait for a processor. As long as it had notice, within
 /// these bounds: who starts many at once gives a long one.
-const SHORTEST_HUSH: Duration = Duration::from_millis(5);
-const LONGEST_HUSH: Duration = Duration::from_millis(50);
+const SHORTEST_QUIET_PERIOD: Duration = Duration::from_millis(5);
+const LONGEST_QUIET_PERIOD: Duration = Duration::from_millis(50);
 
-/// What a held program's thread tells, in this order; `Died` and `Failed` are the last words, at any time.
-pub(crate) enum Word {
+/// A message of a held program's thread, in this order; `Died` and `Failed` come last, at any time.
+pub(crate) enum StartMessage {
     /// Its process exists.
     Started(Started),
     /// It waits for its release.
     Held(Held),
-    /// It was let go, a hush ago.
+    /// It was let go, a quiet_period ago.
     Begun(Moment),
     /// It ended before it was let go.
     Died(Death),
@@ -81,9 +81,9 @@ pub(crate) type Door = blocking::Sender<u64>;
 /// # Errors
 ///
 /// The system's, if there can be no more threads.
-pub(crate) fn hold(
+pub(crate) fn start_held(
     make: impl Fn() -> io::Result<Command> + Send + 'static,
-) -> io::Result<(Door, mpsc::UnboundedReceiver<Word>)> {
+) -> io::Result<(Door, mpsc::UnboundedReceiver<StartMessage>)> {
     let (door, opened) = blocking::channel();
     let (tell, words) = mpsc::unbounded_channel();
     let body = move || {
@@ -98,7 +98,7 @@ pub(crate) fn hold(
             ended => ended,
         };
         if let Err(error) = ended {
-            tell(Word::Failed(error));
+            tell(StartMessage::Failed(error));
         }
     };
     std::thread::Builder::new()
@@ -110,7 +110,7 @@ pub(crate) fn hold(
 fn held_by_tracing(
     mut command: Command,
     opened: &blocking::Receiver<u64>,
-    tell: &mut impl FnMut(Word),
+    tell: &mut impl FnMut(StartMessage),
 ) -> io::Result<()> {
     if gains_privileges(Path::new(command.get_program())) {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -118,21 +118,21 @@ fn held_by_tracing(
     let tracee = start_traced(&mut command)?;
     // The child's ends of its streams are the child's alone.
     drop(command);
-    tell(Word::Started(started(tracee.pid)));
+    tell(StartMessage::Started(started(tracee.pid)));
     let (tracee, held) = match tracee.load()? {
         Loaded::Died(death) => {
-            tell(Word::Died(death));
+            tell(StartMessage::Died(death));
             return Ok(());
         }
         Loaded::Waits(tracee, held) => (tracee, held),
     };
-    tell(Word::Held(held));
+    tell(StartMessage::Held(held));
     match wait_for_release(opened) {
         Some(release) => {
             let begun = tracee.release(release);
-            tell(Word::Begun(begun));
+            tell(StartMessage::Begun(begun));
         }
-        None => tell(Word::Died(tracee.bury()?)),
+        None => tell(StartMessage::Died(tracee.bury()?)),
     }
     Ok(())
 }
@@ -151,7 +151,7 @@ fn started(pid: Pid) -> Started {
 #[derive(Clone, Copy)]
 struct Release {
     at_ns: u64,
-    hush: Duration,
+    quiet_period: Duration,
 }
 
 /// Waits until shortly before the instant of the release; none if there will be no release.
@@ -159,14 +159,17 @@ fn wait_for_release(opened: &blocking::Receiver<u64>) -> Option<Release> {
     const SHORTLY: Duration = Duration::from_millis(2);
     let at_ns = opened.recv().ok()?;
     let left = Duration::from_nanos(at_ns.saturating_sub(clocks::monotonic_ns()));
-    let hush = left.clamp(SHORTEST_HUSH, LONGEST_HUSH);
+    let quiet_period = left.clamp(SHORTEST_QUIET_PERIOD, LONGEST_QUIET_PERIOD);
     // The door may still be closed until then: a far release must not keep a trial from ending.
     match opened.recv_timeout(left.saturating_sub(SHORTLY)) {
         Err(blocking::RecvTimeoutError::Disconnected) => None,
-        Err(blocking::RecvTimeoutError::Timeout) => Some(Release { at_ns, hush }),
+        Err(blocking::RecvTimeoutError::Timeout) => Some(Release {
+            at_ns,
+            quiet_period,
+        }),
         Ok(changed) => Some(Release {
             at_ns: changed,
-            hush,
+            quiet_period,
         }),
     }
 }
@@ -182,7 +185,7 @@ fn at_instant(release: Release, let_go: impl FnOnce()) -> Moment {
     sleep_until(release.at_ns);
     let begun = clocks::now();
     let_go();
-    std::thread::sleep(release.hush);
+    std::thread::sleep(release.quiet_period);
     schedule(libc::SCHED_OTHER, 0);
     begun
 }
@@ -341,7 +344,7 @@ fn resume(pid: Pid, signal: i32) -> nix::Result<()> {
 fn held_before_exec(
     mut command: Command,
     opened: &blocking::Receiver<u64>,
-    tell: &mut impl FnMut(Word),
+    tell: &mut impl FnMut(StartMessage),
 ) -> io::Result<()> {
     let (mut there, here) = io::pipe()?;
     let (wait, mut open) = io::pipe()?;
@@ -356,8 +359,8 @@ fn held_before_exec(
         let Some(pid) = arrival(&mut there) else {
             return joined(starting).map(drop);
         };
-        tell(Word::Started(started(pid)));
-        tell(Word::Held(Held::BeforeExec));
+        tell(StartMessage::Started(started(pid)));
+        tell(StartMessage::Held(Held::BeforeExec));
         match wait_for_release(opened) {
             Some(release) => {
                 let begun = at_instant(release, || {
@@ -365,13 +368,13 @@ fn held_before_exec(
                 });
                 drop(open);
                 joined(starting)?;
-                tell(Word::Begun(begun));
+                tell(StartMessage::Begun(begun));
             }
             None => {
                 drop(open);
                 // It gives up by itself: nobody can let it go any more.
                 let _its_own_failure = joined(starting);
-                tell(Word::Failed(io::ErrorKind::Interrupted.into()));
+                tell(StartMessage::Failed(io::ErrorKind::Interrupted.into()));
             }
         }
         Ok(())

@@ -1,29 +1,29 @@
-//! A trial's processes, as a monitor among them sees them: the agent that starts them, and those that run already.
+//! The processes that a monitor watches: those of its trial, found from the agent that started the monitor.
 //!
-//! A monitor is known by a variable in its environment, so that monitors don't watch each other. Refuses: to guess. Who
-//! wasn't started by an agent watches nothing.
+//! Monitors are recognized by a variable in their environment, so that they don't watch each other. A process that no agent
+//! started watches nothing.
 
 use std::env;
 use std::fs;
 
 use nix::libc;
 
-use crate::mark;
+use crate::cleanup;
 use crate::{MONITOR_VARIABLE, procs};
 
-/// What a monitor may watch of its trial.
+/// The processes of a trial that a monitor may watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Watched {
+pub struct MonitoredProcesses {
     /// The agent, which starts everything else.
     pub agent: i32,
     /// Processes of the trial that run already; no monitor is among them.
     pub steps: Vec<i32>,
 }
 
-/// The trial that this process watches; none if no agent started it.
+/// The processes that this process, a monitor, watches; none if no agent started it.
 #[must_use]
-pub fn watched() -> Option<Watched> {
-    let agent = mark::agent_of(&env::var(crate::MARK_VARIABLE).ok()?)?;
+pub fn monitored_processes() -> Option<MonitoredProcesses> {
+    let agent = cleanup::agent_of(&env::var(crate::MARK_VARIABLE).ok()?)?;
     let all = procs::descendants(agent, procs::all());
     let me = std::process::id().cast_signed();
     // A variable may have been inherited from long ago; parenthood is now.
@@ -33,7 +33,7 @@ pub fn watched() -> Option<Watched> {
         .filter(|process| process.pid != me && !process.zombie && !is_monitor(process.pid))
         .map(|process| process.pid)
         .collect();
-    Some(Watched { agent, steps })
+    Some(MonitoredProcesses { agent, steps })
 }
 
 /// Whether a process is a monitor, or was started by one.
@@ -48,7 +48,7 @@ pub fn is_monitor(pid: i32) -> bool {
 
 /// Lets monitors that this process starts see what it starts: where the system lets nobody trace but forebears (Yama), a
 /// process may say who else may trace it.
-pub(crate) fn may_be_traced() {
+pub(crate) fn allow_tracing() {
     // SAFETY: the call takes numbers. A kernel without Yama refuses it, and needs no leave.
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
 }
@@ -84,6 +84,6 @@ mod tests {
     #[test]
     fn who_was_started_by_no_agent_watches_nothing() {
         // Whoever runs this test isn't an agent.
-        assert_eq!(watched(), None);
+        assert_eq!(monitored_processes(), None);
     }
 }

@@ -1,15 +1,15 @@
-//! Work on many files, beside what the runtime does meanwhile: an agent that hears nothing for long gives its
+//! Blocking work on many files, on a thread of its own, so that the runtime stays responsive: an agent that hears nothing for long gives its
 //! conductor up.
 //!
 //! Refuses: to be called off. What was begun is finished, also when nobody waits for it any more.
 
 use crate::recipe::WorkshopError;
 
-/// Does it, and waits for it.
+/// Runs blocking work and waits for it.
 ///
 /// # Errors
 /// Its own, or that it broke off.
-pub(crate) async fn beside<T, E>(
+pub(crate) async fn run_blocking<T, E>(
     what: &str,
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, WorkshopError>

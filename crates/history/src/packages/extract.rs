@@ -55,12 +55,12 @@ pub(super) fn take_stream(
         &[false]
     };
     for attempt in attempts {
-        let mut taking = Taking::new(wants, inside.as_deref());
+        let mut extraction = Extraction::new(wants, inside.as_deref());
         let walked = archive::each(archive, unpacker, *attempt, &mut |path, found| {
-            taking.take(path, found)
+            extraction.take(path, found)
         })?;
         if walked == Walked::Whole {
-            return taking.finish();
+            return extraction.finish();
         }
     }
     Err(HistoryError::Other(format!(
@@ -139,8 +139,8 @@ fn without_dots(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// The taking of one archive.
-struct Taking<'a> {
+/// The extraction of one archive.
+struct Extraction<'a> {
     wants: &'a Wants<'a>,
     inside: Option<&'a str>,
     /// Where change logs lie, the better ones first.
@@ -150,7 +150,7 @@ struct Taking<'a> {
     inner: Option<PathBuf>,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> Extraction<'a> {
     fn new(wants: &'a Wants<'a>, inside: Option<&'a str>) -> Self {
         let logs = wants.documents.map(|name| {
             let documents = format!("usr/share/doc/{name}");

@@ -1,6 +1,7 @@
-//! The life of one step: started, perhaps held, perhaps ready, ended by itself or by us, its output told.
+//! The supervisor of one step: it starts the program, holds it if asked, waits until it is ready, passes its output on, and
+//! ends it.
 //!
-//! One task owns all of it. Whoever wants something of a step sends it an [`Order`].
+//! One task owns all of a step. Other tasks send it an [`Order`].
 
 use std::future::pending;
 use std::io;
@@ -16,13 +17,13 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tonic::Status;
 
 use crate::clocks;
-use crate::held::{self, Door, Started, Word};
 use crate::launch::Launch;
 use crate::procs;
 use crate::ready::{self, LineSought};
 use crate::reap::{Death, Reaper};
 use crate::spool::{Note, Spool};
 use crate::step::{Condition, Exit, Finished, Held, Moment, Reason, Step, StepEvent};
+use crate::synchronized_start::{self, Door, StartMessage, Started};
 use crate::{proto, wire};
 
 /// How long a process may take to die of SIGKILL before its step is ended without it.
@@ -32,7 +33,7 @@ const GROUP_PAUSE: Duration = Duration::from_millis(5);
 /// How much output goes into one event, bytes.
 const PIECE: usize = 256 << 10;
 
-/// What others want of a step.
+/// An order to a step.
 pub(crate) enum Order {
     /// Let it go at this instant of the monotonic clock.
     Release(u64),
@@ -48,8 +49,8 @@ pub(crate) enum Order {
 /// Where a step's events go. It has room for all that come before the output.
 pub(crate) type Tell = mpsc::Sender<Result<proto::StepEvent, Status>>;
 
-/// What a step needs of its surroundings.
-pub(crate) struct Place {
+/// The surroundings of a step.
+pub(crate) struct StepContext {
     pub(crate) reaper: Arc<Reaper>,
     /// The step's environment, complete.
     pub(crate) env: std::collections::BTreeMap<String, String>,
@@ -62,15 +63,15 @@ pub(crate) struct Place {
 }
 
 /// Runs a step from its beginning to its last event. `alive` is dropped when its process is gone.
-pub(crate) async fn live(
-    place: Place,
+pub(crate) async fn supervise(
+    context: StepContext,
     step: Step,
     orders: mpsc::UnboundedReceiver<Order>,
     tell: Tell,
     alive: mpsc::Sender<()>,
 ) {
-    let life = match begin(place, step, orders, tell.clone()) {
-        Ok(life) => life,
+    let supervised = match begin(context, step, orders, tell.clone()) {
+        Ok(supervised) => supervised,
         Err(reason) => {
             let finished = never_began(reason);
             drop(alive);
@@ -78,7 +79,7 @@ pub(crate) async fn live(
             return;
         }
     };
-    let (finished, stdout, stderr) = life.until_the_end().await;
+    let (finished, stdout, stderr) = supervised.until_the_end().await;
     drop(alive);
     for (spool, event) in [
         (&stdout, StepEvent::Stdout as fn(Bytes) -> StepEvent),
@@ -135,7 +136,7 @@ fn never_began(reason: Reason) -> Finished {
     }
 }
 
-struct Life {
+struct RunningStep {
     step: Step,
     reaper: Arc<Reaper>,
     pid: Arc<OnceLock<i32>>,
@@ -150,22 +151,22 @@ struct Life {
     ready: Option<ready::Awaited>,
     /// The end of the present phase's time.
     limit: Option<Instant>,
-    doom: Option<Doom>,
+    termination: Option<Termination>,
     /// Whoever asked for the step doesn't listen any more.
-    forsaken: bool,
+    client_gone: bool,
 }
 
 enum Phase {
     /// Being loaded, or waiting.
     Held {
         door: Option<Door>,
-        words: mpsc::UnboundedReceiver<Word>,
+        words: mpsc::UnboundedReceiver<StartMessage>,
         process: Option<(Started, oneshot::Receiver<Death>)>,
         held: Option<Held>,
         /// To be let go then, as soon as it is held.
         release_at: Option<u64>,
         /// It is being let go: the agent keeps still until that is told.
-        hush: bool,
+        quiet_period: bool,
     },
     /// Running; its main process hasn't been waited for.
     Running {
@@ -175,7 +176,7 @@ enum Phase {
 }
 
 /// The step is being ended.
-struct Doom {
+struct Termination {
     reason: Reason,
     /// The signal that it got; SIGKILL once it is to get that.
     signal: i32,
@@ -185,7 +186,7 @@ struct Doom {
     give_up_at: Instant,
 }
 
-impl Doom {
+impl Termination {
     /// Of a process that is gone.
     fn already(reason: Reason) -> Self {
         Self {
@@ -215,12 +216,12 @@ fn fault(note: Note) -> Option<Reason> {
 }
 
 fn begin(
-    place: Place,
+    context: StepContext,
     step: Step,
     orders: mpsc::UnboundedReceiver<Order>,
     tell: Tell,
-) -> Result<Life, Reason> {
-    let launch = Launch::find(&step.command, place.env, place.folder.clone())?;
+) -> Result<RunningStep, Reason> {
+    let launch = Launch::find(&step.command, context.env, context.folder.clone())?;
     let (program, by_shell) = (launch.name(), launch.by_shell);
     let system = |error: io::Error| Reason::CannotStart {
         why: error.to_string(),
@@ -229,14 +230,17 @@ fn begin(
     let (stderr, err) = io::pipe().map_err(system)?;
     let spool =
         |pipe, path| Spool::new(pipe, path, step.output_limit, line_sought(&step)).map_err(system);
-    let (stdout, stderr) = (spool(stdout, place.stdout)?, spool(stderr, place.stderr)?);
+    let (stdout, stderr) = (
+        spool(stdout, context.stdout)?,
+        spool(stderr, context.stderr)?,
+    );
     let ready = step
         .ready
         .as_ref()
-        .map(|ready| ready::Awaited::new(ready, &place.folder));
+        .map(|ready| ready::Awaited::new(ready, &context.folder));
     let (phase, started) = if step.hold {
         let make = move || Ok(launch.process(out.try_clone()?, err.try_clone()?));
-        let (door, words) = held::hold(make).map_err(system)?;
+        let (door, words) = synchronized_start::start_held(make).map_err(system)?;
         (
             Phase::Held {
                 door: Some(door),
@@ -244,13 +248,13 @@ fn begin(
                 process: None,
                 held: None,
                 release_at: None,
-                hush: false,
+                quiet_period: false,
             },
             None,
         )
     } else {
         let at = clocks::now();
-        let (pid, death) = place
+        let (pid, death) = context
             .reaper
             .spawn(&mut launch.process(out, err))
             .map_err(|error| Reason::CannotStart {
@@ -259,10 +263,10 @@ fn begin(
         (Phase::Running { pid, death }, Some((pid, at)))
     };
     let limit = Instant::now().checked_add(Finished::HOLD_LIMIT);
-    let mut life = Life {
+    let mut running = RunningStep {
         step,
-        reaper: place.reaper,
-        pid: place.pid,
+        reaper: context.reaper,
+        pid: context.pid,
         orders,
         tell,
         program,
@@ -273,14 +277,14 @@ fn begin(
         begun: None,
         ready,
         limit,
-        doom: None,
-        forsaken: false,
+        termination: None,
+        client_gone: false,
     };
     if let Some((pid, at)) = started {
-        life.has_started(pid, at);
-        life.has_begun(at);
+        running.has_started(pid, at);
+        running.has_begun(at);
     }
-    Ok(life)
+    Ok(running)
 }
 
 fn line_sought(step: &Step) -> Option<LineSought> {
@@ -294,30 +298,30 @@ fn line_sought(step: &Step) -> Option<LineSought> {
 /// What woke a step up.
 enum Event {
     Order(Order),
-    Word(Option<Word>),
+    StartMessage(Option<StartMessage>),
     Died(Option<Death>),
     Note(Note),
-    Forsaken,
+    ClientGone,
     Time,
 }
 
-impl Life {
+impl RunningStep {
     /// Until its process, and its group if it was ended by us, is gone and its streams are read.
     async fn until_the_end(mut self) -> (Finished, Spool, Spool) {
         let end = loop {
             match self.next().await {
                 Event::Order(order) => self.obey(order),
-                Event::Word(Some(word)) => {
+                Event::StartMessage(Some(word)) => {
                     if let Some(end) = self.hear(word) {
                         break end;
                     }
                 }
-                Event::Word(None) => break End::never("its thread ended".into()),
+                Event::StartMessage(None) => break End::never("its thread ended".into()),
                 Event::Died(Some(death)) => break self.with_group(death).await,
                 Event::Died(None) => break End::default(),
                 Event::Note(note) => self.note(note),
-                Event::Forsaken => {
-                    self.forsaken = true;
+                Event::ClientGone => {
+                    self.client_gone = true;
                     self.end(Reason::Stopped, libc::SIGKILL, Duration::ZERO);
                 }
                 Event::Time => {
@@ -332,7 +336,13 @@ impl Life {
 
     async fn next(&mut self) -> Event {
         let wake_at = self.wake_at();
-        let hush = matches!(self.phase, Phase::Held { hush: true, .. });
+        let quiet_period = matches!(
+            self.phase,
+            Phase::Held {
+                quiet_period: true,
+                ..
+            }
+        );
         let (word, death) = match &mut self.phase {
             Phase::Held { words, .. } => (Some(words), None),
             Phase::Running { death, .. } => (None, Some(death)),
@@ -341,40 +351,40 @@ impl Life {
             // The end first: once a process was waited for, nothing may be sent to its number. The streams last: one
             // that never runs dry would let nothing else have its turn.
             biased;
-            word = async { match word { Some(words) => words.recv().await, None => pending().await } } => Event::Word(word),
+            word = async { match word { Some(words) => words.recv().await, None => pending().await } } => Event::StartMessage(word),
             death = async { match death { Some(death) => death.await.ok(), None => pending().await } } => Event::Died(death),
             Some(order) = self.orders.recv() => Event::Order(order),
-            () = self.tell.closed(), if !self.forsaken => Event::Forsaken,
+            () = self.tell.closed(), if !self.client_gone => Event::ClientGone,
             () = sleep_until(wake_at) => Event::Time,
-            note = self.stdout.pump(), if !hush => Event::Note(note),
-            note = self.stderr.pump(), if !hush => Event::Note(note),
+            note = self.stdout.pump(), if !quiet_period => Event::Note(note),
+            note = self.stderr.pump(), if !quiet_period => Event::Note(note),
         }
     }
 
     /// The next instant at which something is due.
     fn wake_at(&self) -> Instant {
-        let doom = self
-            .doom
+        let termination = self
+            .termination
             .as_ref()
-            .map(|doom| doom.kill_at.unwrap_or(doom.give_up_at));
-        let limit = self.limit.filter(|_| self.doom.is_none());
+            .map(|termination| termination.kill_at.unwrap_or(termination.give_up_at));
+        let limit = self.limit.filter(|_| self.termination.is_none());
         let ready = self
             .ready
             .as_ref()
             .filter(|_| self.begun.is_some())
             .map(|ready| ready.ask_at.min(ready.until));
-        let due = [doom, limit, ready].into_iter().flatten().min();
+        let due = [termination, limit, ready].into_iter().flatten().min();
         due.unwrap_or_else(|| Instant::now() + Duration::from_secs(86400))
     }
 
     /// Does what is due. True: the process can't be killed, the step ends without it.
     fn on_time(&mut self) -> bool {
         let now = Instant::now();
-        if let Some(doom) = &mut self.doom {
-            if doom.kill_at.is_some_and(|at| at <= now) {
-                doom.kill_at = None;
+        if let Some(termination) = &mut self.termination {
+            if termination.kill_at.is_some_and(|at| at <= now) {
+                termination.kill_at = None;
                 self.signal(libc::SIGKILL);
-            } else if doom.give_up_at <= now {
+            } else if termination.give_up_at <= now {
                 return true;
             }
         } else if self.limit.is_some_and(|limit| limit <= now) {
@@ -408,7 +418,7 @@ impl Life {
     }
 
     /// Some: it was the last word.
-    fn hear(&mut self, word: Word) -> Option<End> {
+    fn hear(&mut self, word: StartMessage) -> Option<End> {
         let Phase::Held {
             process,
             door,
@@ -420,40 +430,40 @@ impl Life {
             return None;
         };
         match word {
-            Word::Started(started) => {
+            StartMessage::Started(started) => {
                 let (pid, at) = (started.pid, started.at);
                 // Already now: once let go, it may end before that is heard.
                 *process = Some((started, self.reaper.expect(pid)));
                 self.has_started(pid, at);
-                if self.doom.is_some() {
+                if self.termination.is_some() {
                     self.signal(libc::SIGKILL);
                 }
             }
-            Word::Held(held) => {
+            StartMessage::Held(held) => {
                 *now_held = Some(held);
                 say(&self.tell, StepEvent::Held(held));
                 if let Some(at) = release_at.take() {
                     self.let_go(at);
                 }
             }
-            Word::Begun(at) => {
+            StartMessage::Begun(at) => {
                 let (Started { pid, .. }, death) = process.take()?;
                 *door = None;
                 self.reaper.let_go(pid);
                 self.phase = Phase::Running { pid, death };
                 say(&self.tell, StepEvent::Begun(at));
                 self.has_begun(at);
-                if self.doom.is_some() {
+                if self.termination.is_some() {
                     self.signal(libc::SIGKILL);
                 }
             }
-            Word::Died(death) => {
+            StartMessage::Died(death) => {
                 if let Some((Started { pid, .. }, _)) = process {
                     self.reaper.forget(*pid);
                 }
                 return Some(End::of(death));
             }
-            Word::Failed(error) => {
+            StartMessage::Failed(error) => {
                 // Or it was let go and closed in again, and somebody else saw its end.
                 let seen = process
                     .take()
@@ -518,7 +528,7 @@ impl Life {
             process,
             held,
             release_at,
-            hush,
+            quiet_period,
             ..
         } = &mut self.phase
         else {
@@ -529,9 +539,9 @@ impl Life {
             return;
         };
         let _it_died_meanwhile = door.send(at);
-        *hush = true;
+        *quiet_period = true;
         if *held != Held::BeforeExec {
-            // Its end is seen when it happens, though it is heard only after the hush.
+            // Its end is seen when it happens, though it is heard only after the quiet_period.
             self.reaper.let_go(*pid);
         }
     }
@@ -551,16 +561,16 @@ impl Life {
         let kill_at = now
             .checked_add(grace)
             .unwrap_or(now + Duration::from_secs(86400));
-        match &mut self.doom {
+        match &mut self.termination {
             None => {
-                self.doom = Some(Doom {
+                self.termination = Some(Termination {
                     reason,
                     signal,
                     kill_at: Some(kill_at),
                     give_up_at: kill_at + DEATH_LIMIT,
                 })
             }
-            Some(Doom {
+            Some(Termination {
                 signal: first,
                 kill_at: Some(at),
                 give_up_at,
@@ -594,11 +604,13 @@ impl Life {
         let Phase::Running { pid, .. } = self.phase else {
             return End::of(death);
         };
-        let Some(doom) = &self.doom else {
+        let Some(termination) = &self.termination else {
             return End::of(death);
         };
-        let (mut kill_at, give_up_at) =
-            (doom.kill_at.unwrap_or_else(Instant::now), doom.give_up_at);
+        let (mut kill_at, give_up_at) = (
+            termination.kill_at.unwrap_or_else(Instant::now),
+            termination.give_up_at,
+        );
         // The number stays the group's as long as the group has a member.
         let rest = || {
             procs::all()
@@ -628,7 +640,8 @@ impl Life {
         for note in self.stdout.drain().into_iter().chain(self.stderr.drain()) {
             match fault(note) {
                 Some(reason) => {
-                    self.doom.get_or_insert_with(|| Doom::already(reason));
+                    self.termination
+                        .get_or_insert_with(|| Termination::already(reason));
                 }
                 None => self.said_so(),
             }
@@ -656,8 +669,12 @@ impl Life {
     }
 
     fn reason(&mut self, end: &End) -> Reason {
-        if let Some(doom) = self.doom.take().filter(|doom| !doom.came_late(end.exit)) {
-            return doom.reason;
+        if let Some(termination) = self
+            .termination
+            .take()
+            .filter(|termination| !termination.came_late(end.exit))
+        {
+            return termination.reason;
         }
         if let Some(why) = &end.never {
             return Reason::CannotStart {
@@ -731,7 +748,7 @@ mod tests {
 
     #[test]
     fn what_was_killed_by_another_was_not_stopped_however_late_the_news_is() {
-        let doom = |signal, kill_at| Doom {
+        let termination = |signal, kill_at| Termination {
             reason: Reason::Stopped,
             signal,
             kill_at,
@@ -739,11 +756,11 @@ mod tests {
         };
         let later = Some(Instant::now());
         let killed = Some(Exit::Signal(libc::SIGKILL));
-        assert!(doom(libc::SIGTERM, later).came_late(killed));
+        assert!(termination(libc::SIGTERM, later).came_late(killed));
         // By us: after its grace, or at once.
-        assert!(!doom(libc::SIGTERM, None).came_late(killed));
-        assert!(!doom(libc::SIGKILL, later).came_late(killed));
-        assert!(!doom(libc::SIGTERM, later).came_late(Some(Exit::Signal(libc::SIGTERM))));
-        assert!(!doom(libc::SIGTERM, later).came_late(Some(Exit::Code(0))));
+        assert!(!termination(libc::SIGTERM, None).came_late(killed));
+        assert!(!termination(libc::SIGKILL, later).came_late(killed));
+        assert!(!termination(libc::SIGTERM, later).came_late(Some(Exit::Signal(libc::SIGTERM))));
+        assert!(!termination(libc::SIGTERM, later).came_late(Some(Exit::Code(0))));
     }
 }

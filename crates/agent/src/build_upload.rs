@@ -1,4 +1,4 @@
-//! Files that the conductor puts on a host that doesn't see its own: the builds of a target. Both ends.
+//! Upload of a build to a host that doesn't see the files of the controller: both ends.
 //!
 //! A build comes as a whole or not at all, and is on the host's disk before it is said to be there: the next thing that
 //! happens to the host may be a jump into another kernel. A few of them are kept, so that going back to one costs
@@ -66,7 +66,7 @@ fn place(folder: &Path, name: &str) -> Result<PathBuf, Status> {
 /// # Errors
 ///
 /// It is no name.
-pub(crate) fn found(name: &str) -> Result<Option<PathBuf>, Status> {
+pub(crate) fn find_build(name: &str) -> Result<Option<PathBuf>, Status> {
     let place = place(&builds(), name)?;
     let there = File::open(&place).and_then(|folder| {
         folder.set_modified(SystemTime::now())?;
@@ -80,13 +80,13 @@ pub(crate) fn found(name: &str) -> Result<Option<PathBuf>, Status> {
 /// # Errors
 ///
 /// What can't be written and why, or what is wrong with the pieces; nothing is left of it then.
-pub(crate) async fn receive(
+pub(crate) async fn receive_build(
     pieces: impl Stream<Item = Result<PutRequest, Status>> + Unpin,
 ) -> Result<PathBuf, Status> {
-    receive_in(&builds(), pieces).await
+    receive_build_in(&builds(), pieces).await
 }
 
-pub(crate) async fn receive_in(
+pub(crate) async fn receive_build_in(
     builds: &Path,
     mut pieces: impl Stream<Item = Result<PutRequest, Status>> + Unpin,
 ) -> Result<PathBuf, Status> {
@@ -260,7 +260,11 @@ fn forget_the_oldest(builds: &Path) {
 /// # Errors
 ///
 /// What can't be read.
-pub(crate) fn send(name: String, folder: &Path, to: &mpsc::Sender<PutRequest>) -> io::Result<()> {
+pub(crate) fn send_build(
+    name: String,
+    folder: &Path,
+    to: &mpsc::Sender<PutRequest>,
+) -> io::Result<()> {
     let told = |piece| to.blocking_send(PutRequest { piece: Some(piece) }).is_ok();
     if told(Piece::Name(name)) && send_folder(folder, Path::new(""), &told)? {
         told(Piece::Whole(true));
@@ -332,7 +336,7 @@ mod tests {
 
     fn sent(name: &str, folder: &Path) -> Vec<Piece> {
         let (to, mut from) = mpsc::channel(1024);
-        send(name.into(), folder, &to).unwrap();
+        send_build(name.into(), folder, &to).unwrap();
         drop(to);
         std::iter::from_fn(|| from.try_recv().ok()?.piece).collect()
     }
@@ -350,7 +354,7 @@ mod tests {
         let all = tokio::task::spawn_blocking(move || sent("one", &from))
             .await
             .unwrap();
-        let place = receive_in(there.path(), pieces(all)).await.unwrap();
+        let place = receive_build_in(there.path(), pieces(all)).await.unwrap();
         assert_eq!(place, there.path().join("one"));
         assert_eq!(fs::read(place.join("a/long")).unwrap(), long);
         assert!(place.join("a/b").is_dir());
@@ -386,7 +390,9 @@ mod tests {
             (vec![name("../x")], "is no name"),
             (vec![file("a")], "begins with its name"),
         ] {
-            let error = receive_in(there.path(), pieces(wrong)).await.unwrap_err();
+            let error = receive_build_in(there.path(), pieces(wrong))
+                .await
+                .unwrap_err();
             assert!(error.message().contains(why), "{error}");
             assert_eq!(entries(there.path()).len(), 0);
         }
@@ -397,7 +403,7 @@ mod tests {
         let there = tempfile::tempdir().unwrap();
         for number in 0..KEPT + 2 {
             let one = vec![Piece::Name(format!("b{number}")), Piece::Whole(true)];
-            let place = receive_in(there.path(), pieces(one)).await.unwrap();
+            let place = receive_build_in(there.path(), pieces(one)).await.unwrap();
             // As if it had been a while ago.
             let when = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number as u64);
             File::open(place).unwrap().set_modified(when).unwrap();

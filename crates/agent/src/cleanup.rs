@@ -1,4 +1,4 @@
-//! What is left of an agent that died or was stopped, and how it is removed.
+//! Cleanup after a dead agent: kills its processes, removes its cgroup, its mounts and its folders.
 
 use std::collections::BTreeSet;
 use std::env;

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const PREFIX: &str = "fresh-";
 
 /// An empty folder under `work`, which is made if it isn't there.
-pub(crate) fn folder(work: &Path) -> Result<TempDir, HistoryError> {
+pub(crate) fn temp_dir(work: &Path) -> Result<TempDir, HistoryError> {
     let fault = |error: std::io::Error| HistoryError::Other(format!("{}: {error}", work.display()));
     fs::create_dir_all(work).map_err(fault)?;
     sweep(work);
@@ -42,12 +42,12 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_goes_and_all_else_stays() {
         let room = tempfile::tempdir().unwrap();
-        let living = folder(room.path()).unwrap();
+        let living = temp_dir(room.path()).unwrap();
         // No process has a number so large.
         for name in ["fresh-4294967295-x", "fresh-x", "other"] {
             fs::create_dir_all(room.path().join(name).join("full")).unwrap();
         }
-        let _new = folder(room.path()).unwrap();
+        let _new = temp_dir(room.path()).unwrap();
         assert!(living.path().exists());
         assert!(!room.path().join("fresh-4294967295-x").exists());
         assert!(room.path().join("fresh-x").exists() && room.path().join("other").exists());

@@ -8,16 +8,12 @@ use backsight_model::{Acceptance, TargetName, Version, did_you_mean};
 use backsight_policy::{History, history};
 use backsight_report::escape;
 use backsight_store::Store;
+use backsight_study::{OpenTarget, resolve_version};
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::process::ExitCode;
 
-use crate::{
-    cli::Shared,
-    files, history as verb,
-    list::table,
-    target::{Opened, resolved},
-};
+use crate::{cli::Shared, files, history as verb, list::table};
 
 /// Fewer characters of an identity don't name a version.
 const SHORTEST: usize = 7;
@@ -210,8 +206,8 @@ async fn version_of(
         Err(unknown) => unknown,
     };
     let asked = asked.to_owned();
-    let resolved: Option<Version> = match Opened::of_store(store, target).await {
-        Ok(Some(opened)) => opened.ask(move |h| resolved(h, &asked)).await.ok(),
+    let resolved: Option<Version> = match OpenTarget::from_store(store, target).await {
+        Ok(Some(opened)) => opened.ask(move |h| resolve_version(h, &asked)).await.ok(),
         _ => None,
     };
     let Some(version) = resolved else {

@@ -5,9 +5,9 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::{path::PathBuf, process::ExitCode};
 
 use crate::{
-    accept, agent, attempt, bisect, check, compare, detect, doctor, exit_status, export, history,
+    accept, agent, bisect, check, compare, detect, doctor, examples, exit_status, export, history,
     import, init, lab, list, manual, monitor, noise, overhead, publish, report, resume, run,
-    schema, search, step, studies, trace,
+    schema, search, step, studies, trace, try_patch,
 };
 
 /// Measure any version of a system; learn what became slower or faster, by how much, and how sure that is.
@@ -27,6 +27,7 @@ pub struct Arguments {
 
 /// Options that every verb takes.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Common options")]
 pub struct Shared {
     /// Folder of the store; else the nearest `.backsight` above this folder, else one in your home
     #[arg(
@@ -65,7 +66,7 @@ enum Verb {
     /// Find what watching costs: each monitor alone and all together, beside nothing
     Overhead(overhead::Overhead),
     /// Measure patches side by side with what they change, until it is decided
-    Try(Box<attempt::Attempt>),
+    Try(Box<try_patch::Try>),
     /// Measure how much benchmarks vary, and how many repeats to buy
     Noise(Box<noise::Noise>),
     /// Find the highest load that meets a goal: no loss, little loss, a latency
@@ -128,9 +129,9 @@ impl Verb {
     }
 }
 
-/// The command line, with each verb's exit statuses in its help.
+/// The command line, with examples and exit statuses in each command's help.
 pub fn command() -> clap::Command {
-    exit_status::with_statuses(Arguments::command())
+    exit_status::with_statuses(examples::with_examples(Arguments::command()))
 }
 
 impl Arguments {

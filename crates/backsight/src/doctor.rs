@@ -16,7 +16,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::Shared, exit_status::ExitStatus, files, run::Asked};
+use crate::{cli::Shared, exit_status::ExitStatus, files, plan_args::PlanArgs};
 
 /// The most that a host's clock may differ from this machine's, in seconds.
 const CLOCK_LIMIT: f64 = 2.0;
@@ -27,13 +27,13 @@ const LEAST_ROOM: u64 = 256 << 20;
 #[derive(Debug, clap::Args)]
 pub struct Doctor {
     #[command(flatten)]
-    asked: Asked,
+    plan: PlanArgs,
 }
 
 impl Doctor {
     /// Says it; fails if something is missing.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        let (mut question, catalog) = self.asked.question(shared)?;
+        let (mut question, catalog) = self.plan.question(shared, "doctor")?;
         question.along_history = true;
         let arrangement = question.arrange(&catalog)?;
         let examined = Examined::of(&arrangement)?;

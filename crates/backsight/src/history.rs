@@ -9,12 +9,12 @@ use backsight_report::{
     history::{SelectedHistory, TextOptions},
 };
 use backsight_store::Store;
+use backsight_study::verbs::bisect::named_changes;
 use jiff::{Timestamp, tz::TimeZone};
 use miette::IntoDiagnostic as _;
 use std::{collections::BTreeSet, path::PathBuf, process::ExitCode};
 
 use crate::{
-    bisect,
     cli::Shared,
     exit_status::ExitStatus,
     files,
@@ -271,7 +271,9 @@ async fn known_of(
     let accepted = store.acceptances(target).await.into_diagnostic()?;
     let mut history = history(&studies);
     history.accept(&accepted, Timestamp::now());
-    history.name_changes(&bisect::named_changes(store, target).await?);
+    let (named, left_out) = named_changes(store, target).await?;
+    left_out.iter().for_each(|why| files::say(why));
+    history.name_changes(&named);
     Ok((studies, history))
 }
 

@@ -7,7 +7,7 @@ use backsight_model::{Change, Version};
 use serde::{Deserialize, Serialize};
 use std::{cell::RefCell, collections::HashSet, fs, io::Write as _, path::PathBuf};
 
-use crate::target::Opened;
+use backsight_study::OpenTarget;
 
 /// Goes up when histories say more, or otherwise, of what lies between versions: what was kept before isn't taken then.
 const FORMAT: u32 = 1;
@@ -32,7 +32,7 @@ pub struct Intervals {
 
 impl Intervals {
     /// Those of a target whose history is open.
-    pub fn of(opened: &Opened) -> Self {
+    pub fn of(opened: &OpenTarget) -> Self {
         Self {
             folder: opened.place.join("between"),
             // Values of the model: their JSON can't fail.

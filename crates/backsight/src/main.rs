@@ -4,16 +4,14 @@
 //! something that the user can mend, and to exit with 0 when anything failed.
 
 mod accept;
-mod account;
 mod agent;
-mod along;
-mod attempt;
 mod bisect;
 mod check;
 mod cli;
 mod compare;
 mod detect;
 mod doctor;
+mod examples;
 mod exit_status;
 mod export;
 mod files;
@@ -26,8 +24,11 @@ mod list;
 mod manual;
 mod monitor;
 mod noise;
+mod open_target;
+mod outcome;
 mod output;
 mod overhead;
+mod plan_args;
 mod progress;
 mod publish;
 mod report;
@@ -35,11 +36,12 @@ mod resume;
 mod run;
 mod schema;
 mod search;
+mod session_args;
 mod step;
 mod studies;
-mod target;
 mod trace;
-mod until;
+mod try_patch;
+mod verdict_output;
 
 use exit_status::ExitStatus;
 use std::process::ExitCode;

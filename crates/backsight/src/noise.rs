@@ -3,31 +3,17 @@
 //!
 //! Refuses: levels that there aren't here.
 
-use backsight_model::{BootKind, CellMetric, HistoryCell, LayoutKind, StudyName, TargetName, Time};
-use backsight_policy::{NoiseEnd, NoisePolicy, NoiseVerdict};
-use backsight_report::noise::NoiseStudy;
-use backsight_store::{NewStudy, Store, StoreError, StudyRow};
+use backsight_model::{BootKind, LayoutKind, StudyName, Time};
 use backsight_study::{
-    AlongChoices, Choices, NoiseChoices, Pursuit, Question, Study, Testbed, evidence_of,
-    evidence_with_figures, pursue,
+    BuildContext, HistoryChoices, HistoryStudy, NoiseChoices, OpenTarget, resolve_version,
+    verbs::noise,
 };
-use miette::IntoDiagnostic as _;
 use std::{num::NonZeroU32, process::ExitCode};
 
 use crate::{
-    account,
-    along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
-    cli::Shared,
-    compare::percent,
-    exit_status::ExitStatus,
-    files,
-    output::Told,
-    run::{Asked, Posed, Session, Watching, conclude, free_name, new_study},
-    target::{Opened, resolved},
+    cli::Shared, compare::percent, files, open_target::open_target, outcome, plan_args::PlanArgs,
+    session_args::SessionArgs,
 };
-
-/// The verb's name in the store.
-pub const VERB: &str = "noise";
 
 /// Repeats of the highest level, unless said: their deviation is then known to about a quarter.
 const HIGHEST: u32 = 30;
@@ -49,7 +35,7 @@ enum Repeated {
 #[derive(Debug, clap::Args)]
 pub struct Noise {
     #[command(flatten)]
-    asked: Asked,
+    plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there. Without one the software is
     /// measured as it is found
     #[arg(long, value_name = "NAME|FILE")]
@@ -81,7 +67,7 @@ pub struct Noise {
     #[arg(long)]
     seed: Option<u32>,
     #[command(flatten)]
-    watching: Watching,
+    session: SessionArgs,
 }
 
 /// How often each level is repeated at most.
@@ -113,55 +99,57 @@ impl Repeats {
 impl Noise {
     /// Measures, and says how much it varies.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        self.watching.check()?;
+        self.session.check()?;
         let along_history = self.target.is_some();
-        let mut posed = self.asked.posed(shared, along_history, self.seed)?;
-        let most = posed
-            .question
-            .choices
-            .rounds
-            .map_or(HIGHEST, NonZeroU32::get);
+        let plan = self
+            .plan
+            .resolve(shared, noise::NAME, along_history, self.seed)?;
+        let most = self.plan.rounds().map_or(HIGHEST, NonZeroU32::get);
         crate::block_on(async {
             let Some(target) = &self.target else {
                 let levels = self.levels(None)?;
                 let repeats = Repeats::of(&levels, most);
-                posed.question.choices.noise = Some(self.choices(None, repeats, 0));
+                let plan = plan.with_verb(self.choices(None, repeats, 0))?;
                 let store = files::open_store(shared).await?;
-                return AsFound(posed)
-                    .begin(&store, self.name, &self.watching)
-                    .await;
+                let options = self.session.options()?;
+                let begun = noise::begin_as_found(plan, &store, self.name.clone(), &options);
+                return outcome::show(&begun.await?, &store, &self.session.told()).await;
             };
-            let opened = Opened::named(shared, target, self.asked.plan()).await?;
+            let opened = open_target(shared, target, self.plan.plan()).await?;
             let levels = self.levels(Some(&opened))?;
             let repeats = Repeats::of(&levels, most);
             let store = files::open_store(shared).await?;
             let first_boot = opened.first_boot(&store).await?;
             let sampled = Some(repeats.layouts).filter(|layouts| *layouts > 1);
-            let layouts = opened.sampled_layouts(sampled)?;
-            let along = AlongChoices {
+            let history = HistoryChoices {
                 folder: opened.folder.clone(),
-                layouts,
+                layouts: opened.sampled_layouts(sampled)?,
                 retry: false,
                 builds_ahead: !self.no_builds_ahead,
-                beside: Vec::new(),
+                more_testbeds: Vec::new(),
             };
-            posed.question.choices.noise = Some(self.choices(Some(along), repeats, first_boot));
+            let plan = plan.with_verb(self.choices(Some(history), repeats, first_boot))?;
             let at = self.at.clone();
-            let version = opened.ask(move |history| resolved(history, &at)).await?;
-            let site = Site::open(opened, vec![version], Vec::new()).await?;
-            let asking = Asking::<Noising>::of(posed);
-            asking.begin(&store, site, self.name, &self.watching).await
+            let version = opened
+                .ask(move |history| resolve_version(history, &at))
+                .await?;
+            let options = self.session.options()?;
+            let site =
+                BuildContext::open(opened, vec![version], Vec::new(), &options.reach).await?;
+            let study = HistoryStudy::<noise::NoiseOfVersion>::new(plan);
+            let outcome = study.begin(&store, site, self.name, &options).await?;
+            outcome::show(&outcome, &store, &self.session.told()).await
         })
     }
 
     fn choices(
         &self,
-        along: Option<AlongChoices>,
+        history: Option<HistoryChoices>,
         repeats: Repeats,
         first_boot: u32,
     ) -> NoiseChoices {
         NoiseChoices {
-            along,
+            history,
             boots: repeats.boots,
             trials: repeats.trials,
             first_boot,
@@ -171,7 +159,7 @@ impl Noise {
     }
 
     /// The levels that are asked for, or all that there are.
-    fn levels(&self, opened: Option<&Opened>) -> miette::Result<Vec<Repeated>> {
+    fn levels(&self, opened: Option<&OpenTarget>) -> miette::Result<Vec<Repeated>> {
         let target = opened.map(|opened| &opened.target);
         let boots = target.is_some_and(|target| target.activate.boot != BootKind::None);
         let relinks = target
@@ -209,269 +197,6 @@ impl Noise {
             ),
         })
     }
-}
-
-fn policy(choices: &NoiseChoices, cells: usize, seed: u32) -> NoisePolicy {
-    let along = choices.along.as_ref();
-    NoisePolicy {
-        layouts: along.map_or(1, |along| along.layouts.len()),
-        boots: choices.boots,
-        trials: choices.trials,
-        cells,
-        as_found: along.is_none(),
-        first_boot: choices.first_boot,
-        budget: choices.budget,
-        seed,
-    }
-}
-
-/// `noise` of a version along a history.
-pub struct Noising;
-
-impl AlongVerb for Noising {
-    const VERB: &'static str = VERB;
-    const SHARES: bool = false;
-    type Policy = NoisePolicy;
-
-    fn policy(ground: &Ground<'_>) -> miette::Result<NoisePolicy> {
-        let choices = chosen(ground.choices.noise.as_ref())?;
-        Ok(policy(choices, ground.cells.len(), ground.seed))
-    }
-
-    fn rounds(choices: &Choices) -> u32 {
-        choices.noise.as_ref().map_or(1, |noise| noise.trials)
-    }
-
-    /// A layout costs what it costs alone: with one version the tree stays built.
-    fn lays_out_ahead() -> bool {
-        false
-    }
-
-    async fn conclude(ended: Concluded<'_, NoiseVerdict>) -> miette::Result<ExitCode> {
-        let row = ended.store.study_of(ended.id).await.into_diagnostic()?;
-        conclude_noise(ended.store, &row, &ended.told, &ended.pursuit).await
-    }
-}
-
-/// Says what came of a study, and with which status.
-async fn conclude_noise(
-    store: &Store,
-    study: &StudyRow,
-    told: &Told,
-    pursuit: &Pursuit<NoiseVerdict>,
-) -> miette::Result<ExitCode> {
-    let account = Account::of(store, study).await?;
-    let dead = account.verdict.ended == Some(NoiseEnd::Dead);
-    let account = account::Account::Noise(Box::new(account));
-    told.verdict(&account, store).await?;
-    let status = conclude(&study.name, pursuit);
-    Ok(match dead {
-        true => ExitStatus::Failed.into(),
-        false => status,
-    })
-}
-
-/// A question about software as it is found.
-pub struct AsFound(Posed);
-
-impl AsFound {
-    async fn begin(
-        self,
-        store: &Store,
-        name: Option<StudyName>,
-        watching: &Watching,
-    ) -> miette::Result<ExitCode> {
-        let chosen = name.is_some();
-        let mut name = match name {
-            Some(name) => name,
-            None => free_name(store, VERB).await?,
-        };
-        let session = Session::open(&self.0.arrangement, &name, watching).await?;
-        let cells = session.cells()?;
-        let id = loop {
-            let new = new_study(
-                &self.0.question,
-                &self.0.catalog,
-                (&self.0.arrangement, None),
-                &name,
-                &cells,
-                self.0.seed,
-            );
-            let new = NewStudy {
-                verb: VERB.to_owned(),
-                ..new
-            };
-            match store.create_study(&new).await {
-                Err(StoreError::NameTaken { .. }) if !chosen => {
-                    name = free_name(store, VERB).await?;
-                }
-                made => break made.into_diagnostic()?,
-            }
-        };
-        let study = store.study_of(id).await.into_diagnostic()?;
-        self.measure(store, session, study, false).await
-    }
-
-    /// Goes on with a study of it.
-    pub async fn resume(
-        store: &Store,
-        study: StudyRow,
-        question: Question,
-        catalog: backsight_catalog::Catalog,
-        watching: &Watching,
-    ) -> miette::Result<ExitCode> {
-        let killed = study.was_killed();
-        let asking = Self(Posed::of(question, catalog, study.seed)?);
-        let session = Session::open(&asking.0.arrangement, &study.name, watching).await?;
-        asking.measure(store, session, study, killed).await
-    }
-
-    async fn measure(
-        self,
-        store: &Store,
-        mut session: Session,
-        row: StudyRow,
-        after_kill: bool,
-    ) -> miette::Result<ExitCode> {
-        let cells = store.cells(row.id).await.into_diagnostic()?;
-        session.prepare(store, row.id, &cells, after_kill).await?;
-        let choices = chosen(self.0.question.choices.noise.as_ref())?;
-        let policy = policy(choices, cells.len(), self.0.seed);
-        let evidence = evidence_with_figures(store, row.id)
-            .await
-            .into_diagnostic()?;
-        let study = Study {
-            id: row.id,
-            name: row.name.clone(),
-            cells: cells.clone(),
-            rounds: choices.trials,
-            seed: self.0.seed,
-            on_failure: self.0.arrangement.on_failure,
-            versions: Vec::new(),
-            trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
-            testbeds: Vec::new(),
-            boots: None,
-        };
-        let told = session.told.clone();
-        let mut testbed = Testbed {
-            conductor: session.conductor,
-            catalog: &self.0.catalog,
-            cells,
-            stop: session.stop,
-        };
-        let events = &session.events;
-        let measurers = std::slice::from_mut(&mut testbed);
-        let pursued = pursue(&policy, study, evidence, store, measurers, events).await;
-        testbed.conductor.finish().await;
-        match pursued {
-            Ok(pursuit) => conclude_noise(store, &row, &told, &pursuit).await,
-            Err(error) => Ok(crate::run::broke_off(&row.name, &error)),
-        }
-    }
-}
-
-/// A study of noise as it stands: what `noise`, `show` and `report` tell of it.
-pub struct Account {
-    row: StudyRow,
-    what: String,
-    cells: Vec<HistoryCell>,
-    choices: NoiseChoices,
-    verdict: NoiseVerdict,
-    /// The command that measures what was measured, where rounds alone are its repeats.
-    command: Option<String>,
-}
-
-impl Account {
-    /// Reads it from the store.
-    pub async fn of(store: &Store, row: &StudyRow) -> miette::Result<Self> {
-        let all: Choices = serde_json::from_str(&row.arguments).into_diagnostic()?;
-        let choices = chosen(all.noise.as_ref())?.clone();
-        let command = match &choices.along {
-            Some(_) => None,
-            None => Some(run_command(store, row, &all).await?),
-        };
-        let (what, cells, evidence) = match (&choices.along, &row.target) {
-            (Some(along), Some(target)) => {
-                let history = store.study_history(row.id).await.into_diagnostic()?;
-                let evidence = evidence_of(&history, &along.layouts);
-                (of_version(target, &history), history.cells, evidence)
-            }
-            _ => {
-                let evidence = evidence_with_figures(store, row.id)
-                    .await
-                    .into_diagnostic()?;
-                let what = "the software as it is found".to_owned();
-                (what, cells_of(store, row).await?, evidence)
-            }
-        };
-        let verdict = policy(&choices, cells.len(), row.seed).verdict(&evidence);
-        Ok(Self {
-            row: row.clone(),
-            what,
-            cells,
-            choices,
-            verdict,
-            command,
-        })
-    }
-
-    /// The study with its verdict, as it is reported.
-    pub fn study(&self) -> NoiseStudy<'_> {
-        NoiseStudy {
-            id: self.row.id.0,
-            name: self.row.name.as_str(),
-            what: &self.what,
-            cells: &self.cells,
-            verdict: &self.verdict,
-            budget: self.choices.budget,
-            precision: self.choices.precision,
-            command: self.command.as_deref(),
-        }
-    }
-}
-
-/// The command that measures the same as it is found, without the number of rounds.
-async fn run_command(store: &Store, row: &StudyRow, choices: &Choices) -> miette::Result<String> {
-    let documents = store.documents(row.id).await.into_diagnostic()?;
-    let plan = documents.iter().find(|document| document.kind == "plan");
-    let asked = Question::plan_of(&choices.benchmarks).name;
-    let mut command = "backsight run".to_owned();
-    if let Some(plan) = plan.filter(|plan| plan.name != asked) {
-        command.push_str(&format!(" {}", plan.name));
-    }
-    for benchmark in &choices.benchmarks {
-        command.push_str(&format!(" --use {benchmark}"));
-    }
-    Ok(command)
-}
-
-fn of_version(target: &TargetName, history: &backsight_model::StudyHistory) -> String {
-    let version = history.versions.first();
-    let version = version.map_or_else(String::new, |version| version.full_name());
-    format!("{target} {version}")
-}
-
-/// The cells of a study without a target, with their metrics.
-async fn cells_of(store: &Store, row: &StudyRow) -> miette::Result<Vec<HistoryCell>> {
-    let shapes = store.metrics(row.id).await.into_diagnostic()?;
-    let cells = store.cells(row.id).await.into_diagnostic()?;
-    let with_metrics = cells.into_iter().map(|cell| {
-        let metrics = shapes.get(&cell.benchmark).into_iter().flatten();
-        let metrics = metrics.map(|shape| CellMetric {
-            name: shape.name.clone(),
-            unit: shape.unit,
-            better: shape.better,
-            about: shape.about.clone(),
-            primary: shape.primary,
-            simulator: shape.simulator,
-        });
-        HistoryCell {
-            metrics: metrics.collect(),
-            cell,
-            key: String::new(),
-        }
-    });
-    Ok(with_metrics.collect())
 }
 
 #[cfg(test)]

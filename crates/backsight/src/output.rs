@@ -1,10 +1,11 @@
 //! Where a verdict goes, and in which format: `--format` and `--output` of every verb that has one.
 
 use backsight_report::{Format, Look};
-use backsight_store::Store;
+use backsight_store::{Store, StudyRow};
+use backsight_study::VerdictReport;
 use std::path::{Path, PathBuf};
 
-use crate::{account::Account, files};
+use crate::{files, verdict_output};
 
 /// How a verdict is written.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -28,24 +29,25 @@ impl Output {
         self.format.is_some() || self.output.is_some()
     }
 
-    /// Writes an account.
+    /// Writes the verdict of a study.
     pub async fn write(
         &self,
-        account: &Account,
+        study: &StudyRow,
+        verdict: &VerdictReport,
         store: &Store,
         usual: Format,
     ) -> miette::Result<()> {
         let format = self.chosen(usual)?;
         match &self.output {
             Some(path) => {
-                let text = written(account, store, format, &Look::default()).await?;
+                let text = written(study, verdict, store, format, &Look::default()).await?;
                 files::write_whole(path, &text)?;
                 files::say(&format!("wrote {}", path.display()));
                 Ok(())
             }
             None => {
                 let look = files::look();
-                let text = written(account, store, format, &look).await?;
+                let text = written(study, verdict, store, format, &look).await?;
                 files::print_made(&text)
             }
         }
@@ -67,16 +69,15 @@ pub fn chosen(
 }
 
 async fn written(
-    account: &Account,
+    study: &StudyRow,
+    verdict: &VerdictReport,
     store: &Store,
     format: Format,
     look: &Look,
 ) -> miette::Result<String> {
     match format {
-        Format::Text => account.text(look),
-        Format::Markdown => account.markdown(),
-        Format::Json => account.json(),
-        Format::Html => account.page(store).await,
+        Format::Html => verdict_output::page(study, verdict, store).await,
+        format => verdict_output::render(verdict, format, look, false),
     }
 }
 
@@ -93,13 +94,18 @@ pub struct Told {
 
 impl Told {
     /// Tells a verdict: as the last line of the events, into the file, or to standard output.
-    pub async fn verdict(&self, account: &Account, store: &Store) -> miette::Result<()> {
+    pub async fn verdict(
+        &self,
+        study: &StudyRow,
+        verdict: &VerdictReport,
+        store: &Store,
+    ) -> miette::Result<()> {
         if self.events {
-            files::print_made(&account.event()?)?;
+            files::print_made(&verdict_output::event(verdict)?)?;
         }
         let is_wanted = !self.quiet && !self.events;
         match is_wanted || self.output.is_asked() {
-            true => self.output.write(account, store, Format::Text).await,
+            true => self.output.write(study, verdict, store, Format::Text).await,
             false => Ok(()),
         }
     }

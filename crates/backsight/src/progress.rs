@@ -145,6 +145,7 @@ impl Listener for Progress {
             }
             Event::Suspected { changes } => self.round = suspected(changes),
             Event::Warning { message } => self.bar.suspend(|| say(&format!("warning: {message}"))),
+            Event::Note { message } => self.bar.suspend(|| say(message)),
             Event::StudyFinished { .. } => self.bar.finish_and_clear(),
             Event::BuildStarted {
                 version,
@@ -222,6 +223,9 @@ pub struct JsonLines;
 
 impl Listener for JsonLines {
     fn hear(&mut self, event: &Event, testbed: Option<&TestbedName>) {
+        if let Event::Note { message } = event {
+            return say(message);
+        }
         let Ok(mut line) = serde_json::to_value(event) else {
             return;
         };
@@ -254,6 +258,7 @@ impl Listener for Lines {
                 awaited(event);
             }
             Event::Warning { message } => say(&format!("warning: {message}")),
+            Event::Note { message } => say(message),
             Event::BuildFinished {
                 version,
                 failure: Some(failure),

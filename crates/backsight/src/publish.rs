@@ -6,6 +6,7 @@ use backsight_history::HistoryError;
 use backsight_model::{TargetName, Version};
 use backsight_site::{Between, publish};
 use backsight_store::Store;
+use backsight_study::{OpenTarget, verbs::bisect::named_changes};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::HashMap,
@@ -14,11 +15,9 @@ use std::{
 };
 
 use crate::{
-    bisect,
     cli::Shared,
     files, history,
     intervals::{Interval, Intervals},
-    target::Opened,
 };
 
 /// Arguments of `publish`.
@@ -65,7 +64,8 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
         |target: &TargetName, from: &Version, to: &Version| sources.between(target, from, to);
     let mut bisected = HashMap::new();
     for target in targets {
-        let named = bisect::named_changes(store, target).await?;
+        let (named, left_out) = named_changes(store, target).await?;
+        left_out.iter().for_each(|why| files::say(why));
         bisected.insert(target.clone(), named);
     }
     let published = publish(store, targets, &between, &bisected, folder).await;
@@ -83,14 +83,14 @@ pub async fn into(store: &Store, targets: &[TargetName], folder: &Path) -> miett
 /// The histories of targets, as the latest study of each names them; or why one can't be read, which is told on the pages
 /// and no reason to publish none. Studies keep versions, not what lies between them.
 struct Sources {
-    opened: HashMap<TargetName, Result<(Opened, Intervals), String>>,
+    opened: HashMap<TargetName, Result<(OpenTarget, Intervals), String>>,
 }
 
 impl Sources {
     async fn of(store: &Store, targets: &[TargetName]) -> Self {
         let mut opened = HashMap::new();
         for target in targets {
-            let history = match Opened::of_store(store, target).await {
+            let history = match OpenTarget::from_store(store, target).await {
                 Ok(Some(history)) => {
                     let intervals = Intervals::of(&history);
                     Ok((history, intervals))

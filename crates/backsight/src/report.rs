@@ -6,15 +6,17 @@ use backsight_report::{
     comparison::{ComparisonFormat, DisplayOptions, render},
 };
 use backsight_store::{Store, StudyRow};
+use backsight_study::{
+    VerdictReport,
+    verbs::{overhead::known_costs, run, step},
+};
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use crate::{
-    account::Account, attempt, cli::Shared, files, output::chosen, overhead, run, step, until,
-};
+use crate::{cli::Shared, files, output::chosen, try_patch, verdict_output};
 
 /// Arguments of `report`.
 #[derive(Debug, clap::Args)]
@@ -42,20 +44,18 @@ impl Report {
             }
             let format = self.format(&studies)?;
             if let [study] = &studies[..]
-                && (self.by.is_none() || study.verb != run::VERB)
-                && (study.target.is_none() || study.verb != step::VERB)
+                && (self.by.is_none() || study.verb != run::NAME)
+                && (study.target.is_none() || study.verb != step::NAME)
             {
-                let account = Account::of(&store, study).await?;
+                let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
-                    Format::Text => account.text(&Look::default())?,
-                    Format::Markdown => account.markdown()?,
-                    Format::Json => account.json()?,
-                    Format::Html => account.page(&store).await?,
+                    Format::Html => verdict_output::page(study, &verdict, &store).await?,
+                    format => verdict_output::render(&verdict, format, &Look::default(), false)?,
                 };
                 return self.write(study.name.as_str(), &text);
             }
             for study in &studies {
-                attempt::refuse_sides(study)?;
+                try_patch::refuse_sides(study)?;
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
@@ -86,7 +86,7 @@ impl Report {
                 .iter()
                 .map(|study| &study.results)
                 .collect();
-            let known = overhead::known_costs(&store, sets).await?;
+            let known = known_costs(&store, sets).await?;
             collected.notes = known.iter().map(ToString::to_string).collect();
             let page = backsight_site::report(&collected);
             self.write(&names.join("-"), &page.into_diagnostic()?)
@@ -96,7 +96,7 @@ impl Report {
     /// The format of the file's name.
     fn format(&self, studies: &[StudyRow]) -> miette::Result<Format> {
         let format = chosen(None, self.output.as_deref(), Format::Html)?;
-        let is_history = |study: &StudyRow| study.verb == step::VERB && study.target.is_some();
+        let is_history = |study: &StudyRow| study.verb == step::NAME && study.target.is_some();
         match studies {
             [study] if is_history(study) && format != Format::Html => Err(miette::miette!(
                 help = format!(
@@ -135,9 +135,7 @@ impl Report {
             (Some(by), [only]) => {
                 let comparison = compare_by(only, by, options).into_diagnostic()?;
                 let row = store.study_of(studies[0]).await.into_diagnostic()?;
-                until::at_every_look(store, &row, comparison)
-                    .await
-                    .map(Some)
+                run::at_every_look(store, &row, comparison).await.map(Some)
             }
             (Some(by), _) => Err(miette::miette!(
                 help = format!(

@@ -1,25 +1,17 @@
 //! `backsight step`: versions of a target along its history; and `backsight log`: what lies between two of them.
 
 use backsight_model::{
-    Back, BootKind, Change, Every, HistoryCell, Layout, LayoutKind, MetricName, Range, StudyName,
-    TargetName, Version,
+    Back, BootKind, Change, Every, Layout, LayoutKind, Range, StudyName, Version,
 };
-use backsight_policy::{StepOrder, StepPolicy, StepVerdict};
-use backsight_study::{Choices, Modes, StepChoices};
+use backsight_policy::StepOrder;
+use backsight_study::{BuildContext, HistoryStudy, OpenTarget, Repeats, StepChoices, verbs::step};
 use miette::IntoDiagnostic as _;
 use std::{collections::HashSet, process::ExitCode};
 
 use crate::{
-    along::{AlongVerb, Asking, Concluded, Ground, Site, chosen},
-    cli::Shared,
-    exit_status::ExitStatus,
-    files, history,
-    run::{Asked, Watching, conclude},
-    target::Opened,
+    cli::Shared, files, open_target::open_target, outcome, plan_args::PlanArgs,
+    session_args::SessionArgs,
 };
-
-/// The verb's name in the store.
-pub const VERB: &str = "step";
 
 /// A level at which measuring is repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -64,7 +56,7 @@ impl From<Order> for StepOrder {
 #[derive(Debug, clap::Args)]
 pub struct Step {
     #[command(flatten)]
-    asked: Asked,
+    plan: PlanArgs,
     /// The target: its file, or the NAME of NAME.toml beside the plan or in targets/ there
     #[arg(long, value_name = "NAME|FILE")]
     target: String,
@@ -116,38 +108,40 @@ pub struct Step {
     #[arg(long)]
     seed: Option<u32>,
     #[command(flatten)]
-    watching: Watching,
+    session: SessionArgs,
 }
 
 impl Step {
     /// Measures what isn't known yet.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
-        self.watching.check()?;
-        let mut posed = self.asked.posed(shared, true, self.seed)?;
+        self.session.check()?;
+        let plan = self.plan.resolve(shared, step::NAME, true, self.seed)?;
         crate::block_on(async {
-            let opened = Opened::named(shared, &self.target, self.asked.plan()).await?;
-            let modes = self.modes(&opened, posed.arrangement.rounds)?;
+            let opened = open_target(shared, &self.target, self.plan.plan()).await?;
+            let repeats = self.repeats(&opened, plan.arrangement.rounds)?;
             let (versions, wanted) = self.versions(&opened).await?;
             let choices = StepChoices {
                 folder: opened.folder.clone(),
                 wanted,
-                modes,
+                repeats,
                 order: self.order.into(),
                 skip_broken: self.skip_broken,
                 until_stable: self.until == Some(Until::Stable),
                 retry: self.retry,
                 builds_ahead: !self.no_builds_ahead,
             };
-            posed.question.choices.step = Some(choices);
+            let plan = plan.with_verb(choices)?;
             let store = files::open_store(shared).await?;
-            let site = Site::open(opened, versions, Vec::new()).await?;
-            let asking = Asking::<Stepping>::of(posed);
-            asking.begin(&store, site, self.name, &self.watching).await
+            let options = self.session.options()?;
+            let site = BuildContext::open(opened, versions, Vec::new(), &options.reach).await?;
+            let study = HistoryStudy::<step::Step>::new(plan);
+            let outcome = study.begin(&store, site, self.name, &options).await?;
+            outcome::show(&outcome, &store, &self.session.told()).await
         })
     }
 
     /// The versions that may be asked for, oldest first, and the positions of those that are wanted.
-    async fn versions(&self, opened: &Opened) -> miette::Result<(Vec<Version>, Vec<usize>)> {
+    async fn versions(&self, opened: &OpenTarget) -> miette::Result<(Vec<Version>, Vec<usize>)> {
         let range = match (&self.from, &self.to, self.last) {
             (Some(from), Some(to), _) => Range::Between {
                 from: from.clone(),
@@ -182,7 +176,7 @@ impl Step {
     }
 
     /// How often each version is measured, at each level.
-    fn modes(&self, opened: &Opened, rounds: u32) -> miette::Result<Modes> {
+    fn repeats(&self, opened: &OpenTarget, rounds: u32) -> miette::Result<Repeats> {
         let target = &opened.target;
         let count = |mode: Mode| -> miette::Result<u32> {
             if !self.modes.is_empty() && !self.modes.contains(&mode) {
@@ -191,7 +185,7 @@ impl Step {
             if self.modes.is_empty() && mode != Mode::Again {
                 return Ok(1);
             }
-            repeats(&self.repeat, mode, rounds)
+            repeats_of(&self.repeat, mode, rounds)
         };
         let (again, reboot) = (count(Mode::Again)?, count(Mode::Reboot)?);
         if self.modes.contains(&Mode::Reboot) && target.activate.boot == BootKind::None {
@@ -202,7 +196,7 @@ impl Step {
             ));
         }
         if !self.modes.contains(&Mode::Relink) {
-            return Ok(Modes {
+            return Ok(Repeats {
                 again,
                 reboot,
                 layouts: vec![Layout::default()],
@@ -232,7 +226,7 @@ impl Step {
             layouts.extend(seeds.map(|seed| Layout { kind: *kind, seed }));
         }
         layouts.dedup();
-        Ok(Modes {
+        Ok(Repeats {
             again,
             reboot,
             layouts,
@@ -241,7 +235,7 @@ impl Step {
 }
 
 /// How often a mode is repeated: `5` for all, `reboot=3` for one.
-fn repeats(said: &[String], mode: Mode, otherwise: u32) -> miette::Result<u32> {
+fn repeats_of(said: &[String], mode: Mode, otherwise: u32) -> miette::Result<u32> {
     let mut repeats = otherwise;
     for part in said {
         let (name, number) = match part.split_once('=') {
@@ -278,118 +272,6 @@ fn repeats(said: &[String], mode: Mode, otherwise: u32) -> miette::Result<u32> {
     Ok(repeats)
 }
 
-/// `step` along a history.
-pub struct Stepping;
-
-/// The metrics of a cell that its benchmark is run for.
-fn primary(cell: &HistoryCell) -> Vec<MetricName> {
-    let primary = cell.metrics.iter().filter(|metric| metric.primary);
-    primary.map(|metric| metric.name.clone()).collect()
-}
-
-impl AlongVerb for Stepping {
-    const VERB: &'static str = VERB;
-    const SHARES: bool = true;
-    type Policy = StepPolicy;
-
-    fn policy(ground: &Ground<'_>) -> miette::Result<StepPolicy> {
-        let choices = chosen(ground.choices.step.as_ref())?;
-        Ok(StepPolicy {
-            versions: ground.versions,
-            wanted: choices.wanted.clone(),
-            skipped: ground.skipped.to_vec(),
-            layouts: choices.modes.layouts.len(),
-            boots: choices.modes.reboot,
-            rounds: choices.modes.again,
-            cells: ground.cells.iter().map(primary).collect(),
-            order: choices.order,
-            revisits: ground.revisits,
-            skip_broken: choices.skip_broken,
-            until_stable: choices.until_stable,
-            seed: ground.seed,
-        })
-    }
-
-    fn rounds(choices: &Choices) -> u32 {
-        choices.step.as_ref().map_or(1, |step| step.modes.again)
-    }
-
-    fn nothing_missing(
-        target: &TargetName,
-        known: usize,
-        verdict: &StepVerdict,
-        versions: &[Version],
-    ) -> Option<(String, ExitStatus)> {
-        let gap = gap(verdict, versions);
-        let mut said = format!(
-            "{target}: nothing is missing: {known} trials of this are in the store; `backsight history --target {target}` shows them"
-        );
-        if let Some(gap) = &gap {
-            said = format!(
-                "{target}: nothing new to measure, and {gap} (`--retry` tries again): {known} trials are in the store"
-            );
-        }
-        Some((said, status_of(gap.as_deref())))
-    }
-
-    async fn conclude(ended: Concluded<'_, StepVerdict>) -> miette::Result<ExitCode> {
-        let Concluded {
-            store,
-            id,
-            name,
-            target,
-            told,
-            pursuit,
-            ..
-        } = ended;
-        history::tell(store, target, &told).await?;
-        if let Some(verdict) = &pursuit.verdict
-            && !verdict.broken.is_empty()
-        {
-            files::say(&format!(
-                "{name}: {} of the versions don't build or boot",
-                verdict.broken.len()
-            ));
-        }
-        if pursuit.verdict.as_ref().is_some_and(|v| v.stable) {
-            files::say(&format!(
-                "{name}: ended early: two passes one after the other saw the same change points"
-            ));
-        }
-        let status = conclude(name, &pursuit);
-        let Some(verdict) = &pursuit.verdict else {
-            return Ok(status);
-        };
-        let versions = store.versions(id).await.into_diagnostic()?;
-        Ok(match gap(verdict, &versions) {
-            Some(gap) => {
-                files::say(&format!("{name}: {gap}"));
-                ExitStatus::Failed.into()
-            }
-            None => status,
-        })
-    }
-}
-
-/// What a study of versions can't do without and hasn't got: any measurement, and one of the newest version.
-fn gap(verdict: &StepVerdict, versions: &[Version]) -> Option<String> {
-    if verdict.measured == 0 {
-        return Some("no version could be measured".to_owned());
-    }
-    let newest = versions.get(verdict.newest_missing?)?;
-    Some(format!(
-        "the newest version, {}, couldn't be measured",
-        newest.full_name()
-    ))
-}
-
-fn status_of(gap: Option<&str>) -> ExitStatus {
-    match gap {
-        Some(_) => ExitStatus::Failed,
-        None => ExitStatus::Success,
-    }
-}
-
 /// Arguments of `log`.
 #[derive(Debug, clap::Args)]
 pub struct Log {
@@ -415,7 +297,7 @@ impl Log {
     /// Prints what lies between two versions.
     pub fn execute(self, shared: &Shared) -> miette::Result<ExitCode> {
         crate::block_on(async {
-            let opened = Opened::named(shared, &self.target, None).await?;
+            let opened = open_target(shared, &self.target, None).await?;
             let Self {
                 from, to, patch, ..
             } = self;
@@ -491,7 +373,7 @@ mod tests {
     fn repeats_are_for_all_modes_or_each_its_own() {
         let of = |said: &[&str], mode| {
             let said: Vec<String> = said.iter().map(ToString::to_string).collect();
-            repeats(&said, mode, 5)
+            repeats_of(&said, mode, 5)
         };
         assert_eq!(of(&[], Mode::Again).unwrap(), 5);
         assert_eq!(of(&["3"], Mode::Relink).unwrap(), 3);

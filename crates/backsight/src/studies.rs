@@ -5,11 +5,12 @@ use backsight_model::{
 };
 use backsight_report::{Format, Look, escape::visible_bytes, wrapped};
 use backsight_store::{Kept, RawRef, Store, StudyRow, TrialRow};
+use backsight_study::{VerdictReport, verbs::step};
 use miette::IntoDiagnostic as _;
 use serde::Serialize;
 use std::{path::Path, process::ExitCode};
 
-use crate::{account::Account, cli::Shared, files, list::table, output::Output, overhead};
+use crate::{cli::Shared, files, list::table, output::Output, overhead, verdict_output};
 
 /// Arguments of `studies`.
 #[derive(Debug, clap::Args)]
@@ -139,12 +140,14 @@ impl Show {
             if self.output.is_asked() {
                 self.refuse_parts()?;
                 match (&study.target, study.verb.as_str()) {
-                    (Some(target), crate::step::VERB) => {
+                    (Some(target), step::NAME) => {
                         crate::history::tell_in(&store, target, &self.output).await?;
                     }
                     _ => {
-                        let account = Account::of(&store, &study).await?;
-                        self.output.write(&account, &store, Format::Text).await?;
+                        let verdict = VerdictReport::from_store(&store, &study).await?;
+                        self.output
+                            .write(&study, &verdict, &store, Format::Text)
+                            .await?;
                     }
                 }
                 return Ok(ExitCode::SUCCESS);
@@ -305,7 +308,7 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
         text.push_str(&builds_and_boots(history));
     }
     match (&study.target, study.verb.as_str()) {
-        (Some(target), crate::step::VERB) => text.push_str(&format!(
+        (Some(target), step::NAME) => text.push_str(&format!(
             "what was measured: backsight history --target {target}\n"
         )),
         _ => {
@@ -313,7 +316,13 @@ async fn overview(store: &Store, study: &StudyRow) -> miette::Result<String> {
                 width: files::width(),
                 colour: false,
             };
-            text.push_str(&Account::of(store, study).await?.text_in_full(&look)?);
+            let verdict = VerdictReport::from_store(store, study).await?;
+            text.push_str(&verdict_output::render(
+                &verdict,
+                Format::Text,
+                &look,
+                true,
+            )?);
         }
     }
     let version = history.is_some().then_some("version");

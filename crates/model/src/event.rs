@@ -23,6 +23,11 @@ pub enum Event {
         /// Seed of its order.
         seed: u32,
     },
+    /// Something that whoever asked should read, now.
+    Note {
+        /// A sentence.
+        message: String,
+    },
     /// A round begins.
     RoundStarted {
         /// Its number, from 1.

@@ -85,6 +85,66 @@ pub struct AttemptVerdict {
     pub spent: Duration,
 }
 
+/// What a side came to, by the metrics that decide; what comes last here outweighs what comes before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SideOutcome {
+    /// No difference that matters, by each of them.
+    Equal,
+    /// Better by some, and worse by none.
+    Better,
+    /// Some can't be told.
+    Undecided,
+    /// It doesn't build, boot or run.
+    Dead,
+    /// Worse by some.
+    Worse,
+}
+
+impl SideOutcome {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Better => "better",
+            Self::Undecided => "undecided",
+            Self::Dead => "broken",
+            Self::Worse => "worse",
+        }
+    }
+}
+
+impl AttemptVerdict {
+    /// What a side, from 1, came to.
+    pub fn side_outcome(&self, side: usize) -> SideOutcome {
+        let of_side = self.compared.iter().filter(|tried| tried.side == side);
+        let outcomes = of_side
+            .filter(|tried| tried.decides)
+            .map(|tried| match tried.call {
+                Call::Better => SideOutcome::Better,
+                Call::Worse => SideOutcome::Worse,
+                Call::Equal { .. } => SideOutcome::Equal,
+                Call::Undecided { .. } | Call::Missing => SideOutcome::Undecided,
+            });
+        let outcome = outcomes.max().unwrap_or(SideOutcome::Undecided);
+        match self.is_dead(side) {
+            true => outcome.max(SideOutcome::Dead),
+            false => outcome,
+        }
+    }
+
+    /// Whether the side or the base doesn't build, boot or run.
+    pub fn is_dead(&self, side: usize) -> bool {
+        let mut sides = [0, side].into_iter();
+        sides.any(|side| self.dead.get(side) == Some(&true))
+    }
+
+    /// What all sides came to: the worst of them.
+    pub fn overall(&self) -> SideOutcome {
+        let sides = (1..self.dead.len()).map(|side| self.side_outcome(side));
+        sides.max().unwrap_or(SideOutcome::Undecided)
+    }
+}
+
 /// Why a try asks for nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptEnd {

@@ -21,7 +21,7 @@ mod step;
 mod until;
 
 pub use attempt::{
-    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, Tried,
+    AskedMetric, AttemptEnd, AttemptPolicy, AttemptVerdict, Call as AttemptCall, SideOutcome, Tried,
 };
 pub use bisect::{BisectEnd, BisectPolicy, BisectVerdict, Culprit};
 pub use compare::{

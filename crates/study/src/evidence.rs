@@ -3,7 +3,7 @@
 //! Refuses: evidence of another question. A version counts as measured only on the same build, with the same
 //! definition, parameters, variant and testbed, on the same kind of machine.
 
-use crate::AlongChoices;
+use crate::HistoryChoices;
 use backsight_history::Workshop;
 use backsight_model::{
     Arrangement, BenchmarkName, Boot, Build, Cell, Document, Layout, MetricName, StudyHistory,
@@ -15,9 +15,9 @@ use std::{
     time::Duration,
 };
 
-/// What a study along a history is about, as its evidence is looked up.
+/// Which evidence counts for a study along a history.
 #[derive(Debug, Clone, Copy)]
-pub struct Along<'a> {
+pub struct EvidenceScope<'a> {
     /// The study, if it was begun already.
     pub study: Option<StudyId>,
     /// The study's layouts, by number.
@@ -94,7 +94,7 @@ fn meaning(document: &Document) -> String {
 pub async fn evidence_along(
     store: &Store,
     workshop: &Workshop,
-    along: Along<'_>,
+    scope: EvidenceScope<'_>,
 ) -> Result<Evidence, StoreError> {
     let asked = store.asked_along(&workshop.target().name).await?;
     // A version may be there several times, amended otherwise: their builds tell them apart.
@@ -104,7 +104,7 @@ pub async fn evidence_along(
     }
     let mut keys = HashMap::new();
     let mut of = |seen: &Asked| -> Option<Observation> {
-        let layout = along.layouts.iter().position(|l| *l == seen.layout)?;
+        let layout = scope.layouts.iter().position(|l| *l == seen.layout)?;
         let mut alike = versions.get(seen.version.as_str())?.iter().copied();
         let version = alike.find(|version| {
             let key = keys
@@ -112,13 +112,13 @@ pub async fn evidence_along(
                 .or_insert_with(|| workshop.place(*version, seen.layout).key);
             *key == seen.content
         })?;
-        let place = asked_at(along.questions, &seen.question);
-        let own = along.study == Some(seen.study);
-        observation(seen, (version, layout), place, own, along.retry)
+        let place = asked_at(scope.questions, &seen.question);
+        let own = scope.study == Some(seen.study);
+        observation(seen, (version, layout), place, own, scope.retry)
     };
     let observations = asked.iter().filter_map(&mut of).collect();
     let mut evidence = Evidence::of(observations);
-    if let Some(study) = along.study {
+    if let Some(study) = scope.study {
         let own = store.study_history(study).await?;
         let made = own.builds.iter().filter(|build| !build.cached);
         evidence.builds = made.map(|build| build.took).collect();
@@ -173,7 +173,11 @@ fn observation(
 /// What a study along a history stood on: what it has seen itself, after what studies before it had found of the same
 /// builds and questions, as [`evidence_along`] gave it then. `asked` is all that studies of the target asked
 /// ([`Store::asked_along`]), `along` is as the study chose it.
-pub fn evidence_before(asked: &[Asked], history: &StudyHistory, along: &AlongChoices) -> Evidence {
+pub fn evidence_before(
+    asked: &[Asked],
+    history: &StudyHistory,
+    along: &HistoryChoices,
+) -> Evidence {
     let own = evidence_of(history, &along.layouts);
     let versions = history.versions.iter().enumerate();
     let versions: HashMap<&str, usize> = versions

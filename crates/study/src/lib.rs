@@ -1,32 +1,48 @@
-//! The loop: a policy says what it wants to know next, a measurer finds out, the store keeps it before
-//! anything else is measured.
+//! The application: beginning, measuring, resuming and judging studies. The command, a server or a queue drive it alike.
 //!
-//! [`pursue`] is that loop, the same for every verb. [`Question`] is what a study was asked, as documents
-//! that can be kept, published and asked again. [`Testbed`] measures on real hosts, [`AlongHistory`] any
-//! version of a target on them, [`Simulated`] in a made-up world.
+//! A study has a [`Question`] (the plan and the lab as documents) with [`Choices`]; a [`ResolvedPlan`] has everything that its
+//! plan names. A [`Session`] leases the testbeds and starts their agents. [`run_study_loop`] is the loop, the same for every
+//! verb: a policy says what it wants to know next, a measurer finds out, the store keeps it before anything else is measured.
+//! [`Testbed`] measures on real hosts, [`HistoryMeasurer`] any version of a target on them, [`Simulated`] in a made-up world.
+//! Verbs are entries of one registry ([`verbs`]); a [`VerdictReport`] is made of stored evidence alone.
 //!
-//! Refuses: to measure anything twice, and to go on when a result can't be kept.
+//! Refuses: to measure anything twice, to go on when a result can't be kept, and to print.
 
-mod ahead;
-mod along;
+mod background_builds;
+mod choices;
 mod evidence;
-mod far;
-mod overhead;
-mod pursuit;
+mod history_measurer;
+mod history_study;
+mod open_target;
+mod outcome;
 mod question;
+mod remote_activation;
+mod resolved_plan;
+mod resume;
+mod session;
 mod simulated;
+mod study_loop;
 mod testbed;
+pub mod verbs;
+mod verdict_report;
 
-pub use along::AlongHistory;
-pub use evidence::{Along, evidence_along, evidence_before, evidence_of, questions};
-pub use overhead::{Overhead, watched_cells};
-pub use pursuit::{
-    BootPlace, Measured, Measurer, Pursuit, PursuitError, Study, Unmeasurable, evidence_as_found,
-    evidence_with_figures, pursue,
+pub use choices::{
+    BisectChoices, Choices, HistoryChoices, NoiseChoices, OverheadChoices, Repeats, RunChoices,
+    SearchChoices, StepChoices, TryChoices, UntilChoices,
 };
-pub use question::{
-    AlongChoices, AttemptChoices, BisectChoices, Choices, Modes, NoiseChoices, OverheadChoices,
-    Question, QuestionError, SearchChoices, StepChoices, UntilChoices,
-};
+pub use evidence::{EvidenceScope, evidence_along, evidence_before, evidence_of, questions};
+pub use history_measurer::HistoryMeasurer;
+pub use history_study::{BuildContext, EndedLoop, HistoryStudy, HistoryVerb, PolicyInputs};
+pub use open_target::{OpenTarget, resolve_version};
+pub use outcome::{EndedStudy, Ending, Outcome};
+pub use question::{Question, QuestionError};
+pub use resolved_plan::{ResolvedPlan, drawn_seed, free_name, metric_shapes};
+pub use resume::resume;
+pub use session::{Session, SessionOptions};
 pub use simulated::Simulated;
+pub use study_loop::{
+    BootPlace, Measured, Measurer, Progress, Study, StudyLoopError, Unmeasurable,
+    evidence_as_found, evidence_with_figures, run_study_loop,
+};
 pub use testbed::Testbed;
+pub use verdict_report::{ResultsReport, VerdictReport};

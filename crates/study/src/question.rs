@@ -1,240 +1,15 @@
-//! What a study was asked: the plan, the lab and the definitions as they were, and the choices of the
-//! command line. Kept with the study, they can be published and asked again, here or elsewhere.
+//! The question of a study: the plan, the lab and the definitions as they were, and the choices of whoever asked. Stored
+//! with the study, it can be published and asked again, here or elsewhere.
 //!
 //! Refuses: plans that name what doesn't exist; the problem points at the place.
 
 use backsight_catalog::{Catalog, CatalogError};
 use backsight_model::{
-    Arrangement, At, Benchmark, BenchmarkName, Document, HostName, Lab, Layout, Missing, Monitor,
+    Arrangement, At, Benchmark, BenchmarkName, Document, HostName, Lab, Missing, Monitor,
     MonitorName, Plan, PlanMonitor, PlanParam, Problem, TestbedName, did_you_mean,
 };
-use backsight_policy::{SearchPolicy, StepOrder};
-use serde::{Deserialize, Serialize};
-use std::{num::NonZeroU32, path::PathBuf, time::Duration};
 
-/// What the command line chose over the plan's file.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Choices {
-    /// Rounds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rounds: Option<NonZeroU32>,
-    /// The first round that is to be measured, where rounds were added to those that decided something.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<NonZeroU32>,
-    /// What `run --until` asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<UntilChoices>,
-    /// Benchmarks, instead of the plan's.
-    #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
-    pub benchmarks: Vec<BenchmarkName>,
-    /// The plan's folder, where the commands of its variants run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<PathBuf>,
-    /// What `step` asks for along a history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<StepChoices>,
-    /// What `overhead` asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<OverheadChoices>,
-    /// What `try` asks for.
-    #[serde(default, rename = "try", skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<AttemptChoices>,
-    /// What `bisect` asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bisect: Option<BisectChoices>,
-    /// What `noise` asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<NoiseChoices>,
-    /// What `search` looks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<SearchChoices>,
-}
-
-impl Choices {
-    /// What every verb along a history has chosen, if this is of one.
-    pub fn along(&self) -> Option<AlongChoices> {
-        let of_step = self.step.as_ref().map(StepChoices::along);
-        of_step
-            .or_else(|| Some(self.attempt.as_ref()?.along.clone()))
-            .or_else(|| Some(self.bisect.as_ref()?.along.clone()))
-            .or_else(|| self.noise.as_ref()?.along.clone())
-    }
-}
-
-/// What `search` looks for, with everything that decides what it asks for next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SearchChoices {
-    /// The policy.
-    pub policy: SearchPolicy,
-    /// The variant or the testbed that is without the device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub baseline: Option<String>,
-    /// How long it may measure at a stretch, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<f64>,
-}
-
-/// What `run --until decided` asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct UntilChoices {
-    /// What the trials may take together.
-    pub budget: Option<Duration>,
-    /// Rounds at most.
-    pub most: u32,
-    /// A difference within this percentage is no matter.
-    pub margin_percent: f64,
-    /// That no verdict is false: 0.95.
-    pub confidence: f64,
-}
-
-/// What `overhead` asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OverheadChoices {
-    /// The monitors whose cost is asked for.
-    pub monitors: Vec<MonitorName>,
-    /// What the trials may take in all, in seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub budget: Option<f64>,
-    /// A cost within this percentage is no matter.
-    pub margin_percent: f64,
-    /// How often it was looked at before rounds were added to it.
-    #[serde(default)]
-    pub looked: usize,
-}
-
-/// What every verb along a history has chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AlongChoices {
-    /// Where the target's file is: its patches and its repository are beside it.
-    pub folder: PathBuf,
-    /// The layouts, by number.
-    pub layouts: Vec<Layout>,
-    /// Whether versions that didn't build or boot before are tried again.
-    pub retry: bool,
-    /// Whether versions are built while other machines measure.
-    pub builds_ahead: bool,
-    /// The testbeds that measure at once with the plan's own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<TestbedName>,
-}
-
-/// How often a version is measured, at each level.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Modes {
-    /// Trials of each cell on each boot.
-    pub again: u32,
-    /// Boots of each build.
-    pub reboot: u32,
-    /// The layouts of each version.
-    pub layouts: Vec<Layout>,
-}
-
-/// What `step` asks for along a history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepChoices {
-    /// Where the target's file is: its patches and its repository are beside it.
-    pub folder: PathBuf,
-    /// Positions of the versions that are wanted.
-    pub wanted: Vec<usize>,
-    /// How often.
-    pub modes: Modes,
-    /// The order of the first pass.
-    pub order: StepOrder,
-    /// Whether a neighbour stands in for a broken version.
-    pub skip_broken: bool,
-    /// Whether it ends when the change points are stable.
-    pub until_stable: bool,
-    /// Whether versions that didn't build or boot before are tried again.
-    pub retry: bool,
-    /// Whether versions are built while other machines measure.
-    #[serde(default = "yes")]
-    pub builds_ahead: bool,
-}
-
-impl StepChoices {
-    fn along(&self) -> AlongChoices {
-        AlongChoices {
-            folder: self.folder.clone(),
-            layouts: self.modes.layouts.clone(),
-            retry: self.retry,
-            builds_ahead: self.builds_ahead,
-            beside: Vec::new(),
-        }
-    }
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// What `try` asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AttemptChoices {
-    /// What every verb along a history has chosen.
-    pub along: AlongChoices,
-    /// The metrics that decide, `time` or `work.time`; the primary ones if none is named.
-    pub metrics: Vec<String>,
-    /// Trials of each cell on each side in a pass.
-    pub trials: u32,
-    /// Passes at most.
-    pub most: u32,
-    /// The first boot's ordinal.
-    pub first_boot: u32,
-    /// Whether a boot can be gone back to after others.
-    pub revisits: bool,
-    /// What builds, boots and trials may take together.
-    pub budget: Option<Duration>,
-    /// Up to how many percent a difference is no matter, if equality is asked for.
-    pub equal: Option<f64>,
-    /// That no decision is false: 0.95.
-    pub confidence: f64,
-    /// What the base and the version that is changed were called by who asked, such as `main` and `feature`.
-    #[serde(default)]
-    pub called: Option<(String, String)>,
-}
-
-/// What `bisect` asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct BisectChoices {
-    /// What every verb along a history has chosen.
-    pub along: AlongChoices,
-    /// The metric, `time` or `work.time`.
-    pub metric: String,
-    /// The cell, where the plan has several with this metric.
-    pub cell: Option<String>,
-    /// Trials of a measurement; learnt unless said.
-    pub trials: Option<u32>,
-    /// What builds, boots and trials may take together.
-    pub budget: Option<Duration>,
-    /// How sure the answer is to be: 0.95.
-    pub confidence: f64,
-    /// A change is known closely enough when it is one of so many versions.
-    pub resolution: usize,
-    /// Smaller changes than this don't count, in percent of the first version.
-    pub smallest: Option<f64>,
-    /// Whether changes that cancel are looked for.
-    pub cancelling: bool,
-    /// The command line that asks the same again.
-    pub command: String,
-}
-
-/// What `noise` asks for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NoiseChoices {
-    /// What every verb along a history has chosen; nothing where the software is measured as it is found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub along: Option<AlongChoices>,
-    /// Boots of each layout at most.
-    pub boots: u32,
-    /// Trials of each cell on each boot at most.
-    pub trials: u32,
-    /// The first boot's ordinal.
-    pub first_boot: u32,
-    /// What builds, boots and trials may take together.
-    pub budget: Option<Duration>,
-    /// The difference between two versions that is to be seen, in percent.
-    pub precision: f64,
-}
+use crate::Choices;
 
 /// A question with everything that it refers to.
 #[derive(Debug, Clone, PartialEq)]
@@ -243,7 +18,7 @@ pub struct Question {
     pub plan: Document,
     /// The lab; this machine alone, if there is none.
     pub lab: Option<Document>,
-    /// What the command line chose.
+    /// The choices over the plan.
     pub choices: Choices,
     /// Whether versions of a target are measured, so that there are builds.
     pub along_history: bool,
@@ -306,8 +81,8 @@ impl Question {
         if !self.choices.benchmarks.is_empty() {
             narrow(&mut plan, &self.choices.benchmarks, catalog);
         }
-        if let Some(overhead) = &self.choices.overhead {
-            choose_monitors(&mut plan, &overhead.monitors);
+        if let Some(monitors) = self.choices.monitors() {
+            choose_monitors(&mut plan, monitors);
         }
         let mut arrangement = plan.arrange(&self.plan, &lab, |name| match catalog.find(name) {
             Ok(Some(definition)) => Ok(definition.benchmark.clone()),

@@ -11,6 +11,7 @@ use backsight_report::{
 use backsight_site::Report;
 use backsight_stats::{Better, Confidence};
 use backsight_store::{Store, StudyId};
+use backsight_study::verbs::{overhead::known_costs, run};
 use clap::ValueEnum;
 use indexmap::IndexSet;
 use miette::IntoDiagnostic as _;
@@ -20,7 +21,7 @@ use super::{
     file::{Source, Wanted},
     status::Asked,
 };
-use crate::{cli::Shared, files, output::chosen, overhead, until};
+use crate::{cli::Shared, files, output::chosen};
 
 /// More digits than this are none.
 const MOST_DIGITS: u8 = 17;
@@ -181,7 +182,7 @@ pub async fn more_rounds(
     let mut takes_rounds = Vec::new();
     for study in studies {
         let row = store.study_of(*study).await.into_diagnostic()?;
-        takes_rounds.extend((row.verb == crate::run::VERB).then_some(study.0));
+        takes_rounds.extend((row.verb == run::NAME).then_some(study.0));
     }
     Ok(MoreRounds::of_comparison(comparison, &takes_rounds))
 }
@@ -409,7 +410,7 @@ impl Compare {
         let mut studies = Vec::new();
         for asked in &self.sides {
             let study = store.study(asked).await.into_diagnostic()?;
-            crate::attempt::refuse_sides(&study)?;
+            crate::try_patch::refuse_sides(&study)?;
             studies.push(study.id);
         }
         let sets = load(store, &studies).await?;
@@ -417,7 +418,7 @@ impl Compare {
             (Some(by), [only]) => {
                 let comparison = compare_by(only, by, options).into_diagnostic()?;
                 let row = store.study_of(studies[0]).await.into_diagnostic()?;
-                until::at_every_look(store, &row, comparison).await?
+                run::at_every_look(store, &row, comparison).await?
             }
             (Some(by), _) => {
                 return Err(miette::miette!(
@@ -444,7 +445,7 @@ impl Compare {
                 }
             }
         };
-        let known = overhead::known_costs(store, &sets).await?;
+        let known = known_costs(store, &sets).await?;
         comparison.warnings.extend(known);
         Ok((studies, comparison))
     }

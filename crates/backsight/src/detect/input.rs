@@ -113,7 +113,7 @@ async fn load(names: &[String], shared: &Shared) -> miette::Result<Vec<ResultSet
     for name in names {
         let found = store.study(name).await.into_diagnostic();
         let study = found.map_err(|why| missing(name, why))?;
-        crate::attempt::refuse_sides(&study)?;
+        crate::try_patch::refuse_sides(&study)?;
         sets.push(store.result_set(study.id).await.into_diagnostic()?);
     }
     Ok(sets)

@@ -5,5 +5,5 @@
 mod study;
 mod view;
 
-pub use study::{BuildRow, SideVerdict, TryRow, TryStudy};
+pub use study::{BuildRow, TryRow, TryStudy};
 pub use view::{DifferenceView, SideView, TryView};

@@ -1,7 +1,7 @@
 //! A try with its verdict: its sentences, tables and charts.
 
 use backsight_model::{HistoryCell, StudyHistory, Time, Version};
-use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, Tried};
+use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, SideOutcome, Tried};
 use backsight_stats::Confidence;
 use std::time::Duration;
 
@@ -42,34 +42,6 @@ pub struct TryStudy<'a> {
     pub called: Option<&'a (String, String)>,
     /// Whether rounds can be added to it: `backsight run --more N STUDY`.
     pub takes_rounds: bool,
-}
-
-/// The verdict on a side, over all metrics that decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SideVerdict {
-    /// No difference that matters, by each of them.
-    Equal,
-    /// Better by some, and worse by none.
-    Better,
-    /// Some can't be told.
-    Undecided,
-    /// It doesn't build, boot or run.
-    Dead,
-    /// Worse by some.
-    Worse,
-}
-
-impl SideVerdict {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Equal => "equal",
-            Self::Better => "better",
-            Self::Undecided => "undecided",
-            Self::Dead => "broken",
-            Self::Worse => "worse",
-        }
-    }
 }
 
 /// One comparison, as it is shown.
@@ -160,31 +132,13 @@ impl<'a> TryStudy<'a> {
     }
 
     /// What a side came to, from 1.
-    pub fn came(&self, side: usize) -> SideVerdict {
-        let calls = self.of_side(side).filter(|tried| tried.decides);
-        let came = calls.map(|tried| match tried.call {
-            AttemptCall::Better => SideVerdict::Better,
-            AttemptCall::Worse => SideVerdict::Worse,
-            AttemptCall::Equal { .. } => SideVerdict::Equal,
-            AttemptCall::Undecided { .. } | AttemptCall::Missing => SideVerdict::Undecided,
-        });
-        let came = came.max().unwrap_or(SideVerdict::Undecided);
-        match self.is_dead(side) {
-            true => came.max(SideVerdict::Dead),
-            false => came,
-        }
-    }
-
-    /// Whether the side or the base doesn't build, boot or run.
-    fn is_dead(&self, side: usize) -> bool {
-        let mut sides = [0, side].into_iter();
-        sides.any(|side| self.verdict.dead.get(side) == Some(&true))
+    pub fn came(&self, side: usize) -> SideOutcome {
+        self.verdict.side_outcome(side)
     }
 
     /// What all sides came to: the worst of them.
-    pub fn overall(&self) -> SideVerdict {
-        let sides = (1..=self.sides()).map(|side| self.came(side));
-        sides.max().unwrap_or(SideVerdict::Undecided)
+    pub fn overall(&self) -> SideOutcome {
+        self.verdict.overall()
     }
 
     /// Every comparison, those that decide first.
@@ -284,7 +238,7 @@ impl<'a> TryStudy<'a> {
                 AttemptCall::Equal { .. } => 2,
                 AttemptCall::Undecided { .. } | AttemptCall::Missing => 3,
             });
-            if self.is_dead(side) {
+            if self.verdict.is_dead(side) {
                 0
             } else {
                 ranks.min().unwrap_or(3)
@@ -321,7 +275,7 @@ impl<'a> TryStudy<'a> {
             };
             parts.push(format!("{subject} {verb}: {}", found.join("; ")));
         }
-        if self.is_dead(side) {
+        if self.verdict.is_dead(side) {
             let subject = if parts.is_empty() {
                 name.as_str()
             } else {
@@ -624,10 +578,10 @@ impl Render for TryStudy<'_> {
     /// The try as a document: the answer, a small table of what decides, the rest folded.
     fn document(&self) -> Document {
         let overall = match self.overall() {
-            SideVerdict::Worse | SideVerdict::Dead => Tone::Bad,
-            SideVerdict::Better => Tone::Good,
-            SideVerdict::Equal => Tone::Plain,
-            SideVerdict::Undecided => Tone::Faint,
+            SideOutcome::Worse | SideOutcome::Dead => Tone::Bad,
+            SideOutcome::Better => Tone::Good,
+            SideOutcome::Equal => Tone::Plain,
+            SideOutcome::Undecided => Tone::Faint,
         };
         let title = format!("{}: compared with {}", self.history.name, self.base());
         let mut sentences = self.sentences().into_iter();

@@ -5,7 +5,8 @@ use backsight_model::{Better, Cell, MetricName, OnFailure, StudyName, Unit, Valu
 use backsight_policy::{Decision, Evidence, Policy, Request};
 use backsight_store::{MetricShape, NewStudy, Store, StudyId};
 use backsight_study::{
-    Measured, Measurer, PursuitError, Simulated, Study, Unmeasurable, evidence_with_figures, pursue,
+    Measured, Measurer, Simulated, Study, StudyLoopError, Unmeasurable, evidence_with_figures,
+    run_study_loop,
 };
 
 /// Asks for four cells, one after the other; what the next is follows from what the last one measured.
@@ -68,11 +69,11 @@ impl Measurer for Ending {
     }
 }
 
-async fn pursued(
+async fn ended(
     store: &Store,
     id: StudyId,
     trials: usize,
-) -> Result<(Option<Vec<f64>>, Ending), PursuitError> {
+) -> Result<(Option<Vec<f64>>, Ending), StudyLoopError> {
     let evidence = evidence_with_figures(store, id).await.unwrap();
     let study = Study {
         id,
@@ -99,7 +100,7 @@ async fn pursued(
         trials,
         learnt: Vec::new(),
     };
-    let pursuit = pursue(
+    let progress = run_study_loop(
         &Growing,
         study,
         evidence,
@@ -108,7 +109,7 @@ async fn pursued(
         &Events::default(),
     )
     .await?;
-    Ok((pursuit.verdict, ending))
+    Ok((progress.verdict, ending))
 }
 
 #[tokio::test]
@@ -137,12 +138,12 @@ async fn cells_grow_while_a_study_is_pursued_and_are_the_same_after_it_was_resum
         .await
         .unwrap();
     // It ends when the third cell was made and not measured yet.
-    let (verdict, first) = pursued(&store, id, 3).await.unwrap();
+    let (verdict, first) = ended(&store, id, 3).await.unwrap();
     assert_eq!(verdict, None);
     assert_eq!(first.learnt, [cell(0), cell(10), cell(20)]);
     assert_eq!(store.cells(id).await.unwrap(), first.learnt);
 
-    let (verdict, second) = pursued(&store, id, 100).await.unwrap();
+    let (verdict, second) = ended(&store, id, 100).await.unwrap();
     assert_eq!(verdict, Some(vec![10.0, 20.0, 30.0, 40.0]));
     assert_eq!(
         second.world.asked,

@@ -4,7 +4,7 @@ use backsight_conductor::Events;
 use backsight_model::{BootRecord, Layout, LayoutKind, MetricName, OnFailure, StudyName};
 use backsight_policy::{Decision, Evidence, Policy, Request};
 use backsight_store::{MetricShape, NewStudy, Store};
-use backsight_study::{Measured, Measurer, Simulated, Study, Unmeasurable, pursue};
+use backsight_study::{Measured, Measurer, Simulated, Study, Unmeasurable, run_study_loop};
 use std::{collections::HashMap, time::Duration};
 
 /// Wants each testbed to measure the version after the one that the other testbed is at, until there are six trials.
@@ -136,7 +136,7 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
     };
     let mut measurers = [booting(), booting()];
     let events = Events::default();
-    let pursuit = pursue(
+    let progress = run_study_loop(
         &Evasive,
         study,
         Evidence::default(),
@@ -144,9 +144,9 @@ async fn what_is_booted_is_measured_whatever_the_other_testbed_does_by_then() {
         &mut measurers,
         &events,
     );
-    let pursuit = pursuit.await.unwrap();
-    assert_eq!(pursuit.stopped, None);
-    assert!(pursuit.verdict >= Some(6));
+    let progress = progress.await.unwrap();
+    assert_eq!(progress.stopped, None);
+    assert!(progress.verdict >= Some(6));
     for one in measurers {
         assert!(one.world.asked.len() >= 2 && one.boots as usize <= one.world.asked.len());
     }

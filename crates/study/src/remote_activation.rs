@@ -1,5 +1,5 @@
-//! Bringing a build to run on other machines: its files are put there, a command installs it, another reboots the
-//! machine into it.
+//! Activation of a build on remote hosts: its files are uploaded, a command installs it, another reboots the host into
+//! it.
 //!
 //! Refuses: to take a machine that came back for one that runs the build: it is asked for its proof.
 
@@ -7,7 +7,7 @@ use backsight_history::Place;
 use backsight_model::{BootKind, BootRecord, HostCommands, HostKind, HostName, Template};
 use std::{path::PathBuf, time::Duration};
 
-use crate::along::{ACTIVATION_LIMIT, Activation, AlongHistory, prove};
+use crate::history_measurer::{ACTIVATION_LIMIT, Activation, HistoryMeasurer, prove};
 
 /// How long a host may take to come back, unless the target says otherwise.
 const RESTART_LIMIT: Duration = Duration::from_secs(600);
@@ -18,7 +18,7 @@ const KERNEL_LOG: &str = "dmesg";
 /// How much of it is kept with a boot, in bytes.
 const KERNEL_LOG_KEPT: usize = 256 << 10;
 
-impl AlongHistory<'_> {
+impl HistoryMeasurer<'_> {
     /// How long each part of a build's way to run may take.
     pub(crate) fn limit(&self) -> Duration {
         let activate = &self.workshop.target().activate;

@@ -10,7 +10,7 @@ use backsight_model::{
 };
 use backsight_policy::{Evidence, StepOrder, StepPolicy, StepVerdict};
 use backsight_store::{MetricShape, NewStudy, NewTarget, Store, StudyId};
-use backsight_study::{AlongHistory, Pursuit, Study, pursue};
+use backsight_study::{HistoryMeasurer, Progress, Study, run_study_loop};
 use jiff::Timestamp;
 use std::{
     collections::HashMap,
@@ -170,7 +170,7 @@ impl World {
     }
 
     /// Measures the versions from the first to the last until that ends, with nothing seen before.
-    async fn pursue(&self, builds_ahead: bool) -> (Pursuit<StepVerdict>, Heard) {
+    async fn run_study_loop(&self, builds_ahead: bool) -> (Progress<StepVerdict>, Heard) {
         let (events, heard) = (Events::default(), Heard::default());
         events.listen(heard.clone());
         let started = Conductor::start(self.reach(), self.arrangement.clone(), events.clone());
@@ -218,7 +218,7 @@ impl World {
             testbeds: Vec::new(),
             boots: Some(HashMap::new()),
         };
-        let mut along = AlongHistory::new(
+        let mut along = HistoryMeasurer::new(
             conductor,
             workshop.await.unwrap(),
             &self.catalog,
@@ -228,7 +228,7 @@ impl World {
             builds_ahead,
         );
         let none = Evidence::default();
-        let pursued = pursue(
+        let ended = run_study_loop(
             &policy,
             study,
             none,
@@ -238,7 +238,7 @@ impl World {
         )
         .await;
         along.finish().await;
-        (pursued.unwrap(), heard)
+        (ended.unwrap(), heard)
     }
 
     async fn kept(&self) -> StudyHistory {
@@ -248,11 +248,7 @@ impl World {
 
 /// The agent that is built beside the tests.
 fn agent() -> Reach {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().unwrap().with_file_name("examples");
-    let program = folder.join("studied");
-    assert!(program.exists(), "{}", program.display());
-    Reach::with_program(program)
+    Reach::with_program(super::example("studied"))
 }
 
 /// Whether this test may make a mount namespace; says so if not.
@@ -304,9 +300,9 @@ async fn what_is_coming_is_built_while_another_machine_measures() {
         return;
     }
     let world = World::new(true, HAND_IN_HAND.0, HAND_IN_HAND.1).await;
-    let (pursuit, heard) = world.pursue(true).await;
-    assert_eq!((pursuit.measured, pursuit.failed), (2, 0), "{pursuit:?}");
-    assert_eq!(pursuit.verdict.unwrap().broken, [2]);
+    let (progress, heard) = world.run_study_loop(true).await;
+    assert_eq!((progress.measured, progress.failed), (2, 0), "{progress:?}");
+    assert_eq!(progress.verdict.unwrap().broken, [2]);
     let (ahead, asked) = heard.begun();
     assert_eq!(
         (ahead, asked),
@@ -350,8 +346,8 @@ async fn nothing_is_built_while_this_machine_measures_or_where_the_user_says_so(
             continue;
         }
         let world = World::new(elsewhere, "true", "echo 1").await;
-        let (pursuit, heard) = world.pursue(builds_ahead).await;
-        assert_eq!(pursuit.measured, 3);
+        let (progress, heard) = world.run_study_loop(builds_ahead).await;
+        assert_eq!(progress.measured, 3);
         let (ahead, asked) = heard.begun();
         assert!(ahead.is_empty(), "{ahead:?}");
         assert_eq!(asked, ["v1", "v2", "v3"]);
@@ -374,9 +370,9 @@ async fn a_version_that_does_not_build_ahead_stops_a_study_when_it_is_asked_for(
     let trial = "[ $1 = v1 ] && until_there built-v3; echo 1";
     let mut world = World::new(true, build, trial).await;
     world.on_failure = OnFailure::Stop;
-    let (pursuit, _) = world.pursue(true).await;
-    assert_eq!((pursuit.measured, pursuit.left), (1, 1), "{pursuit:?}");
-    let why = pursuit.stopped.unwrap();
+    let (progress, _) = world.run_study_loop(true).await;
+    assert_eq!((progress.measured, progress.left), (1, 1), "{progress:?}");
+    let why = progress.stopped.unwrap();
     assert!(why.contains("v2 has no build"), "{why}");
     let mut kept: Vec<(usize, bool)> = world
         .kept()
@@ -399,8 +395,8 @@ async fn what_hinders_a_build_ahead_is_no_fault_before_it_is_asked_for() {
     let fetch =
         "[ $1 = v2 ] || exit 0; [ -e network ] || { : > tried; echo 'no network' >&2; exit 1; }";
     fs::write(world.at("fetch"), format!("{WORDS}{fetch}\n")).unwrap();
-    let (pursuit, heard) = world.pursue(true).await;
-    assert_eq!((pursuit.measured, pursuit.stopped), (3, None));
+    let (progress, heard) = world.run_study_loop(true).await;
+    assert_eq!((progress.measured, progress.stopped), (3, None));
     let warned = heard.all().iter().any(|(_, event)| {
         matches!(event, Event::Warning { message } if message.contains("v2 can't be built ahead") && message.contains("no network"))
     });
@@ -417,16 +413,16 @@ async fn a_study_that_is_stopped_ends_what_it_builds_ahead_and_makes_it_again_la
     let trial = "[ -e again ] || sleep 600; echo 1";
     let world = World::new(true, build, trial).await;
     let pid = world.at("pid");
-    let ((pursuit, _), ()) = tokio::join!(world.pursue(true), async {
+    let ((progress, _), ()) = tokio::join!(world.run_study_loop(true), async {
         until_there(&pid).await;
         world.stop.send_replace(true);
     });
-    assert!(pursuit.interrupted);
+    assert!(progress.interrupted);
     let pid = fs::read_to_string(pid).unwrap();
     assert!(!Path::new(&format!("/proc/{}", pid.trim())).exists());
     world.stop.send_replace(false);
     fs::write(world.at("again"), "").unwrap();
-    let (pursuit, _) = world.pursue(true).await;
-    assert_eq!(pursuit.measured, 3);
+    let (progress, _) = world.run_study_loop(true).await;
+    assert_eq!(progress.measured, 3);
     assert_eq!(world.kept().await.builds.len(), 3);
 }

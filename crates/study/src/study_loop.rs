@@ -12,7 +12,7 @@ use backsight_model::{
     StudyState, Suspect, TestbedName, TrialRecord, Version,
 };
 use backsight_policy::{Decision, Evidence, Observation, Outcome, Place, Policy, Request};
-use backsight_store::{Store, StoreError, StudyId};
+use backsight_store::{Store, StoreError, StudyId, StudyRow};
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -69,7 +69,7 @@ pub trait Measurer {
     fn foresee(&mut self, _coming: Vec<Request>) {}
 }
 
-/// The study that a pursuit belongs to.
+/// The study that is measured.
 #[derive(Debug, Clone)]
 pub struct Study {
     /// Its number in the store.
@@ -95,15 +95,33 @@ pub struct Study {
     pub boots: Option<HashMap<BootPlace, u32>>,
 }
 
+impl Study {
+    /// A study of the software as it is found, with the plan's rounds to be filled in.
+    pub(crate) fn as_found(row: &StudyRow, cells: Vec<Cell>, evidence: &Evidence) -> Self {
+        Self {
+            id: row.id,
+            name: row.name.clone(),
+            cells,
+            rounds: 0,
+            seed: row.seed,
+            on_failure: OnFailure::default(),
+            versions: Vec::new(),
+            trials: u32::try_from(evidence.observations.len()).unwrap_or(u32::MAX),
+            testbeds: Vec::new(),
+            boots: None,
+        }
+    }
+}
+
 /// What tells boots of a study apart: testbed, version, layout, ordinal.
 pub type BootPlace = (usize, usize, usize, u32);
 
-/// How far a pursuit came.
+/// How far a study came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pursuit<Verdict> {
+pub struct Progress<Verdict> {
     /// The policy's answer, if it came to one.
     pub verdict: Option<Verdict>,
-    /// Trials with samples, of this and of earlier pursuits.
+    /// Trials with samples, of this and of earlier runs of the loop.
     pub measured: usize,
     /// Failed trials, likewise.
     pub failed: usize,
@@ -115,10 +133,10 @@ pub struct Pursuit<Verdict> {
     pub interrupted: bool,
 }
 
-impl<Verdict> Pursuit<Verdict> {
+impl<Verdict> Progress<Verdict> {
     /// How far it came, without the answer.
-    pub fn without_verdict(self) -> Pursuit<()> {
-        Pursuit {
+    pub fn without_verdict(self) -> Progress<()> {
+        Progress {
             verdict: self.verdict.map(drop),
             measured: self.measured,
             failed: self.failed,
@@ -129,9 +147,9 @@ impl<Verdict> Pursuit<Verdict> {
     }
 }
 
-/// Why a pursuit broke off.
+/// Why a study broke off.
 #[derive(Debug, thiserror::Error)]
-pub enum PursuitError {
+pub enum StudyLoopError {
     /// The last trial couldn't be kept. It isn't in the store, and will be measured again.
     #[error("trial {trial} can't be kept: {cause}")]
     Store {
@@ -153,14 +171,14 @@ pub enum PursuitError {
 ///
 /// # Errors
 /// The store refuses. What was kept before stays.
-pub async fn pursue<P: Policy, M: Measurer>(
+pub async fn run_study_loop<P: Policy, M: Measurer>(
     policy: &P,
     study: Study,
     evidence: Evidence,
     store: &Store,
     measurers: &mut [M],
     events: &Events,
-) -> Result<Pursuit<P::Verdict>, PursuitError> {
+) -> Result<Progress<P::Verdict>, StudyLoopError> {
     let trials = study.trials;
     events.tell(&Event::StudyStarted {
         study: study.id.0,
@@ -171,8 +189,8 @@ pub async fn pursue<P: Policy, M: Measurer>(
     });
     store.set_state(study.id, StudyState::Running).await?;
     let builds_ahead = measurers.iter_mut().find_map(Measurer::ahead);
-    let mut chase = Chase {
-        lanes: measurers.iter().map(|_| Lane::default()).collect(),
+    let mut study_loop = StudyLoop {
+        testbeds: measurers.iter().map(|_| TestbedState::default()).collect(),
         foreseen: None,
         policy: Arc::new(policy.clone()),
         study,
@@ -182,21 +200,21 @@ pub async fn pursue<P: Policy, M: Measurer>(
         round: 0,
         builds_ahead,
     };
-    let (verdict, stop) = match chase.measure_all(measurers).await {
+    let (verdict, stop) = match study_loop.measure_all(measurers).await {
         Ok(ended) => ended,
-        Err(cause) => return Err(chase.not_kept(cause).await),
+        Err(cause) => return Err(study_loop.not_kept(cause).await),
     };
     let state = match verdict {
         Some(_) => StudyState::Finished,
         None => StudyState::Stopped,
     };
-    store.set_state(chase.study.id, state).await?;
-    chase.keep_ahead().await?;
-    Ok(chase.finished(verdict, stop))
+    store.set_state(study_loop.study.id, state).await?;
+    study_loop.keep_ahead().await?;
+    Ok(study_loop.finished(verdict, stop))
 }
 
-/// A pursuit that is under way.
-struct Chase<'a, P> {
+/// The loop of a study that is under way.
+struct StudyLoop<'a, P> {
     policy: Arc<P>,
     study: Study,
     evidence: Arc<Evidence>,
@@ -205,7 +223,7 @@ struct Chase<'a, P> {
     /// The round that was told last.
     round: u32,
     /// By testbed.
-    lanes: Vec<Lane>,
+    testbeds: Vec<TestbedState>,
     /// What the policy foresaw when it was asked for that last.
     foreseen: Option<Foreseen>,
     /// Where builds are told that are made ahead.
@@ -214,7 +232,7 @@ struct Chase<'a, P> {
 
 /// What one testbed is doing.
 #[derive(Default)]
-struct Lane {
+struct TestbedState {
     /// The request that is under way.
     under_way: Option<Request>,
     /// The request that was told last.
@@ -232,7 +250,7 @@ struct Foreseen {
 }
 
 /// What the policy says when it is asked for a testbed.
-struct Asked<Verdict> {
+struct PolicyAnswer<Verdict> {
     decision: Option<Decision<Verdict>>,
     /// What is suspected and how much is left, unless it was asked for the same before, or a moment ago.
     foreseen: Option<(Vec<(Place, f64)>, usize)>,
@@ -272,8 +290,8 @@ async fn meanwhile<T, E>(
 }
 
 /// Why the last request failed, if it did.
-type Kept = Result<Option<String>, StoreError>;
-/// Why a pursuit stopped before its end, and whether the user stopped it.
+type FailureOrStoreError = Result<Option<String>, StoreError>;
+/// Why a study stopped before its end, and whether the user stopped it.
 type Stop = (String, bool);
 
 /// What follows from what came of a testbed's request.
@@ -287,7 +305,7 @@ enum Next {
     Stop(Stop),
 }
 
-impl<P: Policy> Chase<'_, P> {
+impl<P: Policy> StudyLoop<'_, P> {
     /// The loop: asks for every idle measurer, then keeps what ends first.
     async fn measure_all<M: Measurer>(
         &mut self,
@@ -315,7 +333,7 @@ impl<P: Policy> Chase<'_, P> {
                         if self.builds_ahead.is_some() {
                             measurer.foresee(asked.coming);
                         }
-                        self.lanes[testbed].under_way = Some(request);
+                        self.testbeds[testbed].under_way = Some(request);
                         busy.push(measured(testbed, measurer, request));
                     }
                 }
@@ -336,7 +354,7 @@ impl<P: Policy> Chase<'_, P> {
             let settled = self.settle(testbed, measured);
             let next = meanwhile(&mut busy, &mut ended, settled).await?;
             if let (Next::Measure(request), None) = (&next, &stop) {
-                self.lanes[testbed].under_way = Some(*request);
+                self.testbeds[testbed].under_way = Some(*request);
                 busy.push(self::measured(testbed, measurer, *request));
                 continue;
             }
@@ -368,11 +386,11 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     /// Asks the policy what a testbed does next, on a thread of its own.
-    async fn ask(&self, testbed: usize) -> Asked<P::Verdict> {
+    async fn ask(&self, testbed: usize) -> PolicyAnswer<P::Verdict> {
         let (policy, evidence) = (Arc::clone(&self.policy), Arc::clone(&self.evidence));
-        let under_way = self.lanes.iter().filter_map(|lane| lane.under_way);
+        let under_way = self.testbeds.iter().filter_map(|it| it.under_way);
         let under_way: Vec<Request> = under_way.collect();
-        let announced = self.lanes[testbed].announced;
+        let announced = self.testbeds[testbed].announced;
         let ahead = self.builds_ahead.is_some();
         let is_due = self
             .foreseen
@@ -389,7 +407,7 @@ impl<P: Policy> Chase<'_, P> {
             };
             // The first of them is the one that is asked for now.
             coming.drain(..1.min(coming.len()));
-            Asked {
+            PolicyAnswer {
                 foreseen: (is_new && is_due)
                     .then(|| (policy.suspects(&evidence), policy.left(&evidence))),
                 decision,
@@ -418,7 +436,7 @@ impl<P: Policy> Chase<'_, P> {
         testbed: usize,
         measured: Result<Measured, Unmeasurable>,
     ) -> Result<Next, StoreError> {
-        let Some(request) = self.lanes[testbed].under_way.take() else {
+        let Some(request) = self.testbeds[testbed].under_way.take() else {
             return Ok(Next::Ask);
         };
         let (failure, next) = match measured {
@@ -487,13 +505,13 @@ impl<P: Policy> Chase<'_, P> {
     }
 
     /// What the study is now is on disk as far as the disk allows; `resume` finds the rest.
-    async fn not_kept(&self, cause: StoreError) -> PursuitError {
+    async fn not_kept(&self, cause: StoreError) -> StudyLoopError {
         let _ = self
             .store
             .set_state(self.study.id, StudyState::Stopped)
             .await;
         let trial = self.study.trials + 1;
-        PursuitError::Store { trial, cause }
+        StudyLoopError::Store { trial, cause }
     }
 
     /// Says what is measured next on a testbed; once, even where a build and a boot come before it.
@@ -503,7 +521,7 @@ impl<P: Policy> Chase<'_, P> {
         request: Request,
         foreseen: Option<(Vec<(Place, f64)>, usize)>,
     ) {
-        if self.lanes[testbed].announced.replace(request) == Some(request) {
+        if self.testbeds[testbed].announced.replace(request) == Some(request) {
             return;
         }
         let events = self.events_on(testbed);
@@ -590,7 +608,7 @@ impl<P: Policy> Chase<'_, P> {
         Ok(())
     }
 
-    async fn built(&mut self, request: Request, build: &BuildRecord) -> Kept {
+    async fn built(&mut self, request: Request, build: &BuildRecord) -> FailureOrStoreError {
         self.keep(Some(request.testbed), build).await?;
         let failure = build.failure.as_ref().map(ToString::to_string);
         Ok(failure.map(|why| self.has_no_build(request, &why)))
@@ -601,12 +619,12 @@ impl<P: Policy> Chase<'_, P> {
         format!("{} has no build: {why}", self.version(request.version))
     }
 
-    async fn booted(&mut self, request: Request, boot: &BootRecord) -> Kept {
+    async fn booted(&mut self, request: Request, boot: &BootRecord) -> FailureOrStoreError {
         let testbed = request.testbed;
         let place = (testbed, request.version, request.layout, request.boot);
         let known = self.study.boots.as_ref();
         if let Some(known) = known.and_then(|boots| boots.get(&place)) {
-            self.lanes[testbed].boot = *known;
+            self.testbeds[testbed].boot = *known;
             return Ok(None);
         }
         let number = self.store.record_boot(self.study.id, boot).await?;
@@ -630,14 +648,14 @@ impl<P: Policy> Chase<'_, P> {
                 if let Some(boots) = &mut self.study.boots {
                     boots.insert(place, number);
                 }
-                self.lanes[testbed].boot = number;
+                self.testbeds[testbed].boot = number;
                 Ok(None)
             }
         }
     }
 
-    async fn tried(&mut self, request: Request, mut record: TrialRecord) -> Kept {
-        record.boot = self.lanes[request.testbed].boot;
+    async fn tried(&mut self, request: Request, mut record: TrialRecord) -> FailureOrStoreError {
+        record.boot = self.testbeds[request.testbed].boot;
         let events = self.events_on(request.testbed);
         let trial = self.study.trials + 1;
         let cell = self.study.cells[request.cell].clone();
@@ -675,7 +693,7 @@ impl<P: Policy> Chase<'_, P> {
         self,
         verdict: Option<P::Verdict>,
         stop: Option<(String, bool)>,
-    ) -> Pursuit<P::Verdict> {
+    ) -> Progress<P::Verdict> {
         let count = |outcome| {
             let with = |o: &&Observation| o.outcome == outcome;
             self.evidence.observations.iter().filter(with).count()
@@ -693,7 +711,7 @@ impl<P: Policy> Chase<'_, P> {
             left,
         });
         let interrupted = stop.as_ref().is_some_and(|(_, by_user)| *by_user);
-        Pursuit {
+        Progress {
             verdict,
             measured,
             failed,

@@ -1,11 +1,9 @@
-//! What all verbs along a history have in common: where versions are built, beginning a study, measuring, going on.
+//! Studies along a history: where versions are built, beginning a study, measuring, going on.
 //!
-//! A verb of its own adds its arguments, its policy out of what was chosen ([`AlongVerb::policy`]), and what it says at
-//! the end ([`AlongVerb::conclude`]).
+//! A verb adds its policy ([`HistoryVerb::policy`]) and its outcome ([`HistoryVerb::conclude`]).
 //!
 //! Refuses: to know what a verb wants to find out.
 
-use backsight_catalog::Catalog;
 use backsight_conductor::{Reach, Workbench};
 use backsight_history::{Diff, Workshop};
 use backsight_model::{
@@ -13,37 +11,36 @@ use backsight_model::{
     Event, HistoryCell, HistoryTestbed, Layout, StudyName, TargetName, Version,
 };
 use backsight_policy::{Decision, Evidence, Policy};
-use backsight_store::{NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId, StudyRow};
-use backsight_study::{
-    Along, AlongChoices, AlongHistory, BootPlace, Choices, Pursuit, Question, Study,
-    evidence_along, evidence_of, pursue, questions,
-};
+use backsight_store::{NewTarget, Store, StudyDocument, StudyId, StudyRow};
 use miette::IntoDiagnostic as _;
 use std::{
     collections::{BTreeMap, HashMap},
     marker::PhantomData,
-    process::ExitCode,
 };
 
 use crate::{
-    exit_status::ExitStatus,
-    files,
-    output::Told,
-    run::{Posed, Session, Watching, broke_off, free_name, new_study},
-    target::Opened,
+    BootPlace, Choices, Ending, HistoryChoices, HistoryMeasurer, OpenTarget, Outcome, Progress,
+    ResolvedPlan, Session, SessionOptions, Study,
+    evidence::{EvidenceScope, evidence_along, evidence_of, questions},
+    resolved_plan::{Naming, metric_shapes},
+    study_loop::run_study_loop,
+    verbs::Resumed,
 };
 
-/// What a verb along a history adds to what all of them do.
-pub trait AlongVerb {
-    /// Its name in the store.
-    const VERB: &'static str;
-    /// Whether what other studies found is evidence for it. Builds that are there are shared by all.
-    const SHARES: bool;
-    /// What it asks for.
+/// A verb along a history.
+pub trait HistoryVerb {
+    /// The verb's name in the store.
+    const NAME: &'static str;
+    /// Whether evidence of other studies is evidence for it. Builds are shared by all.
+    const SHARES_EVIDENCE: bool;
+    /// Its policy.
     type Policy: Policy;
 
-    /// Its policy, out of what was chosen when the study began.
-    fn policy(ground: &Ground<'_>) -> miette::Result<Self::Policy>;
+    /// The policy of a study.
+    ///
+    /// # Errors
+    /// The plan doesn't fit the choices.
+    fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<Self::Policy>;
 
     /// Trials of each cell on a boot, for the display; 0 where that shows only as it goes.
     fn rounds(choices: &Choices) -> u32;
@@ -54,27 +51,27 @@ pub trait AlongVerb {
         true
     }
 
-    /// What is said, instead of making a study, where so many trials that are known already answer the question so, and
-    /// the status. Nothing if a study is made all the same.
+    /// The answer where the `known` trials of other studies answer the question so: its words, and what it means to a
+    /// script. None if a study is made all the same.
     fn nothing_missing(
         _target: &TargetName,
         _known: usize,
         _verdict: &<Self::Policy as Policy>::Verdict,
         _versions: &[Version],
-    ) -> Option<(String, ExitStatus)> {
+    ) -> Option<(String, Ending)> {
         None
     }
 
-    /// Says what came of it, and with which status it ends.
-    async fn conclude(
-        ended: Concluded<'_, <Self::Policy as Policy>::Verdict>,
-    ) -> miette::Result<ExitCode>;
+    /// The outcome of a study that has ended, or was stopped.
+    fn conclude(
+        ended: EndedLoop<'_, <Self::Policy as Policy>::Verdict>,
+    ) -> impl Future<Output = miette::Result<Outcome>>;
 }
 
-/// What a verb's policy stands on.
+/// What a policy along a history is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct Ground<'a> {
-    /// What was chosen.
+pub struct PolicyInputs<'a> {
+    /// The study's choices.
     pub choices: &'a Choices,
     /// How many versions the study may ask for, amended ones among them.
     pub versions: usize,
@@ -88,29 +85,25 @@ pub struct Ground<'a> {
     pub seed: u32,
 }
 
-/// A study that has come to an end, or was stopped.
-pub struct Concluded<'a, Verdict> {
-    /// Where it is kept.
+/// A study whose loop has come to an end, or was stopped.
+pub struct EndedLoop<'a, Verdict> {
+    /// Where it is stored.
     pub store: &'a Store,
-    /// Its number there.
-    pub id: StudyId,
-    /// Its name.
-    pub name: &'a StudyName,
+    /// The study.
+    pub study: StudyRow,
     /// Whose history it is about.
     pub target: &'a TargetName,
-    /// How its verdict is told.
-    pub told: Told,
     /// How far it came.
-    pub pursuit: Pursuit<Verdict>,
+    pub progress: Progress<Verdict>,
 }
 
-/// What a verb has chosen, which its studies have.
-pub fn chosen<T>(choices: Option<&T>) -> miette::Result<&T> {
+/// The choices of a verb, which its studies have.
+pub(crate) fn expect_choices<T>(choices: Option<&T>) -> miette::Result<&T> {
     choices.ok_or_else(|| miette::miette!("this study says nothing of what it asks"))
 }
 
 /// Where versions are built: the target with its workshop, and what makes measurements on it comparable.
-pub struct Site {
+pub struct BuildContext {
     document: Document,
     /// What builds the versions.
     pub workshop: Workshop,
@@ -118,15 +111,18 @@ pub struct Site {
     diffs: Vec<Diff>,
 }
 
-impl Site {
+impl BuildContext {
     /// Opens the workshop of a target for these versions; `diffs` are those of their amendments.
+    ///
+    /// # Errors
+    /// No agent can be started here, or a diff doesn't fit its version.
     pub async fn open(
-        opened: Opened,
+        opened: OpenTarget,
         versions: Vec<Version>,
         diffs: Vec<Diff>,
+        reach: &Reach,
     ) -> miette::Result<Self> {
-        let reach = Reach::with_this_program().into_diagnostic()?;
-        let bench = Workbench::start(&reach).await.into_diagnostic()?;
+        let bench = Workbench::start(reach).await.into_diagnostic()?;
         let (machine, facts) = bench.machine().await.into_diagnostic()?;
         let workshop = Workshop::open(
             opened.target,
@@ -199,12 +195,9 @@ fn measures_as(
     Ok(machine)
 }
 
-/// A question along a history, with all that it is asked with.
-pub struct Asking<V> {
-    question: Question,
-    arrangement: Arrangement,
-    catalog: Catalog,
-    seed: u32,
+/// A study of a verb along a history.
+pub struct HistoryStudy<V> {
+    plan: ResolvedPlan,
     verb: PhantomData<V>,
 }
 
@@ -214,70 +207,63 @@ type Questions = Vec<Vec<String>>;
 /// A study with its cells and what is known of them.
 struct Begun {
     id: StudyId,
-    name: StudyName,
     cells: Vec<HistoryCell>,
     evidence: Evidence,
     /// An earlier process was killed while it measured.
     after_kill: bool,
 }
 
-impl<V: AlongVerb> Asking<V> {
-    /// A question of this verb.
-    pub fn of(posed: Posed) -> Self {
-        let Posed {
-            question,
-            arrangement,
-            catalog,
-            seed,
-        } = posed;
+impl<V: HistoryVerb> HistoryStudy<V> {
+    /// A study of this plan.
+    pub fn new(plan: ResolvedPlan) -> Self {
         Self {
-            question,
-            arrangement,
-            catalog,
-            seed,
+            plan,
             verb: PhantomData,
         }
     }
 
-    fn along(&self) -> miette::Result<AlongChoices> {
-        let along = self.question.choices.along();
-        along.ok_or_else(|| miette::miette!("this study says nothing of a history"))
+    fn history(&self) -> miette::Result<HistoryChoices> {
+        let history = self.plan.question.choices.history();
+        history.ok_or_else(|| miette::miette!("this study says nothing of a history"))
     }
 
-    fn policy(&self, site: &Site, cells: &[HistoryCell]) -> miette::Result<V::Policy> {
+    fn policy(&self, site: &BuildContext, cells: &[HistoryCell]) -> miette::Result<V::Policy> {
         let versions = site.workshop.versions().len();
         let skips = |version: &usize| site.workshop.skips(*version).is_some();
         let skipped: Vec<usize> = (0..versions).filter(skips).collect();
-        V::policy(&Ground {
-            choices: &self.question.choices,
+        V::policy(&PolicyInputs {
+            choices: &self.plan.question.choices,
             versions,
             skipped: &skipped,
             cells,
             revisits: site.revisits(),
-            seed: self.seed,
+            seed: self.plan.seed,
         })
     }
 
     /// The plan's testbed, and those that measure at once with it.
     fn arrangements(&self) -> miette::Result<Vec<Arrangement>> {
-        let beside = self.along()?.beside;
-        let others = beside.iter().map(|testbed| {
-            let arranged = self.question.arrange_on(&self.catalog, Some(testbed));
+        let more = self.history()?.more_testbeds;
+        let others = more.iter().map(|testbed| {
+            let arranged = self
+                .plan
+                .question
+                .arrange_on(&self.plan.catalog, Some(testbed));
             Ok(arranged?)
         });
-        let own = std::iter::once(Ok(self.arrangement.clone()));
+        let own = std::iter::once(Ok(self.plan.arrangement.clone()));
         own.chain(others).collect()
     }
 
     async fn session(
         &self,
-        site: &Site,
+        site: &BuildContext,
         name: &StudyName,
-        watching: &Watching,
+        options: &SessionOptions,
     ) -> miette::Result<Session> {
         let arrangements = self.arrangements()?;
-        let session = Session::open_along(&arrangements, name, watching).await?;
-        if let Err(why) = said_of_this_machine(&session, &site.workshop.target().activate) {
+        let session = Session::open_along_history(&arrangements, name, options).await?;
+        if let Err(why) = check_this_machine(&session, &site.workshop.target().activate) {
             session.finish().await;
             return Err(why);
         }
@@ -285,9 +271,9 @@ impl<V: AlongVerb> Asking<V> {
     }
 
     /// What identifies the questions of these cells, on each testbed.
-    fn questions(&self, site: &Site, cells: &[Cell]) -> miette::Result<Questions> {
+    fn questions(&self, site: &BuildContext, cells: &[Cell]) -> miette::Result<Questions> {
         let definition = |name: &BenchmarkName| {
-            let found = self.catalog.find(name).ok().flatten()?;
+            let found = self.plan.catalog.find(name).ok().flatten()?;
             Some(found.document.clone())
         };
         let arrangements = self.arrangements()?;
@@ -296,12 +282,17 @@ impl<V: AlongVerb> Asking<V> {
     }
 
     /// The cells with what identifies their questions on the plan's testbed.
-    fn with_keys(&self, site: &Site, cells: Vec<Cell>, keys: &[String]) -> Vec<HistoryCell> {
+    fn with_keys(
+        &self,
+        site: &BuildContext,
+        cells: Vec<Cell>,
+        keys: &[String],
+    ) -> Vec<HistoryCell> {
         let clock = site.workshop.target().activate.simulator();
         let with_keys = cells.into_iter().zip(keys).map(|(cell, key)| {
             let key = key.clone();
-            let benchmark = self.arrangement.benchmarks.get(&cell.benchmark);
-            let metrics = benchmark.map(|benchmark| crate::run::shapes(benchmark, clock));
+            let benchmark = self.plan.arrangement.benchmarks.get(&cell.benchmark);
+            let metrics = benchmark.map(|benchmark| metric_shapes(benchmark, clock));
             let metrics = metrics.into_iter().flatten().map(|shape| CellMetric {
                 name: shape.name,
                 unit: shape.unit,
@@ -322,43 +313,42 @@ impl<V: AlongVerb> Asking<V> {
     async fn evidence(
         &self,
         store: &Store,
-        site: &Site,
+        site: &BuildContext,
         questions: &[Vec<String>],
         study: Option<StudyId>,
     ) -> miette::Result<Evidence> {
-        let choices = self.along()?;
-        if !V::SHARES {
+        let choices = self.history()?;
+        if !V::SHARES_EVIDENCE {
             let Some(study) = study else {
                 return Ok(Evidence::default());
             };
             let own = store.study_history(study).await.into_diagnostic()?;
             return Ok(evidence_of(&own, &choices.layouts));
         }
-        let along = Along {
+        let scope = EvidenceScope {
             study,
             layouts: &choices.layouts,
             questions,
             retry: choices.retry,
         };
-        evidence_along(store, &site.workshop, along)
+        evidence_along(store, &site.workshop, scope)
             .await
             .into_diagnostic()
     }
 
     /// Makes a study of what isn't known yet, and measures it.
+    ///
+    /// # Errors
+    /// The plan doesn't fit the choices, a host can't be had, or the store refuses.
     pub async fn begin(
         self,
         store: &Store,
-        site: Site,
+        site: BuildContext,
         name: Option<StudyName>,
-        watching: &Watching,
-    ) -> miette::Result<ExitCode> {
-        let chosen = name.is_some();
-        let name = match name {
-            Some(name) => name,
-            None => free_name(store, V::VERB).await?,
-        };
-        let session = self.session(&site, &name, watching).await?;
+        options: &SessionOptions,
+    ) -> miette::Result<Outcome> {
+        let naming = Naming::new(store, name, V::NAME).await?;
+        let session = self.session(&site, &naming.name, options).await?;
         let cells = session.cells()?;
         let questions = self.questions(&site, &cells)?;
         let cells = self.with_keys(&site, cells, &questions[0]);
@@ -372,23 +362,21 @@ impl<V: AlongVerb> Asking<V> {
             }
             _ => None,
         };
-        if let Some((known, status)) = known {
-            files::say(&known);
-            let told = session.told.clone();
+        if let Some((said, ending)) = known {
             session.finish().await;
-            let target = site.workshop.target().name.clone();
+            let target = (*site.workshop.target().name).clone();
             site.workshop.finish().await;
-            // Who asked for a format waits for it, also where nothing was to be measured.
-            if told.output.is_asked() {
-                crate::history::tell_in(store, &target, &told.output).await?;
-            }
-            return Ok(status.into());
+            return Ok(Outcome::NothingMissing {
+                target,
+                said,
+                ending,
+            });
         }
-        let kept = (&cells[..], questions);
-        let (id, name) = self.create(store, &site, name, chosen, kept).await?;
+        let id = self
+            .create(store, &site, naming, (&cells, questions))
+            .await?;
         let begun = Begun {
             id,
-            name,
             cells,
             evidence,
             after_kill: false,
@@ -396,15 +384,13 @@ impl<V: AlongVerb> Asking<V> {
         self.measure(store, site, session, begun).await
     }
 
-    /// Makes the study; under another name if that was free a moment ago and nobody chose it.
     async fn create(
         &self,
         store: &Store,
-        site: &Site,
-        mut name: StudyName,
-        chosen: bool,
+        site: &BuildContext,
+        naming: Naming,
         (cells, questions): (&[HistoryCell], Questions),
-    ) -> miette::Result<(StudyId, StudyName)> {
+    ) -> miette::Result<StudyId> {
         let arrangements = self.arrangements()?;
         let testbeds = arrangements.into_iter().zip(questions);
         let testbeds = testbeds.map(|(it, questions)| HistoryTestbed {
@@ -422,53 +408,34 @@ impl<V: AlongVerb> Asking<V> {
             testbeds,
         };
         let clock = site.workshop.target().activate.simulator();
-        loop {
-            let mut new = new_study(
-                &self.question,
-                &self.catalog,
-                (&self.arrangement, clock),
-                &name,
-                &plain(cells),
-                self.seed,
-            );
-            new.documents.extend(site.documents());
-            let new = NewStudy {
-                verb: V::VERB.to_owned(),
-                target: Some(target.clone()),
-                ..new
-            };
-            match store.create_study(&new).await {
-                Err(StoreError::NameTaken { .. }) if !chosen => {
-                    name = free_name(store, V::VERB).await?;
-                }
-                made => return Ok((made.into_diagnostic()?, name)),
-            }
-        }
+        let mut new = self
+            .plan
+            .new_study(naming.name.clone(), &plain(cells), clock)?;
+        new.documents.extend(site.documents());
+        naming.create(store, new, Some(target)).await
     }
 
     async fn measure(
         self,
         store: &Store,
-        site: Site,
+        site: BuildContext,
         mut session: Session,
         begun: Begun,
-    ) -> miette::Result<ExitCode> {
-        let Begun {
-            id, name, cells, ..
-        } = begun;
+    ) -> miette::Result<Outcome> {
+        let Begun { id, cells, .. } = begun;
         let policy = self.policy(&site, &cells)?;
         let revisits = site.revisits();
         let cells = plain(&cells);
         session.prepare(store, id, &cells, begun.after_kill).await?;
-        let choices = self.along()?;
+        let choices = self.history()?;
         let row = store.study_of(id).await.into_diagnostic()?;
         let study = Study {
             id,
-            name: name.clone(),
+            name: row.name.clone(),
             cells: cells.clone(),
-            rounds: V::rounds(&self.question.choices),
-            seed: self.seed,
-            on_failure: self.arrangement.on_failure,
+            rounds: V::rounds(&self.plan.question.choices),
+            seed: self.plan.seed,
+            on_failure: self.plan.arrangement.on_failure,
             versions: site.workshop.versions().to_vec(),
             trials: u32::try_from(row.measured + row.failed).unwrap_or(u32::MAX),
             testbeds: session.testbeds(),
@@ -478,66 +445,70 @@ impl<V: AlongVerb> Asking<V> {
             },
         };
         let (events, stop) = (session.events.clone(), session.stop.clone());
-        let told = session.told.clone();
         let target = (*site.workshop.target().name).clone();
-        let mut along = AlongHistory::new(
+        let mut own = HistoryMeasurer::new(
             session.conductor,
             site.workshop,
-            &self.catalog,
+            &self.plan.catalog,
             (cells, choices.layouts),
             events.clone(),
             stop,
             choices.builds_ahead,
         );
-        along.lays_out_ahead = V::lays_out_ahead();
-        let mut lanes = Vec::with_capacity(1 + session.beside.len());
-        for conductor in session.beside {
+        own.lays_out_ahead = V::lays_out_ahead();
+        let mut measurers = Vec::with_capacity(1 + session.others.len());
+        for conductor in session.others {
             let events = events.on(conductor.arrangement().testbed.clone());
-            lanes.push(along.beside(conductor, events));
+            measurers.push(own.beside(conductor, events));
         }
-        if !lanes.is_empty() {
-            along.events = events.on(along.conductor.arrangement().testbed.clone());
+        if !measurers.is_empty() {
+            own.events = events.on(own.conductor.arrangement().testbed.clone());
         }
-        lanes.insert(0, along);
+        measurers.insert(0, own);
         let evidence = begun.evidence;
-        let pursued = pursue(&policy, study, evidence, store, &mut lanes, &events).await;
-        for lane in lanes {
-            lane.finish().await;
+        let ended = run_study_loop(&policy, study, evidence, store, &mut measurers, &events).await;
+        for measurer in measurers {
+            measurer.finish().await;
         }
-        match pursued {
-            Ok(pursuit) => {
-                V::conclude(Concluded {
+        match ended {
+            Ok(progress) => {
+                V::conclude(EndedLoop {
                     store,
-                    id,
-                    name: &name,
+                    study: store.study_of(id).await.into_diagnostic()?,
                     target: &target,
-                    told,
-                    pursuit,
+                    progress,
                 })
                 .await
             }
-            Err(error) => Ok(broke_off(&name, &error)),
+            Err(error) => Ok(Outcome::BrokeOff {
+                name: row.name,
+                error,
+            }),
         }
     }
 
     /// Goes on with a study of this verb.
-    pub async fn resume(
-        store: &Store,
-        study: StudyRow,
-        documents: &[StudyDocument],
-        question: Question,
-        catalog: Catalog,
-        watching: &Watching,
-    ) -> miette::Result<ExitCode> {
+    ///
+    /// # Errors
+    /// What it was built from isn't the same any more, a host can't be had, or the store refuses.
+    pub async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
+        let Resumed {
+            store,
+            study,
+            documents,
+            question,
+            catalog,
+            ..
+        } = resumed;
         let target = documents.iter().find(|document| document.kind == "target");
         let target = target.ok_or_else(|| miette::miette!("this study has no target"))?;
-        let asking = Self::of(Posed::of(question, catalog, study.seed)?);
+        let this = Self::new(ResolvedPlan::new(question, catalog, study.seed)?);
         let document = Document::new(target.name.clone(), target.text.as_str());
-        let folder = asking.along()?.folder;
-        let opened = Opened::of(document, folder, store.dir().to_owned()).await?;
+        let folder = this.history()?.folder;
+        let opened = OpenTarget::open(document, folder, store.dir().to_owned()).await?;
         let versions = store.versions(study.id).await.into_diagnostic()?;
-        let diffs = kept_diffs(&versions, documents);
-        let site = Site::open(opened, versions, diffs).await?;
+        let diffs = kept_diffs(&versions, &documents);
+        let site = BuildContext::open(opened, versions, diffs, &options.reach).await?;
         let known = store.study_history(study.id).await.into_diagnostic()?;
         for build in &known.builds {
             let place = site.workshop.place(build.version, build.layout);
@@ -545,7 +516,7 @@ impl<V: AlongVerb> Asking<V> {
                 return Err(miette::miette!(
                     help = format!(
                         "begin a new study with `backsight {}`: what is the same is taken from this one",
-                        V::VERB
+                        V::NAME
                     ),
                     "study `{}` can't go on: a patch or the tool chain isn't what it was when {} was built",
                     study.name,
@@ -553,24 +524,23 @@ impl<V: AlongVerb> Asking<V> {
                 ));
             }
         }
-        let session = asking.session(&site, &study.name, watching).await?;
-        let evidence = asking
+        let session = this.session(&site, &study.name, options).await?;
+        let evidence = this
             .evidence(store, &site, &known.questions(), Some(study.id))
             .await?;
         let begun = Begun {
             id: study.id,
             after_kill: study.was_killed(),
-            name: study.name,
             cells: known.cells,
             evidence,
         };
-        asking.measure(store, site, session, begun).await
+        this.measure(store, site, session, begun).await
     }
 }
 
-/// Says that testbeds on this machine disturb each other; refuses them where one would install over the other's build.
-fn said_of_this_machine(session: &Session, activate: &Activate) -> miette::Result<()> {
-    let all = std::iter::once(&session.conductor).chain(&session.beside);
+/// Warns that testbeds on this machine disturb each other; refuses them where one would install over the other's build.
+fn check_this_machine(session: &Session, activate: &Activate) -> miette::Result<()> {
+    let all = std::iter::once(&session.conductor).chain(&session.others);
     let here = all.filter(|conductor| !conductor.is_elsewhere());
     let here: Vec<&str> = here.map(|it| it.arrangement().testbed.as_str()).collect();
     if here.len() < 2 {

@@ -23,7 +23,7 @@ use tokio::sync::{RwLock, mpsc, watch};
 
 use crate::{
     Measured, Measurer, Unmeasurable,
-    ahead::{Build, Builder, build_of},
+    background_builds::{BackgroundBuilder, Build, build_of},
 };
 
 /// How long a build may take until it runs, unless its target says otherwise.
@@ -33,7 +33,7 @@ pub(crate) const ACTIVATION_LIMIT: Duration = Duration::from_secs(60);
 const REVIVALS: u32 = 3;
 
 /// A testbed on which any version of a target is measured.
-pub struct AlongHistory<'a> {
+pub struct HistoryMeasurer<'a> {
     /// Its conductor.
     pub conductor: Conductor,
     /// What builds the versions.
@@ -51,10 +51,10 @@ pub struct AlongHistory<'a> {
     /// Whether all layouts of a version are made while its tree is there, and not each when it is asked for.
     pub lays_out_ahead: bool,
     /// What all testbeds share besides the workshop.
-    yard: Arc<Yard>,
+    shared_builds: Arc<SharedBuilds>,
     /// Builds ahead, where nothing that is measured runs on this machine; and where it is told what came of that, until
     /// somebody listens.
-    builder: Option<Builder>,
+    builder: Option<BackgroundBuilder>,
     told: Option<mpsc::UnboundedReceiver<Box<BuildRecord>>>,
     /// What will be asked for next.
     coming: Vec<Request>,
@@ -66,14 +66,14 @@ pub struct AlongHistory<'a> {
 
 /// What testbeds share that measure the same builds.
 #[derive(Default)]
-struct Yard {
+struct SharedBuilds {
     /// Builds that were made or found, and why there is none of those that couldn't be.
     built: Mutex<HashMap<Build, Result<(), String>>>,
     /// Held by whoever builds, and by everybody together who measures on the machine that builds.
     quiet: RwLock<()>,
 }
 
-impl Yard {
+impl SharedBuilds {
     fn known(&self, build: Build) -> Option<Result<(), String>> {
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         built.get(&build).cloned()
@@ -85,7 +85,7 @@ impl Yard {
     }
 }
 
-impl<'a> AlongHistory<'a> {
+impl<'a> HistoryMeasurer<'a> {
     /// A testbed on which nothing has been built or booted yet. With `builds_ahead` versions are built while others are
     /// measured, if nothing of the testbed runs on this machine.
     pub fn new(
@@ -98,8 +98,9 @@ impl<'a> AlongHistory<'a> {
         builds_ahead: bool,
     ) -> Self {
         let workshop = Arc::new(workshop);
-        let begun = (builds_ahead && conductor.is_elsewhere())
-            .then(|| Builder::start(Arc::clone(&workshop), layouts.clone(), events.clone()));
+        let begun = (builds_ahead && conductor.is_elsewhere()).then(|| {
+            BackgroundBuilder::start(Arc::clone(&workshop), layouts.clone(), events.clone())
+        });
         let (builder, told) = begun.unzip();
         Self {
             conductor,
@@ -110,7 +111,7 @@ impl<'a> AlongHistory<'a> {
             events,
             stop,
             lays_out_ahead: true,
-            yard: Arc::default(),
+            shared_builds: Arc::default(),
             builder,
             told,
             coming: Vec::new(),
@@ -131,7 +132,7 @@ impl<'a> AlongHistory<'a> {
             events,
             stop: self.stop.clone(),
             lays_out_ahead: self.lays_out_ahead,
-            yard: Arc::clone(&self.yard),
+            shared_builds: Arc::clone(&self.shared_builds),
             builder: None,
             told: None,
             coming: Vec::new(),
@@ -157,12 +158,12 @@ impl<'a> AlongHistory<'a> {
 
     async fn build(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
         let mut stop = self.stop.clone();
-        let yard = Arc::clone(&self.yard);
+        let shared = Arc::clone(&self.shared_builds);
         let _quiet = tokio::select! {
-            quiet = yard.quiet.write() => quiet,
+            quiet = shared.quiet.write() => quiet,
             _ = stop.wait_for(|stop| *stop) => return Ok(Measured::Interrupted),
         };
-        if let Some(Err(why)) = yard.known(build_of(&request)) {
+        if let Some(Err(why)) = shared.known(build_of(&request)) {
             // Another testbed has asked for it meanwhile.
             return Ok(Measured::NoBuild(why));
         }
@@ -183,13 +184,13 @@ impl<'a> AlongHistory<'a> {
         let record = built.map_err(|error| Unmeasurable(error.to_string()))?;
         match &record.failure {
             None => self.is_built(build_of(&request)),
-            Some(why) => yard.is_known(build_of(&request), Err(why.to_string())),
+            Some(why) => shared.is_known(build_of(&request), Err(why.to_string())),
         }
         Ok(Measured::Built(Box::new(record)))
     }
 
     fn is_built(&mut self, build: Build) {
-        self.yard.is_known(build, Ok(()));
+        self.shared_builds.is_known(build, Ok(()));
         if let Some(builder) = &self.builder {
             builder.is_there(build);
         }
@@ -435,12 +436,12 @@ pub(crate) fn prove(said: &str, stamp: &str) -> Result<(), Activation> {
     }
 }
 
-impl Measurer for AlongHistory<'_> {
+impl Measurer for HistoryMeasurer<'_> {
     async fn measure(&mut self, request: Request) -> Result<Measured, Unmeasurable> {
         if *self.stop.borrow() {
             return Ok(Measured::Interrupted);
         }
-        let known = self.yard.known(build_of(&request));
+        let known = self.shared_builds.known(build_of(&request));
         if let Some(Err(why)) = known {
             return Ok(Measured::NoBuild(why));
         }
@@ -470,10 +471,10 @@ impl Measurer for AlongHistory<'_> {
             }
         }
         // What is built meanwhile would be measured too.
-        let yard = Arc::clone(&self.yard);
+        let shared = Arc::clone(&self.shared_builds);
         let _quiet = match self.conductor.is_elsewhere() {
             true => None,
-            false => Some(yard.quiet.read().await),
+            false => Some(shared.quiet.read().await),
         };
         let cell = &self.cells[request.cell];
         let trial = self.conductor.trial(self.catalog, cell, self.stop.clone());

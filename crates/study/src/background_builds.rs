@@ -1,7 +1,7 @@
-//! Builds made ahead: while other machines measure, this one builds what they will be asked for next.
+//! Background builds: while other machines measure, this machine builds the versions that will be asked for next.
 //!
-//! What comes of a build is kept and told at once, but it changes nothing of what is measured: that a version doesn't
-//! build is evidence when it is asked for, as if it had been built then.
+//! The outcome of a build is stored and announced at once, but changes nothing of what is measured: that a version doesn't
+//! build becomes evidence when the version is asked for, as if it had been built then.
 //!
 //! Refuses: to make two builds at once, to run far ahead of what is measured, and to stop a study for what it isn't
 //! asked for yet.
@@ -23,22 +23,22 @@ pub(crate) fn build_of(request: &Request) -> Build {
     (request.version, request.layout)
 }
 
-/// How far the builder is.
+/// The state of the background builder.
 #[derive(Debug, Default)]
 struct Made {
     under_way: Option<Build>,
-    /// What came of those that are done: why there is none, where there is none.
+    /// Outcomes of finished builds: `Err` says why there is no build.
     done: HashMap<Build, Result<(), String>>,
 }
 
-/// What builds ahead, in a task of its own.
-pub(crate) struct Builder {
+/// Builds ahead in a task of its own.
+pub(crate) struct BackgroundBuilder {
     wanted: watch::Sender<Vec<Request>>,
     made: Arc<watch::Sender<Made>>,
     task: JoinHandle<()>,
 }
 
-impl Builder {
+impl BackgroundBuilder {
     /// Starts with nothing to build; and where each build is told that it made.
     pub(crate) fn start(
         workshop: Arc<Workshop>,
@@ -49,7 +49,7 @@ impl Builder {
         let made = Arc::new(watch::Sender::new(Made::default()));
         let (teller, told) = mpsc::unbounded_channel();
         let task = tokio::spawn(build_ahead(
-            Yard {
+            BuildTask {
                 workshop,
                 layouts,
                 events,
@@ -94,8 +94,8 @@ impl Builder {
     }
 }
 
-/// What the builder's task works with.
-struct Yard {
+/// The data of the builder's task.
+struct BuildTask {
     workshop: Arc<Workshop>,
     layouts: Vec<Layout>,
     events: Events,
@@ -103,15 +103,15 @@ struct Yard {
     teller: mpsc::UnboundedSender<Box<BuildRecord>>,
 }
 
-async fn build_ahead(yard: Yard, mut wants: watch::Receiver<Vec<Request>>) {
+async fn build_ahead(task: BuildTask, mut wants: watch::Receiver<Vec<Request>>) {
     loop {
         let next = {
-            let (wanted, made) = (wants.borrow_and_update(), yard.made.borrow());
+            let (wanted, made) = (wants.borrow_and_update(), task.made.borrow());
             let mut open = wanted.iter().map(build_of);
             open.find(|build| !made.done.contains_key(build))
         };
         let went_well = match next {
-            Some(build) => yard.make(build).await,
+            Some(build) => task.make(build).await,
             None => false,
         };
         if !went_well && wants.changed().await.is_err() {
@@ -120,7 +120,7 @@ async fn build_ahead(yard: Yard, mut wants: watch::Receiver<Vec<Request>>) {
     }
 }
 
-impl Yard {
+impl BuildTask {
     /// Makes a build; whether that could be tried at all.
     async fn make(&self, build: Build) -> bool {
         let (version, layout) = (build.0, self.layouts[build.1]);

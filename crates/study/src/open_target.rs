@@ -1,4 +1,4 @@
-//! Targets: finding the file of one, and opening its history.
+//! An open target: its file is found, its history is open.
 //!
 //! Refuses: to guess. A target that isn't found says where it was looked for.
 
@@ -8,18 +8,17 @@ use backsight_model::{
     Version, did_you_mean,
 };
 use backsight_store::Store;
-use backsight_study::Choices;
 use miette::IntoDiagnostic as _;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use crate::{cli::Shared, files};
+use crate::Choices;
 
 /// A target with its history opened.
 #[derive(Clone)]
-pub struct Opened {
+pub struct OpenTarget {
     /// Its file.
     pub document: Document,
     /// What the file says.
@@ -32,20 +31,27 @@ pub struct Opened {
     pub history: Arc<dyn History>,
 }
 
-impl Opened {
-    /// Finds a target by name or file and opens its history, which may take long where it lies far away.
-    pub async fn named(shared: &Shared, named: &str, plan: Option<&Path>) -> miette::Result<Self> {
+impl OpenTarget {
+    /// Finds a target by name or file, beside the plan, and opens its history, which may take long where it lies far away.
+    ///
+    /// # Errors
+    /// There is no such target, its file has a fault, or its history can't be opened.
+    pub async fn named(
+        named: &str,
+        plan: Option<&Path>,
+        store_folder: PathBuf,
+    ) -> miette::Result<Self> {
         let path = target_file(named, plan)?;
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
         let folder = folder
             .unwrap_or(Path::new("."))
             .canonicalize()
             .into_diagnostic()?;
-        Self::of(Document::open(&path)?, folder, files::store_folder(shared)?).await
+        Self::open(Document::open(&path)?, folder, store_folder).await
     }
 
     /// Opens the history of the target that this document describes; `folder` is where its file was.
-    pub async fn of(document: Document, folder: PathBuf, store: PathBuf) -> miette::Result<Self> {
+    pub async fn open(document: Document, folder: PathBuf, store: PathBuf) -> miette::Result<Self> {
         let target = Target::read(&document)?;
         let place = store.join("targets").join(target.name.as_str());
         std::fs::create_dir_all(&place).into_diagnostic()?;
@@ -67,20 +73,20 @@ impl Opened {
     }
 
     /// Opens the history of a target as the newest study of it described it; nothing if there is no such study.
-    pub async fn of_store(store: &Store, name: &TargetName) -> miette::Result<Option<Self>> {
+    pub async fn from_store(store: &Store, name: &TargetName) -> miette::Result<Option<Self>> {
         let studies = store.studies().await.into_diagnostic()?;
         let newest = studies
             .iter()
             .find(|study| study.target.as_ref() == Some(name));
         let Some(study) = newest else { return Ok(None) };
         let documents = store.documents(study.id).await.into_diagnostic()?;
-        let choices: Choices = serde_json::from_str(&study.arguments).into_diagnostic()?;
+        let choices = Choices::from_study(study).into_diagnostic()?;
         let found = documents.iter().find(|document| document.kind == "target");
-        let (Some(found), Some(along)) = (found, choices.along()) else {
+        let (Some(found), Some(history)) = (found, choices.history()) else {
             return Ok(None);
         };
         let document = Document::new(found.name.clone(), found.text.as_str());
-        Self::of(document, along.folder, store.dir().to_owned())
+        Self::open(document, history.folder, store.dir().to_owned())
             .await
             .map(Some)
     }
@@ -130,7 +136,7 @@ impl Opened {
 }
 
 /// A version by name; `HEAD` is the newest where a history knows no such name.
-pub fn resolved(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
+pub fn resolve_version(history: &dyn History, asked: &str) -> Result<Version, HistoryError> {
     history.resolve(asked).or_else(|unknown| {
         if asked != "HEAD" {
             return Err(unknown);

@@ -1,0 +1,215 @@
+//! Examples at the end of every command's help, each a command line that is parsed by a test.
+
+use std::fmt::Write as _;
+
+/// A command, as its words behind `backsight`, with its examples.
+type Examples = (&'static str, &'static [&'static str]);
+
+/// The examples of every command for people, in the order of the command line.
+const EXAMPLES: &[Examples] = &[
+    ("init", &["backsight init lab"]),
+    ("lab", &["backsight lab up", "backsight lab show"]),
+    (
+        "lab up",
+        &["backsight lab up", "backsight lab --lab rack/lab.toml up"],
+    ),
+    ("lab down", &["backsight lab down"]),
+    ("lab show", &["backsight lab show"]),
+    (
+        "run",
+        &[
+            "backsight run plan.toml --rounds 10 --name base",
+            "backsight run plan.toml --until decided --budget 6m",
+        ],
+    ),
+    (
+        "step",
+        &[
+            "backsight step plan.toml --target app --last 2w",
+            "backsight step plan.toml --target app --from v1.0 --to HEAD --every release",
+        ],
+    ),
+    (
+        "bisect",
+        &[
+            "backsight bisect plan.toml --target app --good v1.0 --bad HEAD",
+            "backsight bisect plan.toml --target app --good v1.0 --metric work.time --budget 1h",
+        ],
+    ),
+    (
+        "overhead",
+        &["backsight overhead plan.toml --monitors proc-stat,proc-net --budget 10m"],
+    ),
+    (
+        "try",
+        &[
+            "backsight try plan.toml --target app --patch faster.diff",
+            "backsight try plan.toml --target app --base main --at feature --format markdown",
+        ],
+    ),
+    (
+        "noise",
+        &[
+            "backsight noise --use ping-rtt",
+            "backsight noise plan.toml --target app --at HEAD --precision 1",
+        ],
+    ),
+    (
+        "search",
+        &["backsight search plan.toml --use iperf3-udp --goal 0%,0.5% --max 10G"],
+    ),
+    (
+        "trace",
+        &[
+            "backsight trace -f -c make",
+            "backsight trace -e openat,read ls",
+        ],
+    ),
+    ("log", &["backsight log --target app v1.0 v1.1"]),
+    (
+        "resume",
+        &[
+            "backsight resume run-1",
+            "backsight resume run-1 --rounds 5",
+        ],
+    ),
+    (
+        "compare",
+        &[
+            "backsight compare base new",
+            "backsight compare before.csv after.csv --better lower --fail-on worse",
+        ],
+    ),
+    (
+        "detect",
+        &[
+            "backsight detect times.csv --better lower --fail-on worse",
+            "backsight detect run-1 run-2 run-3",
+        ],
+    ),
+    (
+        "history",
+        &["backsight history --target app --fail-on worse,missing"],
+    ),
+    (
+        "accept",
+        &["backsight accept --target app HEAD~2 --why 'safer, and worth its price'"],
+    ),
+    ("publish", &["backsight publish site"]),
+    (
+        "import",
+        &["backsight import pytest-benchmark run1.json run2.json --as main"],
+    ),
+    (
+        "export",
+        &["backsight export base --format csv --output base.csv"],
+    ),
+    (
+        "report",
+        &[
+            "backsight report base",
+            "backsight report base new --output both.html",
+        ],
+    ),
+    ("studies", &["backsight studies"]),
+    (
+        "show",
+        &[
+            "backsight show base --trial 3",
+            "backsight show benchmark ping-rtt",
+        ],
+    ),
+    ("delete", &["backsight delete run-1"]),
+    ("check", &["backsight check --repair"]),
+    ("list", &["backsight list benchmarks"]),
+    (
+        "doctor",
+        &[
+            "backsight doctor plan.toml",
+            "backsight doctor --use ping-rtt",
+        ],
+    ),
+    ("schema", &["backsight schema plan > plan.schema.json"]),
+    (
+        "completions",
+        &["backsight completions bash > /etc/bash_completion.d/backsight"],
+    ),
+    ("man", &["backsight man man1"]),
+];
+
+/// The command line with the examples of each command at the end of its help.
+pub fn with_examples(command: clap::Command) -> clap::Command {
+    command.mut_subcommands(|verb| with_examples_of(verb, ""))
+}
+
+fn with_examples_of(command: clap::Command, above: &str) -> clap::Command {
+    let name = format!("{above}{}", command.get_name());
+    let examples = EXAMPLES.iter().find(|(of, _)| *of == name);
+    let mut text = command
+        .get_after_help()
+        .map_or_else(String::new, |before| format!("{before}\n\n"));
+    let command = match examples {
+        None => command,
+        Some((_, lines)) => {
+            text.push_str(if lines.len() == 1 {
+                "Example:"
+            } else {
+                "Examples:"
+            });
+            for line in *lines {
+                let _ = write!(text, "\n  {line}");
+            }
+            command.after_help(text)
+        }
+    };
+    let above = format!("{name} ");
+    command.mut_subcommands(|below| with_examples_of(below, &above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli;
+
+    /// The words of a line as a shell splits these: quotes hold words together, and `>` ends them.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars().take_while(|c| *c != '>') {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_command_for_people_has_examples_that_parse() {
+        fn check(command: &clap::Command, above: &str, named: &mut Vec<String>) {
+            let below = command.get_subcommands();
+            for below in below.filter(|it| !it.is_hide_set() && it.get_name() != "help") {
+                let name = format!("{above}{}", below.get_name());
+                check(below, &format!("{name} "), named);
+                named.push(name);
+            }
+        }
+        let mut named = Vec::new();
+        check(&cli::command(), "", &mut named);
+        let mut with_examples: Vec<&str> = EXAMPLES.iter().map(|(name, _)| *name).collect();
+        with_examples.sort_unstable();
+        named.sort_unstable();
+        assert_eq!(with_examples, named);
+        for (name, lines) in EXAMPLES {
+            for line in *lines {
+                let words = words(line);
+                let parsed = cli::command().try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+                let first = name.split(' ').next().unwrap();
+                assert!(words.iter().any(|word| word == first), "{line}");
+            }
+        }
+    }
+}

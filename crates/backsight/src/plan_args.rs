@@ -1,0 +1,122 @@
+//! Arguments of a plan: its file, or benchmarks by name; and the question that they make.
+
+use backsight_catalog::Catalog;
+use backsight_model::{BenchmarkName, Document, Plan, did_you_mean};
+use backsight_study::{Choices, Question, ResolvedPlan, RunChoices, drawn_seed};
+use std::{
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+};
+
+use crate::{cli::Shared, files};
+
+/// What is measured: a plan's file, or benchmarks by name.
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// The plan's file; without one, --use says what is measured
+    plan: Option<PathBuf>,
+    /// Benchmarks to measure, instead of the plan's; with a comma between them
+    // Named, or it would be taken for the shared `--benchmarks`.
+    #[arg(id = "use", long = "use", value_name = "NAMES", value_delimiter = ',')]
+    benchmarks: Vec<BenchmarkName>,
+    /// How often each cell is measured, instead of the plan's rounds
+    #[arg(long, value_name = "N")]
+    rounds: Option<NonZeroU32>,
+    /// The lab's file; else the lab.toml beside the plan, else this machine alone
+    #[arg(long, value_name = "FILE")]
+    lab: Option<PathBuf>,
+}
+
+impl PlanArgs {
+    /// The plan's file, if there is one.
+    pub fn plan(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
+
+    /// The rounds, if they are given.
+    pub fn rounds(&self) -> Option<NonZeroU32> {
+        self.rounds
+    }
+
+    /// The question, and the catalogue that it is asked with. The choices of `verb` are filled in later.
+    pub fn question(&self, shared: &Shared, verb: &str) -> miette::Result<(Question, Catalog)> {
+        let plan = self.plan.as_deref();
+        let (mut question, catalog) =
+            question_of(shared, (verb, plan), &self.benchmarks, self.lab.as_deref())?;
+        question.choices.rounds = self.rounds;
+        Ok((question, catalog))
+    }
+
+    /// The plan with everything that it names. Its seed is the given one, else the plan's, else drawn; the choices of `verb`
+    /// are filled in later.
+    pub fn resolve(
+        &self,
+        shared: &Shared,
+        verb: &str,
+        along_history: bool,
+        seed: Option<u32>,
+    ) -> miette::Result<ResolvedPlan> {
+        let (mut question, catalog) = self.question(shared, verb)?;
+        question.along_history = along_history;
+        let seed = seed_of(&question.plan, seed)?;
+        Ok(ResolvedPlan::new(question, catalog, seed)?)
+    }
+}
+
+/// The seed that is given, else the plan's, else one that is drawn.
+pub fn seed_of(plan: &Document, given: Option<u32>) -> miette::Result<u32> {
+    let planned = Plan::read(plan)?.seed;
+    Ok(given.or(planned).unwrap_or_else(drawn_seed))
+}
+
+/// The question of a plan's file, or of benchmarks by name, and the catalogue that it is asked with. The choices of `verb`
+/// are filled in later.
+pub fn question_of(
+    shared: &Shared,
+    (verb, plan_file): (&str, Option<&Path>),
+    benchmarks: &[BenchmarkName],
+    lab: Option<&Path>,
+) -> miette::Result<(Question, Catalog)> {
+    let plan = match plan_file {
+        Some(path) => Document::open(path)?,
+        None if benchmarks.is_empty() => {
+            return Err(miette::miette!(
+                help = format!("backsight {verb} plan.toml, or backsight {verb} --use NAME"),
+                "what is to be measured? name a plan's file, or benchmarks with --use"
+            ));
+        }
+        None => Question::plan_of(benchmarks),
+    };
+    let lab = files::lab(lab, plan_file)?;
+    let catalog = files::catalog(shared, plan_file)?;
+    for name in benchmarks {
+        if catalog.find(name)?.is_none() {
+            let names = catalog.names();
+            let near = did_you_mean(name.as_str(), names.iter().map(BenchmarkName::as_str));
+            let help =
+                near.unwrap_or_else(|| "`backsight list benchmarks` shows what there is".into());
+            return Err(miette::miette!(
+                help = help,
+                "no benchmark `{name}` in the catalogue"
+            ));
+        }
+    }
+    let folder = plan_file.and_then(|path| {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+        folder.map_or_else(
+            || std::env::current_dir().ok(),
+            |folder| folder.canonicalize().ok(),
+        )
+    });
+    let question = Question {
+        plan,
+        lab,
+        choices: Choices {
+            benchmarks: benchmarks.to_vec(),
+            folder,
+            ..Choices::new(RunChoices::default())
+        },
+        along_history: false,
+    };
+    Ok((question, catalog))
+}

@@ -1,0 +1,143 @@
+//! Arguments of a session: how a study is watched, how its verdict is written, how long it waits for its hosts.
+
+use backsight_conductor::{Events, Reach};
+use backsight_model::Time;
+use backsight_report::Format;
+use backsight_study::SessionOptions;
+use miette::{IntoDiagnostic as _, WrapErr as _};
+use std::{io::IsTerminal as _, time::Duration};
+use tokio::sync::watch;
+
+use crate::{
+    exit_status::ExitStatus,
+    files,
+    output::{Output, Told},
+    progress::{JsonLines, Lines, Progress},
+};
+
+/// How a study is watched and how long it waits for its hosts.
+#[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Watching and waiting")]
+pub struct SessionArgs {
+    /// Print events as lines of JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress and no table at the end
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    output: Output,
+    /// How long to wait for hosts that another study has
+    #[arg(long, value_name = "TIME", default_value = "3s")]
+    wait: Time,
+    /// How long to wait for a host that doesn't answer, at the start and before each trial: one that was switched off, or
+    /// reboots
+    #[arg(long, value_name = "TIME")]
+    host_wait: Option<Time>,
+}
+
+impl SessionArgs {
+    /// The options of a session. Has to be called in the runtime: it listens to signals.
+    pub fn options(&self) -> miette::Result<SessionOptions> {
+        let mut reach = Reach::with_this_program()
+            .into_diagnostic()
+            .wrap_err("which program is this?")?;
+        reach.host_wait = self.host_wait.map_or(Duration::ZERO, |wait| wait.0);
+        Ok(SessionOptions {
+            reach,
+            events: self.events(),
+            stop: stop_on_interrupt(),
+            wait: self.wait.0,
+        })
+    }
+
+    /// Events, and their listener: JSON, a line on the terminal, or only what somebody has to know.
+    fn events(&self) -> Events {
+        let events = Events::default();
+        if self.json {
+            events.listen(JsonLines);
+        } else if !self.quiet && std::io::stderr().is_terminal() {
+            events.listen(Progress::on_terminal());
+        } else {
+            events.listen(Lines);
+        }
+        events
+    }
+
+    /// Refuses a format that contradicts the file's name, before anything is measured.
+    pub fn check(&self) -> miette::Result<()> {
+        self.output.chosen(Format::Text)?;
+        match self.json && self.output.format.is_some() && self.output.output.is_none() {
+            true => Err(miette::miette!(
+                help = "leave out --json for the verdict alone, or write the verdict into a file with --output",
+                "--json prints every event and --format the verdict alone: both go to standard output"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// How the verdict of the study is written.
+    pub fn told(&self) -> Told {
+        Told {
+            quiet: self.quiet,
+            events: self.json,
+            output: self.output.clone(),
+        }
+    }
+
+    /// How the verdict of a part of the study is written: the output that was asked for is the whole study's.
+    pub fn told_of_part(&self) -> Told {
+        Told {
+            quiet: self.quiet || self.output.is_asked(),
+            events: self.json,
+            output: Output::default(),
+        }
+    }
+}
+
+/// Becomes true on the first ^C, SIGTERM or hang-up (the terminal was closed, the connection to this machine
+/// was lost): the trial under way is put back and the study stops in order. A second one ends the program at
+/// once; its agents then clean up by themselves.
+fn stop_on_interrupt() -> watch::Receiver<bool> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (stop, stopped) = watch::channel(false);
+    tokio::spawn(async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (
+            signal(SignalKind::interrupt()),
+            signal(SignalKind::terminate()),
+        ) else {
+            return;
+        };
+        // Whoever starts it with `nohup` wants it to go on.
+        let mut hang_up = if hang_up_is_ignored() {
+            None
+        } else {
+            signal(SignalKind::hangup()).ok()
+        };
+        let mut count = 0;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                Some(_) = async { hang_up.as_mut()?.recv().await } => {}
+            }
+            count += 1;
+            if count > 1 {
+                std::process::exit(i32::from(ExitStatus::Interrupted.code()));
+            }
+            files::say(
+                "stopping: the trial under way is being put back (once more to end at once)",
+            );
+            stop.send_replace(true);
+        }
+    });
+    stopped
+}
+
+/// Whether SIGHUP was set to be ignored by whoever started this program: bit 0 of the mask in /proc.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
+}

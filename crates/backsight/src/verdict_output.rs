@@ -1,0 +1,100 @@
+//! A verdict written out: as the terminal shows it, as Markdown, as JSON, as a page.
+
+use backsight_policy::{By, CompareOptions, compare_by};
+use backsight_report::{
+    Format, Look, Render as _,
+    comparison::{self, ComparisonFormat, DisplayOptions},
+};
+use backsight_store::{Store, StudyRow};
+use backsight_study::{VerdictReport, verbs};
+use miette::IntoDiagnostic as _;
+
+/// A verdict as text, Markdown or JSON; of results every metric where `all_metrics`, else the primary ones.
+pub fn render(
+    verdict: &VerdictReport,
+    format: Format,
+    look: &Look,
+    all_metrics: bool,
+) -> miette::Result<String> {
+    match verdict {
+        VerdictReport::Try(report) => report.study().render(format, look),
+        VerdictReport::Bisect(report) => report.study().render(format, look),
+        VerdictReport::Noise(report) => report.study().render(format, look),
+        VerdictReport::Overhead(study) => study.render(format, look),
+        VerdictReport::Search(report) => report.study().render(format, look),
+        VerdictReport::Results(results) => {
+            let options = DisplayOptions {
+                width: look.width,
+                colour: look.colour,
+                all_metrics,
+                ..DisplayOptions::default()
+            };
+            let format = match format {
+                Format::Markdown => ComparisonFormat::Markdown,
+                Format::Json => ComparisonFormat::Json,
+                Format::Text | Format::Html => ComparisonFormat::Text,
+            };
+            comparison::render(&results.comparison(), None, format, &options)
+        }
+        VerdictReport::History(_) | VerdictReport::None => Ok(String::new()),
+    }
+    .into_diagnostic()
+}
+
+/// A verdict as the last line of events; empty where a study only measured.
+pub fn event(verdict: &VerdictReport) -> miette::Result<String> {
+    match verdict {
+        VerdictReport::Try(report) => report.study().event(report.verb),
+        VerdictReport::Bisect(report) => report.study().event(verbs::bisect::NAME),
+        VerdictReport::Noise(report) => report.study().event(verbs::noise::NAME),
+        VerdictReport::Overhead(study) => study.event(verbs::overhead::NAME),
+        VerdictReport::Search(report) => report.study().event(verbs::search::NAME),
+        VerdictReport::Results(_) | VerdictReport::History(_) | VerdictReport::None => {
+            Ok(String::new())
+        }
+    }
+    .into_diagnostic()
+}
+
+/// A verdict as one self-contained HTML file.
+pub async fn page(
+    study: &StudyRow,
+    verdict: &VerdictReport,
+    store: &Store,
+) -> miette::Result<String> {
+    let comparison = match verdict {
+        VerdictReport::Try(report) => {
+            return backsight_site::try_page(&report.study()).into_diagnostic();
+        }
+        VerdictReport::Bisect(report) => {
+            return backsight_site::bisect_page(&report.study()).into_diagnostic();
+        }
+        VerdictReport::Noise(report) => {
+            return backsight_site::noise_page(&report.study()).into_diagnostic();
+        }
+        // A study without variants has nothing to compare; its page shows what it measured.
+        VerdictReport::Results(results) => {
+            compare_by(&results.set, &By::Variant, CompareOptions::default()).ok()
+        }
+        _ => None,
+    };
+    let title = study.name.to_string();
+    let collected = backsight_site::report_of(store, title, &[study.id], comparison).await;
+    let mut collected = collected.into_diagnostic()?;
+    if let Some(comparison) = &collected.comparison {
+        collected.more_rounds = crate::compare::more_rounds(store, &[study.id], comparison).await?;
+    }
+    if let VerdictReport::Overhead(overhead) = verdict {
+        collected.overhead = Some((**overhead).clone());
+    }
+    let sets = collected.studies.iter().map(|study| &study.results);
+    let known = verbs::overhead::known_costs(store, sets.collect::<Vec<_>>()).await?;
+    collected.notes = known.iter().map(ToString::to_string).collect();
+    match verdict {
+        VerdictReport::Search(report) => {
+            backsight_site::report_of_search(&collected, &report.study())
+        }
+        _ => backsight_site::report(&collected),
+    }
+    .into_diagnostic()
+}

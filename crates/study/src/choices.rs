@@ -1,0 +1,320 @@
+//! The choices of a study: what the command line, or a program, chose over the plan's file.
+//!
+//! [`Choices`] is stored with the study as JSON: `{"rounds": …, "use": […], "folder": …, "bisect": {…}}`. Each verb's own
+//! choices stand under its name, those of `run` beside the common ones.
+
+use backsight_model::{BenchmarkName, Layout, MonitorName, TestbedName};
+use backsight_policy::{SearchPolicy, StepOrder};
+use backsight_store::StudyRow;
+use serde::{Deserialize, Serialize, de::Error as _, ser::Error as _};
+use serde_json::{Map, Value};
+use std::{num::NonZeroU32, path::PathBuf, time::Duration};
+
+use crate::verbs::VerbChoices;
+
+/// The choices of a study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    /// Rounds, instead of the plan's.
+    pub rounds: Option<NonZeroU32>,
+    /// Benchmarks, instead of the plan's; the plan's if empty.
+    pub benchmarks: Vec<BenchmarkName>,
+    /// The plan's folder, where the commands of its variants run.
+    pub folder: Option<PathBuf>,
+    /// The verb with its own choices.
+    pub verb: VerbChoices,
+}
+
+/// The common choices, as they are stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rounds: Option<NonZeroU32>,
+    #[serde(default, rename = "use", skip_serializing_if = "Vec::is_empty")]
+    benchmarks: Vec<BenchmarkName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    folder: Option<PathBuf>,
+    #[serde(flatten)]
+    verb: Map<String, Value>,
+}
+
+impl Serialize for Choices {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stored = Stored {
+            rounds: self.rounds,
+            benchmarks: self.benchmarks.clone(),
+            folder: self.folder.clone(),
+            verb: self.verb.to_stored().map_err(S::Error::custom)?,
+        };
+        stored.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Choices {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        Ok(Self {
+            rounds: stored.rounds,
+            benchmarks: stored.benchmarks,
+            folder: stored.folder,
+            verb: VerbChoices::from_stored(stored.verb).map_err(D::Error::custom)?,
+        })
+    }
+}
+
+impl Choices {
+    /// The choices of a verb over a plan: no rounds, benchmarks or folder of its own.
+    pub fn new(verb: impl Into<VerbChoices>) -> Self {
+        Self {
+            rounds: None,
+            benchmarks: Vec::new(),
+            folder: None,
+            verb: verb.into(),
+        }
+    }
+
+    /// Reads the choices that a study was made with.
+    ///
+    /// # Errors
+    /// Another program wrote them.
+    pub fn from_study(study: &StudyRow) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(&study.arguments)
+    }
+
+    /// The choices along a history; none where the software is measured as it is found.
+    pub fn history(&self) -> Option<HistoryChoices> {
+        match &self.verb {
+            VerbChoices::Step(step) => Some(step.history()),
+            VerbChoices::Try(choices) => Some(choices.history.clone()),
+            VerbChoices::Bisect(bisect) => Some(bisect.history.clone()),
+            VerbChoices::Noise(noise) => noise.history.clone(),
+            _ => None,
+        }
+    }
+
+    /// The monitors that are chosen over the plan's own.
+    pub fn monitors(&self) -> Option<&[MonitorName]> {
+        match &self.verb {
+            VerbChoices::Overhead(overhead) => Some(&overhead.monitors),
+            _ => None,
+        }
+    }
+}
+
+/// Choices of `run`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunChoices {
+    /// The first round that is to be measured, where rounds were added to those that decided something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<NonZeroU32>,
+    /// What `run --until` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<UntilChoices>,
+}
+
+/// Choices of `run --until decided`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UntilChoices {
+    /// What the trials may take together.
+    pub budget: Option<Duration>,
+    /// Rounds at most.
+    pub most: u32,
+    /// The largest difference, in percent, that doesn't matter.
+    pub margin_percent: f64,
+    /// The probability that no verdict is false, such as 0.95.
+    pub confidence: f64,
+}
+
+/// Choices of `search`, with everything that decides what it asks for next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchChoices {
+    /// The policy.
+    pub policy: SearchPolicy,
+    /// The variant or the testbed without the device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// How long it may measure at a stretch, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+}
+
+/// Choices of `overhead`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OverheadChoices {
+    /// The monitors whose cost is measured.
+    pub monitors: Vec<MonitorName>,
+    /// What the trials may take in all, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// The largest cost, in percent, that doesn't matter.
+    pub margin_percent: f64,
+    /// How often it was looked at before rounds were added to it.
+    #[serde(default)]
+    pub looked: usize,
+}
+
+/// Choices that every verb along a history has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryChoices {
+    /// The folder of the target's file: its patches and its repository are beside it.
+    pub folder: PathBuf,
+    /// The layouts, by number.
+    pub layouts: Vec<Layout>,
+    /// Whether versions that didn't build or boot before are tried again.
+    pub retry: bool,
+    /// Whether versions are built while other machines measure.
+    pub builds_ahead: bool,
+    /// The testbeds that measure at once with the plan's own.
+    #[serde(default, rename = "beside", skip_serializing_if = "Vec::is_empty")]
+    pub more_testbeds: Vec<TestbedName>,
+}
+
+/// How often a version is measured, at each level.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repeats {
+    /// Trials of each cell on each boot.
+    pub again: u32,
+    /// Boots of each build.
+    pub reboot: u32,
+    /// The layouts of each version.
+    pub layouts: Vec<Layout>,
+}
+
+/// Choices of `step`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepChoices {
+    /// The folder of the target's file: its patches and its repository are beside it.
+    pub folder: PathBuf,
+    /// Positions of the versions that are wanted.
+    pub wanted: Vec<usize>,
+    /// How often each version is measured.
+    #[serde(rename = "modes")]
+    pub repeats: Repeats,
+    /// The order of the first pass.
+    pub order: StepOrder,
+    /// Whether a neighbour stands in for a broken version.
+    pub skip_broken: bool,
+    /// Whether it ends when the change points are stable.
+    pub until_stable: bool,
+    /// Whether versions that didn't build or boot before are tried again.
+    pub retry: bool,
+    /// Whether versions are built while other machines measure.
+    #[serde(default = "yes")]
+    pub builds_ahead: bool,
+}
+
+impl StepChoices {
+    fn history(&self) -> HistoryChoices {
+        HistoryChoices {
+            folder: self.folder.clone(),
+            layouts: self.repeats.layouts.clone(),
+            retry: self.retry,
+            builds_ahead: self.builds_ahead,
+            more_testbeds: Vec::new(),
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Choices of `try`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TryChoices {
+    /// The choices along the history.
+    #[serde(rename = "along")]
+    pub history: HistoryChoices,
+    /// The metrics that decide, `time` or `work.time`; the primary ones if none is named.
+    pub metrics: Vec<String>,
+    /// Trials of each cell on each side in a pass.
+    pub trials: u32,
+    /// Passes at most.
+    pub most: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// Whether a boot can be gone back to after others.
+    pub revisits: bool,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// The largest difference, in percent, that doesn't matter, if equality is asked for.
+    pub equal: Option<f64>,
+    /// The probability that no decision is false, such as 0.95.
+    pub confidence: f64,
+    /// The user's names of the base and of the version that is changed, such as `main` and `feature`.
+    #[serde(default)]
+    pub called: Option<(String, String)>,
+}
+
+/// Choices of `bisect`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BisectChoices {
+    /// The choices along the history.
+    #[serde(rename = "along")]
+    pub history: HistoryChoices,
+    /// The metric, `time` or `work.time`.
+    pub metric: String,
+    /// The cell, where the plan has several with this metric.
+    pub cell: Option<String>,
+    /// Trials of a measurement; learnt unless given.
+    pub trials: Option<u32>,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// The probability that the answer is to have, such as 0.95.
+    pub confidence: f64,
+    /// The number of versions down to which a change is narrowed.
+    pub resolution: usize,
+    /// The smallest change that counts, as a share of the first version.
+    pub smallest: Option<f64>,
+    /// Whether changes that cancel are looked for.
+    pub cancelling: bool,
+    /// The command line that asks the same again.
+    pub command: String,
+}
+
+/// Choices of `noise`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NoiseChoices {
+    /// The choices along the history; none where the software is measured as it is found.
+    #[serde(default, rename = "along", skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistoryChoices>,
+    /// Boots of each layout at most.
+    pub boots: u32,
+    /// Trials of each cell on each boot at most.
+    pub trials: u32,
+    /// The first boot's ordinal.
+    pub first_boot: u32,
+    /// What builds, boots and trials may take together.
+    pub budget: Option<Duration>,
+    /// The difference between two versions that is to be seen, in percent.
+    pub precision: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(stored: &str) -> Choices {
+        serde_json::from_str(stored).unwrap()
+    }
+
+    #[test]
+    fn choices_that_were_stored_before_there_was_a_registry_are_read_and_written_alike() {
+        let run = r#"{"rounds":3,"use":["ping-rtt"],"folder":"/plans"}"#;
+        let until = r#"{"from":4,"until":{"budget":{"secs":360,"nanos":0},"most":10000,"margin_percent":5.0,"confidence":0.95}}"#;
+        let bisect = r#"{"folder":"/plans","bisect":{"along":{"folder":"/t","layouts":[{"kind":"kept","seed":0}],"retry":false,"builds_ahead":false},"metric":"work.time","cell":null,"trials":null,"budget":null,"confidence":0.95,"resolution":1,"smallest":null,"cancelling":false,"command":"backsight bisect"}}"#;
+        for stored in [run, until, bisect] {
+            let choices = read(stored);
+            let again: Value = serde_json::to_value(&choices).unwrap();
+            assert_eq!(again, serde_json::from_str::<Value>(stored).unwrap());
+        }
+        assert_eq!(read(bisect).verb.name(), "bisect");
+        assert_eq!(read(run).verb.name(), "run");
+    }
+
+    #[test]
+    fn choices_of_no_known_verb_are_refused() {
+        let refused = serde_json::from_str::<Choices>(r#"{"dance":{}}"#).unwrap_err();
+        assert!(refused.to_string().contains("dance"), "{refused}");
+    }
+}

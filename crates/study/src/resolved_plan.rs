@@ -1,0 +1,183 @@
+//! A question whose plan is resolved: everything that it names is found.
+
+use backsight_catalog::Catalog;
+use backsight_model::{
+    Arrangement, Benchmark, Cell, Document, Metric, MetricName, Simulator, StudyName,
+};
+use backsight_store::{
+    MetricShape, NewStudy, NewTarget, Store, StoreError, StudyDocument, StudyId,
+};
+use miette::IntoDiagnostic as _;
+use std::sync::Arc;
+
+use crate::{Question, QuestionError, verbs::VerbChoices};
+
+/// A question with everything that its plan names.
+#[derive(Clone)]
+pub struct ResolvedPlan {
+    /// The question.
+    pub question: Question,
+    /// What its plan says.
+    pub arrangement: Arrangement,
+    /// The definitions of benchmarks and monitors.
+    pub catalog: Arc<Catalog>,
+    /// Seed of everything that is drawn.
+    pub seed: u32,
+}
+
+impl ResolvedPlan {
+    /// Finds everything that the plan names.
+    ///
+    /// # Errors
+    /// A fault in one of the documents, or something named that doesn't exist.
+    pub fn new(question: Question, catalog: Catalog, seed: u32) -> Result<Self, QuestionError> {
+        Ok(Self {
+            arrangement: question.arrange(&catalog)?,
+            question,
+            catalog: Arc::new(catalog),
+            seed,
+        })
+    }
+
+    /// The same plan for a verb with these choices.
+    ///
+    /// # Errors
+    /// As [`ResolvedPlan::new`].
+    pub fn with_verb(&self, choices: impl Into<VerbChoices>) -> Result<Self, QuestionError> {
+        let mut question = self.question.clone();
+        question.choices.verb = choices.into();
+        Ok(Self {
+            arrangement: question.arrange(&self.catalog)?,
+            question,
+            ..self.clone()
+        })
+    }
+
+    /// Every metric, with its benchmark before it.
+    pub fn metrics(&self) -> Vec<(String, String)> {
+        let benchmarks = self.arrangement.benchmarks.iter();
+        let metrics = benchmarks.flat_map(|(name, benchmark)| {
+            let metrics = benchmark.metrics.keys();
+            metrics.map(move |metric| (name.to_string(), metric.to_string()))
+        });
+        metrics.collect()
+    }
+
+    /// A study of this question, as it is stored. `clock` counts time where the systems under test haven't a real
+    /// machine's clock.
+    pub(crate) fn new_study(
+        &self,
+        name: StudyName,
+        cells: &[Cell],
+        clock: Option<Simulator>,
+    ) -> miette::Result<NewStudy> {
+        let document = |kind: &str, document: &Document| StudyDocument {
+            kind: kind.to_owned(),
+            name: document.name.clone(),
+            text: document.text.to_string(),
+        };
+        let question = &self.question;
+        let mut documents = vec![document("plan", &question.plan)];
+        documents.extend(question.lab.iter().map(|lab| document("lab", lab)));
+        for benchmark in self.arrangement.benchmarks.keys() {
+            if let Ok(Some(definition)) = self.catalog.find(benchmark) {
+                documents.push(document("benchmark", &definition.document));
+            }
+        }
+        for planned in &self.arrangement.monitors {
+            if let Some(definition) = self.catalog.monitors().document(&planned.monitor.name) {
+                documents.push(document("monitor", definition));
+            }
+        }
+        let benchmarks = self.arrangement.benchmarks.iter();
+        Ok(NewStudy {
+            target: None,
+            name,
+            verb: question.choices.verb.name().to_owned(),
+            documents,
+            arguments: serde_json::to_string(&question.choices).into_diagnostic()?,
+            seed: self.seed,
+            cells: cells.to_vec(),
+            metrics: benchmarks
+                .map(|(name, benchmark)| (name.clone(), metric_shapes(benchmark, clock)))
+                .collect(),
+        })
+    }
+}
+
+/// The metrics of a benchmark, as they are stored.
+pub fn metric_shapes(benchmark: &Benchmark, clock: Option<Simulator>) -> Vec<MetricShape> {
+    let shape = |(name, metric): (&MetricName, &Metric)| MetricShape {
+        name: name.clone(),
+        unit: metric.unit,
+        better: metric.better,
+        about: metric.about.clone(),
+        primary: metric.primary,
+        simulator: match metric.simulated {
+            true => Some(Simulator::Program),
+            false => clock,
+        },
+    };
+    benchmark.metrics.iter().map(shape).collect()
+}
+
+/// The name of a study: the one that was chosen, else VERB-1, VERB-2, …
+pub(crate) struct Naming {
+    /// The name.
+    pub(crate) name: StudyName,
+    is_chosen: bool,
+}
+
+impl Naming {
+    /// The chosen name, else the first of VERB-1, VERB-2, … that no study has.
+    pub(crate) async fn new(
+        store: &Store,
+        chosen: Option<StudyName>,
+        verb: &str,
+    ) -> miette::Result<Self> {
+        let is_chosen = chosen.is_some();
+        let name = match chosen {
+            Some(name) => name,
+            None => free_name(store, verb).await?,
+        };
+        Ok(Self { name, is_chosen })
+    }
+
+    /// Stores the study; under another name if this one was free a moment ago and nobody chose it.
+    pub(crate) async fn create(
+        mut self,
+        store: &Store,
+        mut new: NewStudy,
+        target: Option<NewTarget>,
+    ) -> miette::Result<StudyId> {
+        new.target = target;
+        loop {
+            new.name = self.name.clone();
+            match store.create_study(&new).await {
+                Err(StoreError::NameTaken { .. }) if !self.is_chosen => {
+                    self.name = free_name(store, &new.verb).await?;
+                }
+                made => return made.into_diagnostic(),
+            }
+        }
+    }
+}
+
+/// The first of VERB-1, VERB-2, … that no study has.
+///
+/// # Errors
+/// The store's own.
+pub async fn free_name(store: &Store, verb: &str) -> miette::Result<StudyName> {
+    let studies = store.studies().await.into_diagnostic()?;
+    (1..)
+        .map(|number| format!("{verb}-{number}"))
+        .find(|name| studies.iter().all(|study| study.name.as_str() != name))
+        .and_then(|name| StudyName::new(name).ok())
+        .ok_or_else(|| miette::miette!("no name is free"))
+}
+
+/// A seed that nobody chose: the system draws the keys of each hash table anew.
+pub fn drawn_seed() -> u32 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(std::process::id()) as u32
+}

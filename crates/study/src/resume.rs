@@ -1,0 +1,83 @@
+//! Going on with a study that was stopped or killed, or adding rounds to one: by its verb's entry in the registry.
+
+use backsight_catalog::{Catalog, Monitors};
+use backsight_model::Document;
+use backsight_store::{Store, StudyRow};
+use miette::IntoDiagnostic as _;
+use std::num::NonZeroU32;
+
+use crate::{
+    Choices, Outcome, Question, SessionOptions,
+    verbs::{Resumed, VERBS, verb},
+};
+
+/// Goes on with a study, for so many rounds more where that is said.
+///
+/// # Errors
+/// The study is running, was imported, or takes no rounds; or as [`crate::verbs::MeasuringVerb::resume`].
+pub async fn resume(
+    store: &Store,
+    study: StudyRow,
+    more: Option<NonZeroU32>,
+    options: &SessionOptions,
+) -> miette::Result<Outcome> {
+    if study.is_measuring() {
+        return Err(miette::miette!(
+            help = "watch it, or stop it with ^C; then resume",
+            "study `{}` is running, in process {}",
+            study.name,
+            study.runner.as_ref().map_or(0, |runner| runner.pid)
+        ));
+    }
+    let Some(entry) = verb(&study.verb) else {
+        return Err(miette::miette!(
+            help =
+                "import what was measured since as a study of its own, or all files together again",
+            "study `{}` was imported: there is nothing here to go on with",
+            study.name
+        ));
+    };
+    if more.is_some() && !entry.takes_rounds() {
+        let takes = VERBS.iter().filter(|verb| verb.takes_rounds());
+        let takes: Vec<String> = takes.map(|verb| format!("`{}`", verb.name())).collect();
+        return Err(miette::miette!(
+            help = format!(
+                "`backsight resume {}` goes on with it; what it may take is its own verb's --budget",
+                study.name
+            ),
+            "study `{}` is of `{}`, which decides itself how much it measures: rounds can be added to studies of {}",
+            study.name,
+            study.verb,
+            takes.join(" and ")
+        ));
+    }
+    // The definitions as they were when the study began: one result set, one way of measuring.
+    let documents = store.documents(study.id).await.into_diagnostic()?;
+    let of_kind = |kind: &str| -> Vec<Document> {
+        let of_kind = documents.iter().filter(|document| document.kind == kind);
+        of_kind
+            .map(|d| Document::new(d.name.clone(), d.text.as_str()))
+            .collect()
+    };
+    let monitors = Monitors::of_documents(of_kind("monitor"))?;
+    let catalog = Catalog::of_documents(of_kind("benchmark"))?.with_monitors(monitors);
+    let plan = of_kind("plan")
+        .pop()
+        .ok_or_else(|| miette::miette!("this study has no plan"))?;
+    let choices = Choices::from_study(&study).into_diagnostic()?;
+    let question = Question {
+        plan,
+        lab: of_kind("lab").pop(),
+        along_history: choices.history().is_some(),
+        choices,
+    };
+    let resumed = Resumed {
+        store,
+        study,
+        documents,
+        question,
+        catalog,
+        more,
+    };
+    entry.resume(resumed, options).await
+}

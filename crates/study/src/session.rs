@@ -1,0 +1,268 @@
+//! A session: the testbeds of a study are leased, an agent runs on each host, and somebody watches.
+//!
+//! Refuses: to measure on hosts that another study has, and on several testbeds whose machines give the plan other cells.
+
+use backsight_catalog::Catalog;
+use backsight_conductor::{Conductor, ConnectError, Events, Lease, LeaseError, Reach};
+use backsight_model::{Arrangement, Cell, Event, HostName, StudyName, TestbedName};
+use backsight_policy::{Evidence, Policy};
+use backsight_store::{Store, StudyId};
+use miette::IntoDiagnostic as _;
+use std::time::Duration;
+use tokio::sync::watch;
+
+use crate::{Measurer, Progress, Study, StudyLoopError, Testbed, study_loop::run_study_loop};
+
+/// How a session is watched, stopped, and how long it waits for its hosts.
+#[derive(Clone)]
+pub struct SessionOptions {
+    /// How hosts are reached, and how long to wait for one that doesn't answer, at the start and before each trial.
+    pub reach: Reach,
+    /// Whoever shows what happens listens here.
+    pub events: Events,
+    /// Becomes true when the user wants to stop: the trial under way is put back, and the study stops in order.
+    pub stop: watch::Receiver<bool>,
+    /// How long to wait for hosts that another study has.
+    pub wait: Duration,
+}
+
+/// A testbed that is leased, with agents on its hosts; and others, where several measure at once.
+pub struct Session {
+    /// The plan's testbed.
+    pub conductor: Conductor,
+    /// The other testbeds, in their order.
+    pub others: Vec<Conductor>,
+    /// Whoever shows what happens listens here.
+    pub events: Events,
+    /// Becomes true when the user wants to stop.
+    pub stop: watch::Receiver<bool>,
+    _lease: Lease,
+}
+
+impl Session {
+    /// Leases the hosts of the plan's testbed and starts their agents.
+    ///
+    /// # Errors
+    /// A host is taken, or doesn't answer.
+    pub async fn open(
+        arrangement: &Arrangement,
+        name: &StudyName,
+        options: &SessionOptions,
+    ) -> miette::Result<Self> {
+        Self::on(std::slice::from_ref(arrangement), name, options, false).await
+    }
+
+    /// The same on these testbeds, the plan's own first, along a history: agents of guests come with each boot.
+    ///
+    /// # Errors
+    /// As [`Session::open`].
+    pub async fn open_along_history(
+        arrangements: &[Arrangement],
+        name: &StudyName,
+        options: &SessionOptions,
+    ) -> miette::Result<Self> {
+        Self::on(arrangements, name, options, true).await
+    }
+
+    async fn on(
+        arrangements: &[Arrangement],
+        name: &StudyName,
+        options: &SessionOptions,
+        along_history: bool,
+    ) -> miette::Result<Self> {
+        let [arrangement, others @ ..] = arrangements else {
+            return Err(miette::miette!("there is no testbed"));
+        };
+        let seats = arrangements.iter().flat_map(|it| it.seats.values());
+        let hosts: Vec<HostName> = seats.map(|seat| (*seat.host).clone()).collect();
+        let holder = format!("study `{name}` (process {})", std::process::id());
+        let SessionOptions { events, wait, .. } = options;
+        let awaited = |host: &HostName, holder: &str| {
+            events.tell(&Event::LeaseAwaited {
+                host: host.clone(),
+                holder: holder.to_owned(),
+                seconds: wait.as_secs_f64(),
+            });
+        };
+        let lease = Lease::take(&arrangement.lab, &hosts, &holder, *wait, awaited).await;
+        let lease = lease.map_err(|error| match error {
+            LeaseError::Taken { .. } => miette::miette!(
+                help = "wait for it with --wait 10m, or use another testbed",
+                "{error}"
+            ),
+            other => miette::Report::msg(other.to_string()),
+        })?;
+        let reach = &options.reach;
+        let begun = async |arrangement: &Arrangement| {
+            let events = match others.is_empty() {
+                true => events.clone(),
+                false => events.on(arrangement.testbed.clone()),
+            };
+            let (reach, arrangement) = (reach.clone(), arrangement.clone());
+            match along_history {
+                true => Conductor::start_without_guests(reach, arrangement, events).await,
+                false => Conductor::start(reach, arrangement, events).await,
+            }
+        };
+        let conductor = begun(arrangement).await.map_err(not_begun)?;
+        let mut more = Vec::with_capacity(others.len());
+        for other in others {
+            match begun(other).await {
+                Ok(conductor) => more.push(conductor),
+                Err(fault) => {
+                    for begun in more.into_iter().chain([conductor]) {
+                        begun.finish().await;
+                    }
+                    let testbed = &other.testbed;
+                    return Err(miette::miette!("testbed {testbed}: {fault}"));
+                }
+            }
+        }
+        Ok(Self {
+            conductor,
+            others: more,
+            events: events.clone(),
+            stop: options.stop.clone(),
+            _lease: lease,
+        })
+    }
+
+    /// The plan's cells on these machines, which must be the same on all testbeds.
+    ///
+    /// # Errors
+    /// They differ.
+    pub fn cells(&self) -> miette::Result<Vec<Cell>> {
+        let of = |conductor: &Conductor| {
+            let arrangement = conductor.arrangement();
+            let cells = arrangement.cells(|role| conductor.machine(role));
+            cells.map_err(miette::Report::msg)
+        };
+        let cells = of(&self.conductor)?;
+        let own = &self.conductor.arrangement().testbed;
+        for other in &self.others {
+            if of(other)? != cells {
+                let testbed = &other.arrangement().testbed;
+                return Err(miette::miette!(
+                    help = format!(
+                        "say in the plan what depends on the machine (as `{{cpus}}` does), or measure on {own} alone"
+                    ),
+                    "testbeds {own} and {testbed} can't measure at once: the plan's parameters aren't the same on their machines"
+                ));
+            }
+        }
+        Ok(cells)
+    }
+
+    /// The testbeds that measure at once; none where only the plan's measures.
+    pub fn testbeds(&self) -> Vec<TestbedName> {
+        let all = std::iter::once(&self.conductor).chain(&self.others);
+        match self.others.is_empty() {
+            true => Vec::new(),
+            false => all.map(|it| it.arrangement().testbed.clone()).collect(),
+        }
+    }
+
+    /// Ends the agents where nothing is to be measured after all.
+    pub async fn finish(self) {
+        for conductor in self.others.into_iter().chain([self.conductor]) {
+            conductor.finish().await;
+        }
+    }
+
+    /// Puts back what a killed study left, warns of missing programs, and stores what the hosts are.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn prepare(
+        &mut self,
+        store: &Store,
+        id: StudyId,
+        cells: &[Cell],
+        after_kill: bool,
+    ) -> miette::Result<()> {
+        let mut known = Vec::new();
+        for conductor in std::iter::once(&mut self.conductor).chain(&mut self.others) {
+            if after_kill {
+                conductor.put_back_all(cells).await;
+            }
+            let (missing, versions) = conductor.survey().await;
+            for message in missing {
+                self.events.tell(&Event::Warning { message });
+            }
+            let facts = conductor.facts().into_iter();
+            known.extend(facts.map(|(host, facts)| (host, facts, versions.clone())));
+        }
+        for (host, mut facts, versions) in known {
+            facts.extend(versions.get(&host).cloned().unwrap_or_default());
+            let facts = facts.into_iter().collect();
+            for change in store
+                .record_facts(id, &host, &facts)
+                .await
+                .into_diagnostic()?
+            {
+                let shown =
+                    |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".into());
+                let message = format!(
+                    "{host} is not what it was when the study began: {} was {}, is {}",
+                    change.fact,
+                    shown(&change.was),
+                    shown(&change.is)
+                );
+                self.events.tell(&Event::Warning { message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures what a policy asks for of the software as it is found, then ends the agents.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub async fn measure_as_found<P: Policy>(
+        self,
+        policy: &P,
+        study: Study,
+        evidence: Evidence,
+        store: &Store,
+        catalog: &Catalog,
+    ) -> Result<Progress<P::Verdict>, StudyLoopError> {
+        self.measure_bounded(policy, study, evidence, store, catalog, |testbed| testbed)
+            .await
+    }
+
+    /// The same through a measurer that `bound` makes of the testbed.
+    ///
+    /// # Errors
+    /// The store refuses.
+    pub(crate) async fn measure_bounded<'a, P: Policy, M: Measurer + Into<Testbed<'a>>>(
+        self,
+        policy: &P,
+        study: Study,
+        evidence: Evidence,
+        store: &Store,
+        catalog: &'a Catalog,
+        bound: impl FnOnce(Testbed<'a>) -> M,
+    ) -> Result<Progress<P::Verdict>, StudyLoopError> {
+        let mut measurer = bound(Testbed {
+            conductor: self.conductor,
+            catalog,
+            cells: study.cells.clone(),
+            stop: self.stop,
+        });
+        let measurers = std::slice::from_mut(&mut measurer);
+        let ended = run_study_loop(policy, study, evidence, store, measurers, &self.events).await;
+        measurer.into().conductor.finish().await;
+        ended
+    }
+}
+
+/// Why no agent is there to measure with.
+fn not_begun(fault: ConnectError) -> miette::Report {
+    match fault {
+        ConnectError::Unreachable { .. } => miette::miette!(
+            help = "switch it on; --host-wait 10m waits for a host that comes back",
+            "{fault}"
+        ),
+        _ => miette::Report::msg(fault.to_string()),
+    }
+}

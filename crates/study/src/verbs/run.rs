@@ -1,0 +1,351 @@
+//! `run`: every cell of a plan, round by round; or rounds until every primary metric of every variant has its verdict against
+//! the first variant (`run --until decided`).
+//!
+//! Refuses: to decide where there is nothing to compare.
+
+use backsight_model::{
+    BenchmarkName, Cell, CellMetric, HistoryCell, StudyHistory, StudyName, VariantName, Version,
+};
+use backsight_policy::{
+    AskedMetric, AttemptCall, AttemptVerdict, By, Comparison, Looked, RunPolicy, UntilOptions,
+    UntilPolicy, beside_by_variant,
+};
+use backsight_stats::Confidence;
+use backsight_store::{MetricShape, Store, StudyRow};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use indexmap::IndexMap;
+use miette::IntoDiagnostic as _;
+use std::num::NonZeroU32;
+
+use super::{MeasuringVerb, Resumed, VerbChoices, try_patch::TryReport};
+use crate::{
+    Choices, EndedStudy, Ending, Outcome, ResolvedPlan, ResultsReport, RunChoices, Session,
+    SessionOptions, Study, UntilChoices, VerdictReport,
+    resolved_plan::{Naming, metric_shapes},
+    study_loop::{evidence_as_found, evidence_with_figures},
+};
+
+/// The verb's name.
+pub const NAME: &str = "run";
+
+/// The entry in the registry.
+pub struct Verb;
+
+impl MeasuringVerb for Verb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn takes_rounds(&self) -> bool {
+        true
+    }
+
+    fn resume<'a>(
+        &'a self,
+        resumed: Resumed<'a>,
+        options: &'a SessionOptions,
+    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
+        resume(resumed, options).boxed_local()
+    }
+
+    fn judge<'a>(
+        &'a self,
+        store: &'a Store,
+        study: &'a StudyRow,
+    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
+        async move {
+            Ok(match until_report(store, study).await? {
+                Some(report) => VerdictReport::Try(Box::new(report)),
+                None => ResultsReport::from_store(store, study).await?,
+            })
+        }
+        .boxed_local()
+    }
+}
+
+fn of_run(choices: &Choices) -> Option<&RunChoices> {
+    match &choices.verb {
+        VerbChoices::Run(run) => Some(run),
+        _ => None,
+    }
+}
+
+/// Measures every cell of a plan.
+///
+/// # Errors
+/// There is nothing to decide, a host can't be had, or the store refuses.
+pub async fn begin(
+    plan: ResolvedPlan,
+    store: &Store,
+    name: Option<StudyName>,
+    options: &SessionOptions,
+) -> miette::Result<Outcome> {
+    let naming = Naming::new(store, name, NAME).await?;
+    let session = Session::open(&plan.arrangement, &naming.name, options).await?;
+    let cells = session.cells()?;
+    if let Some(until) = of_run(&plan.question.choices).and_then(|run| run.until.as_ref()) {
+        let benchmarks = plan.arrangement.benchmarks.iter();
+        let metrics = benchmarks.map(|(name, b)| (name.clone(), metric_shapes(b, None)));
+        if let Err(nothing) = policy(until, &cells, &metrics.collect(), plan.seed) {
+            session.finish().await;
+            return Err(nothing);
+        }
+    }
+    let new = plan.new_study(naming.name.clone(), &cells, None)?;
+    let id = naming.create(store, new, None).await?;
+    let study = store.study_of(id).await.into_diagnostic()?;
+    measure(&plan, store, session, study, false).await
+}
+
+async fn resume(resumed: Resumed<'_>, options: &SessionOptions) -> miette::Result<Outcome> {
+    let Resumed {
+        store,
+        study,
+        mut question,
+        catalog,
+        more,
+        ..
+    } = resumed;
+    if let Some(more) = more {
+        let rounds = question.arrange(&catalog)?.rounds;
+        let asked = (rounds, more.get());
+        add_rounds(store, &study, &mut question.choices, asked).await?;
+    }
+    let was_killed = study.was_killed();
+    let plan = ResolvedPlan::new(question, catalog, study.seed)?;
+    let session = Session::open(&plan.arrangement, &study.name, options).await?;
+    measure(&plan, store, session, study, was_killed).await
+}
+
+/// Asks for so many rounds more, which is kept, so that a study that is stopped meanwhile goes on with them. One whose
+/// variants were measured until they were decided has them behind its last round, in all its cells.
+async fn add_rounds(
+    store: &Store,
+    study: &StudyRow,
+    choices: &mut Choices,
+    (arranged, more): (u32, u32),
+) -> miette::Result<()> {
+    let mut run = of_run(choices).cloned().unwrap_or_default();
+    let last = match (&run.until, run.from) {
+        (Some(_), None) => {
+            let evidence = evidence_as_found(store, study.id).await.into_diagnostic()?;
+            let rounds = evidence.observations.iter().map(|seen| seen.request.round);
+            let last = rounds.max().unwrap_or(0);
+            run.from = NonZeroU32::new(last.saturating_add(1));
+            last
+        }
+        _ => arranged,
+    };
+    choices.rounds = NonZeroU32::new(last.saturating_add(more));
+    choices.verb = run.into();
+    let arguments = serde_json::to_string(choices).into_diagnostic()?;
+    let kept = store.set_arguments(study.id, &arguments).await;
+    kept.into_diagnostic()
+}
+
+async fn measure(
+    plan: &ResolvedPlan,
+    store: &Store,
+    mut session: Session,
+    row: StudyRow,
+    after_kill: bool,
+) -> miette::Result<Outcome> {
+    let rounds = plan.arrangement.rounds;
+    let cells = store.cells(row.id).await.into_diagnostic()?;
+    let choices = of_run(&plan.question.choices).cloned().unwrap_or_default();
+    let until = match (&choices.until, choices.from) {
+        (Some(until), None) => {
+            let metrics = store.declared_metrics(row.id).await.into_diagnostic()?;
+            Some(policy(until, &cells, &metrics, row.seed)?)
+        }
+        _ => None,
+    };
+    session.prepare(store, row.id, &cells, after_kill).await?;
+    let evidence = evidence_with_figures(store, row.id)
+        .await
+        .into_diagnostic()?;
+    let study = Study {
+        // Nobody knows how many it takes.
+        rounds: if until.is_some() { 0 } else { rounds },
+        on_failure: plan.arrangement.on_failure,
+        ..Study::as_found(&row, cells, &evidence)
+    };
+    let catalog = &plan.catalog;
+    let ended = match &until {
+        Some(policy) => {
+            let measured = session.measure_as_found(policy, study, evidence, store, catalog);
+            measured.await.map(|progress| progress.without_verdict())
+        }
+        None => {
+            let policy = RunPolicy {
+                cells: study.cells.len(),
+                from: choices.from.map_or(1, NonZeroU32::get),
+                rounds,
+                seed: row.seed,
+            };
+            let measured = session.measure_as_found(&policy, study, evidence, store, catalog);
+            measured.await.map(|progress| progress.without_verdict())
+        }
+    };
+    let progress = match ended {
+        Ok(progress) => progress,
+        Err(error) => {
+            return Ok(Outcome::BrokeOff {
+                name: row.name,
+                error,
+            });
+        }
+    };
+    let study = store.study_of(row.id).await.into_diagnostic()?;
+    let verdict = Verb.judge(store, &study).await?;
+    let is_whole = progress.stopped.is_none() && progress.failed == 0;
+    let ending = match &verdict {
+        VerdictReport::Try(report) if is_whole && !is_decided(&report.verdict) => Ending::Undecided,
+        _ => progress.ending(),
+    };
+    Ok(Outcome::Ended(Box::new(EndedStudy {
+        study,
+        verdict,
+        notes: Vec::new(),
+        progress,
+        ending,
+    })))
+}
+
+type Shapes = IndexMap<BenchmarkName, Vec<MetricShape>>;
+
+/// The policy of these cells.
+///
+/// # Errors
+/// No question is asked of the first variant and another.
+fn policy(
+    choices: &UntilChoices,
+    cells: &[Cell],
+    metrics: &Shapes,
+    seed: u32,
+) -> miette::Result<UntilPolicy> {
+    let asked = |cell: &Cell| {
+        let shapes = metrics.get(&cell.benchmark).into_iter().flatten();
+        let asked = shapes.map(|shape| AskedMetric {
+            name: shape.name.clone(),
+            better: shape.better,
+            decides: shape.primary,
+        });
+        asked.collect()
+    };
+    let options = UntilOptions {
+        budget: choices.budget,
+        most: choices.most,
+        margin: choices.margin_percent / 100.0,
+        confidence: Confidence::new(choices.confidence).unwrap_or_default(),
+        seed,
+    };
+    UntilPolicy::new(cells, asked, options).ok_or_else(|| {
+        miette::miette!(
+            help = "give the plan a second [[variant]], or leave --until out and say --rounds",
+            "there is nothing to decide: no benchmark is measured in the first variant and in another"
+        )
+    })
+}
+
+/// The verdict of a study of `run --until`; none of any other study.
+async fn until_report(store: &Store, study: &StudyRow) -> miette::Result<Option<TryReport>> {
+    let choices = Choices::from_study(study).into_diagnostic()?;
+    let Some(until) = of_run(&choices).and_then(|run| run.until.clone()) else {
+        return Ok(None);
+    };
+    let cells = store.cells(study.id).await.into_diagnostic()?;
+    let metrics = store.declared_metrics(study.id).await.into_diagnostic()?;
+    let policy = policy(&until, &cells, &metrics, study.seed)?;
+    let evidence = evidence_with_figures(store, study.id)
+        .await
+        .into_diagnostic()?;
+    let (variants, _) = beside_by_variant(&cells);
+    let asked = policy.questions().map(|cell| HistoryCell {
+        cell: cell.clone(),
+        key: String::new(),
+        metrics: metrics
+            .get(&cell.benchmark)
+            .map_or_else(Vec::new, |shapes| shapes.iter().map(in_history).collect()),
+    });
+    Ok(Some(TryReport {
+        verb: NAME,
+        history: StudyHistory {
+            study: study.id.0,
+            name: study.name.clone(),
+            began: study.began,
+            state: study.state,
+            versions: variants.iter().map(side).collect(),
+            testbeds: Vec::new(),
+            builds: Vec::new(),
+            boots: Vec::new(),
+            cells: asked.collect(),
+            trials: Vec::new(),
+        },
+        budget: until.budget,
+        confidence: until.confidence,
+        equal: Some(until.margin_percent),
+        called: None,
+        verdict: policy.verdict(&evidence),
+    }))
+}
+
+/// The comparison of a study's variants with the answers that hold at every look, where it was measured until it was decided.
+///
+/// # Errors
+/// The store's own.
+pub async fn at_every_look(
+    store: &Store,
+    study: &StudyRow,
+    comparison: Comparison,
+) -> miette::Result<Comparison> {
+    if comparison.by != Some(By::Variant) {
+        return Ok(comparison);
+    }
+    if study.verb != NAME {
+        return Ok(comparison);
+    }
+    let Some(report) = until_report(store, study).await? else {
+        return Ok(comparison);
+    };
+    let (variants, _) = beside_by_variant(&store.cells(study.id).await.into_diagnostic()?);
+    let cells = report.history.cells.into_iter();
+    let questions: Vec<Cell> = cells.map(|cell| cell.cell).collect();
+    Ok(comparison.at_every_look(Looked {
+        study: &study.name,
+        variants: &variants,
+        questions: &questions,
+        tried: &report.verdict.compared,
+        margin_percent: report.equal.unwrap_or_default(),
+    }))
+}
+
+fn in_history(shape: &MetricShape) -> CellMetric {
+    CellMetric {
+        name: shape.name.clone(),
+        unit: shape.unit,
+        better: shape.better,
+        about: shape.about.clone(),
+        primary: shape.primary,
+        simulator: shape.simulator,
+    }
+}
+
+/// A variant as a side.
+fn side(variant: &VariantName) -> Version {
+    Version {
+        id: variant.to_string(),
+        name: variant.to_string(),
+        at: None,
+        title: String::new(),
+        release: false,
+        amendments: Vec::new(),
+    }
+}
+
+/// Whether every comparison that was asked for has its answer.
+fn is_decided(verdict: &AttemptVerdict) -> bool {
+    let asked = verdict.compared.iter().filter(|tried| tried.decides);
+    let mut calls = asked.map(|tried| tried.call);
+    calls.all(AttemptCall::is_decided)
+}

@@ -1,0 +1,257 @@
+//! `try`: patches and reverts measured side by side with what they change, until each difference is decided.
+//!
+//! Refuses: a patch that doesn't apply, before anything is measured; and to compare with what was measured at another
+//! time.
+
+use backsight_history::WorkshopError;
+use backsight_model::{HistoryCell, StudyHistory, StudyName, did_you_mean};
+use backsight_policy::{AskedMetric, AttemptPolicy, AttemptVerdict, SideOutcome};
+use backsight_report::try_patch::TryStudy;
+use backsight_stats::Confidence;
+use backsight_store::{Store, StudyRow};
+use futures_util::future::{FutureExt as _, LocalBoxFuture};
+use miette::IntoDiagnostic as _;
+use std::time::Duration;
+
+use super::{MeasuringVerb, Resumed, VerbChoices, verb};
+use crate::{
+    BuildContext, Choices, EndedStudy, Ending, HistoryStudy, HistoryVerb, Outcome, PolicyInputs,
+    SessionOptions, TryChoices, VerdictReport,
+    evidence::evidence_of,
+    history_study::{EndedLoop, expect_choices},
+};
+
+/// The verb's name.
+pub const NAME: &str = "try";
+
+/// Passes without end: the budget comes before.
+pub const MOST_PASSES: u32 = 10_000;
+
+/// The entry in the registry.
+pub struct Verb;
+
+impl MeasuringVerb for Verb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn resume<'a>(
+        &'a self,
+        resumed: Resumed<'a>,
+        options: &'a SessionOptions,
+    ) -> LocalBoxFuture<'a, miette::Result<Outcome>> {
+        HistoryStudy::<Try>::resume(resumed, options).boxed_local()
+    }
+
+    fn judge<'a>(
+        &'a self,
+        store: &'a Store,
+        study: &'a StudyRow,
+    ) -> LocalBoxFuture<'a, miette::Result<VerdictReport>> {
+        async move {
+            let report = TryReport::from_store(store, study).await?;
+            Ok(VerdictReport::Try(Box::new(report)))
+        }
+        .boxed_local()
+    }
+}
+
+/// `try` along a history.
+pub struct Try;
+
+impl HistoryVerb for Try {
+    const NAME: &'static str = NAME;
+    const SHARES_EVIDENCE: bool = false;
+    type Policy = AttemptPolicy;
+
+    fn policy(inputs: &PolicyInputs<'_>) -> miette::Result<AttemptPolicy> {
+        let choices = expect_choices(of_try(inputs.choices))?;
+        Ok(policy(choices, inputs.versions, inputs.cells, inputs.seed))
+    }
+
+    fn rounds(_choices: &Choices) -> u32 {
+        // It goes on until it is decided.
+        0
+    }
+
+    async fn conclude(ended: EndedLoop<'_, AttemptVerdict>) -> miette::Result<Outcome> {
+        let EndedLoop {
+            store,
+            study,
+            progress,
+            ..
+        } = ended;
+        let report = TryReport::from_store(store, &study).await?;
+        let ending = match progress.stopped {
+            Some(_) => progress.ending(),
+            None => report.ending(),
+        };
+        Ok(Outcome::Ended(Box::new(EndedStudy {
+            study,
+            verdict: VerdictReport::Try(Box::new(report)),
+            notes: Vec::new(),
+            progress: progress.without_verdict(),
+            ending,
+        })))
+    }
+}
+
+fn of_try(choices: &Choices) -> Option<&TryChoices> {
+    match &choices.verb {
+        VerbChoices::Try(choices) => Some(choices),
+        _ => None,
+    }
+}
+
+/// Checks that every named metric is one of the `known` ones, which are benchmark and metric.
+///
+/// # Errors
+/// One isn't.
+pub fn check_metrics(asked: &[String], known: &[(String, String)]) -> miette::Result<()> {
+    let full: Vec<String> = known.iter().map(|(b, m)| format!("{b}.{m}")).collect();
+    for name in asked {
+        let is_known = known.iter().any(|(_, metric)| metric == name) || full.contains(name);
+        if !is_known {
+            let names = full.iter().chain(known.iter().map(|(_, metric)| metric));
+            let near = did_you_mean(name, names.map(String::as_str));
+            return Err(miette::miette!(
+                help = near.unwrap_or_else(|| format!("there are: {}", full.join(", "))),
+                "no benchmark of the plan has a metric `{}`",
+                backsight_report::escape::line(name)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Measures sides beside their base, if all their amendments apply.
+///
+/// # Errors
+/// An amendment doesn't apply, or as [`HistoryStudy::begin`].
+pub async fn begin(
+    study: HistoryStudy<Try>,
+    store: &Store,
+    site: BuildContext,
+    name: Option<StudyName>,
+    options: &SessionOptions,
+) -> miette::Result<Outcome> {
+    if let Err(refused) = check_amendments(&site).await {
+        site.workshop.finish().await;
+        return Err(refused);
+    }
+    study.begin(store, site, name, options).await
+}
+
+/// Applies all amendments in the tree, so that one that doesn't apply is refused before anything is measured.
+async fn check_amendments(site: &BuildContext) -> miette::Result<()> {
+    for side in 0..site.workshop.versions().len() {
+        match site.workshop.try_amendments(side).await {
+            Ok(()) => {}
+            Err(error @ WorkshopError::Amendment { .. }) => {
+                return Err(miette::miette!(
+                    help = "make it anew for this version, or name another version with --at; in place of a revert, give a hand-made one with --patch",
+                    "{error}"
+                ));
+            }
+            Err(other) => return Err(miette::Report::msg(other.to_string())),
+        }
+    }
+    Ok(())
+}
+
+fn policy(
+    choices: &TryChoices,
+    versions: usize,
+    cells: &[HistoryCell],
+    seed: u32,
+) -> AttemptPolicy {
+    let asked = |cell: &HistoryCell| {
+        let metrics = cell.metrics.iter().map(|metric| {
+            let short = metric.name.to_string();
+            let full = format!("{}.{short}", cell.cell.benchmark);
+            let named = &choices.metrics;
+            AskedMetric {
+                name: metric.name.clone(),
+                better: metric.better,
+                decides: match named.is_empty() {
+                    true => metric.primary,
+                    false => named.contains(&short) || named.contains(&full),
+                },
+            }
+        });
+        metrics.collect()
+    };
+    AttemptPolicy {
+        sides: versions.saturating_sub(1),
+        layouts: choices.history.layouts.len(),
+        trials: choices.trials,
+        cells: cells.iter().map(asked).collect(),
+        absent: Vec::new(),
+        revisits: choices.revisits,
+        first_boot: choices.first_boot,
+        budget: choices.budget,
+        most: choices.most,
+        equal: choices.equal.map(|percent| percent / 100.0),
+        confidence: Confidence::new(choices.confidence).unwrap_or_default(),
+        seed,
+    }
+}
+
+/// Sides beside a base, as their evidence stands: the verdict of `try` and of `run --until`.
+pub struct TryReport {
+    /// The verb that measured it.
+    pub verb: &'static str,
+    /// What was measured; its first version is the base, the others are the sides.
+    pub history: StudyHistory,
+    /// What it may take.
+    pub budget: Option<Duration>,
+    /// The probability that no decision is false, such as 0.95.
+    pub confidence: f64,
+    /// The largest difference, in percent, that doesn't matter, if that was asked.
+    pub equal: Option<f64>,
+    /// The user's names of base and side.
+    pub called: Option<(String, String)>,
+    /// Where it stands.
+    pub verdict: AttemptVerdict,
+}
+
+impl TryReport {
+    async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
+        let history = store.study_history(study.id).await.into_diagnostic()?;
+        let choices = Choices::from_study(study).into_diagnostic()?;
+        let choices = expect_choices(of_try(&choices))?.clone();
+        let policy = policy(&choices, history.versions.len(), &history.cells, study.seed);
+        let verdict = policy.verdict(&evidence_of(&history, &choices.history.layouts));
+        Ok(Self {
+            verb: NAME,
+            history,
+            budget: choices.budget,
+            confidence: choices.confidence,
+            equal: choices.equal,
+            called: choices.called,
+            verdict,
+        })
+    }
+
+    /// The study with its verdict, as it is reported.
+    pub fn study(&self) -> TryStudy<'_> {
+        TryStudy {
+            history: &self.history,
+            verdict: &self.verdict,
+            budget: self.budget,
+            confidence: self.confidence,
+            equal: self.equal,
+            called: self.called.as_ref(),
+            takes_rounds: verb(self.verb).is_some_and(|verb| verb.takes_rounds()),
+        }
+    }
+
+    /// What it means to a script.
+    fn ending(&self) -> Ending {
+        match self.verdict.overall() {
+            SideOutcome::Worse | SideOutcome::Dead => Ending::Failed,
+            SideOutcome::Undecided => Ending::Undecided,
+            SideOutcome::Better | SideOutcome::Equal => Ending::Success,
+        }
+    }
+}

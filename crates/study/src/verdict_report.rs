@@ -1,0 +1,74 @@
+//! The verdict of a study, made of its stored evidence: live, when it ends, and afterwards alike.
+//!
+//! Refuses: to remember a verdict. The same evidence gives the same one.
+
+use backsight_model::{ResultSet, TargetName};
+use backsight_policy::{CompareOptions, Comparison, Warning, compare};
+use backsight_report::overhead::OverheadStudy;
+use backsight_store::{Store, StudyRow};
+use miette::IntoDiagnostic as _;
+
+use crate::verbs::{
+    bisect::BisectReport, noise::NoiseReport, overhead::known_costs, search::SearchReport,
+    try_patch::TryReport, verb,
+};
+
+/// The verdict of a study with everything that is shown of it.
+pub enum VerdictReport {
+    /// Sides beside a base.
+    Try(Box<TryReport>),
+    /// The changes along a history.
+    Bisect(Box<BisectReport>),
+    /// How much benchmarks vary.
+    Noise(Box<NoiseReport>),
+    /// What monitors cost.
+    Overhead(Box<OverheadStudy>),
+    /// The highest loads.
+    Search(Box<SearchReport>),
+    /// The history of a target, which other studies are part of.
+    History(TargetName),
+    /// What was measured.
+    Results(Box<ResultsReport>),
+    /// Nothing yet.
+    None,
+}
+
+impl VerdictReport {
+    /// The verdict of a study, whatever its verb; what it measured, where its verb isn't one that measures.
+    ///
+    /// # Errors
+    /// The store's own, or a study that another program wrote.
+    pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<Self> {
+        match verb(&study.verb) {
+            Some(verb) => verb.judge(store, study).await,
+            None => ResultsReport::from_store(store, study).await,
+        }
+    }
+}
+
+/// What a study measured, by itself.
+pub struct ResultsReport {
+    /// What was measured.
+    pub set: ResultSet,
+    /// What a reader should know of the monitors that watched.
+    pub known_costs: Vec<Warning>,
+}
+
+impl ResultsReport {
+    /// Reads what a study measured.
+    ///
+    /// # Errors
+    /// The store's own.
+    pub async fn from_store(store: &Store, study: &StudyRow) -> miette::Result<VerdictReport> {
+        let set = store.result_set(study.id).await.into_diagnostic()?;
+        let known_costs = known_costs(store, [&set]).await?;
+        Ok(VerdictReport::Results(Box::new(Self { set, known_costs })))
+    }
+
+    /// The results as a comparison with nothing.
+    pub fn comparison(&self) -> Comparison {
+        let mut alone = compare(std::slice::from_ref(&self.set), CompareOptions::default());
+        alone.warnings.extend(self.known_costs.iter().cloned());
+        alone
+    }
+}

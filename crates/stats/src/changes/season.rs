@@ -95,7 +95,10 @@ fn period(series: &[f64]) -> Option<usize> {
     if longest < 2 {
         return None;
     }
-    let differences: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut differences: Vec<f64> = series.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    // What a trend adds to all of them repeats with every period.
+    let drift = median(&differences);
+    differences.iter_mut().for_each(|d| *d -= drift);
     // An outlier or a step must not be all that there is to correlate.
     let mut sizes: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
     let most = 3.0
@@ -108,12 +111,32 @@ fn period(series: &[f64]) -> Option<usize> {
         return None;
     }
     let at = |lag: usize| sum_of_products(&clipped[lag..], &clipped) / squares;
-    let correlations: Vec<f64> = (2..=longest).map(at).collect();
-    let highest = correlations.iter().copied().fold(0.0, f64::max);
+    let correlations: Vec<f64> = (1..=longest).map(at).collect();
+    // The differences of a level that wanders smoothly are alike too, but the less the further they lie apart: at a period
+    // they are alike again.
+    let mut lowest = f64::INFINITY;
+    let again: Vec<bool> = (correlations.iter())
+        .map(|&c| {
+            lowest = lowest.min(c);
+            c >= 2.0 * lowest
+        })
+        .collect();
+    let peaks = || (correlations.iter().enumerate()).filter(|(i, _)| again[*i]);
+    let highest = peaks().map(|(_, &c)| c).fold(0.0, f64::max);
     let plain = PLAIN.max(4.0 / (series.len() as f64).sqrt());
+    if highest < plain {
+        return None;
+    }
     // Of a period and its multiples, the period.
-    let first = correlations.iter().position(|&c| c >= 0.85 * highest)?;
-    (highest >= plain).then_some(first + 2)
+    let (first, _) = peaks().find(|(_, c)| **c >= 0.85 * highest)?;
+    let top = (first..correlations.len() - 1).find(|&i| correlations[i + 1] <= correlations[i]);
+    Some(top.unwrap_or(correlations.len() - 1) + 1)
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
 /// In eight sums side by side, which the processor adds at once.

@@ -92,12 +92,11 @@ impl Levels {
         Stretch { start, end }
     }
 
-    /// Describes the series by one level.
-    pub(crate) fn forget_changes(&mut self, series: &[f64]) {
-        self.changes.clear();
+    /// Describes the series by levels between these changes only.
+    pub(crate) fn keep_changes(&mut self, series: &[f64], changes: Vec<usize>) {
+        self.changes = changes;
         self.measure(series);
-        let all = self.segments();
-        self.kept = noise::kept_by_residuals(&self.residuals, &all);
+        self.kept = noise::kept_by_residuals(&self.residuals, &self.segments());
     }
 
     /// The sum of squared residuals.
@@ -201,7 +200,7 @@ impl Levels {
             // Everything else is said of what lies around the line.
             let rest = trend.taken_from(series);
             let mut level = Levels::of(&rest, search);
-            level.forget_changes(&rest);
+            level.keep_changes(&rest, Vec::new());
             let noise = deviation(&level.residuals);
             let belief = Belief {
                 kept: level.kept,

@@ -9,8 +9,9 @@
 //!    a stated number of false changes per point. Ranks make the search blind to the noise's shape and to outliers.
 //! 3. `noise`: the residuals tell how much is kept, and the search is repeated with it.
 //! 4. `place`: each change is put where the noise's own density says that it most probably is.
-//! 5. `trend`: where the level never rests, straight lines with few breaks describe the series instead; where one line
-//!    with autocorrelated noise is likelier than the steps, it is a trend and has no changes.
+//! 5. `wandering`: where the level never rests, straight lines with few breaks describe the series instead, and steps must be more
+//!    than a level that wanders by itself explains. `trend`, `sloped`: where one line with autocorrelated noise is likelier than
+//!    the steps, it is a trend and has no changes; where one slope with fewer steps is, it is a trend with those.
 //! 6. The sizes of the residuals are searched in the same way: noise epochs, which are breaks and no regressions.
 //!
 //! Refused: values that are no numbers; to find a change in fewer than eight points.
@@ -33,6 +34,7 @@ mod season;
 mod select;
 mod size;
 mod trend;
+mod wandering;
 mod watch;
 
 pub use likelihood::FEWEST;
@@ -144,7 +146,7 @@ pub struct Findings {
     pub epochs: Vec<Epoch>,
     /// The clearest of the changes that were not believed.
     pub doubted: Option<Doubted>,
-    /// How the level moves steadily all along, if it does and nothing changed.
+    /// How the level moves steadily all along, if it does: what is left when the steps of `changes` are taken out.
     pub trend: Option<Trend>,
     /// The newest points, if they may be the beginning of another level.
     pub pending: Option<Pending>,
@@ -194,20 +196,15 @@ pub fn detect(series: &[f64], search: &Search) -> Result<Findings, NotSamples> {
 /// By levels; by lines where the level never rests; by one line where that describes a series better than steps do.
 fn describe(series: &[f64], search: &Search) -> Findings {
     let mut levels = Levels::of(series, search);
-    if levels.kept >= RESTLESS {
-        let mut lines = trend::lines(series);
-        if lines.left <= 0.5 * levels.left()
-            && (!lines.breaks.is_empty() || !levels.changes.is_empty())
-            && trend::are_borne_out(series, &lines, search.false_per_point)
-        {
-            if trend::is_smooth(series, &lines) {
-                lines.breaks.clear();
-            }
-            return restless(series, &lines, search);
-        }
+    if let Some(description) = wandering::lines(series, &levels, search) {
+        return restless(series, &description, search);
+    }
+    if !levels.changes.is_empty() && wandering::wanders(series, &levels) {
+        let steps = wandering::steps_beyond(series, &levels.changes, search);
+        levels.keep_changes(series, steps);
     }
     if !levels.changes.is_empty() && trend::explains_steps(series, &levels.changes) {
-        levels.forget_changes(series);
+        levels.keep_changes(series, Vec::new());
     }
     levels.findings(series, search)
 }

@@ -7,11 +7,13 @@ use crate::distributions::t_quantile;
 use super::scan::Stretch;
 use super::select::stretches;
 use super::size::Size;
+use super::wandering::Description;
 use super::{Change, Findings, Kind, Search, noise, trend};
 
 /// The findings of a series whose level never rests.
-pub(crate) fn restless(series: &[f64], lines: &trend::Lines, search: &Search) -> Findings {
+pub(crate) fn restless(series: &[f64], description: &Description, search: &Search) -> Findings {
     let n = series.len();
+    let lines = &description.lines;
     let segments = stretches(&lines.breaks, n, 1);
     let ends: Vec<(f64, f64)> = segments
         .iter()
@@ -43,7 +45,10 @@ pub(crate) fn restless(series: &[f64], lines: &trend::Lines, search: &Search) ->
         .zip(&lines.breaks)
         .enumerate();
     let changes = around
-        .map(|(i, (around, &at))| told.change(i, around, at))
+        .map(|(i, (around, &at))| {
+            let p = description.p.as_ref().map(|p| p[i]);
+            told.change(i, around, at, p)
+        })
         .collect();
     Findings {
         changes,
@@ -74,8 +79,8 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// The break at `at` between line `i` and the next.
-    fn change(&self, i: usize, around: Stretch, at: usize) -> Change {
+    /// The break at `at` between line `i` and the next, with its p-value if that is known.
+    fn change(&self, i: usize, around: Stretch, at: usize, p: Option<f64>) -> Change {
         let left = |at: usize| self.sums.left(around.start..at) + self.sums.left(at..around.end);
         // A place is left out when it explains worse than F allows with one degree of freedom.
         let reach = t_quantile(self.search.confidence, self.freedom);
@@ -89,7 +94,7 @@ impl Lines<'_> {
             freedom: self.freedom,
         };
         let explained = (self.sums.left(around.start..around.end) - left(at)).max(0.0);
-        let p = self.chance_of(explained);
+        let p = p.unwrap_or_else(|| self.chance_of(explained));
         Change {
             at,
             earliest: (around.start + 2..=at).find(likely).unwrap_or(at),

@@ -203,6 +203,8 @@ mod tests {
             }
             assert_eq!(Season::of(&steps(&levels, noise, &mut random)), None);
         }
+        let curve: Vec<f64> = (0..300).map(|i| (f64::from(i) / 90.0).exp()).collect();
+        assert_eq!(Season::of(&curve), None);
         assert_eq!(Season::of(&[1.0; 100]), None);
         assert_eq!(Season::of(&[1.0, 2.0]), None);
     }

@@ -527,3 +527,52 @@ fn steps_that_hide_each_other_in_a_short_series_are_found_together() {
         assert!(found >= asked, "{levels:?}: {found} of 200");
     }
 }
+
+#[test]
+fn a_level_that_wanders_has_no_steps() {
+    let mut random = Random::seeded(40);
+    let (mut steps, mut breaks) = (0, 0);
+    for _ in 0..60 {
+        let mut level = 0.0;
+        let series: Vec<f64> = (0..200)
+            .map(|_| {
+                level += random.normal();
+                level
+            })
+            .collect();
+        let changes = found(&series).changes;
+        steps += changes.iter().filter(|c| c.kind == Kind::Level).count();
+        breaks += changes.iter().filter(|c| c.kind == Kind::Trend).count();
+    }
+    assert!(steps <= 3 && breaks <= 25, "{steps} {breaks}");
+}
+
+#[test]
+fn a_level_that_begins_to_wander_changes_there() {
+    let mut random = Random::seeded(41);
+    let there = (0..40).filter(|_| {
+        let mut level = 0.0;
+        let series: Vec<f64> = (0..200)
+            .map(|i| {
+                level += random.normal() * if i < 80 { 0.02 } else { 1.0 };
+                level
+            })
+            .collect();
+        places(&series).iter().any(|at| at.abs_diff(80) <= 5)
+    });
+    let there = there.count();
+    assert!(there >= 20, "{there}");
+}
+
+#[test]
+fn a_smooth_curve_has_no_period_and_no_steps() {
+    let series: Vec<f64> = (0..400)
+        .map(|i| {
+            let x = f64::from(i) / 400.0;
+            100.0 + 80.0 * x + 20.0 * x * x - 30.0 * x * x * x
+        })
+        .collect();
+    let findings = found(&series);
+    assert_eq!((findings.period, findings.changes), (None, vec![]));
+    assert!(findings.trend.is_some());
+}

@@ -33,6 +33,7 @@ mod scan;
 mod season;
 mod select;
 mod size;
+mod sloped;
 mod trend;
 mod wandering;
 mod watch;
@@ -206,7 +207,10 @@ fn describe(series: &[f64], search: &Search) -> Findings {
     if !levels.changes.is_empty() && trend::explains_steps(series, &levels.changes) {
         levels.keep_changes(series, Vec::new());
     }
-    levels.findings(series, search)
+    match sloped::levels(series, &levels, search) {
+        Some(sloped) => sloped.findings(series, search),
+        None => levels.findings(series, search),
+    }
 }
 
 /// A stretch's p-value as one of all the stretches of its length that the series has.

@@ -529,6 +529,34 @@ fn steps_that_hide_each_other_in_a_short_series_are_found_together() {
 }
 
 #[test]
+fn a_step_beside_a_slope_is_one_step_and_a_trend() {
+    let mut random = Random::seeded(39);
+    let (mut exact, mut trends) = (0, 0);
+    for _ in 0..40 {
+        let noise = Noise::Gauss.draw(300, &mut random).into_iter().enumerate();
+        let series: Vec<f64> = noise
+            .map(|(i, x)| x + 0.01 * i as f64 + if i < 140 { 0.0 } else { 3.0 })
+            .collect();
+        let findings = found(&series);
+        exact += usize::from(
+            findings.changes.len() == 1
+                && findings.changes[0].at.abs_diff(140) <= 5
+                && findings.changes[0].size_interval.contains(3.0),
+        );
+        let rise = 0.01 * 299.0;
+        trends += usize::from(
+            findings
+                .trend
+                .is_some_and(|trend| trend.size_interval.contains(rise)),
+        );
+    }
+    assert!(
+        exact >= 26 && trends >= 26,
+        "{exact} steps, {trends} trends"
+    );
+}
+
+#[test]
 fn a_level_that_wanders_has_no_steps() {
     let mut random = Random::seeded(40);
     let (mut steps, mut breaks) = (0, 0);

@@ -81,7 +81,7 @@ pub struct SeriesChanges {
     pub doubted: Option<(SeriesVersion, f64)>,
     /// The newest versions, from this one on, if they may be the beginning of another level.
     pub pending: Option<PendingChange>,
-    /// How the level moves steadily all along, if it does and nothing changed.
+    /// How the level moves steadily all along, if it does; beside the steps of the changes.
     pub trend: Option<Trend>,
     /// A period that was taken out first, in versions.
     pub period: Option<usize>,

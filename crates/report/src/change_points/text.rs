@@ -168,15 +168,23 @@ pub fn pending(series: &SeriesChanges) -> Option<String> {
 /// How the level moves steadily all along, as a sentence.
 pub fn trend(series: &SeriesChanges) -> Option<String> {
     let trend = series.trend?;
-    Some(format!(
-        "trend: {} → {}{} from the first version to the last, {} [{}, {}]. It is no change of level.",
-        significant(trend.from, 4),
-        significant(trend.to, 4),
-        unit(series),
+    let size = format!(
+        "{} [{}, {}]",
         numbers::signed(&significant(trend.size, 3)),
         numbers::signed(&significant(trend.size_interval.low, 3)),
         numbers::signed(&significant(trend.size_interval.high, 3)),
-    ))
+    );
+    let unit = unit(series);
+    Some(match series.changes.is_empty() {
+        true => format!(
+            "trend: {} → {}{unit} from the first version to the last, {size}. It is no change of level.",
+            significant(trend.from, 4),
+            significant(trend.to, 4),
+        ),
+        false => format!(
+            "trend beside the changes: {size}{unit} from the first version to the last, without their steps."
+        ),
+    })
 }
 
 /// What limits the findings of a series.

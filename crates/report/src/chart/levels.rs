@@ -168,6 +168,8 @@ impl LevelChart<'_> {
             .map(|x| x / self.values.len() as f64)
             .sum();
         let last = self.values.len() as f64 - 1.0;
+        // Beside the changes: what a version adds.
+        let slope = self.findings.trend.map_or(0.0, |trend| trend.size / last);
         for i in 0..=changes.len() {
             let before = i.checked_sub(1).map(|i| &changes[i]);
             let after = changes.get(i);
@@ -175,13 +177,16 @@ impl LevelChart<'_> {
             // A trend says where it had led to, not where it began.
             let from = match (before, after) {
                 (Some(change), _) => change.after,
-                (None, Some(change)) if change.kind == Kind::Level => change.before,
+                (None, Some(change)) if change.kind == Kind::Level => {
+                    change.before - slope * change.at as f64
+                }
                 (None, Some(_)) => continue,
                 (None, None) => mean,
             };
             let to = match (before, after) {
                 (_, Some(change)) => change.before,
-                _ => from,
+                (Some(change), None) => from + slope * (last - change.at as f64),
+                (None, None) => from,
             };
             write!(
                 svg,

@@ -294,13 +294,19 @@ impl<'a> SeriesText<'a> {
             notes.push("No change of level was found.".to_owned());
         }
         if let Some(trend) = &found.trend {
-            notes.push(format!(
-                "A trend: from {} to {}{} over all versions, {}. It is no change of level.",
-                self.number(trend.from, 4),
-                self.number(trend.to, 4),
-                self.scale.unit_after(),
-                self.trend_size(trend),
-            ));
+            let size = self.trend_size(trend);
+            notes.push(match found.changes.is_empty() {
+                true => format!(
+                    "A trend: from {} to {}{} over all versions, {size}. It is no change of level.",
+                    self.number(trend.from, 4),
+                    self.number(trend.to, 4),
+                    self.scale.unit_after(),
+                ),
+                false => format!(
+                    "A trend beside the changes: {size}{} over all versions, without their steps.",
+                    self.scale.unit_after(),
+                ),
+            });
         }
         if let Some(pending) = &found.pending {
             let point = &pending.point;

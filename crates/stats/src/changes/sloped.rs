@@ -11,7 +11,7 @@ use crate::Interval;
 use super::levels::Levels;
 use super::scan::Stretch;
 use super::select::stretches;
-use super::trend::{self, Memory, Shape, Trend, fitted};
+use super::trend::{self, Memory, Shape, fitted};
 use super::{Change, Findings, Search};
 
 /// Rounds of estimating the slope and the steps in turn; they settle in two or three.

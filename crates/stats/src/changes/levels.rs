@@ -279,10 +279,20 @@ impl Levels {
     }
 
     fn beside(&self, side: Stretch) -> Beside {
-        let r = &self.residuals[side.start..side.end];
+        let points = side.points();
+        let mut residuals = self.residuals[side.start..side.end].to_vec();
+        residuals.sort_unstable_by(f64::total_cmp);
+        // The error of a trimmed mean is that of what was drawn in, not of what was cut off (J. W. Tukey, D. H. McLaughlin, "Less
+        // vulnerable confidence and significance procedures for location", Sankhya A 25, 1963).
+        let cut = points / 10;
+        let (low, high) = (residuals[cut], residuals[points - 1 - cut]);
+        let drawn_in = residuals.iter().map(|r| r.clamp(low, high));
+        let mean = drawn_in.clone().sum::<f64>() / points as f64;
+        let squares: f64 = drawn_in.map(|r| (r - mean) * (r - mean)).sum();
+        let left = (points - 2 * cut) as f64;
         Beside {
-            points: side.points(),
-            variance: r.iter().map(|r| r * r).sum::<f64>() / (r.len() - 1).max(1) as f64,
+            points,
+            variance: squares * points as f64 / (left * (left - 1.0).max(1.0)),
         }
     }
 }

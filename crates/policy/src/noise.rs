@@ -200,6 +200,7 @@ impl NoisePolicy {
                     .entry((request.cell, metric))
                     .or_default()
                     .push(Placed {
+                        host: 0,
                         layout: request.layout as u64,
                         boot: u64::from(request.boot),
                         session: 0,

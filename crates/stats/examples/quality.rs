@@ -158,6 +158,7 @@ fn side(noise: Noise, n: usize, shift: f64, random: &mut Random) -> Side {
         .into_iter()
         .map(|x| 100.0 + 3.0 * (x + shift));
     let placed = values.map(|value| Placed {
+        host: 0,
         layout: 0,
         boot: 0,
         session: 0,
@@ -175,6 +176,7 @@ fn clustered(trials: usize, icc: f64, random: &mut Random) -> Side {
         for _ in 0..10 {
             let value = 100.0 + 3.0 * (shared + (1.0 - icc).sqrt() * random.normal());
             placed.push(Placed {
+                host: 0,
                 layout: 0,
                 boot: 0,
                 session: 0,

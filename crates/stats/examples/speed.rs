@@ -29,6 +29,7 @@ fn main() {
             let side = |seed| {
                 let noise = Noise::Gauss.draw(1_000_000, &mut Random::seeded(seed));
                 let placed = noise.iter().zip(0_u64..).map(|(x, i)| Placed {
+                    host: 0,
                     layout: 0,
                     boot: 0,
                     session: 0,

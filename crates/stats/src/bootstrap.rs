@@ -261,6 +261,7 @@ mod tests {
             let placed = (0..10).flat_map(|trial| {
                 let shared = 100.0 + 5.0 * random.normal();
                 (0..50).map(move |i| crate::Placed {
+                    host: 0,
                     layout: 0,
                     boot: 0,
                     session: 0,

@@ -202,7 +202,8 @@ impl Cost {
             Level::Sample => self.sample,
             Level::Trial | Level::Session => self.trial,
             Level::Boot => self.boot,
-            Level::Layout => self.layout,
+            // Hosts are no part of the nesting that is bought.
+            Level::Layout | Level::Host => self.layout,
         }
     }
 }
@@ -303,6 +304,7 @@ mod tests {
                     let at_trial = at_boot + deviations[1] * random.normal();
                     for _ in 0..counts[0] {
                         placed.push(Placed {
+                            host: 0,
                             layout,
                             boot,
                             session: 0,

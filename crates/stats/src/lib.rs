@@ -71,7 +71,7 @@ pub use random::Random;
 pub use ranks::{KolmogorovSmirnov, MannWhitney, kolmogorov_smirnov, mann_whitney};
 pub use samples::{NotSamples, Samples};
 pub use sequential::Sequence;
-pub use side::{Level, Placed, Side, Units, intraclass_correlation};
+pub use side::{Level, Placed, Side, Units, intraclass_correlation, on_common_hosts};
 pub use summary::{BestMeans, Pctile, SUMMARY_PERCENTS, Summary};
 pub use undefined::Undefined;
 pub use verdict::{

@@ -1,4 +1,4 @@
-//! The samples of one side of a comparison, each with its place in the nesting layout › boot › session › trial › sample.
+//! The samples of one side of a comparison, each with its place in the nesting host › layout › boot › session › trial › sample.
 //! Refuses to count samples of one trial, or trials of one boot, as if each were a repetition of its own when a
 //! higher level was repeated.
 
@@ -21,12 +21,17 @@ pub enum Level {
     Boot,
     /// One way in which the same source was laid out in memory.
     Layout,
+    /// One machine.
+    Host,
 }
 
-/// One sample and where it belongs. Numbers only tell apart: a boot is the same boot if layout and boot are the same.
+/// One sample and where it belongs. Numbers only tell apart: a boot is the same boot if host, layout and boot are the same. A
+/// host's number alone means the same on both sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placed {
-    /// Which layout (build).
+    /// Which host.
+    pub host: u64,
+    /// Which layout (build) on that host.
     pub layout: u64,
     /// Which boot of that layout.
     pub boot: u64,
@@ -71,6 +76,7 @@ impl Side {
             .measured()
             .iter()
             .map(|&value| Placed {
+                host: 0,
                 layout: 0,
                 boot: 0,
                 session: 0,
@@ -99,7 +105,9 @@ impl Side {
         let first = self.placed[0];
         let differs =
             |same: fn(&Placed, &Placed) -> bool| self.placed.iter().any(|p| !same(&first, p));
-        if differs(|a, b| a.layout == b.layout) {
+        if differs(|a, b| a.host == b.host) {
+            Level::Host
+        } else if differs(|a, b| a.layout == b.layout) {
             Level::Layout
         } else if differs(|a, b| a.boot == b.boot) {
             Level::Boot
@@ -127,9 +135,10 @@ impl Side {
             Level::Trial => self.trials().into_iter().map(|trial| trial.mean).collect(),
             Level::Session => self.sessions().into_iter().map(|s| s.mean).collect(),
             Level::Boot => self.boots().into_iter().map(|boot| boot.mean).collect(),
-            Level::Layout => group(&self.boots(), |key| [key[0], 0, 0, 0])
+            Level::Layout => self.layouts().into_iter().map(|l| l.mean).collect(),
+            Level::Host => group(&self.layouts(), |key| [key[0], 0, 0, 0, 0])
                 .into_iter()
-                .map(|layout| layout.mean)
+                .map(|host| host.mean)
                 .collect(),
         };
         Units { level, means }
@@ -165,7 +174,7 @@ impl Side {
             .placed
             .iter()
             .map(|p| Group {
-                key: [p.layout, p.boot, p.session, p.trial],
+                key: place(p),
                 mean: p.value,
             })
             .collect();
@@ -173,20 +182,40 @@ impl Side {
     }
 
     fn sessions(&self) -> Vec<Group> {
-        group(&self.trials(), |key| [key[0], key[1], key[2], 0])
+        group(&self.trials(), |key| [key[0], key[1], key[2], key[3], 0])
     }
 
     fn boots(&self) -> Vec<Group> {
-        group(&self.sessions(), |key| [key[0], key[1], 0, 0])
+        group(&self.sessions(), |key| [key[0], key[1], key[2], 0, 0])
+    }
+
+    fn layouts(&self) -> Vec<Group> {
+        group(&self.boots(), |key| [key[0], key[1], 0, 0, 0])
+    }
+
+    /// The hosts that it was measured on, in the order of their numbers.
+    #[must_use]
+    pub fn hosts(&self) -> Vec<u64> {
+        let hosts: std::collections::BTreeSet<u64> = self.placed.iter().map(|p| p.host).collect();
+        hosts.into_iter().collect()
+    }
+
+    /// What was measured on these hosts, host by host in the order of their numbers; none if nothing was.
+    #[must_use]
+    pub fn on_hosts(&self, hosts: &[u64]) -> Option<Self> {
+        let here = self.placed.iter().filter(|p| hosts.contains(&p.host));
+        let mut placed: Vec<Placed> = here.copied().collect();
+        placed.sort_by_key(|p| p.host);
+        Side::new(placed).ok()
     }
 
     /// The samples of each trial, in the order of measurement.
     #[must_use]
     pub fn by_trial(&self) -> Vec<Vec<f64>> {
-        let keys: Vec<[u64; 4]> = self
+        let keys: Vec<Place> = self
             .placed
             .iter()
-            .map(|p| [p.layout, p.boot, p.session, p.trial])
+            .map(place)
             .collect();
         let (places, count) = first_seen(&keys);
         let mut trials = vec![Vec::new(); count];
@@ -217,18 +246,46 @@ impl Side {
     }
 }
 
+/// What of two sides is compared where hosts differ. What both sides measured on the same hosts is compared on these alone, the
+/// rest of either side left out: of several hosts that both have, each is compared with itself ([`verdict`](fn@crate::verdict)).
+/// Where each side has several hosts and they share no two, hosts are repeats like any other, and nothing is left out; nor where
+/// no host is shared at all: the difference is then also that of the hosts.
+///
+/// None where nothing is left out.
+#[must_use]
+pub fn on_common_hosts(base: &Side, new: &Side) -> Option<(Side, Side)> {
+    let (of_base, of_new) = (base.hosts(), new.hosts());
+    let common: Vec<u64> = of_base
+        .iter()
+        .filter(|host| of_new.contains(host))
+        .copied()
+        .collect();
+    let fewest = of_base.len().min(of_new.len());
+    if common.is_empty() || (common.len() == 1 && fewest > 1) || of_base == of_new {
+        return None;
+    }
+    Some((base.on_hosts(&common)?, new.on_hosts(&common)?))
+}
+
+/// Host, layout, boot, session and trial; 0 above what a group is of.
+type Place = [u64; 5];
+
+fn place(of: &Placed) -> Place {
+    [of.host, of.layout, of.boot, of.session, of.trial]
+}
+
 /// Samples, trials or boots of one mean.
 struct Group {
-    key: [u64; 4],
+    key: Place,
     mean: f64,
 }
 
 /// The means of the groups that share what `outer` leaves of their keys, in the order of first sight.
-fn group(groups: &[Group], outer: impl Fn([u64; 4]) -> [u64; 4]) -> Vec<Group> {
-    let keys: Vec<[u64; 4]> = groups.iter().map(|group| outer(group.key)).collect();
+fn group(groups: &[Group], outer: impl Fn(Place) -> Place) -> Vec<Group> {
+    let keys: Vec<Place> = groups.iter().map(|group| outer(group.key)).collect();
     let (places, count) = first_seen(&keys);
     let mut sums = vec![crate::sums::Mean::default(); count];
-    let mut names = vec![[0; 4]; count];
+    let mut names = vec![[0; 5]; count];
     for ((inner, place), key) in groups.iter().zip(places).zip(keys) {
         sums[place].add(inner.mean);
         names[place] = key;
@@ -243,9 +300,9 @@ fn group(groups: &[Group], outer: impl Fn([u64; 4]) -> [u64; 4]) -> Vec<Group> {
 }
 
 /// For each key, which of the distinct keys it is, numbered in the order of first sight; and how many there are.
-fn first_seen(keys: &[[u64; 4]]) -> (Vec<usize>, usize) {
+fn first_seen(keys: &[Place]) -> (Vec<usize>, usize) {
     let mut seen = std::collections::HashMap::new();
-    let mut last: Option<([u64; 4], usize)> = None;
+    let mut last: Option<(Place, usize)> = None;
     let places = keys
         .iter()
         .map(|&key| {
@@ -305,6 +362,7 @@ mod tests {
             places
                 .iter()
                 .map(|&(layout, boot, trial, value)| Placed {
+                    host: 0,
                     layout,
                     boot,
                     session: 0,
@@ -339,6 +397,7 @@ mod tests {
     #[test]
     fn several_sessions_are_repeats_above_their_trials_and_below_boots() {
         let place = |boot, session, trial, value| Placed {
+            host: 0,
             layout: 0,
             boot,
             session,
@@ -357,6 +416,45 @@ mod tests {
         );
         let booted = Side::new(vec![place(1, 1, 1, 1.0), place(2, 2, 2, 3.0)]).unwrap();
         assert_eq!(booted.replicated(), Level::Boot);
+    }
+
+    fn on(host: u64, trial: u64, value: f64) -> Placed {
+        Placed {
+            host,
+            layout: 0,
+            boot: 0,
+            session: 1,
+            trial,
+            value,
+        }
+    }
+
+    #[test]
+    fn several_hosts_are_the_highest_repeats_and_each_counts_once() {
+        let two = Side::new(vec![on(2, 1, 1.0), on(2, 2, 3.0), on(1, 1, 10.0)]).unwrap();
+        let units = two.units();
+        assert_eq!((units.level, units.means), (Level::Host, vec![2.0, 10.0]));
+        assert_eq!(two.units_at(Level::Trial).means, [1.0, 3.0, 10.0]);
+        assert_eq!(two.hosts(), [1, 2]);
+        let sorted = two.on_hosts(&[1, 2]).unwrap();
+        assert_eq!(sorted.units().means, [10.0, 2.0]);
+    }
+
+    #[test]
+    fn only_hosts_that_both_sides_have_are_compared_where_that_takes_the_hosts_out() {
+        let of = |hosts: &[u64]| {
+            Side::new(hosts.iter().map(|host| on(*host, 1, 1.0)).collect()).unwrap()
+        };
+        let common = |base: &[u64], new: &[u64]| {
+            on_common_hosts(&of(base), &of(new)).map(|(base, new)| (base.hosts(), new.hosts()))
+        };
+        let left = |hosts: &[u64]| Some((hosts.to_vec(), hosts.to_vec()));
+        assert_eq!(common(&[1, 2, 3], &[2, 3, 4]), left(&[2, 3]));
+        assert_eq!(common(&[1], &[1, 2]), left(&[1]));
+        assert_eq!(common(&[1, 2], &[1, 2]), None);
+        assert_eq!(common(&[1, 2], &[2, 3]), None, "hosts are repeats there");
+        assert_eq!(common(&[1], &[2]), None);
+        assert_eq!(common(&[1], &[2, 3]), None);
     }
 
     #[test]

@@ -7,13 +7,14 @@ use serde::Serialize;
 
 use crate::distributions::t_quantile;
 use crate::modes::{share_difference_interval, share_p};
+use crate::undefined::finite;
 use crate::order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
 use crate::welch::{
-    Mean as MeanWithError, Welch, compare, compare_with_freedom, with_positive_ratio,
+    Mean as MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,
 };
 use crate::{
     Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
-    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, percent_change, two_modes,
+    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, two_modes,
     warm_up,
 };
 
@@ -111,6 +112,8 @@ pub struct Verdict {
     /// The unit of replication. The verdict holds for the levels above it as they were: with [`Level::Trial`] for these
     /// boots, with [`Level::Boot`] for these layouts.
     pub level: Level,
+    /// Whether each unit of one side was compared with that of the other on the same host.
+    pub paired: bool,
     /// How many units the base has, and the new side.
     pub units: (usize, usize),
     /// What the sides differ by beyond the spread of these units.
@@ -228,6 +231,10 @@ impl Modes {
 /// least eight units in the order of measurement. The ratio of harmonic means new/base is that of the mean times
 /// base/new, with its interval.
 ///
+/// Hosts have no order, and no share of theirs is a change of what was measured. Where both sides have the same hosts, each host is
+/// compared with itself: Student's test of the logarithms of their ratios, so that how much hosts differ is no noise. Where they share only
+/// some, [`on_common_hosts`](crate::on_common_hosts) leaves the rest out.
+///
 /// Where the sides differ by more than their units show ([`Question::beyond`]), their standard errors are larger by that; where
 /// that is known, a single trial a side is compared too.
 #[must_use]
@@ -236,6 +243,20 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
     let level = match question.beyond {
         Beyond::Known(_) => repeated.max(Level::Trial),
         Beyond::Nothing | Beyond::LikeUnits => repeated,
+    };
+    let hosts = (base.hosts(), new.hosts());
+    let paired = level == Level::Host && hosts.0 == hosts.1;
+    // The nth unit of either is of the nth host.
+    let by_host = paired.then(|| Some((base.on_hosts(&hosts.0)?, new.on_hosts(&hosts.1)?)));
+    let by_host = by_host.flatten();
+    let (base, new) = match &by_host {
+        Some((base, new)) => (base, new),
+        None => (base, new),
+    };
+    let repeats = match (level, paired) {
+        (Level::Host, true) => Repeats::Paired,
+        (Level::Host, false) => Repeats::Unordered,
+        _ => Repeats::InOrder,
     };
     let by = |mean| {
         base.units_by(level, mean)
@@ -253,15 +274,23 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
         ),
     };
     let question = &question;
-    let compared = Compared::of(&base.means, &new.means, question);
-    let order = (Order::of(&base.means), Order::of(&new.means));
+    let compared = Compared::of(&base.means, &new.means, repeats, question);
+    let order = match repeats {
+        Repeats::InOrder => (Order::of(&base.means), Order::of(&new.means)),
+        Repeats::Unordered | Repeats::Paired => Default::default(),
+    };
     let (base_units, new_units) = (samples(&base), samples(&new));
-    let modes = Modes::of(&base_units, &new_units, question.confidence);
+    let modes = match repeats {
+        Repeats::InOrder => Modes::of(&base_units, &new_units, question.confidence),
+        // Hosts are of several kinds, and whoever measured chose them.
+        Repeats::Unordered | Repeats::Paired => None,
+    };
     Verdict {
         outcome: modes
             .and_then(|modes| modes.outcome(question))
             .unwrap_or(compared.outcome),
         level,
+        paired,
         units: (base.means.len(), new.means.len()),
         beyond: question.beyond,
         mean: question.mean,
@@ -271,7 +300,7 @@ pub fn verdict(base: &Side, new: &Side, question: &Question) -> Verdict {
         difference_interval: compared.difference_interval,
         percent: compared.percent(),
         percent_interval: compared.percent_interval(),
-        ratio: crate::ratio(compared.base, compared.new),
+        ratio: compared.ratio,
         ratio_interval: compared.ratio_interval,
         p: compared.p,
         ranks: mann_whitney(&base_units, &new_units),
@@ -300,10 +329,22 @@ fn in_percent(ratio: Interval) -> Interval {
     }
 }
 
+/// How the units of two sides belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repeats {
+    /// In the order of measurement, either side by itself.
+    InOrder,
+    /// In no order.
+    Unordered,
+    /// The nth of one side and the nth of the other are of the same host.
+    Paired,
+}
+
 /// Two lists of units, compared.
 struct Compared {
     base: f64,
     new: f64,
+    ratio: Result<f64, Undefined>,
     difference: f64,
     difference_interval: Result<Interval, Undefined>,
     kept: f64,
@@ -313,11 +354,19 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(base: &[f64], new: &[f64], question: &Question) -> Self {
-        let kept = shared_autocorrelation(base, new);
+    fn of(base: &[f64], new: &[f64], repeats: Repeats, question: &Question) -> Self {
+        let kept = match repeats {
+            Repeats::InOrder => shared_autocorrelation(base, new),
+            Repeats::Unordered | Repeats::Paired => 0.0,
+        };
         let of = |base: &[f64], new: &[f64]| {
             estimate(base, new, kept, question.beyond, question.confidence)
         };
+        if repeats == Repeats::Paired
+            && let Some(compared) = Self::paired(base, new, question)
+        {
+            return compared;
+        }
         let inverse = |rates: &[f64]| rates.iter().map(|x| 1.0 / x).collect::<Vec<f64>>();
         let (base_mean, new_mean, welch) = match question.mean {
             Mean::Arithmetic => (
@@ -357,6 +406,7 @@ impl Compared {
         Compared {
             base: base_mean,
             new: new_mean,
+            ratio: crate::ratio(base_mean, new_mean),
             difference: new_mean - base_mean,
             difference_interval,
             kept,
@@ -366,8 +416,61 @@ impl Compared {
         }
     }
 
+    /// Units of which the nth of either side are of the same host; none where their differences don't vary though the sides do.
+    fn paired(base: &[f64], new: &[f64], question: &Question) -> Option<Self> {
+        let mean = |units: &[f64]| question.mean.of(&Samples::new(units.to_vec()).ok()?).ok();
+        let (base_mean, new_mean) = (mean(base)?, mean(new)?);
+        let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
+        let compared = Compared {
+            base: base_mean,
+            new: new_mean,
+            ratio: crate::ratio(base_mean, new_mean),
+            difference: new_mean - base_mean,
+            difference_interval: Err(Undefined::NoSpread),
+            kept: 0.0,
+            ratio_interval: Err(Undefined::NoSpread),
+            p: Err(Undefined::NoSpread),
+            outcome: Outcome::CannotTell { more: None },
+        };
+        match paired(base, new, question.confidence) {
+            Ok(found) => {
+                // What was found is of the arithmetic mean of the base.
+                let scale = base_mean / crate::sums::mean(base);
+                let scale = if positive { scale } else { 1.0 };
+                Some(Compared {
+                    ratio: found.ratio,
+                    difference: found.difference * scale,
+                    difference_interval: Ok(Interval {
+                        low: found.difference_interval.low * scale,
+                        high: found.difference_interval.high * scale,
+                    }),
+                    ratio_interval: found.ratio_interval,
+                    p: Ok(found.p),
+                    outcome: outcome(&found, base.len(), question),
+                    ..compared
+                })
+            }
+            Err(Undefined::NoSpread) if positive => {
+                let (ratio_interval, p, outcome) = without_spread(base, new, question);
+                Some(Compared {
+                    ratio_interval,
+                    p,
+                    outcome,
+                    ..compared
+                })
+            }
+            Err(Undefined::NoSpread) => None,
+            Err(why) => Some(Compared {
+                difference_interval: Err(why),
+                ratio_interval: Err(why),
+                p: Err(why),
+                ..compared
+            }),
+        }
+    }
+
     fn percent(&self) -> Result<f64, Undefined> {
-        percent_change(self.base, self.new)
+        finite(100.0 * self.ratio? - 100.0)
     }
 
     fn percent_interval(&self) -> Result<Interval, Undefined> {
@@ -612,13 +715,18 @@ impl Settled {
         if dropped == (0, 0) {
             return None;
         }
-        let rest = Compared::of(&base[dropped.0..], &new[dropped.1..], question);
+        let rest = Compared::of(
+            &base[dropped.0..],
+            &new[dropped.1..],
+            Repeats::InOrder,
+            question,
+        );
         Some(Settled {
             dropped,
             outcome: rest.outcome,
             percent: rest.percent(),
             percent_interval: rest.percent_interval(),
-            ratio: crate::ratio(rest.base, rest.new),
+            ratio: rest.ratio,
             ratio_interval: rest.ratio_interval,
             difference: rest.difference,
             difference_interval: rest.difference_interval,

@@ -80,6 +80,76 @@ pub(crate) fn compare_with_freedom(
     })
 }
 
+/// Logarithms of ratios that differ by no more than this differ by rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// Compares two sides of which the nth unit of one and the nth of the other are of one and the same thing: Student's test of the
+/// logarithms of their ratios where all are positive, so that the ratio is the geometric mean of theirs and the difference is
+/// that much of the base's mean; of their differences elsewhere, without an interval of the ratio.
+///
+/// # Errors
+/// [`Undefined::TooFew`] of fewer than two units a side, or unequally many; [`Undefined::NoSpread`] if no ratio, or no
+/// difference, differs from another.
+pub(crate) fn paired(
+    base: &[f64],
+    new: &[f64],
+    confidence: Confidence,
+) -> Result<Welch, Undefined> {
+    let pairs = base.len().min(new.len());
+    if pairs < 2 || base.len() != new.len() {
+        return Err(Undefined::TooFew {
+            needs: 2,
+            has: pairs,
+        });
+    }
+    let positive = base.iter().chain(new).all(|unit| *unit > 0.0);
+    let change = |(base, new): (&f64, &f64)| match positive {
+        true => (new / base).ln(),
+        false => new - base,
+    };
+    let changes: Vec<f64> = base.iter().zip(new).map(change).collect();
+    let changes = Samples::new(changes).map_err(|_| Undefined::TooLarge)?;
+    let Mean { mean, error, n } = Mean::of(&changes)?;
+    if error == 0.0 || (positive && error <= ROUNDING) {
+        return Err(Undefined::NoSpread);
+    }
+    let reach = t_quantile(confidence, n - 1.0) * error;
+    let ends = [mean - reach, mean, mean + reach];
+    let base_mean = crate::sums::mean(base);
+    let [low, difference, high] = match positive {
+        true => ends.map(|log| base_mean * log.exp_m1()),
+        false => ends,
+    };
+    let (ratio, ratio_interval) = match positive {
+        true => {
+            let ends = Interval {
+                low: ends[0].exp(),
+                high: ends[2].exp(),
+            };
+            let estimable = ends.low > 0.0 && ends.high.is_finite() && is_estimable(ends);
+            let ends = estimable.then_some(ends).ok_or(Undefined::NotEstimable);
+            (finite(mean.exp()), ends)
+        }
+        false => {
+            let ratio = crate::ratio(base_mean, crate::sums::mean(new));
+            (ratio, Err(Undefined::NotPositive))
+        }
+    };
+    Ok(Welch {
+        difference: finite(difference)?,
+        error: if positive { base_mean * error } else { error },
+        difference_interval: Interval {
+            low: finite(low)?,
+            high: finite(high)?,
+        },
+        ratio,
+        ratio_interval,
+        t: mean / error,
+        degrees_of_freedom: n - 1.0,
+        p: two_sided_p(mean / error, n - 1.0),
+    })
+}
+
 /// A ratio above this whose interval is this many times as high as low at its ends is no estimate.
 const WIDEST_RATIO: (f64, f64) = (10.0, 100.0);
 

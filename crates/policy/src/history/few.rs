@@ -373,6 +373,7 @@ mod tests {
     fn booted(versions: &[Vec<f64>]) -> Vec<(f64, Side)> {
         let version = |boots: &Vec<f64>| {
             let placed = boots.iter().zip(0..).map(|(value, boot)| Placed {
+                host: 0,
                 layout: 0,
                 boot,
                 session: 0,

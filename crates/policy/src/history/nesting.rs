@@ -196,6 +196,7 @@ impl VersionPoint {
                 for trial in &boot.trials {
                     number += 1;
                     placed.extend(trial.values.iter().map(|&value| Placed {
+                        host: 0,
                         layout,
                         boot: boot.ordinal.into(),
                         session: trial.study.unsigned_abs(),

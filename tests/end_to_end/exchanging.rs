@@ -315,3 +315,54 @@ fn sessions_of_their_own_are_said_and_allowed_for() {
         "{near}"
     );
 }
+
+#[test]
+fn runs_of_several_hosts_are_compared_host_by_host() {
+    let place = Place::new();
+    for (side, factor, luck) in [("base", 1.0, 0), ("new", 1.2, 50)] {
+        let mut arguments = vec!["import".to_owned(), "pytest-benchmark".to_owned()];
+        for (host, speed) in [("quick", 1.0), ("slow", 3.0), ("slower", 7.0)] {
+            for run in 1..=2 {
+                let file = format!("{side}-{host}-{run}.json");
+                let own = pytest_benchmark(run + luck)
+                    .replace(r#""node": "here""#, &format!(r#""node": "{host}""#));
+                let mut own: serde_json::Value = serde_json::from_str(&own).unwrap();
+                for benchmark in own["benchmarks"].as_array_mut().unwrap() {
+                    for value in benchmark["stats"]["data"].as_array_mut().unwrap() {
+                        *value = (value.as_f64().unwrap() * speed * factor).into();
+                    }
+                }
+                place.write(&file, own.to_string());
+                arguments.push(file);
+            }
+        }
+        arguments.extend(["--as".to_owned(), side.to_owned()]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        place.prints_of(&arguments);
+    }
+    for difference in differences(&place, &["base", "new", "--fail-on", "never"]) {
+        assert_eq!(difference["unit_of_replication"], "host", "{difference}");
+        assert_eq!(difference["units"], serde_json::json!([3, 3]));
+        assert_eq!(difference["paired_by_host"], true);
+        assert_eq!(difference["verdict"], "worse", "{difference}");
+    }
+    let text = place.prints_of(&["compare", "base", "new", "--fail-on", "never"]);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains(
+            "3 hosts a side (`base` and `new`, 3 rows): each host is compared with itself"
+        ),
+        "{text}"
+    );
+    // The hosts go out and come back.
+    for (name, format) in [("base.csv", "csv"), ("base.json", "json")] {
+        place.prints_of(&["export", "base", "-o", name]);
+        place.prints_of(&["import", format, name, "--as", format]);
+        for difference in differences(&place, &["base", format]) {
+            assert_eq!(difference["unit_of_replication"], "host", "{difference}");
+            assert_eq!(difference["sentence"], "no change: all alike");
+        }
+    }
+    place.prints_of(&["check"]);
+    place.assert_nothing_left();
+}

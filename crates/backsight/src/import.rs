@@ -21,8 +21,6 @@ use crate::{cli::Shared, exit_status::ExitStatus, files};
 
 /// The verb's name in the store.
 pub const VERB: &str = "import";
-/// What the host is called where the files don't say it.
-const HOST: &str = "elsewhere";
 /// The role that the files stand under.
 const ROLE: &str = "import";
 
@@ -62,7 +60,7 @@ pub struct Import {
     #[arg(long, value_name = "iteration|run")]
     level: Option<MeasuredLevel>,
     /// Each file was measured in a session of its own: at another time, or in turn with the files of the other side. Else all
-    /// of them are one session
+    /// of them are one session, but those that say times more than an hour apart
     #[arg(long)]
     sessions: bool,
 }
@@ -286,12 +284,6 @@ fn study(
             (benchmark, shapes.collect())
         })
         .collect();
-    let host = imported
-        .facts
-        .get("hostname")
-        .and_then(|name| name.parse().ok())
-        .map_or_else(|| HOST.parse(), Ok)
-        .into_diagnostic()?;
     let sources = imported.files.into_iter().map(|file| FinishedFile {
         command: command(importer, &file.path),
         content: file.content,
@@ -300,6 +292,7 @@ fn study(
         cell: trial.cell,
         round: trial.round,
         session: trial.session,
+        host: trial.host,
         outcome: trial.outcome.map_err(Failure::of_trial),
         files: trial.files,
     });
@@ -319,8 +312,8 @@ fn study(
             metrics,
         },
         at: jiff::Timestamp::now(),
-        host: (host, ROLE.parse().into_diagnostic()?),
-        facts: imported.facts,
+        hosts: imported.hosts,
+        role: ROLE.parse().into_diagnostic()?,
         files: sources.collect(),
         trials: trials.collect(),
         warnings: imported.notes,

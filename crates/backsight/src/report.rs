@@ -1,5 +1,6 @@
 //! `backsight report`: studies as one self-contained page.
 
+use backsight_model::ResultSet;
 use backsight_policy::{By, CompareOptions, Comparison, compare, compare_by};
 use backsight_report::{
     Format, Look,
@@ -49,7 +50,7 @@ impl Report {
             {
                 let verdict = VerdictReport::from_store(&store, study).await?;
                 let text = match format {
-                    Format::Html => verdict_output::page(study, &verdict, &store).await?,
+                    Format::Html => verdict_output::into_page(study, verdict, &store).await?,
                     format => verdict_output::render(&verdict, format, &Look::default(), false)?,
                 };
                 return self.write(study.name.as_str(), &text);
@@ -59,7 +60,7 @@ impl Report {
             }
             let ids: Vec<_> = studies.iter().map(|study| study.id).collect();
             let names: Vec<&str> = studies.iter().map(|study| study.name.as_str()).collect();
-            let comparison = self.comparison(&store, &ids).await?;
+            let (comparison, sets) = self.comparison(&store, &ids).await?;
             let more = match &comparison {
                 Some(comparison) => crate::compare::more_rounds(&store, &ids, comparison).await?,
                 None => None,
@@ -78,7 +79,7 @@ impl Report {
                 return self.write(&names.join("-"), &text.into_diagnostic()?);
             }
             let title = names.join(" and ");
-            let collected = backsight_site::report_of(&store, title, &ids, comparison).await;
+            let collected = backsight_site::report_of_sets(&store, title, sets, comparison).await;
             let mut collected = collected.into_diagnostic()?;
             collected.more_rounds = more;
             let sets: Vec<_> = collected
@@ -125,29 +126,32 @@ impl Report {
         &self,
         store: &Store,
         studies: &[backsight_store::StudyId],
-    ) -> miette::Result<Option<Comparison>> {
+    ) -> miette::Result<(Option<Comparison>, Vec<ResultSet>)> {
         let options = CompareOptions::default();
         let mut sets = Vec::new();
         for study in studies {
             sets.push(store.result_set(*study).await.into_diagnostic()?);
         }
-        match (&self.by, &sets[..]) {
+        let comparison = match (&self.by, &sets[..]) {
             (Some(by), [only]) => {
                 let comparison = compare_by(only, by, options).into_diagnostic()?;
                 let row = store.study_of(studies[0]).await.into_diagnostic()?;
-                run::at_every_look(store, &row, comparison).await.map(Some)
+                Some(run::at_every_look(store, &row, comparison).await?)
             }
-            (Some(by), _) => Err(miette::miette!(
-                help = format!(
-                    "name one study: `backsight report {} --by {by}`",
-                    self.studies[0]
-                ),
-                "--by compares the parts of one study, and {} were named",
-                self.studies.len()
-            )),
+            (Some(by), _) => {
+                return Err(miette::miette!(
+                    help = format!(
+                        "name one study: `backsight report {} --by {by}`",
+                        self.studies[0]
+                    ),
+                    "--by compares the parts of one study, and {} were named",
+                    self.studies.len()
+                ));
+            }
             // A study without variants has nothing to compare; its page shows what it measured.
-            (None, [only]) => Ok(compare_by(only, &By::Variant, options).ok()),
-            (None, sets) => Ok(Some(compare(sets, options))),
-        }
+            (None, [only]) => compare_by(only, &By::Variant, options).ok(),
+            (None, sets) => Some(compare(sets, options)),
+        };
+        Ok((comparison, sets))
     }
 }

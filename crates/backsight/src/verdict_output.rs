@@ -1,5 +1,6 @@
 //! A verdict written out: as the terminal shows it, as Markdown, as JSON, as a page.
 
+use backsight_model::ResultSet;
 use backsight_policy::{By, CompareOptions, compare_by};
 use backsight_report::{
     Format, Look, Render as _,
@@ -62,36 +63,63 @@ pub async fn page(
     verdict: &VerdictReport,
     store: &Store,
 ) -> miette::Result<String> {
-    let comparison = match verdict {
+    match verdict {
         VerdictReport::Try(report) => {
-            return backsight_site::try_page(&report.study()).into_diagnostic();
+            backsight_site::try_page(&report.study()).into_diagnostic()
         }
         VerdictReport::Bisect(report) => {
-            return backsight_site::bisect_page(&report.study()).into_diagnostic();
+            backsight_site::bisect_page(&report.study()).into_diagnostic()
         }
         VerdictReport::Noise(report) => {
-            return backsight_site::noise_page(&report.study()).into_diagnostic();
+            backsight_site::noise_page(&report.study()).into_diagnostic()
         }
-        // A study without variants has nothing to compare; its page shows what it measured.
-        VerdictReport::Results(results) => {
-            compare_by(&results.set, &By::Variant, CompareOptions::default()).ok()
+        verdict => {
+            let set = store.result_set(study.id).await.into_diagnostic()?;
+            page_of_trials(study, Some(verdict), set, store).await
         }
-        _ => None,
+    }
+}
+
+/// The same when nothing else is made of the verdict: a result set may be large, and isn't read again.
+pub async fn into_page(
+    study: &StudyRow,
+    verdict: VerdictReport,
+    store: &Store,
+) -> miette::Result<String> {
+    match verdict {
+        VerdictReport::Results(results) => page_of_trials(study, None, results.set, store).await,
+        verdict => page(study, &verdict, store).await,
+    }
+}
+
+/// The page of a study with its trials: the variants of results beside each other, else the verdict.
+async fn page_of_trials(
+    study: &StudyRow,
+    verdict: Option<&VerdictReport>,
+    set: ResultSet,
+    store: &Store,
+) -> miette::Result<String> {
+    // A study without variants has nothing to compare; its page shows what it measured.
+    let comparison = match verdict {
+        None | Some(VerdictReport::Results(_)) => {
+            compare_by(&set, &By::Variant, CompareOptions::default()).ok()
+        }
+        Some(_) => None,
     };
     let title = study.name.to_string();
-    let collected = backsight_site::report_of(store, title, &[study.id], comparison).await;
+    let collected = backsight_site::report_of_sets(store, title, vec![set], comparison).await;
     let mut collected = collected.into_diagnostic()?;
     if let Some(comparison) = &collected.comparison {
         collected.more_rounds = crate::compare::more_rounds(store, &[study.id], comparison).await?;
     }
-    if let VerdictReport::Overhead(overhead) = verdict {
+    if let Some(VerdictReport::Overhead(overhead)) = verdict {
         collected.overhead = Some((**overhead).clone());
     }
     let sets = collected.studies.iter().map(|study| &study.results);
     let known = verbs::overhead::known_costs(store, sets.collect::<Vec<_>>()).await?;
     collected.notes = known.iter().map(ToString::to_string).collect();
     match verdict {
-        VerdictReport::Search(report) => {
+        Some(VerdictReport::Search(report)) => {
             backsight_site::report_of_search(&collected, &report.study())
         }
         _ => backsight_site::report(&collected),

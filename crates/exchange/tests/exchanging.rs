@@ -179,7 +179,7 @@ fn google_benchmark_has_repetitions_of_one_process_and_no_means() {
             "BM_Bad failed: no such device",
         ]
     );
-    assert_eq!(imported.facts["cpus"], "2");
+    assert_eq!(imported.hosts[0]["cpus"], "2");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn sysbench_has_a_run_a_trial() {
             &[&format!("sysbench/{name}.txt")],
             &Choices::default(),
         );
-        assert_eq!(imported.facts["sysbench"], "1.0.20");
+        assert_eq!(imported.hosts[0]["sysbench"], "1.0.20");
         lines(&imported)
     };
     let cpu = of_sysbench("cpu");
@@ -401,7 +401,148 @@ fn pytest_benchmark_has_a_file_a_trial() {
     };
     let each = of("pytest-benchmark", &files[..1], &each);
     assert_eq!(lines(&each)[0], lines(&imported)[0].replace(',', " "));
-    assert_eq!(imported.facts["cpu"], "AMD EPYC");
+    assert_eq!(imported.hosts[0]["cpu"], "AMD EPYC");
+}
+
+/// Files of pytest-benchmark of these hosts, each measured at a time of 24 November.
+fn of_hosts(files: &[(&str, &str)]) -> Imported {
+    let folder = tempfile::tempdir().unwrap();
+    let files = files.iter().enumerate().map(|(number, (host, at))| {
+        let path = folder.path().join(format!("{number}.json"));
+        let at = match *at {
+            "" => String::new(),
+            at => format!(r#""datetime": "2026-11-24T{at}","#),
+        };
+        let host = match *host {
+            "" => String::new(),
+            host => format!(r#""node": "{host}", "#),
+        };
+        let content = format!(
+            r#"{{"machine_info": {{{host}"machine": "of {number}"}}, {at}
+                "benchmarks": [{{"name": "a", "fullname": "t.py::a", "stats": {{"data": [1, 2]}}}}]}}"#
+        );
+        fs::write(&path, content).unwrap();
+        path
+    });
+    let files: Vec<PathBuf> = files.collect();
+    import(&importer("pytest-benchmark"), &files, &Choices::default()).unwrap()
+}
+
+#[test]
+fn a_trial_is_of_the_host_that_its_file_names() {
+    let imported = of_hosts(&[("b", ""), ("a", ""), ("b", "")]);
+    let hosts: Vec<&str> = imported.hosts.keys().map(|host| host.as_str()).collect();
+    assert_eq!(hosts, ["b", "a"]);
+    assert_eq!(imported.hosts[0]["machine"], "of 0, then of 2");
+    assert_eq!(imported.hosts[1]["machine"], "of 1");
+    let of: Vec<u32> = imported.trials.iter().map(|trial| trial.host).collect();
+    assert_eq!(of, [1, 2, 1]);
+    // Where one file doesn't say it, nobody knows how many hosts there are.
+    let partly = of_hosts(&[("b", ""), ("", "")]);
+    assert!(partly.trials.iter().all(|trial| trial.host == 0));
+    let nobody = of_hosts(&[("", "")]);
+    assert_eq!(nobody.hosts.keys().next().unwrap().as_str(), "elsewhere");
+}
+
+#[test]
+fn files_that_say_times_more_than_an_hour_apart_are_of_sessions_of_their_own() {
+    let sessions = |files: &[(&str, &str)]| -> Vec<u32> {
+        let imported = of_hosts(files);
+        imported.trials.iter().map(|trial| trial.session).collect()
+    };
+    // In the order of their times, whatever the order of the files.
+    let apart = [
+        ("a", "15:00:00"),
+        ("a", "08:30:00.25+00:00"),
+        ("a", "09:30:00"),
+        ("a", "16:30:00+02:00"),
+    ];
+    assert_eq!(sessions(&apart), [2, 1, 1, 2]);
+    let note =
+        "files that say times more than an hour apart are of sessions of their own: 2 sessions";
+    assert_eq!(of_hosts(&apart).notes, [note]);
+    // Hosts are measured at their own times.
+    let hosts = [
+        ("a", "08:00:00"),
+        ("b", "08:50:00"),
+        ("a", "09:40:00"),
+        ("b", "09:45:00"),
+    ];
+    assert_eq!(sessions(&hosts), [1, 3, 2, 3]);
+    // One that doesn't say it may be of any.
+    assert_eq!(sessions(&[("a", "08:00:00"), ("a", "")]), [1, 1]);
+    assert_eq!(sessions(&[("a", "08:00:00"), ("a", "soon")]), [1, 1]);
+    assert!(
+        of_hosts(&[("a", "08:00:00"), ("a", "08:20:00")])
+            .notes
+            .is_empty()
+    );
+}
+
+#[test]
+fn times_are_read_as_tools_write_them() {
+    let at = |format: &str, name: &str, content: &dyn Fn(u32) -> String| {
+        let files = [(0, file(name, content(0))), (1, file(name, content(1)))];
+        let paths: Vec<PathBuf> = files.iter().map(|(_, (_, path))| path.clone()).collect();
+        let imported = import(&importer(format), &paths, &Choices::default()).unwrap();
+        let sessions = imported.trials.iter().map(|trial| trial.session);
+        sessions.max().unwrap()
+    };
+    let google = |date: &'static [&str; 2]| {
+        move |number: u32| {
+            let date = date[number as usize];
+            format!(
+                r#"{{"context": {{"date": "{date}", "host_name": "a"}}, "benchmarks": [
+                    {{"name": "x", "run_name": "x", "run_type": "iteration", "iterations": 1, "real_time": 1, "cpu_time": 1, "time_unit": "ns"}}]}}"#
+            )
+        }
+    };
+    const LATE: &[&str; 2] = &["2026-11-24T10:41:22+02:00", "2026-11-24T10:41:22+00:00"];
+    assert_eq!(at("google-benchmark", "g.json", &google(LATE)), 2);
+    const OLD: &[&str; 2] = &["2016/08/02-11:22:33", "2016/08/02-12:22:33"];
+    assert_eq!(at("google-benchmark", "g.json", &google(OLD)), 1);
+    let fio = |number: u32| {
+        let at = 1_700_000_000 + 4000 * number;
+        format!(
+            r#"{{"fio version": "fio-3.33", "timestamp": {at}, "jobs": [{{"jobname": "j", "error": 0,
+                "read": {{"total_ios": 1, "bw_bytes": 5, "iops": 1}}}}]}}"#
+        )
+    };
+    assert_eq!(at("fio", "f.json", &fio), 2);
+    let iperf3 = |number: u32| {
+        let at = 1_700_000_000 + 4000 * number;
+        format!(
+            r#"{{"start": {{"timestamp": {{"timesecs": {at}}}, "system_info": "Linux wire 6.1"}}, "intervals": [],
+                "end": {{"sum": {{"bits_per_second": 5}}}}}}"#
+        )
+    };
+    assert_eq!(at("iperf3", "i.json", &iperf3), 2);
+}
+
+#[test]
+fn a_table_says_of_which_host_its_rows_are() {
+    let table = "host,trial,round,benchmark,value,better,unit\na,1,1,x,1,lower,s\na,2,2,x,2,lower,s\n\
+                 b,1,1,x,3,lower,s\nb,2,2,x,4,lower,s\nb,2,2,x,5,lower,s\n";
+    let placed = |table: &str| -> Vec<(u32, u32, Vec<f64>)> {
+        let (_folder, path) = file("t.csv", table);
+        let imported = import(&importer("csv"), &[path], &Choices::default()).unwrap();
+        let trials = imported.trials.iter();
+        let trials = trials.map(|trial| {
+            let samples = &trial.outcome.as_ref().unwrap()[0];
+            (trial.round, trial.host, samples.values.clone())
+        });
+        trials.collect()
+    };
+    let each = [
+        (1, 1, vec![1.0]),
+        (2, 1, vec![2.0]),
+        (3, 2, vec![3.0]),
+        (4, 2, vec![4.0, 5.0]),
+    ];
+    assert_eq!(placed(table), each);
+    // Also where only trials are told, which both hosts count from 1.
+    let no_rounds = table.replace("round", "whatever");
+    assert_eq!(placed(&no_rounds), each);
 }
 
 #[test]
@@ -451,7 +592,7 @@ fn lines_of_go_are_of_one_process() {
             "Sum pkg=example.com/x n=10 procs=2 allocations count lower: 0,0,0",
         ]
     );
-    assert_eq!(imported.facts["cpu"], "AMD EPYC");
+    assert_eq!(imported.hosts[0]["cpu"], "AMD EPYC");
     let nobody_says = refused("go", &fixture("benchfmt.txt"), &Choices::default());
     assert!(
         nobody_says
@@ -502,8 +643,8 @@ fn events_of_go_test_have_the_same_lines_in_pieces() {
             "Make pkg=example.org/sum/other procs=2 widgets-op count lower: 3,3,3",
         ]
     );
-    assert_eq!(imported.facts["goos"], "linux");
-    assert_eq!(imported.facts["cpu"], "AMD EPYC");
+    assert_eq!(imported.hosts[0]["goos"], "linux");
+    assert_eq!(imported.hosts[0]["cpu"], "AMD EPYC");
 }
 
 #[test]
@@ -660,7 +801,7 @@ fn phoronix_says_direction_in_xml_and_systems_are_variants() {
             "broken profile=pts/broken-1.0.0 failed: there is no value",
         ]
     );
-    assert_eq!(imported.facts["hardware"], "Processor: Example 2-Core");
+    assert_eq!(imported.hosts[0]["hardware"], "Processor: Example 2-Core");
     let json = of("phoronix", &["phoronix.json"], &better(&["lower"]));
     assert_eq!(
         lines(&json),
@@ -769,7 +910,7 @@ fn logs_of_mmtests_become_trials_iteration_by_iteration() {
 
 #[test]
 fn a_table_says_with_its_columns_what_it_is() {
-    let text = "benchmark,param.n,host,value\nsort,1,a,1.5\nsort,1,b,\nsort,2,a,3\nsort,1,a,1.25\n";
+    let text = "benchmark,param.n,rack,value\nsort,1,a,1.5\nsort,1,b,\nsort,2,a,3\nsort,1,a,1.25\n";
     let (_folder, path) = file("times.csv", text);
     let choices = Choices {
         unit: vec![Choice {
@@ -787,18 +928,18 @@ fn a_table_says_with_its_columns_what_it_is() {
         ]
     );
     assert!(
-        imported.notes[0].contains("columns that weren't used: `host`"),
+        imported.notes[0].contains("columns that weren't used: `rack`"),
         "{:?}",
         imported.notes
     );
     let by_host = Choices {
-        params: vec!["host".into()],
+        params: vec!["rack".into()],
         ..choices.clone()
     };
     let imported = import(&importer("csv"), &[path], &by_host).unwrap();
     assert_eq!(
         lines(&imported)[0],
-        "sort host=a n=1 value ms lower: 1.5 1.25"
+        "sort rack=a n=1 value ms lower: 1.5 1.25"
     );
     let (_folder, wide) = file("wide.tsv", "time\trss\n1\t10\n2\t20\n");
     let wanted = Choices {
@@ -988,6 +1129,7 @@ fn series(trials: Vec<(u32, Vec<f64>)>) -> Series {
                 round,
                 boot: 0,
                 session: 1,
+                host: 0,
                 values,
                 each: Vec::new(),
                 neighbours: 0.0,
@@ -1202,6 +1344,7 @@ fn any_set() -> impl Strategy<Value = ResultSet> {
                     round,
                     boot: 0,
                     session: 1,
+                    host: 0,
                     values,
                     each,
                     neighbours: 0.0,

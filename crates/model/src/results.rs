@@ -41,6 +41,9 @@ pub struct TrialSamples {
     pub boot: u32,
     /// The session of the study that it was measured in, from 1: what one sitting measured.
     pub session: u32,
+    /// The one host of the study that it was measured on, by its number in [`ResultSet::hosts`] from 1; 0 where the hosts of a
+    /// testbed made it together, or nobody says it.
+    pub host: u32,
     /// The trial's samples: mostly one.
     pub values: Vec<f64>,
     /// The interval samples within the trial, in order of time.
@@ -77,6 +80,17 @@ impl Series {
             .iter()
             .flat_map(|trial| trial.values.iter().copied())
             .collect()
+    }
+}
+
+impl ResultSet {
+    /// The host that a trial was measured on, if it was one and is known: where the study has a single host, that one.
+    pub fn host_of(&self, trial: &TrialSamples) -> Option<&HostName> {
+        let number = match (trial.host, self.hosts.len()) {
+            (0, 1) => 0,
+            (number, _) => usize::try_from(number).ok()?.checked_sub(1)?,
+        };
+        self.hosts.get_index(number).map(|(name, _)| name)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Result sets beside each other: for each metric of each cell what every side measured, how the first differs from
 //! the others, and what a reader should know before believing it.
 //!
-//! The unit of replication is the highest level that was repeated on each side: boots, sessions, a study's trials, whose samples
-//! are averaged to one value first; each number of a list. It is never an iteration of a single run. Sides that were measured
+//! The unit of replication is the highest level that was repeated on each side: hosts, boots, sessions, a study's trials, whose
+//! samples are averaged to one value first; each number of a list. What both sides measured on the same hosts is compared on these. It is never an iteration of a single run. Sides that were measured
 //! in separate sessions differ by their sessions too: by as much as is known, else as single runs of one session do. A verdict
 //! holds for what was not repeated as it was: one boot of each side.
 //!
@@ -29,12 +29,13 @@ pub use split::{Beside, By, NothingToSplit, beside_by_variant, compare_by, split
 pub use warning::{Warning, same_machine};
 
 use backsight_model::{
-    Better, Cell, KeyDifference, MetricName, ParamName, ResultSet, Series, Simulator, StudyName,
-    StudyState, TrialSamples, Unit,
+    Better, Cell, HostName, KeyDifference, MetricName, ParamName, ResultSet, Series, Simulator,
+    StudyName, StudyState, TrialSamples, Unit,
 };
 use backsight_stats::{
     Beyond, Confidence, Interval, Level, Mean, NotSamples, Placed, Question, Samples, Summary,
-    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, verdict, warm_up,
+    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, on_common_hosts,
+    verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
@@ -233,7 +234,7 @@ impl Comparison {
             ),
             (_, Level::Session) => Some("Verdicts hold for this boot and build of each side."),
             (_, Level::Trial) => Some("Verdicts hold for this boot and build of each side."),
-            (_, Level::Boot) => Some("Verdicts hold for this build of each side."),
+            (_, Level::Boot | Level::Host) => Some("Verdicts hold for this build of each side."),
             (_, Level::Layout) => None,
         }
     }
@@ -250,8 +251,10 @@ pub struct Side {
     pub measured: usize,
     /// Trials that failed.
     pub failed: usize,
-    /// How many sessions its trials were measured in; none of a list.
+    /// How many sessions its trials were measured in; none of a list. Those of two hosts are two.
     pub sessions: usize,
+    /// The hosts of which each trial was measured on one; none where that isn't known.
+    pub hosts: Vec<HostName>,
 }
 
 /// The study that a side is or is a part of.
@@ -499,8 +502,10 @@ fn compare_sets(
     options: CompareOptions,
     origin: Origin,
 ) -> Comparison {
+    let hosts: IndexSet<&HostName> = sets.iter().flat_map(|set| set.hosts.keys()).collect();
     let asked = Asked {
         sets,
+        hosts: &hosts,
         others: &others
             .iter()
             .filter(|other| sets.iter().all(|set| set.study != other.study))
@@ -544,7 +549,9 @@ fn compare_sets(
 
 fn side(set: &ResultSet, origin: Origin) -> Side {
     let trials = || set.series.iter().flat_map(|series| &series.trials);
-    let sessions: HashSet<u32> = trials().map(|trial| trial.session).collect();
+    let sessions: HashSet<(u32, u32)> = trials().map(|it| (it.host, it.session)).collect();
+    let hosts: IndexSet<Option<&HostName>> = trials().map(|trial| set.host_of(trial)).collect();
+    let hosts: Option<Vec<HostName>> = hosts.into_iter().map(Option::<&_>::cloned).collect();
     if origin != Origin::Studies {
         return Side {
             name: set.name.clone(),
@@ -552,6 +559,7 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
             measured: trials().map(|trial| trial.values.len()).sum(),
             failed: 0,
             sessions: 0,
+            hosts: Vec::new(),
         };
     }
     let measured: HashSet<u32> = trials().map(|trial| trial.trial).collect();
@@ -566,6 +574,7 @@ fn side(set: &ResultSet, origin: Origin) -> Side {
         measured: measured.len(),
         failed: set.failed.len(),
         sessions: sessions.len(),
+        hosts: hosts.unwrap_or_default(),
     }
 }
 
@@ -624,6 +633,8 @@ struct Draft {
 /// What every row needs to know of the whole.
 struct Asked<'a> {
     sets: &'a [ResultSet],
+    /// The hosts of all sides: one of a name is one.
+    hosts: &'a IndexSet<&'a HostName>,
     /// Other studies of the same machine.
     others: &'a [&'a ResultSet],
     tried: Vec<Tried>,
@@ -803,7 +814,7 @@ impl Asked<'_> {
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
             Origin::Studies => [Level::Trial, Level::Session]
-                .map(|level| known::known(all().map(known::sessions), level)),
+                .map(|level| known::known(all().flat_map(known::sessions), level)),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
         let entries = gathered.iter().enumerate().map(|(number, side)| {
@@ -860,7 +871,13 @@ impl Asked<'_> {
             return Err(self.tried[side].why_missing(question));
         }
         let all = series.iter().flat_map(|series| &series.trials);
-        let samples = side_of(all, factor).map_err(|_| Missing::NotANumber)?;
+        let set = &self.sets[side];
+        let host = |trial: &TrialSamples| {
+            let place = self.hosts.get_index_of(set.host_of(trial)?)?;
+            Some(place as u64 + 1)
+        };
+        let samples = side_on(all, factor, |trial| host(trial).unwrap_or(0));
+        let samples = samples.map_err(|_| Missing::NotANumber)?;
         let neighbours = trials().map(|trial| trial.neighbours).sum::<f64>();
         Ok(Gathered {
             trials: match self.origin {
@@ -959,7 +976,12 @@ impl Asked<'_> {
         known: &[Option<Known>; 2],
         confidence: Confidence,
     ) -> Difference {
-        let repeated = base.samples.replicated().min(new.samples.replicated());
+        let common = on_common_hosts(&base.samples, &new.samples);
+        let (of_base, of_new) = match &common {
+            Some((base, new)) => (base, new),
+            None => (&base.samples, &new.samples),
+        };
+        let repeated = of_base.replicated().min(of_new.replicated());
         let (beyond, known) = self.beyond(number, repeated, known);
         let simulated = base.simulator.is_some() && new.simulator.is_some();
         let question = Question {
@@ -974,7 +996,7 @@ impl Asked<'_> {
                 false => Question::usual(base.better).alike_enough,
             },
         };
-        let found = verdict(&base.samples, &new.samples, &question);
+        let found = verdict(of_base, of_new, &question);
         let mut difference = Difference::new(found, confidence, known);
         if self.origin == Origin::Studies && repeated == Level::Sample && known.is_none() {
             difference.doubt_single_runs(if simulated { 1 } else { MORE_RUNS });
@@ -991,8 +1013,19 @@ pub fn side_of<'a>(
     trials: impl Iterator<Item = &'a TrialSamples>,
     factor: f64,
 ) -> Result<backsight_stats::Side, NotSamples> {
+    side_on(trials, factor, |trial| u64::from(trial.host))
+}
+
+/// The same with the host of each trial, by a number.
+fn side_on<'a>(
+    trials: impl Iterator<Item = &'a TrialSamples>,
+    factor: f64,
+    host: impl Fn(&TrialSamples) -> u64,
+) -> Result<backsight_stats::Side, NotSamples> {
     let placed = trials.flat_map(|trial| {
+        let host = host(trial);
         trial.values.iter().map(move |value| Placed {
+            host,
             layout: 0,
             boot: u64::from(trial.boot),
             session: u64::from(trial.session),

@@ -61,7 +61,7 @@ impl Pooled {
     }
 }
 
-/// What was measured of one and the same thing: the runs of each of its sessions.
+/// What was measured of one and the same thing on one host: the runs of each of its sessions.
 pub(crate) type Sessions = Vec<Vec<f64>>;
 
 /// What these tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions ([`Level::Session`]) differ. Each is of
@@ -90,15 +90,17 @@ pub(crate) fn known(measured: impl Iterator<Item = Sessions>, level: Level) -> O
     }
 }
 
-/// The runs of each session of a series.
-pub(crate) fn sessions(series: &Series) -> Sessions {
-    let mut sessions: IndexMap<u32, Vec<f64>> = IndexMap::new();
+/// The runs of each session of a series, of each host by itself: hosts differ by more than their sessions.
+pub(crate) fn sessions(series: &Series) -> Vec<Sessions> {
+    let mut hosts: IndexMap<u32, IndexMap<u32, Vec<f64>>> = IndexMap::new();
     let trials = series.trials.iter();
     for trial in trials.filter(|trial| !trial.values.is_empty()) {
         let mean = trial.values.iter().sum::<f64>() / trial.values.len() as f64;
+        let sessions = hosts.entry(trial.host).or_default();
         sessions.entry(trial.session).or_default().push(mean);
     }
-    sessions.into_values().collect()
+    let sessions = hosts.into_values().map(IndexMap::into_values);
+    sessions.map(Iterator::collect).collect()
 }
 
 /// Facts that tell one machine from another, by the names that importers and our own runs give them.

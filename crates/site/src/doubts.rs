@@ -183,6 +183,7 @@ mod tests {
             round: 1,
             boot: 0,
             session: 1,
+            host: 0,
             values: vec![*value],
             each: vec![],
             neighbours: 0.0,

@@ -22,5 +22,5 @@ mod verdict_pages;
 pub use page::{PAGE_LIMIT, PageError, report, report_of_search};
 pub use printed::Printed;
 pub use published::{Between, FolderError, PublishError, Published, SaysBetween, publish};
-pub use report::{Report, Step, Study, Trial, report_of};
+pub use report::{Report, Step, Study, Trial, report_of, report_of_sets};
 pub use verdict_pages::{bisect_page, noise_page, try_page};

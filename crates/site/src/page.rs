@@ -342,18 +342,18 @@ fn place(studies: &[Study]) -> Fact {
 }
 
 fn trials(studies: &[Study]) -> Fact {
-    let all = studies.iter().flat_map(|study| &study.trials);
-    let (failed, measured): (Vec<&Trial>, Vec<&Trial>) =
-        all.partition(|trial| trial.row.failure.is_some());
-    let more = match failed.len() {
+    let all: usize = studies.iter().map(|study| study.trials.len()).sum();
+    let trials = studies.iter().flat_map(|study| &study.trials);
+    let failed = trials.filter(|trial| trial.row.failure.is_some()).count();
+    let more = match failed {
         0 => "none failed".to_owned(),
         count => format!("{} failed", numbers::grouped(count as u64)),
     };
     Fact {
         label: "Trials",
-        value: format!("{} measured", numbers::grouped(measured.len() as u64)),
+        value: format!("{} measured", numbers::grouped((all - failed) as u64)),
         more,
-        bad: !failed.is_empty(),
+        bad: failed > 0,
     }
 }
 

@@ -89,10 +89,27 @@ pub async fn report_of(
     studies: &[StudyId],
     comparison: Option<Comparison>,
 ) -> Result<Report, StoreError> {
-    let mut collected = Vec::new();
+    let mut sets = Vec::new();
     for study in studies {
-        let most = MOST_TRIALS / studies.len().max(1);
-        collected.push(WithoutOutputs::read(store, *study, most).await?);
+        sets.push(store.result_set(*study).await?);
+    }
+    report_of_sets(store, title, sets, comparison).await
+}
+
+/// The same of studies whose result sets have been read.
+///
+/// # Errors
+/// As [`report_of`].
+pub async fn report_of_sets(
+    store: &Store,
+    title: String,
+    sets: Vec<ResultSet>,
+    comparison: Option<Comparison>,
+) -> Result<Report, StoreError> {
+    let mut collected = Vec::new();
+    let most = MOST_TRIALS / sets.len().max(1);
+    for set in sets {
+        collected.push(WithoutOutputs::read(store, set, most).await?);
     }
     let lengths: Vec<usize> = collected
         .iter()
@@ -138,15 +155,22 @@ enum Source {
 
 impl WithoutOutputs {
     /// With the steps of at most so many trials.
-    async fn read(store: &Store, study: StudyId, most: usize) -> Result<Self, StoreError> {
-        let rows = store.trials(study).await?;
-        let shown = spread(&rows, most);
-        let without_steps = |row: TrialRow| Trial {
-            shown: shown.contains(&row.number),
-            row,
-            steps: Vec::new(),
+    async fn read(store: &Store, results: ResultSet, most: usize) -> Result<Self, StoreError> {
+        let study = StudyId(results.study);
+        // There may be half a million: each is held once.
+        let mut trials: Vec<Trial> = Vec::new();
+        let add = |row| {
+            trials.push(Trial {
+                shown: false,
+                row,
+                steps: Vec::new(),
+            });
         };
-        let trials: Vec<Trial> = rows.into_iter().map(without_steps).collect();
+        store.each_trial(study, add).await?;
+        let shown = spread(trials.iter().map(|trial| &trial.row), most);
+        for trial in &mut trials {
+            trial.shown = shown.contains(&trial.row.number);
+        }
         let (mut first, mut steps) = (HashMap::new(), HashMap::new());
         for trial in trials.iter().filter(|trial| trial.shown) {
             let number = trial.row.number;
@@ -154,7 +178,7 @@ impl WithoutOutputs {
         }
         let study = Study {
             row: store.study_of(study).await?,
-            results: store.result_set(study).await?,
+            results,
             cells: store.cells(study).await?,
             documents: store.documents(study).await?,
             trials,
@@ -187,9 +211,9 @@ impl WithoutOutputs {
 
 /// The numbers of the trials to show: at most half of them failed ones, the first that there are, and of the others as many
 /// as have room, evenly over the study.
-fn spread(rows: &[TrialRow], most: usize) -> HashSet<u32> {
+fn spread<'a>(rows: impl Iterator<Item = &'a TrialRow>, most: usize) -> HashSet<u32> {
     let (failed, measured): (Vec<&TrialRow>, Vec<&TrialRow>) =
-        rows.iter().partition(|row| row.failure.is_some());
+        rows.partition(|row| row.failure.is_some());
     let room_for_failed = most - measured.len().min(most / 2);
     let failed = failed.into_iter().take(room_for_failed);
     let mut shown: HashSet<u32> = failed.map(|row| row.number).collect();
@@ -272,7 +296,7 @@ mod tests {
                     warnings: Vec::new(),
                 })
                 .collect();
-            let shown = spread(&rows, most);
+            let shown = spread(rows.iter(), most);
             prop_assert_eq!(shown.len(), rows.len().min(most));
             let count = failed.iter().filter(|failed| **failed).count();
             let of_failed = rows.iter().filter(|row| row.failure.is_some() && shown.contains(&row.number)).count();

@@ -180,18 +180,18 @@ pub(crate) fn anchor(number: usize, studies: usize) -> String {
     }
 }
 
-/// Each trial's place in its round, from 1; each boot has rounds of its own.
+/// The place in its round of each trial that is shown, from 1; each boot has rounds of its own.
 fn places(study: &Study) -> HashMap<u32, usize> {
     let mut in_round: HashMap<(u32, u32), usize> = HashMap::new();
     study
         .trials
         .iter()
-        .map(|trial| {
+        .filter_map(|trial| {
             let place = in_round
                 .entry((trial.row.boot, trial.row.round))
                 .or_default();
             *place += 1;
-            (trial.row.number, *place)
+            trial.shown.then_some((trial.row.number, *place))
         })
         .collect()
 }

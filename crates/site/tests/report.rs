@@ -470,6 +470,7 @@ mod from_a_store {
             cell: 0,
             round,
             session: 1,
+            host: 1,
             outcome: match round {
                 2001 => Err(Failure::of_trial("out of luck")),
                 _ => Ok(vec![MetricSamples {
@@ -494,8 +495,10 @@ mod from_a_store {
                 cells: vec![cell],
             },
             at: jiff::Timestamp::now(),
-            host: ("elsewhere".parse().unwrap(), "import".parse().unwrap()),
-            facts: indexmap::IndexMap::new(),
+            hosts: [("elsewhere".parse().unwrap(), indexmap::IndexMap::new())]
+                .into_iter()
+                .collect(),
+            role: "import".parse().unwrap(),
             files: vec![FinishedFile {
                 command: "read it".into(),
                 content: (0..500_000)

@@ -212,11 +212,7 @@ impl Side {
     /// The samples of each trial, in the order of measurement.
     #[must_use]
     pub fn by_trial(&self) -> Vec<Vec<f64>> {
-        let keys: Vec<Place> = self
-            .placed
-            .iter()
-            .map(place)
-            .collect();
+        let keys: Vec<Place> = self.placed.iter().map(place).collect();
         let (places, count) = first_seen(&keys);
         let mut trials = vec![Vec::new(); count];
         for (p, place) in self.placed.iter().zip(places) {

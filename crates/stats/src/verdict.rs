@@ -7,15 +7,14 @@ use serde::Serialize;
 
 use crate::distributions::t_quantile;
 use crate::modes::{share_difference_interval, share_p};
-use crate::undefined::finite;
 use crate::order::{allowed_for, corrected, inflation_of_mean, raw_autocorrelation};
+use crate::undefined::finite;
 use crate::welch::{
     Mean as MeanWithError, Welch, compare, compare_with_freedom, paired, with_positive_ratio,
 };
 use crate::{
     Better, Confidence, Drift, Interval, Level, MannWhitney, Mean, NotSamples, Samples, Side,
-    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, two_modes,
-    warm_up,
+    TwoModes, Undefined, Units, WarmUp, drift, mann_whitney, outliers, two_modes, warm_up,
 };
 
 /// What is asked of a comparison.

@@ -77,6 +77,11 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
         "checksums of samples",
         include_str!("../migrations/0011_checksums_of_samples.sql"),
     ),
+    (
+        13,
+        "hosts of trials",
+        include_str!("../migrations/0012_hosts_of_trials.sql"),
+    ),
 ];
 
 /// Rows that the database's thread may be ahead of us.

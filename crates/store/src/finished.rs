@@ -33,6 +33,8 @@ pub struct FinishedTrial {
     pub round: u32,
     /// The session that it was measured in, from 1.
     pub session: u32,
+    /// The host that it was measured on, by its number among those of the study from 1; 0 where nobody says it.
+    pub host: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, Failure>,
     /// The files that it was read from, by number from 0.
@@ -46,10 +48,10 @@ pub struct FinishedStudy {
     pub new: NewStudy,
     /// When it came here.
     pub at: Timestamp,
-    /// The host that it was measured on, as far as its files tell, and the role that its files stand under.
-    pub host: (HostName, RoleName),
-    /// What the host was.
-    pub facts: IndexMap<String, String>,
+    /// The hosts that it was measured on, as far as its files tell, and what each was. There is at least one.
+    pub hosts: IndexMap<HostName, IndexMap<String, String>>,
+    /// The role that its files stand under.
+    pub role: RoleName,
     /// What it was read from.
     pub files: Vec<FinishedFile>,
     /// Its trials, numbered from 1 in this order.
@@ -121,11 +123,14 @@ impl Store {
         .execute(&mut **tx)
         .await
         .map_err(|e| self.database.fault(e))?;
-        if !study.facts.is_empty() {
-            sqlx::query("INSERT INTO facts (study, position, host, facts) VALUES ($1, 1, $2, $3)")
+        // Trials name a host by its place.
+        let known = study.hosts.len() > 1 || study.hosts.values().any(|facts| !facts.is_empty());
+        for ((host, facts), position) in study.hosts.iter().filter(|_| known).zip(1_i64..) {
+            sqlx::query("INSERT INTO facts (study, position, host, facts) VALUES ($1, $2, $3, $4)")
                 .bind(id)
-                .bind(study.host.0.as_str())
-                .bind(self.to_json(&study.facts)?)
+                .bind(position)
+                .bind(host.as_str())
+                .bind(self.to_json(facts)?)
                 .execute(&mut **tx)
                 .await
                 .map_err(|e| self.database.fault(e))?;
@@ -145,6 +150,9 @@ impl Store {
                 .iter()
                 .zip(from..)
                 .map(|(trial, index)| {
+                    if trial.host as usize > study.hosts.len() {
+                        return Err(stray(id, format!("it has no host {}", trial.host)));
+                    }
                     if trial.cell >= study.new.cells.len() {
                         return Err(stray(id, format!("it has no cell {}", trial.cell)));
                     }
@@ -155,7 +163,7 @@ impl Store {
                 })
                 .collect::<Result<Vec<_>, StoreError>>()?;
             let mut insert = QueryBuilder::<Kind>::new(
-                "INSERT INTO trial (study, number, boot, cell, round, session, began, took, failure, neighbours, warnings) ",
+                "INSERT INTO trial (study, number, boot, cell, round, session, host, began, took, failure, neighbours, warnings) ",
             );
             insert.push_values(rows, |mut row, (trial, number, failure, warnings)| {
                 row.push_bind(id)
@@ -164,6 +172,7 @@ impl Store {
                     .push_bind(trial.cell as i64)
                     .push_bind(i64::from(trial.round))
                     .push_bind(i64::from(trial.session))
+                    .push_bind(i64::from(trial.host))
                     .push_bind(study.at.to_string())
                     .push_bind(0_i64)
                     .push_bind(failure)
@@ -218,15 +227,19 @@ impl Store {
         kept: &[RawRef],
     ) -> Result<(), StoreError> {
         let at = study.at.to_string();
-        let (host, role) = (study.host.0.as_str(), study.host.1.as_str());
+        let role = study.role.as_str();
         let ending = self.to_json(&backsight_model::Ending::Exit(0))?;
         let mut rows = Vec::new();
         for (trial, number) in study.trials.iter().zip(1_i64..) {
+            let host = study.hosts.get_index(trial.host.saturating_sub(1) as usize);
+            let Some((host, _)) = host else {
+                return Err(stray(id, format!("it has no host {}", trial.host)));
+            };
             for (position, file) in trial.files.iter().enumerate() {
                 let (Some(read), Some(raw)) = (study.files.get(*file), kept.get(*file)) else {
                     return Err(stray(id, format!("it has no file {file}")));
                 };
-                rows.push((number, position as i64, read, raw));
+                rows.push((number, host, position as i64, read, raw));
             }
         }
         // A row has many values: fewer rows fit into a statement.
@@ -236,13 +249,13 @@ impl Store {
                  began_monotonic, ending, maxrss, voluntary, involuntary, \
                  stdout, stdout_kept, stdout_printed, stderr_kept, stderr_printed) ",
             );
-            insert.push_values(chunk, |mut row, (number, position, file, raw)| {
+            insert.push_values(chunk, |mut row, (number, host, position, file, raw)| {
                 let bytes = saturated(file.content.len() as u64);
                 row.push_bind(id)
                     .push_bind(*number)
                     .push_bind(*position)
                     .push_bind(role)
-                    .push_bind(host)
+                    .push_bind(host.as_str())
                     .push_bind(Phase::Collect.to_string())
                     .push_bind(*position)
                     .push_bind(&file.command)

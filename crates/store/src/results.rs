@@ -120,7 +120,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let db = &self.database;
         let query = sqlx::query(
-            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum, t.boot, t.session \
+            "SELECT t.number, t.cell, t.round, t.neighbours, s.metric, s.measured, s.measured_checksum, s.within, s.within_checksum, t.boot, t.session, t.host \
              FROM trial t JOIN sample s ON s.study = t.study AND s.trial = t.number \
              WHERE t.study = $1 ORDER BY t.number, s.metric",
         );
@@ -142,6 +142,7 @@ impl Store {
                 round: db.whole(row, 2)?,
                 boot: db.whole(row, 9)?,
                 session: db.whole(row, 10)?,
+                host: db.whole(row, 11)?,
                 values: self.sound_samples(row, 5, key, SampleKind::Measured)?,
                 each: self.sound_samples(row, 7, key, SampleKind::Within)?,
                 neighbours: db.column(row, 3)?,

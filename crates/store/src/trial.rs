@@ -463,22 +463,34 @@ impl Store {
     /// The store's own.
     pub async fn trials(&self, study: StudyId) -> Result<Vec<TrialRow>, StoreError> {
         let mut trials = Vec::new();
+        self.each_trial(study, |trial| trials.push(trial)).await?;
+        Ok(trials)
+    }
+
+    /// The same one by one, for studies of very many.
+    ///
+    /// # Errors
+    /// As [`Store::trials`].
+    pub async fn each_trial(
+        &self,
+        study: StudyId,
+        mut each: impl FnMut(TrialRow),
+    ) -> Result<(), StoreError> {
+        // Both are in the order of trials' numbers.
+        let mut loads = self.loads(study).await?.into_iter().peekable();
         let query = sqlx::query(
             "SELECT number, cell, round, began, took, failure, neighbours, warnings, boot \
              FROM trial WHERE study = $1 ORDER BY number",
         );
-        let each = self.database.each_row(query.bind(study.0), |row| {
-            trials.push(self.trial_row(row)?);
+        let rows = self.database.each_row(query.bind(study.0), |row| {
+            let mut trial = self.trial_row(row)?;
+            while let Some((_, load)) = loads.next_if(|(number, _)| *number <= trial.number) {
+                trial.load.push(load);
+            }
+            each(trial);
             Ok(())
         });
-        each.await?;
-        for (number, load) in self.loads(study).await? {
-            // Both are in the order of trials' numbers.
-            if let Ok(at) = trials.binary_search_by_key(&number, |trial| trial.number) {
-                trials[at].load.push(load);
-            }
-        }
-        Ok(trials)
+        rows.await
     }
 
     fn trial_row(&self, row: &AnswerRow) -> Result<TrialRow, StoreError> {

@@ -1434,6 +1434,7 @@ fn finished(name: &str) -> FinishedStudy {
         cell,
         round,
         session: round,
+        host: 1,
         outcome,
         files: vec![1, 0],
     };
@@ -1446,8 +1447,11 @@ fn finished(name: &str) -> FinishedStudy {
             ..new_study(name)
         },
         at: "2024-02-29T23:59:59Z".parse().unwrap(),
-        host: ("elsewhere".parse().unwrap(), "import".parse().unwrap()),
-        facts: IndexMap::from([("kernel".to_owned(), "6.1.0".to_owned())]),
+        hosts: IndexMap::from([(
+            "elsewhere".parse().unwrap(),
+            IndexMap::from([("kernel".to_owned(), "6.1.0".to_owned())]),
+        )]),
+        role: "import".parse().unwrap(),
         files: [&b"first file"[..], b"second file"]
             .map(|content| FinishedFile {
                 command: "backsight import x".into(),

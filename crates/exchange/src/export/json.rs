@@ -74,6 +74,9 @@ struct TrialExport<'a> {
     round: u32,
     /// Its values, in the unit of the series.
     values: &'a [f64],
+    /// The host that it was measured on, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<&'a HostName>,
     /// Values of intervals within the trial.
     #[serde(skip_serializing_if = "<[f64]>::is_empty")]
     each: &'a [f64],
@@ -102,7 +105,7 @@ pub fn document(set: &ResultSet) -> String {
         began: set.began.to_string(),
         state: set.state.to_string(),
         hosts: &set.hosts,
-        series: set.series.iter().map(series).collect(),
+        series: set.series.iter().map(|it| series(set, it)).collect(),
         failed: failed
             .map(|(trial, round, of, failure)| FailedTrial {
                 cell: cell(of),
@@ -117,7 +120,7 @@ pub fn document(set: &ResultSet) -> String {
     text + "\n"
 }
 
-fn series(series: &Series) -> SeriesExport<'_> {
+fn series<'a>(set: &'a ResultSet, series: &'a Series) -> SeriesExport<'a> {
     SeriesExport {
         cell: cell(&series.cell),
         metric: series.metric.as_str(),
@@ -126,15 +129,16 @@ fn series(series: &Series) -> SeriesExport<'_> {
         about: &series.about,
         primary: series.primary,
         simulator: series.simulator.map(|simulator| simulator.to_string()),
-        trials: series.trials.iter().map(trial).collect(),
+        trials: series.trials.iter().map(|it| trial(set, it)).collect(),
     }
 }
 
-fn trial(trial: &TrialSamples) -> TrialExport<'_> {
+fn trial<'a>(set: &'a ResultSet, trial: &'a TrialSamples) -> TrialExport<'a> {
     TrialExport {
         trial: trial.trial,
         round: trial.round,
         values: &trial.values,
+        host: set.host_of(trial).filter(|_| trial.host > 0),
         each: &trial.each,
     }
 }

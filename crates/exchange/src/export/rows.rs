@@ -13,6 +13,8 @@ const BEFORE: &[(&str, ColumnKind)] = &[
     ("benchmark", ColumnKind::Text),
     ("variant", ColumnKind::Text),
 ];
+/// Where trials are of several hosts.
+const HOST: (&str, ColumnKind) = ("host", ColumnKind::Text);
 const AFTER: &[(&str, ColumnKind)] = &[
     ("metric", ColumnKind::Text),
     ("unit", ColumnKind::Text),
@@ -40,10 +42,17 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
         .iter()
         .map(|param| format!("{PARAM}{param}"))
         .collect();
+    let several_hosts = set.hosts.len() > 1
+        && set
+            .series
+            .iter()
+            .flat_map(|series| &series.trials)
+            .any(|trial| trial.host > 0);
     let columns: Vec<(&str, ColumnKind)> = BEFORE
         .iter()
         .copied()
         .chain(named.iter().map(|name| (name.as_str(), ColumnKind::Text)))
+        .chain(several_hosts.then_some(HOST))
         .chain(AFTER.iter().copied())
         .collect();
     let mut writer = Writer::new(out, format, &columns)?;
@@ -62,6 +71,9 @@ pub fn write(set: &ResultSet, form: Form, out: Out) -> Result<(), ExportError> {
                     Cell::Text(&set_up),
                 ];
                 row.extend(texts.iter().map(|text| Cell::from(text.as_deref())));
+                if several_hosts {
+                    row.push(Cell::from(set.host_of(trial).map(|host| host.as_str())));
+                }
                 row.extend([
                     Cell::Text(series.metric.as_str()),
                     Cell::Text(&unit),

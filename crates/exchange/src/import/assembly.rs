@@ -2,13 +2,16 @@
 //!
 //! The nth trial of one metric and the nth of another in the same cell are the same trial; trials of a later file follow
 //! those of an earlier one. Iterations of one process are samples of one trial: the nth file that has a cell has its nth trial.
-//! The files are of one session, what one sitting measured, unless each is said to be one. Names that can't be ours become ones that can, and the cell keeps what it was called.
+//! The files are of one session, what one sitting measured, unless each is said to be one. Where each says when it was measured,
+//! those of a host that lie more than [`SESSION_GAP`] apart are of two. Names that can't be ours become ones that can, and the cell keeps what it was called.
+//! A trial is of the host that its record or its file names; where any trial is of nobody knows which, none is said to be of one.
 //!
 //! Refuses: a metric whose direction or unit nobody knows, one in units that measure different things, and the same
 //! trial twice.
 
 use backsight_model::{
-    BenchmarkName, Better, Cell, MetricName, MetricSamples, ParamName, Unit, Value, VariantName,
+    BenchmarkName, Better, Cell, HostName, MetricName, MetricSamples, ParamName, Unit, Value,
+    VariantName,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +26,14 @@ use super::{
 const DEFAULT: &str = "default";
 /// The parameter that keeps what a benchmark was called, if that can't be a name of ours.
 const NAME: &str = "name";
+/// The name of the host where the files don't say it.
+const HOST: &str = "elsewhere";
+/// Files of one host that say times further apart than this are of two sessions. The files of one sitting follow each other
+/// within minutes, and one that takes long says only when it began: half an hour would take each run of a suite of forty
+/// minutes for a session. What is measured every day, or before and after lunch, is further apart.
+const SESSION_GAP: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+/// The fact that names the host.
+const HOSTNAME: &str = "hostname";
 /// Longest name, in characters.
 const LONGEST: usize = 64;
 /// Most trials of one study.
@@ -52,11 +63,16 @@ pub struct ImportedTrial {
     pub round: u32,
     /// The session that it was measured in, from 1.
     pub session: u32,
+    /// The host that it was measured on, by its number in [`Imported::hosts`] from 1; 0 where it isn't known of every trial.
+    pub host: u32,
     /// Its samples, or why there are none.
     pub outcome: Result<Vec<MetricSamples>, String>,
     /// The files that it was read from, by number from 0.
     pub files: Vec<usize>,
 }
+
+/// What is known of a host.
+type Facts = IndexMap<String, String>;
 
 /// What some files hold, ready to become a study.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,8 +85,8 @@ pub struct Imported {
     pub metrics: IndexMap<BenchmarkName, Vec<ImportedMetric>>,
     /// The trials, round by round.
     pub trials: Vec<ImportedTrial>,
-    /// What the files say about the machine.
-    pub facts: IndexMap<String, String>,
+    /// The hosts that the files name, and what they say of each: `elsewhere` where they name none. There is at least one.
+    pub hosts: IndexMap<HostName, Facts>,
     /// What the reader of the study should know.
     pub notes: Vec<String>,
 }
@@ -90,6 +106,7 @@ struct Trial {
     samples: IndexMap<usize, (Vec<f64>, Vec<f64>)>,
     failed: Option<String>,
     session: u32,
+    host: u32,
     files: Vec<usize>,
 }
 
@@ -107,8 +124,12 @@ struct Rounds {
 pub(super) struct Assembly<'a> {
     choices: &'a Choices,
     level: MeasuredLevel,
-    /// The session of the file that is being read.
+    /// The sitting of the file that is being read: until all are there, each file is one.
     session: u32,
+    /// When each was, and on which host, as far as the files say it.
+    sittings: Vec<(Option<jiff::Timestamp>, u32)>,
+    /// The number of its host, from 1; 0 where it doesn't say one.
+    host: u32,
     files: Vec<SourceFile>,
     cells: Vec<Cell>,
     known_cells: HashMap<String, usize>,
@@ -116,7 +137,8 @@ pub(super) struct Assembly<'a> {
     trials: BTreeMap<(u32, usize), Trial>,
     /// Where the rounds of a cell's metric are.
     rounds: HashMap<(usize, usize), Rounds>,
-    facts: IndexMap<String, IndexSet<String>>,
+    /// What was said of each host, in turn; what was said of no host by name stands under `elsewhere`.
+    hosts: IndexMap<HostName, IndexMap<String, IndexSet<String>>>,
     notes: IndexSet<String>,
     left_out: IndexSet<String>,
     undirected: IndexSet<String>,
@@ -129,13 +151,15 @@ impl<'a> Assembly<'a> {
             choices,
             level,
             session: 0,
+            sittings: Vec::new(),
+            host: 0,
             files: Vec::new(),
             cells: Vec::new(),
             known_cells: HashMap::new(),
             metrics: IndexMap::new(),
             trials: BTreeMap::new(),
             rounds: HashMap::new(),
-            facts: IndexMap::new(),
+            hosts: IndexMap::new(),
             notes: IndexSet::new(),
             left_out: IndexSet::new(),
             undirected: IndexSet::new(),
@@ -146,17 +170,88 @@ impl<'a> Assembly<'a> {
     /// What follows comes from these files; their numbers.
     pub fn begin_file(&mut self, files: impl IntoIterator<Item = SourceFile>) -> Vec<usize> {
         let first = self.files.len();
-        if self.session == 0 || self.choices.sessions {
-            self.session += 1;
-        }
+        self.session += 1;
+        self.sittings.push((None, 0));
+        self.host = 0;
         self.files.extend(files);
         (first..self.files.len()).collect()
     }
 
-    /// A fact about the machine; what several files say is kept in turn.
-    pub fn add_fact(&mut self, fact: &str, value: String) {
-        let values = self.facts.entry(fact.to_owned()).or_default();
-        values.insert(value.chars().take(1000).collect());
+    /// What the file says of its hosts, each by itself; what several files say of one is kept in turn. A file that names one
+    /// host is of that host.
+    pub fn add_hosts(&mut self, hosts: Vec<Facts>) -> Result<(), String> {
+        let mut named = IndexSet::new();
+        for facts in hosts {
+            let number = match facts.get(HOSTNAME) {
+                Some(name) => {
+                    let number = self.host_number(name)?;
+                    named.insert(number);
+                    number
+                }
+                None => self.host_number(HOST)?,
+            };
+            let Some((_, known)) = self.hosts.get_index_mut(number as usize - 1) else {
+                continue;
+            };
+            for (fact, value) in facts {
+                let values = known.entry(fact).or_default();
+                values.insert(value.chars().take(1000).collect());
+            }
+        }
+        self.host = match named.len() {
+            1 => named[0],
+            _ => 0,
+        };
+        Ok(())
+    }
+
+    /// When the file was measured that is being read.
+    pub fn measured_at(&mut self, when: jiff::Timestamp) {
+        if let Some(last) = self.sittings.last_mut() {
+            *last = (Some(when), self.host);
+        }
+    }
+
+    /// The session of each sitting, and how many there are at most on a host.
+    fn sessions(&self) -> (Vec<u32>, usize) {
+        let numbers = || 1..=self.session;
+        if self.choices.sessions {
+            return (numbers().collect(), self.sittings.len());
+        }
+        let times: Option<Vec<(u32, jiff::Timestamp, usize)>> = self
+            .sittings
+            .iter()
+            .enumerate()
+            .map(|(place, (when, host))| Some((*host, (*when)?, place)))
+            .collect();
+        let Some(mut times) = times else {
+            return (vec![1; self.sittings.len()], 1);
+        };
+        times.sort();
+        let mut sessions = vec![0; self.sittings.len()];
+        let (mut session, mut most) = (0, 0);
+        for of_host in times.chunk_by(|a, b| a.0 == b.0) {
+            let sittings = of_host.chunk_by(|a, b| b.1.duration_since(a.1) <= SESSION_GAP);
+            let mut count = 0;
+            for (sitting, number) in sittings.zip(1..) {
+                count = number;
+                session += 1;
+                for (_, _, place) in sitting {
+                    sessions[*place] = session;
+                }
+            }
+            most = most.max(count);
+        }
+        (sessions, most)
+    }
+
+    /// The number of a host in the order in which they were named, from 1.
+    fn host_number(&mut self, name: &str) -> Result<u32, String> {
+        let name = HostName::new(legal(name)).map_err(|error| error.to_string())?;
+        let entry = self.hosts.entry(name);
+        let number = entry.index() as u32 + 1;
+        entry.or_default();
+        Ok(number)
     }
 
     /// Something that the reader of the study should know.
@@ -190,7 +285,12 @@ impl<'a> Assembly<'a> {
                 continue;
             }
             let level = self.level;
+            let host = match record.hosts.get(number) {
+                Some(Some(name)) => Some(self.host_number(name)?),
+                _ => None,
+            };
             let trial = self.trial(round, cell, files)?;
+            trial.host = host.unwrap_or(trial.host);
             let samples: (Vec<f64>, Vec<f64>) = (scaled(values), scaled(each));
             if samples.0.iter().chain(&samples.1).any(|v| !v.is_finite()) {
                 return Err("a number is too large for its unit".into());
@@ -224,9 +324,10 @@ impl<'a> Assembly<'a> {
         if self.trials.len() == MOST_TRIALS {
             return Err(format!("there are more than {MOST_TRIALS} trials"));
         }
-        let session = self.session;
+        let (session, host) = (self.session, self.host);
         let trial = self.trials.entry((round, cell)).or_insert_with(|| Trial {
             session,
+            host,
             ..Trial::default()
         });
         for file in files {
@@ -361,8 +462,18 @@ impl<'a> Assembly<'a> {
     }
 
     /// Everything, if everything is known.
-    pub fn finish(self) -> Result<Imported, Refused> {
+    pub fn finish(mut self) -> Result<Imported, Refused> {
         self.refuse_unknown()?;
+        let (sessions, most) = self.sessions();
+        if most > 1 && !self.choices.sessions {
+            self.notes.insert(format!(
+                "files that say times more than an hour apart are of sessions of their own: {}",
+                backsight_model::counted(
+                    sessions.iter().max().map_or(0, |last| *last as usize),
+                    "session"
+                )
+            ));
+        }
         let mut metrics = IndexMap::new();
         for (benchmark, learnt) in self.metrics {
             // Where nobody says which ones matter, none is kept from raising alarms.
@@ -397,25 +508,38 @@ impl<'a> Assembly<'a> {
                 })
                 .collect())
         };
+        let all_named = self.trials.values().all(|trial| trial.host > 0);
         let trials = self
             .trials
             .into_iter()
             .map(|((round, cell), mut trial)| ImportedTrial {
                 cell,
                 round,
-                session: trial.session,
+                session: sessions[trial.session as usize - 1],
+                host: if all_named { trial.host } else { 0 },
                 files: std::mem::take(&mut trial.files),
                 outcome: samples(&self.cells[cell], trial),
             })
             .collect();
-        let facts = self.facts.into_iter().map(|(fact, values)| {
-            let values: Vec<String> = values.into_iter().collect();
-            (fact, values.join(", then "))
-        });
+        let mut hosts: IndexMap<HostName, Facts> = self
+            .hosts
+            .into_iter()
+            .map(|(host, facts)| {
+                let facts = facts.into_iter().map(|(fact, values)| {
+                    let values: Vec<String> = values.into_iter().collect();
+                    (fact, values.join(", then "))
+                });
+                (host, facts.collect())
+            })
+            .collect();
+        if hosts.is_empty() {
+            let elsewhere = HostName::new(HOST).map_err(|e| Refused::of_all(e.to_string()))?;
+            hosts.insert(elsewhere, Facts::new());
+        }
         Ok(Imported {
             files: self.files,
             trials,
-            facts: facts.collect(),
+            hosts,
             cells: self.cells,
             notes: self.notes.into_iter().collect(),
             metrics,

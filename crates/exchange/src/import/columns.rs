@@ -7,13 +7,17 @@
 //! | `param.NAME` | a parameter; other columns by `--param` |
 //! | `metric`, `unit`, `better` | what the sample is of; else the value's column, `--unit` and `--better` |
 //! | `trial`, `round` | rows of one trial have the same; else every row is a trial |
+//! | `host` | the host that the trial was measured on; trials of two hosts are two, whatever they are called |
 //! | `kind` | `interval` for interval samples within a trial; else `sample` |
 //!
 //! Refuses: a table without a column of values, and to use a column that it doesn't know.
 
 use backsight_model::Value;
 use indexmap::IndexMap;
-use std::{collections::HashMap, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+};
 
 use super::{
     Choices, Refused, SourceFile,
@@ -40,6 +44,7 @@ const KNOWN: &[&str] = &[
     "trial",
     "round",
     "kind",
+    "host",
 ];
 
 /// Where the columns of a table are, among those that are read.
@@ -171,8 +176,10 @@ struct Gathered {
     records: IndexMap<Key, Record>,
     /// The place of a trial in its record.
     places: HashMap<(usize, u32), usize>,
-    /// The rounds of the trials of a cell, where only trials are told.
-    rounds: HashMap<(Key, String), u32>,
+    /// The rounds of the trials of a cell, where only trials are told, or rounds of several hosts.
+    rounds: HashMap<(Key, Option<String>, String), u32>,
+    /// The rounds of a cell that are taken.
+    taken: HashMap<Key, HashSet<u32>>,
     last_round: HashMap<Key, u32>,
     values: usize,
 }
@@ -247,7 +254,8 @@ impl Gathered {
                 return Err(rows.broken(*column, what));
             }
         };
-        let round = self.round(rows, layout, &key, text("trial"))?;
+        let host = text("host");
+        let round = self.round(rows, layout, &key, host.clone(), text("trial"))?;
         let entry = self.records.entry(key);
         let index = entry.index();
         let record = entry.or_insert_with_key(|key| Record {
@@ -262,6 +270,7 @@ impl Gathered {
             trials: Vec::new(),
             each: Vec::new(),
             rounds: Vec::new(),
+            hosts: Vec::new(),
             failed: None,
         });
         let place = match round {
@@ -274,6 +283,9 @@ impl Gathered {
         if place == record.trials.len() {
             record.trials.push(Vec::new());
             record.each.push(Vec::new());
+            if layout.known.contains_key("host") {
+                record.hosts.push(host);
+            }
         }
         if interval {
             record.each[place].push(value);
@@ -283,31 +295,51 @@ impl Gathered {
         Ok(())
     }
 
-    /// The round of a row: as it says, else that of its trial, if it says that.
+    /// The round of a row: as it says, else that of its trial, if it says that. Hosts that count their rounds by themselves have
+    /// rounds of their own.
     fn round(
         &mut self,
         rows: &Rows,
         layout: &Layout,
         key: &Key,
+        host: Option<String>,
         trial: Option<String>,
     ) -> Result<Option<u32>, TableError> {
-        if let Some(column) = layout.known.get("round") {
-            let number = rows.number(*column)?;
-            let round = number.filter(|n| n.fract() == 0.0 && (1.0..=1e9).contains(n));
-            return match round {
-                Some(round) => Ok(Some(round as u32)),
-                None => Err(rows.broken(*column, "a round is a whole number from 1")),
-            };
-        }
-        let Some(trial) = trial else { return Ok(None) };
-        let cell = Key {
+        let cell = || Key {
             metric: String::new(),
             unit: None,
             better: None,
             ..key.clone()
         };
+        if let Some(column) = layout.known.get("round") {
+            let number = rows.number(*column)?;
+            let round = number.filter(|n| n.fract() == 0.0 && (1.0..=1e9).contains(n));
+            let Some(round) = round.map(|round| round as u32) else {
+                return Err(rows.broken(*column, "a round is a whole number from 1"));
+            };
+            if host.is_none() {
+                return Ok(Some(round));
+            }
+            let cell = cell();
+            let last = self.last_round.entry(cell.clone()).or_default();
+            let taken = self.taken.entry(cell.clone()).or_default();
+            let of_host = (cell, host, round.to_string());
+            let round = self.rounds.entry(of_host).or_insert_with(|| {
+                let round = if taken.contains(&round) {
+                    *last + 1
+                } else {
+                    round
+                };
+                taken.insert(round);
+                *last = round.max(*last);
+                round
+            });
+            return Ok(Some(*round));
+        }
+        let Some(trial) = trial else { return Ok(None) };
+        let cell = cell();
         let last = self.last_round.entry(cell.clone()).or_default();
-        let round = self.rounds.entry((cell, trial)).or_insert_with(|| {
+        let round = self.rounds.entry((cell, host, trial)).or_insert_with(|| {
             *last += 1;
             *last
         });

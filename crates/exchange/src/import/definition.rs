@@ -112,6 +112,7 @@ struct WrittenShape {
     record: Option<At<String>>,
     alike: Option<At<String>>,
     host: Option<At<String>>,
+    when: Option<At<String>>,
     path: Option<At<String>>,
     #[serde(default)]
     beside: Vec<String>,
@@ -137,8 +138,10 @@ pub(super) struct Shape {
     pub record: Option<Program>,
     /// What must be the same in all files of one study, and how it is called.
     pub alike: Option<(String, Program)>,
-    /// Facts about the machine.
+    /// Facts about the machine: an object for each.
     pub host: Option<Program>,
+    /// When it was measured: seconds since 1970, or a date and a time.
+    pub when: Option<Program>,
     /// Files of this shape in a folder.
     pub path: Option<Regex>,
     /// Files beside it that say more, by their path from its folder.
@@ -290,6 +293,7 @@ fn compiled(shape: WrittenShape, document: &Document) -> Result<Shape, Problem> 
         record: maybe(&shape.record)?,
         alike,
         host: maybe(&shape.host)?,
+        when: maybe(&shape.when)?,
         path: expression(&shape.path)?,
         line: expression(&shape.line)?,
         state: expression(&shape.state)?,

@@ -230,7 +230,13 @@ fn add_file(
     refuse_unlike(shape, &reading, path, alike)?;
     let others = std::mem::take(&mut reading.others);
     let sources = assembly.begin_file([file].into_iter().chain(others));
-    add_facts(shape, &reading, path, assembly)?;
+    add_hosts(shape, &reading, path, assembly)?;
+    if let Some(program) = &shape.when
+        && let Ok(found) = whole(program, &reading, path)
+        && let Some(when) = found.first().and_then(time)
+    {
+        assembly.measured_at(when);
+    }
     let mut records = 0;
     for (item, place) in items(shape, &reading, path)? {
         let [key, what] = place;
@@ -273,7 +279,7 @@ fn refuse_unlike(
     }
 }
 
-fn add_facts(
+fn add_hosts(
     shape: &Shape,
     reading: &Reading,
     path: &Path,
@@ -282,19 +288,48 @@ fn add_facts(
     let Some(program) = &shape.host else {
         return Ok(());
     };
-    for found in whole(program, reading, path)? {
-        let Found::Table(facts) = found else { continue };
-        for (fact, value) in facts {
-            match value {
-                Found::Text(text) => assembly.add_fact(&fact, text),
-                Found::Whole(whole) => assembly.add_fact(&fact, whole.to_string()),
-                Found::Number(number) => assembly.add_fact(&fact, number.to_string()),
-                Found::Truth(truth) => assembly.add_fact(&fact, truth.to_string()),
-                Found::Nothing | Found::List(_) | Found::Table(_) => {}
-            }
+    let found = whole(program, reading, path)?;
+    let tables = found.into_iter().filter_map(|found| match found {
+        Found::Table(facts) => Some(facts),
+        _ => None,
+    });
+    let text = |value: Found| match value {
+        Found::Text(text) => Some(text),
+        Found::Whole(whole) => Some(whole.to_string()),
+        Found::Number(number) => Some(number.to_string()),
+        Found::Truth(truth) => Some(truth.to_string()),
+        Found::Nothing | Found::List(_) | Found::Table(_) => None,
+    };
+    let hosts = tables.map(|facts| {
+        let facts = facts.into_iter();
+        let facts = facts.filter_map(|(fact, value)| Some((fact, text(value)?)));
+        facts.collect()
+    });
+    assembly
+        .add_hosts(hosts.collect())
+        .map_err(|message| Refused::new(path, message))
+}
+
+/// A time as tools write it: seconds since 1970, or a date and a time, without a zone in UTC.
+fn time(found: &Found) -> Option<jiff::Timestamp> {
+    match found {
+        Found::Whole(seconds) => jiff::Timestamp::from_second(*seconds).ok(),
+        Found::Number(seconds) => {
+            let since = jiff::SignedDuration::try_from_secs_f64(*seconds).ok()?;
+            jiff::Timestamp::from_duration(since).ok()
         }
+        Found::Text(text) => {
+            let without_zone = || {
+                // Google Benchmark once wrote 2016/08/02-11:22:33.
+                let time = jiff::civil::DateTime::strptime("%Y/%m/%d-%H:%M:%S", text);
+                let time = time.or_else(|_| text.parse()).ok()?;
+                time.to_zoned(jiff::tz::TimeZone::UTC).ok()
+            };
+            let told = text.parse().ok();
+            told.or_else(|| without_zone().map(|zoned| zoned.timestamp()))
+        }
+        _ => None,
     }
-    Ok(())
 }
 
 /// What a program finds in the whole document.

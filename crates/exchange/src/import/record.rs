@@ -30,6 +30,8 @@ pub(super) struct Record {
     pub each: Vec<Vec<f64>>,
     /// The round of each trial, where the file knows it; none, or as many as `trials`.
     pub rounds: Vec<u32>,
+    /// The host of each trial, where the file is of several; none, or as many as `trials`.
+    pub hosts: Vec<Option<String>>,
     /// Why it gave no samples.
     pub failed: Option<String>,
 }
@@ -46,6 +48,7 @@ const FIELDS: &[&str] = &[
     "trials",
     "each",
     "rounds",
+    "hosts",
     "failed",
 ];
 
@@ -74,6 +77,7 @@ impl Record {
             trials: lists(found, "trials")?,
             each: lists(found, "each")?,
             rounds: rounds(found)?,
+            hosts: hosts(found)?,
             failed,
         };
         record.checked()
@@ -89,7 +93,11 @@ impl Record {
                 return Err("it has no samples".into());
             }
         }
-        for (what, count) in [("each", self.each.len()), ("rounds", self.rounds.len())] {
+        for (what, count) in [
+            ("each", self.each.len()),
+            ("rounds", self.rounds.len()),
+            ("hosts", self.hosts.len()),
+        ] {
             if count != 0 && count != trials && self.failed.is_none() {
                 return Err(format!("it has {trials} trials and {count} of `{what}`"));
             }
@@ -199,6 +207,20 @@ fn rounds(found: &Found) -> Result<Vec<u32>, String> {
         .iter()
         .map(|value| round(value).ok_or_else(|| format!("{} is no round", shown(value))))
         .collect()
+}
+
+fn hosts(found: &Found) -> Result<Vec<Option<String>>, String> {
+    let hosts = match found.get("hosts") {
+        None | Some(Found::Nothing) => return Ok(Vec::new()),
+        Some(Found::List(hosts)) => hosts,
+        Some(other) => return Err(format!("`hosts` is {}, not a list", shown(other))),
+    };
+    let host = |value: &Found| match value {
+        Found::Nothing => Ok(None),
+        Found::Text(name) => Ok(Some(name.clone())),
+        other => Err(format!("{} is no host", shown(other))),
+    };
+    hosts.iter().map(host).collect()
 }
 
 /// A value, as a message names it.

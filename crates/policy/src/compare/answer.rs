@@ -124,6 +124,7 @@ fn repeated(level: Level) -> &'static str {
         Level::Session => "session",
         Level::Boot => "boot",
         Level::Layout => "layout",
+        Level::Host => "host",
     }
 }
 

@@ -59,6 +59,7 @@ fn set(number: usize, list: Listed, better: Better, unit: Unit) -> Option<Result
                     round: 1,
                     boot: 0,
                     session: 1,
+                    host: 0,
                     values,
                     each: Vec::new(),
                     neighbours: 0.0,

@@ -155,6 +155,7 @@ mod tests {
                     round,
                     boot: 0,
                     session: 1,
+                    host: 0,
                     values: vec![[pair.0, pair.1][side]],
                     each: Vec::new(),
                     neighbours: 0.0,

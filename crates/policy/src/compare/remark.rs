@@ -78,6 +78,7 @@ impl<'a> About<'a> {
                 (Origin::Studies, Level::Session) => "session",
                 (Origin::Studies, Level::Boot) => "boot",
                 (Origin::Studies, Level::Layout) => "layout",
+                (Origin::Studies, Level::Host) => "host",
             },
             names: [0, side].map(|side| comparison.sides[side].name.as_str()),
             measured: [base, new],

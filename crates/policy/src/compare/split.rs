@@ -90,6 +90,20 @@ impl std::error::Error for NothingToSplit {}
 /// # Errors
 /// There are no two parts.
 pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), NothingToSplit> {
+    // Counted first: a set may be large, and each part is a copy of its series.
+    let failed = set.failed.iter().map(|(_, _, cell, _)| cell);
+    let cells = set.series.iter().map(|series| &series.cell);
+    let values: IndexSet<String> = cells
+        .chain(failed)
+        .filter_map(|cell| value_of(cell, by))
+        .collect();
+    if values.len() < 2 {
+        let (by, known) = (by.to_string(), several(set));
+        return Err(match values.into_iter().next() {
+            None => NothingToSplit::Unknown { by, known },
+            Some(value) => NothingToSplit::OneValue { by, value, known },
+        });
+    }
     let mut parts: IndexMap<String, ResultSet> = IndexMap::new();
     let mut left_out = IndexSet::new();
     let failed = set.failed.iter().map(|(_, _, cell, _)| cell);
@@ -116,20 +130,10 @@ pub fn split(set: &ResultSet, by: &By) -> Result<(Vec<ResultSet>, Vec<String>), 
             failed.push((*trial, *round, cell, failure.clone()));
         }
     }
-    let by = by.to_string();
-    let known = || several(set);
-    match parts.len() {
-        0 => Err(NothingToSplit::Unknown { by, known: known() }),
-        1 => Err(NothingToSplit::OneValue {
-            by,
-            value: parts.keys().next().cloned().unwrap_or_default(),
-            known: known(),
-        }),
-        _ => Ok((
-            parts.into_values().collect(),
-            left_out.into_iter().collect(),
-        )),
-    }
+    Ok((
+        parts.into_values().collect(),
+        left_out.into_iter().collect(),
+    ))
 }
 
 /// Cells that ask the same question of each variant.

@@ -36,6 +36,7 @@ fn series(
                 round: trial,
                 boot: 0,
                 session: 1,
+                host: 0,
                 values: values.to_vec(),
                 each: Vec::new(),
                 neighbours: 0.01,
@@ -1416,6 +1417,155 @@ proptest! {
         for (side, cells) in sides.iter().enumerate() {
             let with = comparison.rows.iter().filter(|row| row.entries[side].measured().is_some()).count();
             prop_assert_eq!(with, cells.len());
+        }
+    }
+}
+
+/// A side measured on hosts of very different speed: of each its name, and `each` runs around its speed times `factor`, with a
+/// deviation that all of them share.
+fn on_hosts(
+    name: &str,
+    study: i64,
+    hosts: &[&str],
+    (each, factor): (u32, f64),
+    random: &mut Random,
+) -> ResultSet {
+    let mut values: Vec<(u32, f64)> = Vec::new();
+    for (host, number) in hosts.iter().zip(1..) {
+        let speed = 10.0 * f64::from(host.as_bytes()[0] - b'a' + 1);
+        let centre = speed * factor * (1.0 + 0.01 * random.normal());
+        values.extend((0..each).map(|_| (number, centre * (1.0 + 0.001 * random.normal()))));
+    }
+    let plain: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+    let mut series = series("b", 1, "default", TIME, &one_a_trial(&plain));
+    for (trial, (host, _)) in series.trials.iter_mut().zip(&values) {
+        trial.host = *host;
+    }
+    let mut set = set(name, study, vec![series]);
+    set.interleaved = false;
+    let named = hosts
+        .iter()
+        .map(|host| (host.parse().unwrap(), IndexMap::new()));
+    set.hosts = named.collect();
+    set
+}
+
+fn said(comparison: &Comparison, what: &str) -> bool {
+    let mut warnings = comparison.warnings.iter();
+    warnings.any(|warning| warning.to_string().contains(what))
+}
+
+#[test]
+fn hosts_that_both_sides_have_are_compared_each_with_itself() {
+    let mut random = Random::seeded(61);
+    let sets = [
+        on_hosts("base", 1, &["a", "b", "c", "d"], (6, 1.0), &mut random),
+        on_hosts("new", 2, &["d", "c", "b", "a"], (6, 1.06), &mut random),
+    ];
+    let comparison = compare(&sets, CompareOptions::default());
+    let difference = difference_of(&comparison);
+    let verdict = &difference.verdict;
+    assert_eq!((verdict.level, verdict.units), (Level::Host, (4, 4)));
+    assert_eq!(
+        (difference.call, verdict.beyond),
+        (Call::Worse, Beyond::Nothing)
+    );
+    assert!(difference.percent_interval.unwrap().contains(6.0));
+    assert!(said(
+        &comparison,
+        "4 hosts a side (`base` and `new`, 1 row): each host is compared with itself"
+    ));
+    assert!(!said(&comparison, "session") && !said(&comparison, "hosts differ"));
+    assert_eq!(comparison.sides[0].hosts.len(), 4);
+}
+
+#[test]
+fn what_only_one_side_measured_on_a_host_is_left_out_and_said() {
+    let mut random = Random::seeded(62);
+    let base = on_hosts("base", 1, &["a", "b", "c"], (6, 1.0), &mut random);
+    let more = on_hosts("more", 2, &["a", "b", "c", "z"], (6, 1.06), &mut random);
+    let comparison = compare(&[base.clone(), more.clone()], CompareOptions::default());
+    let difference = difference_of(&comparison);
+    assert_eq!(difference.verdict.units, (3, 3));
+    assert!(difference.percent_interval.unwrap().contains(6.0));
+    let left_out = "only `more` has z; what was measured there is left out of the differences";
+    assert!(said(&comparison, left_out), "{:?}", comparison.warnings);
+    // A side of one host is compared on that host, whatever else the other has.
+    let one = on_hosts("one", 3, &["a"], (6, 1.0), &mut random);
+    let comparison = compare(&[one.clone(), more], CompareOptions::default());
+    let verdict = &difference_of(&comparison).verdict;
+    assert_eq!((verdict.level, verdict.units), (Level::Trial, (6, 6)));
+    assert!((verdict.new / verdict.base - 1.06).abs() < 0.06);
+    // Hosts that share nothing: it is said that they are a part of the difference.
+    let other = on_hosts("other", 4, &["b"], (6, 1.0), &mut random);
+    let comparison = compare(&[one, other], CompareOptions::default());
+    assert!(difference_of(&comparison).call.changed());
+    assert!(said(
+        &comparison,
+        "a difference is also that of these hosts"
+    ));
+    let apart = on_hosts("apart", 5, &["x", "y", "z"], (6, 1.0), &mut random);
+    let comparison = compare(&[base, apart], CompareOptions::default());
+    let verdict = &difference_of(&comparison).verdict;
+    assert_eq!((verdict.level, verdict.paired), (Level::Host, false));
+    assert!(
+        said(&comparison, "3 hosts a side"),
+        "{:?}",
+        comparison.warnings
+    );
+}
+
+#[test]
+fn identical_code_on_several_hosts_is_rarely_called_different_and_a_change_is_found() {
+    let mut random = Random::seeded(63);
+    let names = ["a", "d", "j", "s", "z"];
+    let (mut wrong, mut found) = (0, 0);
+    for _ in 0..200 {
+        for factor in [1.0, 1.05] {
+            // Each host has a session of its own on either side: many runs of it are one.
+            let sets = [
+                on_hosts("base", 1, &names, (20, 1.0), &mut random),
+                on_hosts("new", 2, &names, (20, factor), &mut random),
+            ];
+            let comparison = compare(&sets, CompareOptions::default());
+            let changed = difference_of(&comparison).call.changed();
+            *(if factor == 1.0 {
+                &mut wrong
+            } else {
+                &mut found
+            }) += usize::from(changed);
+        }
+    }
+    assert!(wrong <= 18 && found >= 190, "{wrong} and {found} of 200");
+}
+
+proptest! {
+    #[test]
+    fn whatever_hosts_the_sides_have_call_and_interval_agree_and_nothing_is_silent(
+        base in proptest::sample::subsequence(vec!["a", "b", "c", "d", "e"], 1..=5),
+        new in proptest::sample::subsequence(vec!["a", "b", "c", "d", "e"], 1..=5),
+        factor in 0.9..1.1f64,
+        seed in any::<u64>(),
+    ) {
+        let mut random = Random::seeded(seed);
+        let sets = [
+            on_hosts("base", 1, &base, (3, 1.0), &mut random),
+            on_hosts("new", 2, &new, (3, factor), &mut random),
+        ];
+        let comparison = compare(&sets, CompareOptions::default());
+        let difference = difference_of(&comparison);
+        if let Ok(interval) = difference.percent_interval {
+            prop_assert_eq!(difference.call.changed(), !interval.contains(0.0));
+        }
+        let common = base.iter().filter(|host| new.contains(host)).count();
+        let verdict = &difference.verdict;
+        prop_assert_eq!(verdict.paired, common >= 2);
+        prop_assert_eq!(verdict.level == Level::Host, common >= 2 || base.len().min(new.len()) >= 2);
+        if common == 0 {
+            prop_assert!(said(&comparison, "a difference is also that of these hosts"));
+        }
+        if verdict.level == Level::Host {
+            prop_assert!(said(&comparison, " hosts "));
         }
     }
 }

@@ -88,6 +88,19 @@ pub enum Warning {
         /// The baseline's name.
         base: String,
     },
+    /// Hosts are what was repeated.
+    Hosts {
+        /// The side.
+        side: String,
+        /// The baseline's name.
+        base: String,
+        /// In how many rows.
+        rows: usize,
+        /// How many hosts of each were compared, of the row that has fewest: the baseline and the side.
+        hosts: (usize, usize),
+        /// Whether each host was compared with itself.
+        paired: bool,
+    },
     /// Hosts that only one side has.
     OtherHosts {
         /// The side.
@@ -98,6 +111,8 @@ pub enum Warning {
         gone: Vec<HostName>,
         /// Hosts that only the side has.
         new: Vec<HostName>,
+        /// What that is for the differences.
+        means: OtherHosts,
     },
     /// There is one trial only, so that nothing is known of how the next one would differ.
     OneTrial {
@@ -188,6 +203,17 @@ pub enum Warning {
     },
 }
 
+/// What hosts that only one side has are for the differences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherHosts {
+    /// What was measured on them is left out: the sides have others in common.
+    LeftOut,
+    /// The sides have none in common: a difference is also that of the hosts.
+    InDifference,
+    /// Which trial was measured on which isn't known.
+    Unknown,
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -272,25 +298,55 @@ impl fmt::Display for Warning {
                 f,
                 "`{side}` was measured in another boot than `{base}`: this compares one boot with one boot"
             ),
+            Self::Hosts {
+                side,
+                base,
+                rows,
+                hosts,
+                paired,
+            } => {
+                let rows = counted(*rows, "row");
+                match hosts {
+                    (of_base, of_side) if of_base == of_side => write!(
+                        f,
+                        "{of_base} hosts a side (`{base}` and `{side}`, {rows}): "
+                    )?,
+                    (of_base, of_side) => write!(
+                        f,
+                        "{of_base} hosts of `{base}` and {of_side} of `{side}` ({rows}): "
+                    )?,
+                }
+                match paired {
+                    true => f.write_str(
+                        "each host is compared with itself and counts once; a difference in percent is the geometric mean of theirs",
+                    ),
+                    false => f.write_str(
+                        "each host counts once, and how much hosts differ is a part of the noise: measure both sides on the \
+                         same hosts to see smaller changes",
+                    ),
+                }
+            }
             Self::OtherHosts {
                 side,
                 base,
                 gone,
                 new,
+                means,
             } => {
-                let only = |hosts: &[HostName]| {
-                    if hosts.is_empty() {
-                        "none".to_owned()
-                    } else {
-                        listed(hosts)
+                let only = [(base, gone), (side, new)];
+                let only = only.into_iter().filter(|(_, hosts)| !hosts.is_empty());
+                let only = only.map(|(name, hosts)| format!("only `{name}` has {}", listed(hosts)));
+                let only: Vec<String> = only.collect();
+                write!(f, "hosts differ: {}", only.join(", "))?;
+                match means {
+                    OtherHosts::LeftOut => {
+                        f.write_str("; what was measured there is left out of the differences")
                     }
-                };
-                write!(
-                    f,
-                    "hosts differ: only `{base}` has {}, only `{side}` has {}",
-                    only(gone),
-                    only(new)
-                )
+                    OtherHosts::InDifference => f.write_str(
+                        "; a difference is also that of these hosts: measure both sides on one to leave it out",
+                    ),
+                    OtherHosts::Unknown => Ok(()),
+                }
             }
             Self::OneTrial { side, rows } => write!(
                 f,
@@ -437,7 +493,8 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
     for side in others.clone() {
         // Parts of one study share its hosts.
         if sets[side].study != sets[0].study {
-            warnings.extend(hosts(&sets[0], &sets[side]));
+            let means = other_hosts(&comparison.sides[0].hosts, &comparison.sides[side].hosts);
+            warnings.extend(hosts(&sets[0], &sets[side], means));
         }
     }
     if comparison.origin == Origin::Studies {
@@ -448,6 +505,11 @@ pub(super) fn all(sets: &[ResultSet], comparison: &Comparison) -> Vec<Warning> {
                 .filter_map(|side| known_runs(comparison, side)),
         );
         warnings.extend(others.clone().filter_map(|side| sessions(comparison, side)));
+        warnings.extend(
+            others
+                .clone()
+                .flat_map(|side| repeated_hosts(comparison, side)),
+        );
     }
     warnings.extend(others.filter_map(|side| unequal_trials(comparison, side)));
     let of_rows = |holds: fn(&Row) -> bool| comparison.rows.iter().filter(|row| holds(row)).count();
@@ -609,6 +671,36 @@ fn sessions(comparison: &Comparison, side: usize) -> Option<Warning> {
     })
 }
 
+/// One of rows in which each host was compared with itself, one of the others.
+fn repeated_hosts(comparison: &Comparison, side: usize) -> Vec<Warning> {
+    let of = |paired: bool| {
+        let of_hosts = differences(comparison, side)
+            .map(|difference| &difference.verdict)
+            .filter(|verdict| verdict.level == Level::Host && verdict.paired == paired);
+        let hosts: Vec<(usize, usize)> = of_hosts.map(|verdict| verdict.units).collect();
+        Some(Warning::Hosts {
+            side: comparison.sides[side].name.clone(),
+            base: comparison.sides[0].name.clone(),
+            rows: hosts.len(),
+            hosts: *hosts.iter().min()?,
+            paired,
+        })
+    };
+    [true, false].into_iter().filter_map(of).collect()
+}
+
+/// What hosts that only one of two sides has are for the differences: as [`on_common_hosts`](backsight_stats::on_common_hosts)
+/// does it, from the hosts of all rows.
+fn other_hosts(base: &[HostName], new: &[HostName]) -> OtherHosts {
+    let common = base.iter().filter(|host| new.contains(host)).count();
+    match common {
+        _ if base.is_empty() || new.is_empty() => OtherHosts::Unknown,
+        0 => OtherHosts::InDifference,
+        1 if base.len() > 1 && new.len() > 1 => OtherHosts::Unknown,
+        _ => OtherHosts::LeftOut,
+    }
+}
+
 fn differences(comparison: &Comparison, side: usize) -> impl Iterator<Item = &Difference> {
     let rows = comparison.rows.iter();
     rows.filter_map(move |row| row.entries[side].difference())
@@ -667,7 +759,7 @@ pub(super) fn other_machine(base: &ResultSet, new: &ResultSet) -> Option<NotComp
 }
 
 /// What differs between the hosts of two sets. Several hosts of one machine say the same thing: it is said once.
-fn hosts(base: &ResultSet, new: &ResultSet) -> Vec<Warning> {
+fn hosts(base: &ResultSet, new: &ResultSet, means: OtherHosts) -> Vec<Warning> {
     const BOOT: &str = "boot_id";
     /// A fact, what it is on one side, and what on the other.
     type Differing<'a> = (&'a str, Option<&'a String>, Option<&'a String>);
@@ -700,6 +792,7 @@ fn hosts(base: &ResultSet, new: &ResultSet) -> Vec<Warning> {
             base: base.name.clone(),
             gone,
             new: added,
+            means,
         });
     }
     let another_boot = facts.keys().any(|(fact, ..)| *fact == BOOT);

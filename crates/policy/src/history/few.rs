@@ -164,7 +164,7 @@ impl Splits<'_> {
     /// Whose spread a version and the one before it are judged by, if by any.
     fn noise_of_sessions(&self, at: usize, level: Level, spreads: Spreads) -> Option<Noise> {
         let known = match level {
-            Level::Session | Level::Boot | Level::Layout => return Some(Noise::Own),
+            Level::Session | Level::Boot | Level::Layout | Level::Host => return Some(Noise::Own),
             Level::Trial => spreads.sessions,
             Level::Sample => spreads.runs,
         };

@@ -43,6 +43,7 @@ fn series(cell: Cell, (metric, unit, better): Metric, trials: &[&[f64]]) -> Seri
                 round: trial,
                 boot: 0,
                 session: 1,
+                host: 0,
                 values: values.to_vec(),
                 each: Vec::new(),
                 neighbours: 0.02,

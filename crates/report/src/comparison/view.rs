@@ -85,6 +85,9 @@ pub struct SideView {
     /// Sessions that its trials were measured in; not there for a file of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<usize>,
+    /// The hosts of which each trial was measured on one, as far as that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// The answers about it; not there for the baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<TallyView>,
@@ -225,11 +228,13 @@ pub enum DifferenceView {
         /// About so many more of the unit of replication would tell.
         #[serde(skip_serializing_if = "Option::is_none")]
         more: Option<usize>,
-        /// The level that was repeated on each side: `sample` (iterations of single runs), `trial`, `session`, `boot` or
-        /// `layout`.
+        /// The level that was repeated on each side: `sample` (iterations of single runs), `trial`, `session`, `boot`, `layout` or
+        /// `host`.
         unit_of_replication: Level,
         /// How often it was repeated on the baseline and on this side.
         units: (usize, usize),
+        /// Whether each host of one side was compared with itself on the other.
+        paired_by_host: bool,
         /// What the sides differ by beyond these: `nothing`; `like-units`, if each has sessions of its own and it isn't known
         /// how much sessions differ; `known`, with its relative standard deviation and degrees of freedom.
         beyond: Beyond,
@@ -358,6 +363,7 @@ fn side(comparison: &Comparison, number: usize) -> SideView {
         trials: side.measured,
         failed_trials: side.failed,
         sessions: side.study.as_ref().map(|_| side.sessions),
+        hosts: side.hosts.iter().map(ToString::to_string).collect(),
         tally: (number > 0).then(|| comparison.tally(number).into()),
         tally_of_secondary: (number > 0).then(|| comparison.tally_of_secondary(number).into()),
     }
@@ -485,6 +491,7 @@ fn difference(against: &Against) -> DifferenceView {
             },
             unit_of_replication: difference.verdict.level,
             units: difference.verdict.units,
+            paired_by_host: difference.verdict.paired,
             left_out: difference.verdict.settled.map(|settled| settled.dropped),
             modes: difference.verdict.modes,
             outliers: difference.verdict.outliers.clone(),

@@ -71,6 +71,7 @@ pub fn level_name(level: Level) -> &'static str {
         Level::Trial | Level::Session => "same boot",
         Level::Boot => "reboot",
         Level::Layout => "relink",
+        Level::Host => "another host",
     }
 }
 
@@ -233,7 +234,7 @@ impl<'a> NoiseStudy<'a> {
             .filter_map(|found| found.components.last().map(|part| part.level))
             .max()?;
         match highest {
-            Level::Layout => None,
+            Level::Layout | Level::Host => None,
             Level::Boot => Some("all of this is of one layout: another one may lie elsewhere"),
             _ => Some("all of this is of one boot and one layout: others may lie elsewhere"),
         }
@@ -326,6 +327,7 @@ fn repeats(advice: &Advice) -> String {
     let parts = advice.repeats.iter().rev().map(|(level, count)| {
         let noun = match level {
             Level::Layout => "relink",
+            Level::Host => "host",
             Level::Boot => "boot",
             Level::Trial | Level::Session => "trial",
             Level::Sample => "sample",

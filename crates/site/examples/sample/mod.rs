@@ -299,6 +299,7 @@ impl Draft {
                 round,
                 boot: 0,
                 session: 1,
+                host: 0,
                 values: vec![value],
                 each: (0..intervals)
                     .map(|_| self.noise.sample(measure, mean))

@@ -118,6 +118,51 @@ fn a_history_as_json_has_everything_and_as_csv_a_line_for_each_version() {
 }
 
 #[test]
+fn a_trend_of_a_history_stands_in_its_csv() {
+    let place = stepping::place();
+    place.benchmark(
+        "tool",
+        "[tester]\nrun = \"sh {build}/tool\"\n[metric.time]\nunit = \"ms\"\nbetter = \"lower\"\nprimary = true\n\
+         regex = '^(?<value>\\d+)'\n",
+    );
+    // Rises by 100 a version, with noise of a third of that.
+    let values: Vec<i32> = (0..36)
+        .map(|version: i32| 30_000 + 100 * version + (version * version * 37) % 101 - 50)
+        .collect();
+    stepping::commits(&place, &values);
+    place
+        .ends(&stepping::step(
+            "v1",
+            "v36",
+            &["--name", "s", "--repeat", "1"],
+        ))
+        .assert_code(0);
+    let json: Value = serde_json::from_str(&place.prints_of(&["history", "--json"])).unwrap();
+    let trend = &json["series"][0]["trend"];
+    let size = trend["size"].as_f64().expect("a trend");
+    assert!((3_200.0..3_800.0).contains(&size), "{trend}");
+
+    let csv = place.prints_of(&["history", "--csv"]);
+    let rows: Vec<Vec<&str>> = csv.lines().map(|row| row.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let of = |row: usize, name: &str| rows[row][column(name)].parse::<f64>().unwrap();
+    assert_eq!(rows.len(), 1 + 36);
+    for row in 1..=36 {
+        let interval = &trend["size_interval"];
+        let ends = [interval[0].as_f64().unwrap(), interval[1].as_f64().unwrap()];
+        assert_eq!(of(row, "trend_size"), size);
+        assert_eq!([of(row, "trend_low"), of(row, "trend_high")], ends);
+        assert_eq!(of(row, "trend_p"), trend["p"].as_f64().unwrap());
+        assert_eq!(rows[row][column("pending")], "");
+    }
+    let line: Vec<f64> = (1..=36).map(|row| of(row, "trend")).collect();
+    assert!(
+        line.is_sorted() && (line[35] - line[0] - size).abs() < 1e-6,
+        "{line:?}"
+    );
+}
+
+#[test]
 fn what_nothing_has_measured_is_refused_with_a_way_out() {
     let place = place(Extent {
         versions: 6,

@@ -64,9 +64,7 @@ pub async fn page(
     store: &Store,
 ) -> miette::Result<String> {
     match verdict {
-        VerdictReport::Try(report) => {
-            backsight_site::try_page(&report.study()).into_diagnostic()
-        }
+        VerdictReport::Try(report) => backsight_site::try_page(&report.study()).into_diagnostic(),
         VerdictReport::Bisect(report) => {
             backsight_site::bisect_page(&report.study()).into_diagnostic()
         }

@@ -231,6 +231,38 @@ impl Rounding {
     }
 }
 
+/// A mean with the digits that its interval supports, `reach` being half of that: none where it isn't known, zero where all
+/// samples are alike.
+pub fn mean(value: f64, reach: Option<f64>) -> String {
+    match reach {
+        Some(0.0) => exactly(value),
+        reach => Rounding::to_uncertainty(value, reach.unwrap_or(0.0)).value(value),
+    }
+}
+
+/// A number that nothing makes doubtful: six significant digits, without zeros at the end of its decimals.
+fn exactly(value: f64) -> String {
+    let text = Rounding {
+        place: magnitude(value) - (MOST_DIGITS - 1),
+    }
+    .value(value);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// The values on both sides of a change, with the digits that the interval of its size supports.
+pub fn levels(before: f64, after: f64, size: Interval) -> [String; 2] {
+    let change = after - before;
+    let rounding = Rounding::of(change, Some(size));
+    let most = magnitude(before).max(magnitude(after)) - (MOST_DIGITS - 1);
+    let rounding = Rounding {
+        place: rounding.place.max(most),
+    };
+    [before, after].map(|level| rounding.value(level))
+}
+
 /// The power of ten of a number's first digit.
 fn magnitude(value: f64) -> i32 {
     match value == 0.0 || !value.is_finite() {
@@ -433,6 +465,28 @@ pub fn no_ratio(why: Undefined) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mean_and_the_levels_of_a_change_have_the_digits_that_are_supported() {
+        assert_eq!(mean(1234.5678, Some(20.0)), "1235");
+        assert_eq!(mean(1234.5678, Some(0.021)), "1234.57");
+        assert_eq!(mean(1234.5678, Some(400.0)), "1230");
+        assert_eq!(mean(1234.5678, None), "1230");
+        assert_eq!(mean(804.81, Some(0.0)), "804.81");
+        assert_eq!(mean(20.0, Some(0.0)), "20");
+        assert_eq!(mean(0.0, Some(0.0)), "0");
+        assert_eq!(mean(1e12, Some(0.0)), "1.00000e12");
+        let ends = |low, high| Interval { low, high };
+        assert_eq!(
+            levels(100.021, 100.0512, ends(0.02, 0.04)),
+            ["100.021", "100.051"]
+        );
+        assert_eq!(levels(100.021, 132.3, ends(30.0, 34.6)), ["100.0", "132.3"]);
+        assert_eq!(
+            levels(5000.0, 3000.0, ends(-2900.0, -1100.0)),
+            ["5000", "3000"]
+        );
+    }
     use proptest::prelude::*;
 
     fn interval(low: f64, high: f64) -> Option<Interval> {

@@ -34,8 +34,8 @@ use backsight_model::{
 };
 use backsight_stats::{
     Beyond, Confidence, Interval, Level, Mean, NotSamples, Placed, Question, Samples, Summary,
-    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, on_common_hosts,
-    verdict, warm_up,
+    Undefined, benjamini_hochberg, gmean_of_ratios, gmean_of_ratios_interval, mean_interval,
+    on_common_hosts, verdict, warm_up,
 };
 use indexmap::{IndexMap, IndexSet};
 use std::{collections::HashSet, fmt};
@@ -420,6 +420,8 @@ pub struct Measured {
     pub failed: usize,
     /// The mean of the trials' values: the row's [`Mean`].
     pub mean: f64,
+    /// Half the width of the 95% interval of the trials' values' mean: how many digits of it mean something. None of a single one.
+    pub reach: Option<f64>,
     /// The coefficient of variation, in percent.
     pub spread: Result<f64, Undefined>,
     /// What that is the spread of: [`Level::Trial`]; [`Level::Sample`] where there is one trial with several samples, or
@@ -814,7 +816,7 @@ impl Asked<'_> {
         let all = || series.iter().flatten().chain(others).copied();
         let known = match self.origin {
             Origin::Studies => [Level::Trial, Level::Session]
-                .map(|level| known::known(all().flat_map(known::sessions), level)),
+                .map(|level| known::known(all().map(known::sessions), level)),
             Origin::Lists | Origin::ListsWithoutUnit => [None; 2],
         };
         let entries = gathered.iter().enumerate().map(|(number, side)| {
@@ -1116,6 +1118,9 @@ impl Gathered {
             samples: all.n(),
             failed: self.failed,
             mean: mean.of(&trials).ok()?,
+            reach: mean_interval(&trials, Confidence::USUAL)
+                .ok()
+                .map(|interval| interval.width() / 2.0),
             spread: match level {
                 Level::Sample => of_samples.coeffvar,
                 _ => of_trials.coeffvar,

@@ -45,7 +45,6 @@ impl Pooled {
         self.squares += relative.sum::<f64>();
         self.freedom += values.len() - 1;
         self.units += values.len();
-        self.studies += 1;
     }
 
     fn known(&self, level: Level, times: f64) -> Option<Known> {
@@ -65,22 +64,27 @@ impl Pooled {
 pub(crate) type Sessions = Vec<Vec<f64>>;
 
 /// What these tell of how much single runs (`level` is [`Level::Trial`]) or whole sessions ([`Level::Session`]) differ. Each is of
-/// another study or build.
-pub(crate) fn known(measured: impl Iterator<Item = Sessions>, level: Level) -> Option<Known> {
+/// another study or build, and has what was measured on each of its hosts.
+pub(crate) fn known(measured: impl Iterator<Item = Vec<Sessions>>, level: Level) -> Option<Known> {
     let (mut of_sessions, mut of_runs) = (Pooled::default(), Pooled::default());
-    for mut sessions in measured {
-        sessions.retain(|runs| !runs.is_empty());
-        match (level, &sessions[..]) {
-            (_, []) => {}
-            (_, [only]) => of_runs.add(only),
-            (Level::Session, several) => {
-                let means = several
-                    .iter()
-                    .map(|runs| runs.iter().sum::<f64>() / runs.len() as f64);
-                of_sessions.add(&means.collect::<Vec<f64>>());
+    for hosts in measured {
+        let before = [of_sessions.units, of_runs.units];
+        for mut sessions in hosts {
+            sessions.retain(|runs| !runs.is_empty());
+            match (level, &sessions[..]) {
+                (_, []) => {}
+                (_, [only]) => of_runs.add(only),
+                (Level::Session, several) => {
+                    let means = several
+                        .iter()
+                        .map(|runs| runs.iter().sum::<f64>() / runs.len() as f64);
+                    of_sessions.add(&means.collect::<Vec<f64>>());
+                }
+                (_, several) => of_sessions.add(&several.concat()),
             }
-            (_, several) => of_sessions.add(&several.concat()),
         }
+        of_sessions.studies += usize::from(of_sessions.units > before[0]);
+        of_runs.studies += usize::from(of_runs.units > before[1]);
     }
     let found = of_sessions.known(level, 1.0);
     match level {

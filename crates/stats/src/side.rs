@@ -25,6 +25,21 @@ pub enum Level {
     Host,
 }
 
+impl Level {
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sample => "sample",
+            Self::Trial => "trial",
+            Self::Session => "session",
+            Self::Boot => "boot",
+            Self::Layout => "layout",
+            Self::Host => "host",
+        }
+    }
+}
+
 /// One sample and where it belongs. Numbers only tell apart: a boot is the same boot if host, layout and boot are the same. A
 /// host's number alone means the same on both sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]

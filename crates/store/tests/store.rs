@@ -1475,6 +1475,37 @@ fn finished(name: &str) -> FinishedStudy {
 }
 
 #[test]
+fn a_trial_of_a_finished_study_is_of_its_host() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).await.unwrap();
+        let mut study = finished("two-hosts");
+        let facts = IndexMap::from([("kernel".to_owned(), "6.2.0".to_owned())]);
+        study.hosts.insert("second".parse().unwrap(), facts);
+        study.trials[1].host = 2;
+        let id = store.add_finished_study(&study).await.unwrap();
+        let set = store.result_set(id).await.unwrap();
+        let trials = set.series.iter().flat_map(|series| &series.trials);
+        let hosts: Vec<(u32, &str)> = trials
+            .map(|trial| (trial.trial, set.host_of(trial).unwrap().as_str()))
+            .collect();
+        assert!(
+            hosts.contains(&(1, "elsewhere")) && hosts.contains(&(2, "second")),
+            "{hosts:?}"
+        );
+        let steps = store.steps(id, 2).await.unwrap();
+        assert!(steps.iter().all(|step| step.host.as_str() == "second"));
+        let mut stray = finished("stray");
+        stray.trials[0].host = 2;
+        let refused = store.add_finished_study(&stray).await.unwrap_err();
+        assert!(
+            refused.to_string().contains("it has no host 2"),
+            "{refused}"
+        );
+    });
+}
+
+#[test]
 fn a_finished_study_is_there_whole_with_its_files_and_goes_whole() {
     runtime().block_on(async {
         let dir = tempfile::tempdir().unwrap();

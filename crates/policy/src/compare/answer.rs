@@ -119,12 +119,8 @@ impl fmt::Display for Call {
 /// What a person repeats to get more of a level.
 fn repeated(level: Level) -> &'static str {
     match level {
-        Level::Sample => "sample",
         Level::Trial => "round",
-        Level::Session => "session",
-        Level::Boot => "boot",
-        Level::Layout => "layout",
-        Level::Host => "host",
+        level => level.as_str(),
     }
 }
 

@@ -73,12 +73,7 @@ impl<'a> About<'a> {
             unit: row.unit,
             noun: match (comparison.origin, difference.verdict.level) {
                 (Origin::Lists | Origin::ListsWithoutUnit, _) => "number",
-                (Origin::Studies, Level::Sample) => "sample",
-                (Origin::Studies, Level::Trial) => "trial",
-                (Origin::Studies, Level::Session) => "session",
-                (Origin::Studies, Level::Boot) => "boot",
-                (Origin::Studies, Level::Layout) => "layout",
-                (Origin::Studies, Level::Host) => "host",
+                (Origin::Studies, level) => level.as_str(),
             },
             names: [0, side].map(|side| comparison.sides[side].name.as_str()),
             measured: [base, new],

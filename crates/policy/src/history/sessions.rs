@@ -28,7 +28,7 @@ pub(super) struct Spreads {
 impl Spreads {
     pub fn of(points: &[VersionPoint]) -> Self {
         let builds = || points.iter().flat_map(|point| &point.builds);
-        let of = |level| known(builds().map(|build| build.sessions()), level);
+        let of = |level| known(builds().map(|build| vec![build.sessions()]), level);
         Self {
             runs: of(Level::Trial),
             sessions: of(Level::Session),

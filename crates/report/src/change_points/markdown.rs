@@ -19,13 +19,14 @@ pub fn render(found: &ChangePoints<'_>) -> String {
     for series in &news {
         for told in series.believed() {
             let unit = series.unit.as_deref().unwrap_or_default();
+            let [before, after] = text::levels(&told.change);
             let _ = writeln!(
                 page,
                 "| {} | {} | {} | {} {} | {} | {} | {} |",
                 safe(&series.name()),
                 safe(&text::place(&told.between)),
-                significant(told.change.before, 4),
-                significant(told.change.after, 4),
+                before,
+                after,
                 safe(unit),
                 safe(&text::size(told, series)),
                 told.direction(series.better).as_str(),

@@ -5,7 +5,7 @@ use backsight_model::{
     numbers::{self, Rounding},
     significant,
 };
-use backsight_stats::changes::{Kind, MOST_DOUBTED_P};
+use backsight_stats::changes::{Change, Kind, MOST_DOUBTED_P};
 use std::fmt::Write as _;
 
 use super::{ChangePoints, ChangeRange, FoundChange, SeriesChanges, SeriesVersion};
@@ -152,12 +152,13 @@ pub fn epochs(series: &SeriesChanges) -> Vec<String> {
 pub fn pending(series: &SeriesChanges) -> Option<String> {
     let pending = series.pending.as_ref()?;
     let change = &pending.found.change;
+    let [before, after] = levels(change);
     Some(format!(
         "pending, since `{}` ({}): {} → {}{}  {}  {}. That is no level yet: {} like it would tell.",
         escape::line(&pending.found.between.at.label),
         counted(pending.versions, "version"),
-        significant(change.before, 4),
-        significant(change.after, 4),
+        before,
+        after,
         unit(series),
         size(&pending.found, series),
         pending.found.direction(series.better).as_str(),
@@ -168,18 +169,17 @@ pub fn pending(series: &SeriesChanges) -> Option<String> {
 /// How the level moves steadily all along, as a sentence.
 pub fn trend(series: &SeriesChanges) -> Option<String> {
     let trend = series.trend?;
+    let rounding = Rounding::of(trend.size, Some(trend.size_interval));
     let size = format!(
-        "{} [{}, {}]",
-        numbers::signed(&significant(trend.size, 3)),
-        numbers::signed(&significant(trend.size_interval.low, 3)),
-        numbers::signed(&significant(trend.size_interval.high, 3)),
+        "{} {}",
+        rounding.difference(trend.size),
+        rounding.differences(trend.size_interval),
     );
     let unit = unit(series);
+    let [from, to] = numbers::levels(trend.from, trend.to, trend.size_interval);
     Some(match series.changes.is_empty() {
         true => format!(
-            "trend: {} → {}{unit} from the first version to the last, {size}. It is no change of level.",
-            significant(trend.from, 4),
-            significant(trend.to, 4),
+            "trend: {from} → {to}{unit} from the first version to the last, {size}. It is no change of level."
         ),
         false => format!(
             "trend beside the changes: {size}{unit} from the first version to the last, without their steps."
@@ -243,11 +243,10 @@ pub fn notes(series: &SeriesChanges) -> Vec<String> {
 
 pub fn sentence(series: &SeriesChanges, told: &FoundChange) -> String {
     let change = &told.change;
+    let [before, after] = levels(change);
     let mut text = format!(
-        "{}  {} → {}{}  {}  {}",
+        "{}  {before} → {after}{}  {}  {}",
         place(&told.between),
-        significant(change.before, 4),
-        significant(change.after, 4),
         unit(series),
         size(told, series),
         told.direction(series.better).as_str()
@@ -300,6 +299,11 @@ pub fn size(told: &FoundChange, series: &SeriesChanges) -> String {
     }
 }
 
+/// The level before and after.
+pub fn levels(change: &Change) -> [String; 2] {
+    numbers::levels(change.before, change.after, change.size_interval)
+}
+
 fn unit(series: &SeriesChanges) -> String {
     series
         .unit
@@ -314,11 +318,12 @@ fn tables(text: &mut String, news: &[&SeriesChanges], width: Option<u16>) {
     );
     for series in news {
         for told in series.believed() {
+            let [before, after] = levels(&told.change);
             changes.add_row([
                 escape::line(&series.name()),
                 place(&told.between),
-                significant(told.change.before, 4),
-                format!("{}{}", significant(told.change.after, 4), unit(series)),
+                before,
+                format!("{after}{}", unit(series)),
                 size(told, series),
                 told.direction(series.better).as_str().to_owned(),
                 numbers::p_value(told.adjusted.unwrap_or(told.change.p)),

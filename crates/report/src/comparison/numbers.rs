@@ -63,6 +63,17 @@ impl Scale {
         self.show_digits(value, 4)
     }
 
+    /// The mean of a side with the digits that its spread supports, unless digits were asked for.
+    pub fn show_mean(&self, measured: &Measured) -> String {
+        match self.digits {
+            Some(digits) => exact(measured.mean * self.factor, digits),
+            None => numbers::mean(
+                measured.mean * self.factor,
+                measured.reach.map(|reach| reach * self.factor),
+            ),
+        }
+    }
+
     fn show_digits(&self, value: f64, digits: usize) -> String {
         match self.digits {
             Some(digits) => exact(value * self.factor, digits),
@@ -94,7 +105,7 @@ pub fn mean(measured: &Measured, scale: &Scale) -> String {
     };
     format!(
         "{}{unit} {} {}",
-        scale.show(measured.mean),
+        scale.show_mean(measured),
         spread(measured, scale),
         count(measured)
     )

@@ -253,7 +253,7 @@ impl SideFields {
                 Self {
                     mean: format!(
                         "{}{}",
-                        numbers::value(scale.of(side.mean), 4),
+                        numbers::mean(scale.of(side.mean), side.reach.map(|reach| scale.of(reach))),
                         scale.unit_after()
                     ),
                     missing: false,

@@ -2,13 +2,14 @@
 //!
 //! Columns, in order: `benchmark`, `params` (`name=value`, separated by spaces), `variant`, `metric`, `primary` (`true` if the
 //! benchmark is run for it), `unit`, `better`, `side`, `study` (empty for a file of numbers), `status` (`measured` or `missing`), `reason` (why it is missing or not
-//! comparable), `trials`, `samples`, `failed_trials`, `mean` (of the trials' values), `mean_kind` (`arithmetic` or
+//! comparable), `trials`, `samples`, `failed_trials`, `sessions` (of the side; empty for a file of numbers), `mean` (of the trials' values), `mean_kind` (`arithmetic` or
 //! `harmonic`), `spread_percent` (the coefficient of variation of the trials' values), `spread_of` (`trials`, or `samples`
 //! where there is one trial, or a file of numbers), `difference_percent` with `_low` and `_high` (new − base),
 //! `ratio` with `_low` and `_high`, `difference` with `_low` and `_high` (of the arithmetic means, in the unit), `p`,
 //! `p_over_table` (Benjamini and Hochberg), `p_ranks` (Mann and Whitney), `confidence`, `verdict` (`better`, `worse`,
 //! `no change`, `can't tell`, `not comparable`), `sentence` (the verdict with its numbers), `no_change_larger_than_percent`,
-//! `more` (about so many more would tell), `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`).
+//! `more` (about so many more would tell), `unit_of_replication` (`sample`, `trial`, `session`, `boot`, `layout` or `host`) with
+//! `units_base` and `units` (how many each side has), `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`).
 //! What is missing or undefined is empty. In a difference the beginning of a side that isn't like its rest is left out.
 //!
 //! Refuses: to round, and stand-ins for what is missing.
@@ -33,6 +34,7 @@ const COLUMNS: &[&str] = &[
     "trials",
     "samples",
     "failed_trials",
+    "sessions",
     "mean",
     "mean_kind",
     "spread_percent",
@@ -54,8 +56,14 @@ const COLUMNS: &[&str] = &[
     "sentence",
     "no_change_larger_than_percent",
     "more",
+    "unit_of_replication",
+    "units_base",
+    "units",
     "neighbours_percent",
 ];
+
+/// So many of them are about the difference.
+const RELATION: usize = 20;
 
 pub fn render(comparison: &Comparison) -> String {
     let columns: Vec<String> = COLUMNS
@@ -69,7 +77,7 @@ pub fn render(comparison: &Comparison) -> String {
             let mut fields = place(row, entry, side);
             match entry {
                 Entry::Measured(measured) => {
-                    fields.extend(numbers(row, measured));
+                    fields.extend(numbers(row, measured, side));
                     fields.extend(relation(measured));
                     fields.push((measured.neighbours * 100.0).to_string());
                     let statistics = statistics::of(&measured.of_samples);
@@ -137,7 +145,7 @@ pub(super) fn unit_of(row: &Row, measured: Option<&Measured>) -> String {
     unit.map_or(String::new(), |unit| unit.to_string())
 }
 
-fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
+fn numbers(row: &Row, measured: &Measured, side: &Side) -> Vec<String> {
     let mean = match row.mean {
         Mean::Arithmetic => "arithmetic",
         Mean::Harmonic => "harmonic",
@@ -150,6 +158,9 @@ fn numbers(row: &Row, measured: &Measured) -> Vec<String> {
         measured.trials.to_string(),
         measured.samples.to_string(),
         measured.failed.to_string(),
+        side.study
+            .as_ref()
+            .map_or(String::new(), |_| side.sessions.to_string()),
         measured.mean.to_string(),
         mean.to_owned(),
         defined(measured.spread),
@@ -182,16 +193,20 @@ fn relation(measured: &Measured) -> Vec<String> {
             fields.push(difference.verdict.ranks.p.to_string());
             fields.push(difference.confidence.share().to_string());
             fields.extend(call(difference.call));
+            let verdict = &difference.verdict;
+            let (of_base, of_side) = verdict.units;
+            fields.push(verdict.level.as_str().to_owned());
+            fields.extend([of_base, of_side].map(|count| count.to_string()));
             fields
         }
         Some(Against::NotComparable(why)) => {
             let mut fields = vec![String::new(); 13];
             fields.push("not comparable".to_owned());
             fields.push(format!("not comparable: {why}"));
-            fields.extend([String::new(), String::new()]);
+            fields.resize(RELATION, String::new());
             fields
         }
-        None => vec![String::new(); 17],
+        None => vec![String::new(); RELATION],
     }
 }
 

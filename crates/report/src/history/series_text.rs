@@ -1,13 +1,13 @@
 //! A series of a history as text: its numbers with their spread, its changes with their interval and probability, and the
 //! notes that qualify them. Pages and terminals show the same.
 
-use backsight_model::Better;
+use backsight_model::{Better, numbers::Rounding};
 use backsight_policy::{
     Accepted, ChangePoint, Direction, History, How, NamedChange, Spread, VersionPoint,
     VersionSeries, percent_of,
 };
 use backsight_stats::{
-    Undefined,
+    Interval, Undefined,
     changes::{Kind, MOST_DOUBTED_P, Trend},
 };
 use jiff::{Timestamp, tz::TimeZone};
@@ -101,6 +101,12 @@ impl<'a> SeriesText<'a> {
         significant(self.scale.of(value), digits)
     }
 
+    /// The values before and after a change, with the digits that the interval of its size supports, without their unit.
+    fn levels(&self, before: f64, after: f64, size: Interval) -> [String; 2] {
+        let [before, after] = [before, after].map(|value| self.scale.of(value));
+        numbers::levels(before, after, self.scale.of_interval(size))
+    }
+
     /// A number that nothing makes doubtful, without its unit.
     fn exactly(&self, value: f64) -> String {
         numbers::value(self.scale.of(value), ALIKE_DIGITS)
@@ -188,20 +194,18 @@ impl<'a> SeriesText<'a> {
     /// A change as a sentence.
     pub fn change(&self, point: &ChangePoint) -> String {
         let change = &point.change;
-        let level = |value| match point.alike {
-            true => self.exactly(value),
-            false => self.number(value, 4),
+        let [before, after] = match point.alike {
+            true => [change.before, change.after].map(|value| self.exactly(value)),
+            false => self.levels(change.before, change.after, change.size_interval),
         };
         let sure = match point.alike {
             true => "all alike on either side".to_owned(),
             false => format!("probability {}", numbers::probability(change.probability)),
         };
         let mut text = format!(
-            "{}: {}, from {} to {}{}, {}, {sure}",
+            "{}: {}, from {before} to {after}{}, {}, {sure}",
             self.place(point.after, point.at, point.until),
             self.size(point),
-            level(change.before),
-            level(change.after),
             self.scale.unit_after(),
             point.direction.as_str(),
         );
@@ -220,10 +224,16 @@ impl<'a> SeriesText<'a> {
 
     /// By how much a trend moves over all versions: `+12.3 [+10.1, +14.5]`, without the unit.
     pub fn trend_size(&self, trend: &Trend) -> String {
-        let interval = trend.size_interval;
-        let [size, low, high] = [trend.size, interval.low, interval.high]
-            .map(|value| numbers::signed(&self.number(value, 3)));
-        format!("{size} [{low}, {high}]")
+        let (size, interval) = (
+            self.scale.of(trend.size),
+            self.scale.of_interval(trend.size_interval),
+        );
+        let rounding = Rounding::of(size, Some(interval));
+        format!(
+            "{} {}",
+            rounding.difference(size),
+            rounding.differences(interval)
+        )
     }
 
     /// What a bisection named, as a mark at its version: `bisect named this change, 97.0 %: study b`.
@@ -296,12 +306,13 @@ impl<'a> SeriesText<'a> {
         if let Some(trend) = &found.trend {
             let size = self.trend_size(trend);
             notes.push(match found.changes.is_empty() {
-                true => format!(
-                    "A trend: from {} to {}{} over all versions, {size}. It is no change of level.",
-                    self.number(trend.from, 4),
-                    self.number(trend.to, 4),
-                    self.scale.unit_after(),
-                ),
+                true => {
+                    let [from, to] = self.levels(trend.from, trend.to, trend.size_interval);
+                    format!(
+                        "A trend: from {from} to {to}{} over all versions, {size}. It is no change of level.",
+                        self.scale.unit_after(),
+                    )
+                }
                 false => format!(
                     "A trend beside the changes: {size}{} over all versions, without their steps.",
                     self.scale.unit_after(),
@@ -310,13 +321,15 @@ impl<'a> SeriesText<'a> {
         }
         if let Some(pending) = &found.pending {
             let point = &pending.point;
+            let change = &point.change;
+            let [before, _] = self.levels(change.before, change.after, change.size_interval);
             notes.push(format!(
                 "Pending: {} of {} ({}), {} from {}{}. That is no level yet: {} like it would tell.",
                 self.size(point),
                 self.version(point.at),
                 counted(pending.versions, "version"),
                 point.direction.as_str(),
-                self.number(point.change.before, 4),
+                before,
                 self.scale.unit_after(),
                 counted(pending.to_come, "more version"),
             ));

@@ -11,7 +11,7 @@ use crate::{
     Document, Render, Section, Table,
     chart::{LoadCurve, LoadGoal, LoadMark},
     field, left,
-    numbers::{asked_share as share, significant},
+    numbers::{self, asked_share as share, significant},
     right,
 };
 
@@ -26,8 +26,6 @@ pub struct SearchStudy<'a> {
     pub(super) verdict: &'a SearchVerdict,
     /// The load's unit, where it is one that we know.
     unit: Option<Unit>,
-    /// Digits that tell neighbouring loads apart.
-    digits: usize,
 }
 
 /// The answer for one goal on one subject, as a row of a table.
@@ -83,7 +81,6 @@ impl<'a> SearchStudy<'a> {
             benchmark,
             verdict,
             unit: param.and_then(Param::unit),
-            digits: (2.0 - policy.ladder.width.log10()).ceil().max(3.0) as usize,
         }
     }
 
@@ -93,7 +90,8 @@ impl<'a> SearchStudy<'a> {
             Some(unit) => {
                 let readable = unit.readable_for(load);
                 let scaled = load * unit.in_terms_of(readable).unwrap_or(1.0);
-                format!("{} {readable}", significant(scaled, self.digits))
+                let reach = scaled * self.policy.ladder.width / 2.0;
+                format!("{} {readable}", numbers::mean(scaled, Some(reach)))
             }
             None => {
                 let param = self.benchmark.params.get(&self.policy.load);

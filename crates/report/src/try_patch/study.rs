@@ -285,7 +285,7 @@ impl<'a> TryStudy<'a> {
                 "{subject}: nothing is to be had of it: {}",
                 self.why(side)
             ));
-            return parts.join(". ");
+            return sentences(parts);
         }
         let open: Vec<&Tried> = decides().filter(|tried| !tried.call.is_decided()).collect();
         // A list of cells of which nothing is known tells nobody anything.
@@ -312,7 +312,7 @@ impl<'a> TryStudy<'a> {
                 phrases.join("; ")
             ));
         }
-        parts.join(". ")
+        sentences(parts)
     }
 
     /// `work time +3.10 % [+2.20, +4.00]`.
@@ -616,6 +616,23 @@ impl Render for TryStudy<'_> {
 }
 
 /// The end of an interval that is further from no difference, in percent.
+/// What follows a full stop begins with a capital letter.
+fn sentences(parts: Vec<String>) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let mut letters = part.chars();
+        match letters.next() {
+            Some(first) if !text.is_empty() => {
+                text.push_str(". ");
+                text.extend(first.to_uppercase());
+                text.push_str(letters.as_str());
+            }
+            _ => text.push_str(&part),
+        }
+    }
+    text
+}
+
 fn reach_of(interval: backsight_stats::Interval) -> f64 {
     interval.low.abs().max(interval.high.abs())
 }
@@ -772,7 +789,7 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new is better: work time −29.8 % [−33.8, −25.8]. not decided yet: other time differs by less than 0.31 %, \
+                "new is better: work time −29.8 % [−33.8, −25.8]. Not decided yet: other time differs by less than 0.31 %, \
                  [−0.29, +0.31]",
                 "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 1 of 2 differences are decided; \
                  the others are within --equal 0.5",
@@ -793,7 +810,7 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new: not decided yet: work time differs by less than 0.31 %, [−0.29, +0.31]. it can't be told yet: \
+                "new: not decided yet: work time differs by less than 0.31 %, [−0.29, +0.31]. It can't be told yet: \
                  other time: can't tell yet; about 9 passes more would; third time: not measured",
                 "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 0 of 3 differences are decided",
             ]

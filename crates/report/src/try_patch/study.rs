@@ -824,7 +824,7 @@ mod tests {
         assert_eq!(
             all,
             [
-                "new is worse: work time +5.0 % [+4.0, +6.0]. then: nothing is to be had of it: ",
+                "new is worse: work time +5.0 % [+4.0, +6.0]. Then: nothing is to be had of it: ",
                 "700 passes over all sides, 1,400 trials, in 1 min 0 s; the budget of 1m 00s is spent; 1 of 2 differences are decided; the others are within --equal 10"
             ]
         );

@@ -16,7 +16,7 @@ pub struct Sentence {
     pub tone: Tone,
 }
 
-/// What a section has.
+/// The content of a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// A table.

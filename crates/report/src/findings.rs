@@ -80,7 +80,7 @@ pub struct ChangeView<'a> {
     pub believed: bool,
     /// Whether the values of either side are all alike.
     pub alike: bool,
-    /// Who accepted it along a target's history, and why.
+    /// Its acceptance along a target's history, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<AcceptanceView<'a>>,
 }

@@ -36,6 +36,7 @@ pub mod overhead;
 mod render;
 pub mod schema;
 pub mod search;
+mod series_text;
 mod table;
 pub mod try_patch;
 
@@ -44,6 +45,7 @@ pub use format::{Format, FormatError};
 pub use json::{json, json_line};
 pub use more_rounds::MoreRounds;
 pub use render::{Render, VerdictEvent};
+pub use series_text::SeriesText;
 pub use table::{
     Column, Field, Line, Look, Table, Tone, clipped, field, left, list_table, right, wrapped,
 };

@@ -11,3 +11,20 @@ pub use view::{
     BisectView, CulpritView, EstimatorView, MeasuredView, SuspectView, TestbedView, TrialsView,
     VersionView,
 };
+
+use crate::{Document, Render};
+
+impl Render for BisectStudy<'_> {
+    type View<'v>
+        = BisectView<'v>
+    where
+        Self: 'v;
+
+    fn view(&self) -> BisectView<'_> {
+        BisectView::new(self)
+    }
+
+    fn document(&self) -> Document {
+        self.document()
+    }
+}

@@ -5,13 +5,13 @@ use backsight_policy::{Accepted, BisectEnd, BisectVerdict, Culprit, Direction, P
 use backsight_stats::{Interval, Statistic, culprits::Estimate};
 use std::time::Duration;
 
-use super::BisectView;
 use crate::{
-    Body, Document, Render, Section, Table, Tone,
+    Body, Document, Section, Table, Tone,
     chart::{self, StepChart, StepPoint},
-    clipped, field, history, left,
+    clipped, field, left,
     numbers::{self, Scale, counted, duration, significant},
     right,
+    series_text::acceptance,
 };
 
 /// Digits of a size.
@@ -83,7 +83,7 @@ pub struct CulpritRow {
 pub struct ChangeRow {
     /// Its short name.
     pub name: String,
-    /// Who made it.
+    /// Its author.
     pub author: String,
     /// When.
     pub at: String,
@@ -126,7 +126,7 @@ impl<'a> BisectStudy<'a> {
             .find(|metric| metric.name.as_str() == self.metric)
     }
 
-    /// What a version is called.
+    /// The name of a version.
     pub fn version(&self, position: usize) -> String {
         let version = self.history.versions.get(position);
         version.map_or_else(String::new, |version| version.full_name())
@@ -400,8 +400,7 @@ impl<'a> BisectStudy<'a> {
             let about = self.accepted.iter();
             about.filter(move |it| ids.contains(&&it.acceptance.version))
         });
-        let said =
-            accepted.map(|it| format!("{} is {}", it.acceptance.name, history::acceptance(it)));
+        let said = accepted.map(|it| format!("{} is {}", it.acceptance.name, acceptance(it)));
         said.collect()
     }
 
@@ -614,18 +613,9 @@ impl<'a> BisectStudy<'a> {
     }
 }
 
-impl Render for BisectStudy<'_> {
-    type View<'v>
-        = BisectView<'v>
-    where
-        Self: 'v;
-
-    fn view(&self) -> BisectView<'_> {
-        BisectView::new(self)
-    }
-
+impl BisectStudy<'_> {
     /// The bisection as a document: the answer, the changes, how they add up, and each change in full.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let mut sentences = self.sentences().into_iter();
         let document = Document::new(self.question());
         let document = match sentences.next() {

@@ -44,7 +44,7 @@ pub struct BisectView<'a> {
     pub noise: Option<f64>,
     /// The testbeds, where several measured at once.
     pub testbeds: Vec<TestbedView<'a>>,
-    /// What a measurement is.
+    /// How trials make a measurement.
     pub estimator: EstimatorView,
     /// What was measured of each version.
     pub measured: Vec<MeasuredView<'a>>,
@@ -95,7 +95,7 @@ pub struct SuspectView<'a> {
     pub probability: f64,
 }
 
-/// What a testbed adds to what it measures.
+/// The amount that a testbed adds to each measurement.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TestbedView<'a> {
     /// Its name.
@@ -104,7 +104,7 @@ pub struct TestbedView<'a> {
     pub adds: f64,
 }
 
-/// What a measurement is.
+/// How trials make a measurement.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EstimatorView {
     /// Trials of a measurement.

@@ -1,8 +1,7 @@
 //! Bars with their spread as SVG: one bar a cell, every sample a dot over it, the interval a whisker.
 //!
-//! The picture stands alone (its colours are attributes) and can be restyled where it is embedded (every part has a
-//! class). It knows positions and texts, nothing of benchmarks or pages. Refuses: to draw a bar for what wasn't
-//! measured, a bar that doesn't begin at zero, and a value without the text that says how sure it is.
+//! The chart stands alone (its colours are attributes) and can be restyled where it is embedded (every part has a class).
+//! A bar begins at zero and has a text with its interval; a cell that wasn't measured is a dashed frame.
 
 // Writing to a String doesn't fail, so its result is dropped below.
 use std::fmt::Write;

@@ -9,7 +9,7 @@ use backsight_stats::changes::Kind;
 use std::fmt::Write as _;
 
 use super::scale::{series_span, share};
-use crate::{clipped, escape, history::SeriesText};
+use crate::{SeriesText, clipped, escape};
 
 /// More releases than this aren't drawn as lines.
 const MOST_RELEASES: usize = 80;

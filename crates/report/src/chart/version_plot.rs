@@ -4,7 +4,7 @@
 use backsight_policy::{History, VersionSeries, VersionStanding};
 
 use super::scale::{series_span, share};
-use crate::{escape, history::SeriesText};
+use crate::{SeriesText, escape};
 
 /// Lines of the plot.
 const HEIGHT: usize = 9;

@@ -1,6 +1,6 @@
 //! Charts of studies: one for each metric of each benchmark, one bar for each cell and study.
 //!
-//! Refuses: to leave a cell out because nothing was measured in it.
+//! A cell in which nothing was measured has its place too.
 
 use crate::{
     chart::{Bar, Chart, Group},
@@ -262,7 +262,7 @@ impl Row<'_> {
     }
 }
 
-/// What a series came to.
+/// The values of a series with their mean.
 pub struct Measured {
     /// The mean with its interval.
     pub estimate: Estimate,

@@ -1,6 +1,6 @@
 //! A comparison for a pull request: tables as GitHub, GitLab and others draw them.
 //!
-//! Refuses: text that the reader's markup would obey.
+//! Names are text: nothing in them is markup.
 
 use backsight_policy::Comparison;
 use std::fmt::Write as _;

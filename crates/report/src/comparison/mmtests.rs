@@ -1,7 +1,7 @@
 //! The comparison as MMTests' `compare-mmtests.pl` lays it out, for people who compare by eye: one block a metric and
 //! cell, one row a summary, differences in brackets; our verdict below.
 //!
-//! Refuses: 0.00 and NaN for what is undefined, which is said in words, and another unit than the samples'.
+//! What is undefined is a word, not 0.00 or NaN. Values are in the unit of the samples.
 
 use backsight_model::numbers::undefined;
 use backsight_policy::{Against, Comparison, Difference, Entry, Measured, Row};

@@ -1,6 +1,6 @@
 //! Numbers as tables show them: in one readable unit a row, with spread and count.
 //!
-//! Refuses: to show 0 for what is undefined.
+//! What is undefined is a word, not 0.
 
 use backsight_model::{
     Unit,

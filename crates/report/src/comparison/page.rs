@@ -79,7 +79,7 @@ pub struct TableRow {
     pub others: Vec<OtherFields>,
 }
 
-/// What a side has in a row.
+/// The fields of a side in a row.
 pub struct SideFields {
     /// The mean with its unit; or why there is none.
     pub mean: String,
@@ -467,7 +467,7 @@ impl RatioTotal {
     }
 }
 
-/// What a reader should know before believing it.
+/// Warnings about the comparison, and remarks on single rows.
 pub fn warnings(comparison: &Comparison) -> impl Iterator<Item = String> {
     let remarks = comparison.remarks.iter().map(|remark| {
         let row = &comparison.rows[remark.row];

@@ -12,7 +12,7 @@
 //! `units_base` and `units` (how many each side has), `neighbours_percent`, and the summaries of all samples (`min` … `pctile_99`).
 //! What is missing or undefined is empty. In a difference the beginning of a side that isn't like its rest is left out.
 //!
-//! Refuses: to round, and stand-ins for what is missing.
+//! Nothing is rounded, and nothing stands in for what is missing.
 
 use backsight_policy::{Against, Call, Comparison, Difference, Doubt, Entry, Measured, Row, Side};
 use backsight_stats::{Interval, Level, Mean, Undefined};

@@ -1,6 +1,6 @@
 //! Every summary of a row's samples, by the names that tables and files give them.
 //!
-//! Refuses: a name that is used for two definitions. The definitions are those of `backsight_stats`.
+//! A name has one definition: that of `backsight_stats`.
 
 use backsight_stats::{Better, SUMMARY_PERCENTS, Summary, Undefined};
 

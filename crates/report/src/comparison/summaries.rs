@@ -1,4 +1,4 @@
-//! Every summary of every series, over trials, as rows. Refuses: to show a mean without the count and the spread beside it.
+//! Every summary of every series, over trials, as rows of a page. A mean has its count and its spread beside it.
 
 use backsight_model::{Better, ResultSet, Series};
 use backsight_stats::{Summary, Undefined};

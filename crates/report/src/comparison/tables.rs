@@ -1,7 +1,5 @@
-//! The tables of a comparison before anybody draws them: what stands in which column. The terminal and the pull request
-//! draw the same ones.
-//!
-//! Refuses: layout.
+//! The tables of a comparison: the fields of each column, without layout. The terminal and the pull request draw the same
+//! ones.
 
 use backsight_model::{Better, numbers as shown};
 use backsight_policy::{Against, Call, Comparison, Entry, Measured, RatioMean, Row};

@@ -1,6 +1,6 @@
 //! A comparison for a person at a terminal.
 //!
-//! Refuses: colour codes that nobody asked for, and lines wider than asked where words can be broken.
+//! Lines are as wide as the terminal where words can be broken; colour codes are written only where they are asked for.
 
 use backsight_model::{StudyState, counted};
 use backsight_policy::{Comparison, OfStudy, Origin, Side};

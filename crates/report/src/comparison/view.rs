@@ -35,7 +35,7 @@ pub struct ComparisonView<'a> {
     pub ratios: Vec<RatioView>,
     /// What was seen in the samples of single rows.
     pub remarks: Vec<RemarkView>,
-    /// What a reader should know, as sentences.
+    /// Warnings, as sentences.
     pub warnings: Vec<String>,
     /// About so many more rounds would tell what isn't decided of primary metrics, and the commands that add them.
     #[serde(skip_serializing_if = "Option::is_none")]

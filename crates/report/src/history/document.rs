@@ -2,8 +2,10 @@
 
 use backsight_policy::Direction;
 
-use super::{SelectedHistory, SeriesText};
-use crate::{Body, Document, Section, Table, Tone, chart::version_plot, field, left, right};
+use super::SelectedHistory;
+use crate::{
+    Body, Document, Section, SeriesText, Table, Tone, chart::version_plot, field, left, right,
+};
 
 /// Columns of a picture made of characters.
 const PICTURE_WIDTH: usize = 100;

@@ -3,12 +3,10 @@
 //! Every value is shown with its interval, every change with its interval and its probability.
 
 mod document;
-mod series_text;
 mod spreadsheet;
 mod text;
 mod view;
 
-pub use series_text::{SeriesText, acceptance};
 pub use view::{
     BootView, BuildView, HistoryVersionView, HistoryView, NamedChangeView, PointView, SeriesView,
     SpreadView, StudyView, TrialView,

@@ -3,8 +3,8 @@
 use backsight_policy::{Direction, History, HistoryVersion, VersionPoint, VersionSeries};
 use std::fmt::Write as _;
 
-use super::{SelectedHistory, SeriesText, TextOptions};
-use crate::{chart::version_plot, escape::line as shown, list_table};
+use super::{SelectedHistory, TextOptions};
+use crate::{SeriesText, chart::version_plot, escape::line as shown, list_table};
 
 /// Versions of a table that are shown at its end.
 const LAST: usize = 24;

@@ -8,3 +8,20 @@ mod view;
 
 pub use study::{NoiseRow, NoiseStudy, level_name};
 pub use view::{AdviceView, CostView, LevelView, MetricView, NoiseView};
+
+use crate::{Document, Render};
+
+impl Render for NoiseStudy<'_> {
+    type View<'v>
+        = NoiseView<'v>
+    where
+        Self: 'v;
+
+    fn view(&self) -> NoiseView<'_> {
+        NoiseView::new(self)
+    }
+
+    fn document(&self) -> Document {
+        self.document()
+    }
+}

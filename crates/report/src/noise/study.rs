@@ -5,9 +5,8 @@ use backsight_policy::{Noise, NoiseEnd, NoiseVerdict};
 use backsight_stats::{Advice, Component, Interval, Level, Placed};
 use std::{collections::HashMap, time::Duration};
 
-use super::NoiseView;
 use crate::{
-    Document, Render, Section, Table,
+    Document, Section, Table,
     chart::{self, Band, Figure},
     field, left,
     numbers::{Rounding, Scale, counted, duration, share, significant},
@@ -293,18 +292,9 @@ impl<'a> NoiseStudy<'a> {
     }
 }
 
-impl Render for NoiseStudy<'_> {
-    type View<'v>
-        = NoiseView<'v>
-    where
-        Self: 'v;
-
-    fn view(&self) -> NoiseView<'_> {
-        NoiseView::new(self)
-    }
-
+impl NoiseStudy<'_> {
     /// The noise as a document: the advice, and the levels.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let folded = match self.secondary() {
             0 => None,
             1 => Some("… and 1 secondary metric".to_owned()),

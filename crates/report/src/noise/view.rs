@@ -71,7 +71,7 @@ pub struct MetricView {
     pub advice: Option<AdviceView>,
 }
 
-/// What a level adds.
+/// The noise that a level adds.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LevelView {
     /// `within a trial`, `same boot`, `reboot` or `relink`.

@@ -7,3 +7,17 @@ mod view;
 
 pub use study::{OverheadLine, OverheadStudy};
 pub use view::{CostView, OverheadView, SideView};
+
+use crate::{Document, Render};
+
+impl Render for OverheadStudy {
+    type View<'v> = OverheadView<'v>;
+
+    fn view(&self) -> OverheadView<'_> {
+        OverheadView::new(self)
+    }
+
+    fn document(&self) -> Document {
+        self.document()
+    }
+}

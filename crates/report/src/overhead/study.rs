@@ -4,9 +4,8 @@ use backsight_model::{Cell, MonitorName, StudyName, Unit};
 use backsight_policy::{Cost, CostCall, OverheadVerdict, SideMean, Watched};
 use backsight_stats::{Confidence, Undefined};
 
-use super::OverheadView;
 use crate::{
-    Document, MoreRounds, Render, Section, Table, Tone, field, left,
+    Document, MoreRounds, Section, Table, Tone, field, left,
     numbers::{self, Rounding, Scale},
     right,
 };
@@ -272,15 +271,9 @@ impl OverheadStudy {
     }
 }
 
-impl Render for OverheadStudy {
-    type View<'v> = OverheadView<'v>;
-
-    fn view(&self) -> OverheadView<'_> {
-        OverheadView::new(self)
-    }
-
+impl OverheadStudy {
     /// The costs as a document: a sentence a monitor, and the table.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let quiet = self.lines(true);
         let folded = match quiet.len() {
             0 => None,

@@ -7,3 +7,20 @@ mod view;
 
 pub use study::{LoadRow, SearchRow, SearchStudy};
 pub use view::{GoalView, SearchView, SubjectView};
+
+use crate::{Document, Render};
+
+impl Render for SearchStudy<'_> {
+    type View<'v>
+        = SearchView<'v>
+    where
+        Self: 'v;
+
+    fn view(&self) -> SearchView<'_> {
+        SearchView::new(self)
+    }
+
+    fn document(&self) -> Document {
+        self.document()
+    }
+}

@@ -6,9 +6,8 @@ use backsight_policy::{
     SENDS_LESS, SearchFound, SearchPolicy, SearchVerdict, SubjectAnswer,
 };
 
-use super::SearchView;
 use crate::{
-    Document, Render, Section, Table,
+    Document, Section, Table,
     chart::{LoadCurve, LoadGoal, LoadMark},
     field, left,
     numbers::{self, asked_share as share, significant},
@@ -122,7 +121,7 @@ impl<'a> SearchStudy<'a> {
         )
     }
 
-    /// What a goal asks for.
+    /// A goal as text: `loss 0.5 %`.
     pub fn goal(&self, goal: &Goal) -> String {
         match goal {
             Goal::Loss { ratio } => format!("loss {}", share(*ratio)),
@@ -514,18 +513,9 @@ impl<'a> SearchStudy<'a> {
     }
 }
 
-impl Render for SearchStudy<'_> {
-    type View<'v>
-        = SearchView<'v>
-    where
-        Self: 'v;
-
-    fn view(&self) -> SearchView<'_> {
-        SearchView::new(self)
-    }
-
+impl SearchStudy<'_> {
     /// The search as a document: the answers, their table, and how it was searched.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let mut table = Table::new(vec![
             left("searched"),
             left("goal"),

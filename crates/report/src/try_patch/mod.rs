@@ -7,3 +7,20 @@ mod view;
 
 pub use study::{BuildRow, TryRow, TryStudy};
 pub use view::{DifferenceView, SideView, TryView};
+
+use crate::{Document, Render};
+
+impl Render for TryStudy<'_> {
+    type View<'v>
+        = TryView<'v>
+    where
+        Self: 'v;
+
+    fn view(&self) -> TryView<'_> {
+        TryView::new(self)
+    }
+
+    fn document(&self) -> Document {
+        self.document()
+    }
+}

@@ -5,9 +5,8 @@ use backsight_policy::{AttemptCall, AttemptEnd, AttemptVerdict, SideOutcome, Tri
 use backsight_stats::Confidence;
 use std::time::Duration;
 
-use super::TryView;
 use crate::{
-    Document, Field, MoreRounds, Render, Section, Table, Tone,
+    Document, Field, MoreRounds, Section, Table, Tone,
     chart::{self, Figure},
     clipped, field, left,
     numbers::{self, Scale, counted, duration},
@@ -102,7 +101,7 @@ impl<'a> TryStudy<'a> {
         }
     }
 
-    /// What a side is called, from 1: by its amendments alone where the base is the same version.
+    /// The name of a side, from 1: its amendments alone where the base is the same version.
     pub fn side(&self, side: usize) -> String {
         let (Some(base), Some(version)) = (
             self.history.versions.first(),
@@ -131,7 +130,7 @@ impl<'a> TryStudy<'a> {
         compared.filter(move |tried| tried.side == side)
     }
 
-    /// What a side came to, from 1.
+    /// The verdict on a side, from 1.
     pub fn came(&self, side: usize) -> SideOutcome {
         self.verdict.side_outcome(side)
     }
@@ -251,7 +250,7 @@ impl<'a> TryStudy<'a> {
         sentences
     }
 
-    /// What a side came to: first the metrics that are decided, the worse ones before the better ones, then the others.
+    /// The sentence on a side: first the metrics that are decided, the worse ones before the better ones, then the others.
     fn sentence(&self, side: usize) -> String {
         let name = self.side(side);
         let decides = || self.of_side(side).filter(|tried| tried.decides);
@@ -565,18 +564,9 @@ impl<'a> TryStudy<'a> {
     }
 }
 
-impl Render for TryStudy<'_> {
-    type View<'v>
-        = TryView<'v>
-    where
-        Self: 'v;
-
-    fn view(&self) -> TryView<'_> {
-        TryView::new(self)
-    }
-
+impl TryStudy<'_> {
     /// The try as a document: the answer, a small table of what decides, the rest folded.
-    fn document(&self) -> Document {
+    pub fn document(&self) -> Document {
         let overall = match self.overall() {
             SideOutcome::Worse | SideOutcome::Dead => Tone::Bad,
             SideOutcome::Better => Tone::Good,

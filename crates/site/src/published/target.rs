@@ -3,9 +3,9 @@
 use askama::Template;
 use backsight_policy::{Direction, HistoryVersion, VersionSeries};
 use backsight_report::{
+    SeriesText,
     chart::{AxisName, HistoryChart, axis_names},
     clipped,
-    history::SeriesText,
     numbers::{counted, grouped},
 };
 use std::collections::HashMap;

@@ -5,8 +5,7 @@ use askama::Template;
 use backsight_model::{Boot, StudyHistory};
 use backsight_policy::VersionSeries;
 use backsight_report::{
-    clipped,
-    history::SeriesText,
+    SeriesText, clipped,
     numbers::{self, counted},
 };
 use std::collections::HashMap;

@@ -71,7 +71,7 @@ impl<'a> SeriesText<'a> {
         format!("{unit}{better}{counted}")
     }
 
-    /// What a version is called.
+    /// The name of a version.
     pub fn version(&self, at: usize) -> &'a str {
         let version = self.history.versions.get(at);
         version.map_or("", |version| version.version.name.as_str())
@@ -236,7 +236,7 @@ impl<'a> SeriesText<'a> {
         )
     }
 
-    /// What a bisection named, as a mark at its version: `bisect named this change, 97.0 %: study b`.
+    /// A change that a bisection named, as a mark at its version: `bisect named this change, 97.0 %: study b`.
     pub fn mark(named: &NamedChange) -> String {
         format!(
             "bisect named this change, {}: study {}",
@@ -245,7 +245,7 @@ impl<'a> SeriesText<'a> {
         )
     }
 
-    /// What a bisection named, as a sentence.
+    /// A change that a bisection named, as a sentence.
     pub fn named(&self, named: &NamedChange) -> String {
         let place = self.place(Some(named.after), named.at, named.at);
         let size = self.named_size(named);

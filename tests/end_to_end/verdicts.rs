@@ -27,15 +27,20 @@ struct Verb<'a> {
 
 /// The JSON is as the schema of its kind says, and has no field more.
 fn assert_has_schema(kind: &str, json: &Value) {
+    let errors = against_schema(kind, json);
+    assert!(errors.is_empty(), "{kind}: {errors:#?}");
+}
+
+/// Where the JSON isn't as the schema of this kind says.
+fn against_schema(kind: &str, json: &Value) -> Vec<String> {
     let printed = Place::new().prints_of(&["schema", kind]);
     let mut schema: Value = serde_json::from_str(&printed).unwrap();
     close(&mut schema);
     let validator = jsonschema::validator_for(&schema).unwrap();
     let errors = validator.iter_errors(json);
-    let errors: Vec<String> = errors
+    errors
         .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(errors.is_empty(), "{kind}: {errors:#?}");
+        .collect()
 }
 
 /// Permits no field that the schema doesn't name, wherever one object names all of them.
@@ -336,4 +341,17 @@ fn an_export_has_its_schema() {
     let export: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(export["series"][0]["metric"], "value", "{export}");
     assert_has_schema("export", &export);
+    // A field more, one less and one of another type are each found.
+    let spoilt = |spoil: fn(&mut Value)| {
+        let mut export = export.clone();
+        spoil(&mut export["series"][0]);
+        against_schema("export", &export)
+    };
+    for spoil in [
+        (|series| series["more"] = 1.into()) as fn(&mut Value),
+        |series| drop(series.as_object_mut().unwrap().remove("unit")),
+        |series| series["trials"][0]["trial"] = "first".into(),
+    ] {
+        assert_eq!(spoilt(spoil).len(), 1);
+    }
 }

@@ -7,20 +7,23 @@ mod manner;
 mod output;
 pub mod watching;
 
-use backsight_trace::{
-    Apart, Asked, Calls, Command, Ended, Event, Finish, Interrupt, Signal, Status, Statuses,
-    TraceError, User,
-    descriptors::{Aspects, Files},
-    engine,
-    json::Json,
-    perfetto::Perfetto,
-    processes::Told,
-    recording::{Header, Recorder, Recording},
-    stand_aside,
-    summary::{Summary, changes, changes_table},
-    table,
-    text::{self, Numbers, Text, Who},
-};
+use backsight_syscall_decode::Event;
+use backsight_syscall_decode::call_set::Calls;
+use backsight_syscall_decode::descriptor_set::Numbers;
+use backsight_syscall_decode::json::Json;
+use backsight_syscall_decode::text::{self, Text, Who};
+use backsight_tracer::command::{Command, User};
+use backsight_tracer::descriptors::{Aspects, Files};
+use backsight_tracer::error::TraceError;
+use backsight_tracer::interrupt::Interrupt;
+use backsight_tracer::options::{Asked, Status, Statuses};
+use backsight_tracer::outcome::{Ended, Finish};
+use backsight_tracer::perfetto::Perfetto;
+use backsight_tracer::processes::Told;
+use backsight_tracer::ptrace::command_start::{Apart, stand_aside};
+use backsight_tracer::recording::{Header, Recorder, Recording};
+use backsight_tracer::summary::{Summary, changes, changes_table};
+use backsight_tracer::{Signal, engine};
 use look::Look;
 use manner::{Expressions, Manner, Quiet, express, known};
 use miette::{IntoDiagnostic as _, WrapErr as _};
@@ -413,11 +416,13 @@ impl Trace {
             paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
-            limits: (!self.look.only_counts()).then_some(table::Limits {
-                string: self.look.strings,
-                elements: self.look.strings,
-                verbose: self.look.in_full,
-            }),
+            limits: (!self.look.only_counts()).then_some(
+                backsight_syscall_decode::memory::Limits {
+                    string: self.look.strings,
+                    elements: self.look.strings,
+                    verbose: self.look.in_full,
+                },
+            ),
             pending: self.follow == 1 && !self.look.json && !self.look.only_counts(),
             ..Asked::default()
         };

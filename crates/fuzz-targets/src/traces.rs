@@ -1,13 +1,12 @@
 //! What the tracer reads: recordings, records of its ring, what goes through netlink sockets, the kernel's types.
 
-use backsight_trace::{
-    Abi, Call, Event, Memory, Outcome, Piece, What, When, fuzzing,
-    json::Json,
-    perfetto::Perfetto,
-    recording::Recording,
-    summary::{Sort, Summary},
-    text::{Options, Text},
-};
+use backsight_syscall_decode::json::Json;
+use backsight_syscall_decode::text::{Options, Text};
+use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+use backsight_tracer::fuzzing;
+use backsight_tracer::perfetto::Perfetto;
+use backsight_tracer::recording::Recording;
+use backsight_tracer::summary::{Sort, Summary};
 
 /// Events that are told: what comes later is told as these are.
 const EVENTS: usize = 2000;
@@ -89,7 +88,7 @@ fn tell_all(events: impl IntoIterator<Item = Event>) {
     let mut ways = [
         Text::new(Options::default()),
         Text::new(Options {
-            full: backsight_trace::Calls::all(),
+            full: backsight_syscall_decode::call_set::Calls::all(),
             string: 4096,
             ..Options::default()
         }),

@@ -2,11 +2,11 @@
 //!
 //! Refuses: to know what is traced.
 
-use backsight_trace::{
-    summary::{Column, Sort},
-    text::{Constants, Escapes, Precision, Time},
-};
 use std::time::Duration;
+
+use backsight_syscall_decode::format::{Constants, Escapes};
+use backsight_syscall_decode::text::{Precision, Time};
+use backsight_tracer::summary::{Column, Sort};
 
 /// How what is traced is shown.
 #[derive(Debug, clap::Args)]
@@ -282,7 +282,7 @@ fn named_time(text: &str) -> Result<Named, String> {
 
 /// Reads a time.
 fn overhead(text: &str) -> Result<Duration, String> {
-    backsight_trace::duration(text).map_err(|error| error.to_string())
+    backsight_tracer::options::duration(text).map_err(|error| error.to_string())
 }
 
 /// Reads the name of a unit.

@@ -2,10 +2,13 @@
 //!
 //! Refuses: to know more of an expression than its first word.
 
-use backsight_trace::{
-    Abi, Asked, Calls, ExpressionError, Injection, Known, Signals, Statuses, descriptors::Aspects,
-    processes::Told, table, text::Numbers,
-};
+use backsight_syscall_decode::call_set::{Calls, Known};
+use backsight_syscall_decode::descriptor_set::Numbers;
+use backsight_syscall_decode::{Abi, table};
+use backsight_tracer::descriptors::Aspects;
+use backsight_tracer::error::ExpressionError;
+use backsight_tracer::options::{Asked, Injection, Signals, Statuses};
+use backsight_tracer::processes::Told;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 
 /// The expressions of `-e` that have options of their own.

@@ -4,15 +4,14 @@
 //!
 //! Refuses: to keep a program waiting for a line that nobody sees at once, and to go on when nobody reads any more.
 
-use backsight_trace::{
-    Abi, Event, Interrupt, Signal, What,
-    json::Json,
-    perfetto::Perfetto,
-    recording::Recorder,
-    summary::{Column, Sort, Summary},
-    table,
-    text::Text,
-};
+use backsight_syscall_decode::json::Json;
+use backsight_syscall_decode::text::Text;
+use backsight_syscall_decode::{Abi, Event, What, table};
+use backsight_tracer::Signal;
+use backsight_tracer::interrupt::Interrupt;
+use backsight_tracer::perfetto::Perfetto;
+use backsight_tracer::recording::Recorder;
+use backsight_tracer::summary::{Column, Sort, Summary};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{

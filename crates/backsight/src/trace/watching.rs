@@ -5,7 +5,11 @@
 //! already is attached to. Refuses: to watch what no agent started.
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
-use backsight_trace::{Asked, Event, Interrupt, Offspring, What, engine, summary::Figures};
+use backsight_syscall_decode::{Event, What};
+use backsight_tracer::engine;
+use backsight_tracer::interrupt::Interrupt;
+use backsight_tracer::options::{Asked, Offspring};
+use backsight_tracer::summary::Figures;
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::Serialize;

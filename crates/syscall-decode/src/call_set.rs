@@ -1,0 +1,334 @@
+//! Sets of calls, as `-e trace=` names them.
+
+use regex::Regex;
+
+use crate::Abi;
+
+/// What is wrong with an expression that names calls.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CallSetError {
+    /// No call is named so.
+    #[error("no call is named `{0}`; `?{0}` is for names that needn't exist")]
+    UnknownCall(String),
+    /// No class is named so.
+    #[error(
+        "no class of calls is named `{0}`; there are %file, %process, %network, %signal, %ipc, %desc, %memory, %creds, \
+         %clock, %pure, %stat and their like"
+    )]
+    UnknownClass(String),
+    /// Not a regular expression.
+    #[error("`{0}` isn't a regular expression")]
+    Regex(String),
+}
+
+/// A call that can be named.
+#[derive(Debug, Clone)]
+pub struct Known<'a> {
+    /// How it is made.
+    pub abi: Abi,
+    /// Its number there.
+    pub number: u64,
+    /// Its name.
+    pub name: &'a str,
+    /// The classes that it is of, without the sign: `file`, `%stat` for `%%stat`.
+    pub classes: Vec<&'a str>,
+}
+
+const ABIS: [Abi; 3] = [Abi::X86_64, Abi::I386, Abi::Aarch64];
+/// Calls with greater numbers than this are in a set or not all together: the kernel has none.
+const NUMBERS: usize = 1024;
+const WORDS: usize = NUMBERS / 64;
+
+/// A set of calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Calls {
+    listed: [[u64; WORDS]; ABIS.len()],
+    others: bool,
+}
+
+impl Calls {
+    /// Every call.
+    pub fn all() -> Self {
+        Self {
+            listed: [[u64::MAX; WORDS]; ABIS.len()],
+            others: true,
+        }
+    }
+
+    /// No call.
+    pub fn none() -> Self {
+        Self {
+            listed: [[0; WORDS]; ABIS.len()],
+            others: false,
+        }
+    }
+
+    /// Whether this call is one of them.
+    pub fn has(&self, abi: Abi, number: u64) -> bool {
+        match usize::try_from(number) {
+            Ok(number) if number < NUMBERS => {
+                self.listed[abi as usize][number / 64] >> (number % 64) & 1 == 1
+            }
+            _ => self.others,
+        }
+    }
+
+    /// Whether it is every call.
+    pub fn is_all(&self) -> bool {
+        *self == Self::all()
+    }
+
+    /// Whether it is no call.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::none()
+    }
+
+    /// Adds a call.
+    pub fn add(&mut self, abi: Abi, number: u64) {
+        if let Some(number) = usize::try_from(number).ok().filter(|n| *n < NUMBERS) {
+            self.listed[abi as usize][number / 64] |= 1 << (number % 64);
+        }
+    }
+
+    /// Every call that is in one of the two.
+    pub fn or(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        for (mine, theirs) in both
+            .listed
+            .iter_mut()
+            .flatten()
+            .zip(other.listed.iter().flatten())
+        {
+            *mine |= theirs;
+        }
+        both.others |= other.others;
+        both
+    }
+
+    /// Every call that isn't in it.
+    fn not(mut self) -> Self {
+        for word in self.listed.iter_mut().flatten() {
+            *word = !*word;
+        }
+        self.others = !self.others;
+        self
+    }
+
+    /// The numbers of one way of calling, as ranges with both ends, up to the greatest that is listed one by one; and
+    /// whether what is beyond belongs to it.
+    pub fn ranges(&self, abi: Abi) -> (Vec<(u32, u32)>, bool) {
+        let mut ranges: Vec<(u32, u32)> = Vec::new();
+        for number in (0..NUMBERS as u32).filter(|number| self.has(abi, u64::from(*number))) {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => ranges.push((number, number)),
+            }
+        }
+        (ranges, self.others)
+    }
+
+    /// Reads a set: names, numbers, `%class`es, `/regex`es, `all` or `none`, separated by commas; `?` before a name
+    /// that needn't exist; `@64` and `@32` for one way of calling; `!` before the whole for every other call.
+    ///
+    /// # Errors
+    ///
+    /// If something isn't known or isn't an expression.
+    pub fn parse(text: &str, known: &[Known<'_>]) -> Result<Self, CallSetError> {
+        let (text, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut calls = Self::none();
+        for item in text.split(',').filter(|item| !item.is_empty()) {
+            calls = calls.or(&item_of(item, known)?);
+        }
+        Ok(if negated { calls.not() } else { calls })
+    }
+}
+
+/// The calls that one item of a set names.
+fn item_of(item: &str, known: &[Known<'_>]) -> Result<Calls, CallSetError> {
+    let (optional, item) = match item.strip_prefix('?') {
+        Some(rest) => (true, rest),
+        None => (false, item),
+    };
+    let (name, abis) = split_abi(item);
+    match name {
+        "all" if abis == ABIS => return Ok(Calls::all()),
+        "none" => return Ok(Calls::none()),
+        _ => {}
+    }
+    if let Ok(number) = name.parse::<u64>() {
+        return Ok(number_of(number, abis));
+    }
+    let mut calls = Calls::none();
+    let chosen = chooser(name)?;
+    let mut found = false;
+    for call in known {
+        if abis.contains(&call.abi) && chosen.picks(call) {
+            calls.add(call.abi, call.number);
+            found = true;
+        }
+    }
+    match chosen {
+        _ if found || optional || abis.is_empty() => Ok(calls),
+        Chooser::Class(class) => Err(CallSetError::UnknownClass(format!("%{class}"))),
+        Chooser::Name(name) => Err(CallSetError::UnknownCall(name.to_owned())),
+        Chooser::Regex(_) => Ok(calls),
+    }
+}
+
+/// What comes before the way of calling, and which ways.
+fn split_abi(item: &str) -> (&str, &'static [Abi]) {
+    match item.rsplit_once('@') {
+        Some((name, "64")) => (name, &[Abi::NATIVE]),
+        Some((name, "32")) => (name, &[Abi::I386]),
+        // No call is told of that way: it has no programs any longer.
+        Some((name, "x32")) => (name, &[]),
+        _ => (item, &ABIS),
+    }
+}
+
+/// A call by its number: it means the native one, and in the 32-bit way another; strace takes both.
+fn number_of(number: u64, abis: &[Abi]) -> Calls {
+    let mut calls = Calls::none();
+    for abi in abis {
+        calls.add(*abi, number);
+    }
+    calls
+}
+
+enum Chooser<'a> {
+    Class(&'a str),
+    Name(&'a str),
+    Regex(Regex),
+}
+
+impl Chooser<'_> {
+    fn picks(&self, call: &Known<'_>) -> bool {
+        match self {
+            Self::Class(class) => call.classes.contains(class),
+            Self::Name("all") => true,
+            Self::Name(name) => call.name == *name,
+            Self::Regex(regex) => regex.is_match(call.name),
+        }
+    }
+}
+
+/// What an item's words choose by.
+fn chooser(name: &str) -> Result<Chooser<'_>, CallSetError> {
+    if let Some(regex) = name.strip_prefix('/') {
+        return Regex::new(regex)
+            .map(Chooser::Regex)
+            .map_err(|_| CallSetError::Regex(regex.to_owned()));
+    }
+    let class = name.strip_prefix('%').or(match name {
+        "file" | "process" | "network" | "net" | "signal" | "ipc" | "desc" | "memory" => Some(name),
+        _ => None,
+    });
+    Ok(match class {
+        Some("net") => Chooser::Class("network"),
+        Some(class) => Chooser::Class(class),
+        None => Chooser::Name(name),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn known() -> Vec<Known<'static>> {
+        vec![
+            call(Abi::X86_64, 0, "read", &["desc"]),
+            call(Abi::X86_64, 2, "open", &["file", "desc"]),
+            call(Abi::X86_64, 39, "getpid", &["pure"]),
+            call(Abi::X86_64, 257, "openat", &["file", "desc"]),
+            call(Abi::X86_64, 41, "socket", &["network"]),
+            call(Abi::I386, 5, "open", &["file", "desc"]),
+        ]
+    }
+
+    fn call(
+        abi: Abi,
+        number: u64,
+        name: &'static str,
+        classes: &'static [&'static str],
+    ) -> Known<'static> {
+        Known {
+            abi,
+            number,
+            name,
+            classes: classes.to_vec(),
+        }
+    }
+
+    fn names(text: &str) -> Vec<String> {
+        let calls = Calls::parse(text, &known()).unwrap();
+        known()
+            .iter()
+            .filter(|known| calls.has(known.abi, known.number))
+            .map(|known| {
+                format!(
+                    "{}@{}",
+                    known.name,
+                    if known.abi == Abi::I386 { 32 } else { 64 }
+                )
+            })
+            .collect()
+    }
+
+    // The names without an ABI are the machine's own.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn calls_are_chosen_by_name_class_number_and_regular_expression() {
+        assert_eq!(names("open"), ["open@64", "open@32"]);
+        assert_eq!(names("open@32"), ["open@32"]);
+        assert_eq!(names("open@64,getpid"), ["open@64", "getpid@64"]);
+        assert_eq!(names("%net"), ["socket@64"]);
+        assert_eq!(names("network"), ["socket@64"]);
+        assert_eq!(names("%file@64"), ["open@64", "openat@64"]);
+        assert_eq!(names("/^open"), ["open@64", "openat@64", "open@32"]);
+        assert_eq!(names("39"), ["getpid@64"]);
+        assert_eq!(names("?nothing,read"), ["read@64"]);
+        assert_eq!(names("none"), [""; 0]);
+        assert_eq!(names("all").len(), known().len());
+    }
+
+    #[test]
+    fn an_exclamation_mark_means_every_other_call_even_unknown_ones() {
+        assert_eq!(names("!%file,read"), ["getpid@64", "socket@64"]);
+        let calls = Calls::parse("!open", &known()).unwrap();
+        assert!(calls.has(Abi::X86_64, 700) && calls.has(Abi::X86_64, 1 << 40));
+    }
+
+    #[test]
+    fn what_isnt_known_is_refused() {
+        assert_eq!(
+            Calls::parse("opne", &known()),
+            Err(CallSetError::UnknownCall("opne".to_owned()))
+        );
+        assert_eq!(
+            Calls::parse("%flie", &known()),
+            Err(CallSetError::UnknownClass("%flie".to_owned()))
+        );
+        assert_eq!(
+            Calls::parse("/(", &known()),
+            Err(CallSetError::Regex("(".to_owned()))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_hold_just_what_the_set_has(numbers in proptest::collection::btree_set(0_u32..NUMBERS as u32, 0..60)) {
+            let mut calls = Calls::none();
+            for number in &numbers {
+                calls.add(Abi::X86_64, u64::from(*number));
+            }
+            let (ranges, others) = calls.ranges(Abi::X86_64);
+            let listed: Vec<u32> = ranges.iter().flat_map(|(first, last)| *first..=*last).collect();
+            prop_assert!(!others);
+            prop_assert_eq!(listed, numbers.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

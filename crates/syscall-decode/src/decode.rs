@@ -1,0 +1,687 @@
+//! Walks over the arguments of a call and says to a [`Sink`] what they are; what memory that takes is found out on the
+//! same walk, so that what is captured and what is shown can't differ.
+//!
+//! Refuses: to allocate, and to trust a length that a program says.
+
+mod address;
+mod ancillary;
+mod arguments;
+mod console;
+mod control;
+mod counter;
+mod filter;
+mod futex;
+mod growing;
+mod ioctl;
+mod layout;
+mod mapper;
+mod memory;
+mod mounting;
+mod netlink;
+mod option;
+mod parts;
+mod process;
+mod ring;
+mod scsi;
+mod sets;
+mod signal;
+mod sink;
+mod sized;
+mod socket;
+mod stat;
+mod stops;
+mod time;
+mod wait;
+mod wire;
+
+use crate::format::{self, Number};
+use crate::memory::{Memory, Want, When};
+use crate::table::{Kind, Names, Row, Special, Way, Width};
+use crate::{Abi, Call, Outcome};
+pub(crate) use parts::put_parts;
+pub(crate) use signal::information as signal_information;
+pub(crate) use sink::{Bracket, Nothing, Sink};
+
+/// The longest path there is.
+const PATH_MAX: usize = 4096;
+/// Most bytes that are captured of one structure or array, whatever is asked for.
+const MOST_BYTES: usize = 1 << 16;
+/// Most bytes that are captured of one buffer.
+const MOST_OF_BUFFER: usize = 1 << 24;
+/// Most elements of all arrays of one call together.
+const MOST_ALTOGETHER: usize = 4096;
+/// Most stretches of memory that are wanted for one call.
+const MOST_WANTS: usize = 1024;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Style {
+    /// Most bytes of a string.
+    pub string: usize,
+    /// Most elements of an array.
+    pub elements: usize,
+    /// Whether everything of structures is shown.
+    pub verbose: bool,
+    /// Whether structures are shown as addresses.
+    pub opaque: bool,
+    /// Whether what was captured of a string is shown where less was captured than is to be shown.
+    pub partial: bool,
+}
+
+/// A walk over one call.
+pub(crate) struct Walk<'a, S> {
+    pub call: &'a Call,
+    pub row: &'static Row,
+    pub sink: &'a mut S,
+    pub style: Style,
+    /// The pass that asks what memory is needed: when it is read, and what is missing so far.
+    missing: Option<(When, &'a mut Vec<Want>)>,
+    /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
+    /// where structures are, not what is in them.
+    late: bool,
+    /// Whether what the kernel says is read though the call failed.
+    despite: bool,
+    /// Whether something couldn't be read to its end.
+    partly: bool,
+    /// How many elements of arrays may still be shown: arrays of arrays that lead to each other are endless.
+    left: usize,
+    /// The structure whose fields are walked over.
+    within: &'a [u8],
+    /// Where that lies.
+    base: u64,
+}
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// A walk that shows.
+    pub fn showing(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style) -> Self {
+        Walk {
+            call,
+            row,
+            sink,
+            style,
+            missing: None,
+            late: false,
+            despite: false,
+            partly: false,
+            left: MOST_ALTOGETHER,
+            within: &[],
+            base: 0,
+        }
+    }
+
+    /// A walk that finds out what memory isn't there yet.
+    pub fn asking(
+        call: &'a Call,
+        row: &'static Row,
+        sink: &'a mut S,
+        style: Style,
+        when: When,
+        missing: &'a mut Vec<Want>,
+    ) -> Self {
+        Walk {
+            call,
+            row,
+            sink,
+            style,
+            missing: Some((when, missing)),
+            late: false,
+            despite: false,
+            partly: false,
+            left: MOST_ALTOGETHER,
+            within: &[],
+            base: 0,
+        }
+    }
+
+    /// Walks over every argument and over what the result shows besides.
+    pub fn everything(&mut self) {
+        let (shown, count) = self.shown();
+        for number in &shown[..count] {
+            self.argument(*number);
+            self.became(*number);
+        }
+        self.beside_result();
+    }
+
+    /// Whether this walk is to find out what memory is needed.
+    pub fn is_asking(&self) -> bool {
+        self.missing.is_some()
+    }
+
+    /// Whether the call failed, or what came of it isn't known.
+    pub fn failed(&self) -> bool {
+        match self.call.outcome {
+            Outcome::Returned { .. } => self.call.error().is_some(),
+            Outcome::Open => true,
+        }
+    }
+
+    /// What came back; nothing for errors.
+    pub fn result(&self) -> i64 {
+        match self.call.outcome {
+            Outcome::Returned { value, .. } if !self.failed() => value,
+            _ => 0,
+        }
+    }
+
+    /// An argument as a number of elements or bytes.
+    pub fn size_of_argument(&self, number: usize) -> usize {
+        let raw = self.call.arguments[number];
+        // Of a narrow one, the kernel doesn't look at the rest of the register.
+        let kind = match self.row.kinds[number] {
+            Kind::By(_, _, otherwise) => *otherwise,
+            kind => kind,
+        };
+        let size = match kind {
+            Kind::Signed(width) | Kind::Unsigned(width) => self.unsigned(raw, width),
+            _ => raw,
+        };
+        usize::try_from(size).unwrap_or(usize::MAX)
+    }
+
+    pub fn narrow(&self) -> bool {
+        self.call.abi == Abi::I386
+    }
+
+    /// Shows a value that stands in a register or was loaded from memory; `number` is the argument that it belongs to.
+    pub fn value(&mut self, kind: Kind, raw: u64, number: usize) {
+        match kind {
+            Kind::Signed(width) => self.sink.signed(self.signed(raw, width)),
+            Kind::Unsigned(width) => self.sink.unsigned(self.unsigned(raw, width)),
+            Kind::Hex(width) => {
+                let value = self.unsigned(raw, width);
+                self.sink.hex(value);
+            }
+            Kind::Octal(width) => {
+                let value = self.unsigned(raw, width);
+                self.sink.word(|out| format::octal(out, value));
+            }
+            Kind::Address => self.address(raw),
+            Kind::Fd => self.sink.fd(raw as i32, self.call),
+            Kind::FdOr(names) => {
+                let value = i64::from(raw as i32);
+                match names.name(value as u64) {
+                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.fd(raw as i32, self.call),
+                }
+            }
+            Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
+            Kind::FdOf(process) => {
+                let process = self.call.arguments[process] as i32;
+                self.sink.fd_of(process, raw as i32, self.call);
+            }
+            Kind::FdBehind(descriptor) => {
+                let descriptor = self.call.arguments[descriptor] as i32;
+                self.sink.fd_behind(descriptor, raw as i32, self.call);
+            }
+            Kind::Id => self.id(raw),
+            Kind::Process(whose) => self.sink.process(raw as i32, whose),
+            Kind::Permissions => self.sink.word(|out| format::permissions(out, raw & 0xffff)),
+            Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
+            Kind::Device => self.device(device_major(raw), device_minor(raw)),
+            Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
+            Kind::Signal => self.signal_number(raw as i32),
+            Kind::Flags(width, names) => {
+                let value = self.unsigned(raw, width);
+                self.flags(value, names);
+            }
+            Kind::One(width, names) => {
+                let value = self.unsigned(raw, width);
+                self.one(value, names);
+            }
+            Kind::OneAndFlags(width, mask, ones, names) => {
+                let value = self.unsigned(raw, width);
+                self.one_and_flags(value, mask, ones, names);
+            }
+            Kind::Named(width, names) => {
+                let value = self.signed(raw, width);
+                match names.name(value as u64) {
+                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None if names.unknown.is_empty() => self.sink.signed(value),
+                    None => self.sink.constant(Number::Signed(value), |out| {
+                        format::signed(out, value);
+                        format::remark(out, names.unknown);
+                    }),
+                }
+            }
+            Kind::Known(width, names) => {
+                let value = self.unsigned(raw, width);
+                match names.name(value) {
+                    Some(name) => self.sink.constant(Number::Unsigned(value), |out| {
+                        out.extend_from_slice(name.as_bytes())
+                    }),
+                    None => self.sink.unsigned(value),
+                }
+            }
+            Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
+            Kind::Hidden | Kind::Skipped | Kind::Unsaid | Kind::Gap => self.sink.hex(raw),
+            Kind::Dots(length) => {
+                let count = self.length(length);
+                self.sink.begin(Bracket::Array);
+                if count > 0 {
+                    self.sink.more(Bracket::Array, true);
+                }
+                self.sink.end(Bracket::Array);
+            }
+            Kind::ByAbi(x86_64, elsewhere) => {
+                let kind = if self.call.abi == Abi::X86_64 {
+                    *x86_64
+                } else {
+                    *elsewhere
+                };
+                self.value(kind, raw, number);
+            }
+            Kind::Special(special) => self.special(special, raw, number),
+            Kind::Parts(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.parts(value, parts);
+            }
+            Kind::Several(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.several(value, parts);
+            }
+            Kind::Joined(width, parts) => {
+                let value = self.unsigned(raw, width);
+                self.joined(value, parts);
+            }
+            Kind::Worded(width, wording) => {
+                let value = self.unsigned(raw, width);
+                self.worded(value, wording);
+            }
+            Kind::ByField(..) | Kind::Only(..) => {
+                let kind = self.in_structure(kind).unwrap_or(Kind::Hidden);
+                self.value(kind, raw, number);
+            }
+            _ if raw == 0 => self.sink.null(),
+            Kind::Within(argument, least, most, inner) => {
+                match (least..=most).contains(&(self.size_of_argument(argument) as u64)) {
+                    true => self.value(*inner, raw, number),
+                    false => self.address(raw),
+                }
+            }
+            Kind::Name(way, most) => {
+                let shown = self.style.string.min(most);
+                self.zero_terminated(raw, way, shown, (shown + 1).min(most));
+            }
+            Kind::Limited(way, length) => {
+                let most = self.length(length);
+                if most == 0 {
+                    return self.sink.text(&[], false);
+                }
+                let shown = self.style.string.min(most);
+                self.zero_terminated(raw, way, shown, (shown + 1).min(most));
+            }
+            Kind::Growing(growing, length) => self.growing(raw, growing, length, number),
+            Kind::Path(way) => self.path(raw, way),
+            Kind::Text(way) => self.text(raw, way),
+            Kind::Bytes(way, length) => self.bytes(raw, way, length),
+            Kind::Binary(way, length) => self.binary(raw, way, length),
+            Kind::Value(way, length) => self.text_value(raw, way, length),
+            Kind::To(way, inner) => self.to(raw, way, inner, number),
+            Kind::Sized(way, structure, least, length) => {
+                self.sized(raw, way, structure, least, length)
+            }
+            Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
+            Kind::InOut(structure) => self.in_and_out(raw, structure, number),
+            Kind::Exchange(before, after) => self.exchange(raw, (before, after), false, number),
+            Kind::Despite(inner) => self.despite(*inner, raw, number),
+            Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
+            Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
+            Kind::Tail(inner) | Kind::Plain(inner) => self.value(*inner, raw, number),
+            Kind::Verbose(inner) if self.style.verbose => self.value(*inner, raw, number),
+            Kind::Verbose(_) => self.sink.address(raw),
+            Kind::Structure(_)
+            | Kind::Array(..)
+            | Kind::Characters(_)
+            | Kind::Letters(..)
+            | Kind::Octets(..)
+            | Kind::Counted(..)
+            | Kind::By(..)
+            | Kind::Per(..)
+            | Kind::Wire(_) => self.sink.hex(raw),
+        }
+    }
+
+    pub fn signed(&self, raw: u64, width: Width) -> i64 {
+        match width {
+            Width::One => i64::from(raw as i8),
+            Width::Two => i64::from(raw as i16),
+            Width::Four => i64::from(raw as i32),
+            Width::Eight if self.narrow() => i64::from(raw as i32),
+            Width::Eight => raw as i64,
+        }
+    }
+
+    pub fn unsigned(&self, raw: u64, width: Width) -> u64 {
+        match width {
+            Width::One => raw & 0xff,
+            Width::Two => raw & 0xffff,
+            Width::Four => raw & 0xffff_ffff,
+            Width::Eight if self.narrow() => raw & 0xffff_ffff,
+            Width::Eight => raw,
+        }
+    }
+
+    pub fn address(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+        } else {
+            self.sink.address(raw);
+        }
+    }
+
+    fn id(&mut self, raw: u64) {
+        match raw as u32 {
+            u32::MAX => self.sink.signed(-1),
+            id => self.sink.unsigned(u64::from(id)),
+        }
+    }
+
+    pub fn device(&mut self, major: u64, minor: u64) {
+        self.sink
+            .constant(Number::Hex(device_of(major, minor)), |out| {
+                out.extend_from_slice(b"makedev(");
+                format::hex(out, major);
+                out.extend_from_slice(b", ");
+                format::hex(out, minor);
+                out.push(b')');
+            });
+    }
+
+    pub fn flags(&mut self, value: u64, names: &'static Names) {
+        let sized = std::ptr::eq(names, &crate::table::flags::MEMFD);
+        if sized && value >> 26 != 0 {
+            self.sink.constant(Number::Hex(value), |out| {
+                let bits = value & 0x3ff_ffff;
+                if bits != 0 {
+                    format::flags(out, bits, names);
+                    out.push(b'|');
+                }
+                format::unsigned(out, value >> 26 & 63);
+                out.extend_from_slice(b"<<MFD_HUGE_SHIFT");
+            });
+            return;
+        }
+        self.sink
+            .constant(Number::Hex(value), |out| format::flags(out, value, names));
+    }
+
+    pub fn one(&mut self, value: u64, names: &'static Names) {
+        self.sink
+            .constant(Number::Hex(value), |out| format::one(out, value, names));
+    }
+
+    fn one_and_flags(
+        &mut self,
+        value: u64,
+        mask: u64,
+        ones: &'static Names,
+        names: &'static Names,
+    ) {
+        self.sink.constant(Number::Hex(value), |out| {
+            let (one, mut rest) = (value & mask, value & !mask);
+            // A size of huge pages stands in the last bits.
+            let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" {
+                rest >> 26 & 63
+            } else {
+                0
+            };
+            rest &= !(huge << 26);
+            match ones.name(one) {
+                Some(name) => out.extend_from_slice(name.as_bytes()),
+                None if rest == 0 || mask == 15 && names.unknown == "MAP_???" => {
+                    format::one(out, one, ones)
+                }
+                None => {
+                    let left = format::named_bits(out, rest, names, b"");
+                    if left | one == value {
+                        format::hex(out, value);
+                        format::remark(out, ones.unknown);
+                    } else if left | one != 0 {
+                        out.push(b'|');
+                        format::hex(out, left | one);
+                    }
+                    return;
+                }
+            }
+            if rest != 0 {
+                out.push(b'|');
+                format::some_flags(out, rest, names);
+            }
+            if huge != 0 {
+                out.push(b'|');
+                format::unsigned(out, huge);
+                out.extend_from_slice(b"<<MAP_HUGE_SHIFT");
+            }
+        });
+    }
+
+    fn special(&mut self, special: Special, raw: u64, number: usize) {
+        match special {
+            Special::OpenFlags => self.open_flags(raw & 0xffff_ffff),
+            Special::HowFlags => self.open_flags(raw),
+            Special::WideFd => match i32::try_from(raw) {
+                Ok(fd) => self.sink.fd(fd, self.call),
+                Err(_) => self.sink.unsigned(raw),
+            },
+            Special::Schedule(way) => self.schedule(raw, way),
+            Special::OpenMode(_) => self.sink.word(|out| format::permissions(out, raw & 0xffff)),
+            Special::HowMode => self.sink.word(|out| format::permissions(out, raw)),
+            Special::Arguments => self.program_arguments(raw),
+            Special::Environment => self.program_environment(raw),
+            Special::Status => self.wait_status(raw),
+            Special::Usage => self.wait_usage(raw, number),
+            Special::Signals(way) => self.signal_set(raw, way, number),
+            Special::SignalsAndSize => self.signals_and_size(raw),
+            Special::SignalFrame => self.signal_frame(raw),
+            Special::Action(way) => self.signal_action(raw, way),
+            Special::Information(way) => self.signal_information(raw, way),
+            Special::Event => self.signal_event(raw),
+            Special::Address(length) => self.socket_address(raw, self.call.arguments[length]),
+            Special::AddressOut(length) => self.socket_address_out(raw, length),
+            Special::AddressLength | Special::OptionLength => self.socket_length(raw),
+            Special::Spoken(way, length) => {
+                let length = self.length(length);
+                self.spoken(raw, length, way);
+            }
+            Special::Queued(way) => self.queued(raw, way),
+            Special::Message(way) => self.message(raw, way),
+            Special::Messages(way) => self.messages(raw, way),
+            Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),
+            Special::Scattered(way, at, width, bytes) => {
+                self.scattered(raw, way, (at, width), bytes)
+            }
+            Special::Scsi => self.scsi(raw),
+            Special::Tone => self.tone(raw as u32),
+            Special::WideSignal => match i32::try_from(raw) {
+                Ok(signal) if signal != i32::MAX => self.signal_number(signal),
+                _ => self.sink.unsigned(raw),
+            },
+            Special::Key(way) => self.key(raw, way),
+            Special::SayingKey(way) => self.saying_key(raw, way),
+            Special::Mappings => self.mappings(raw),
+            Special::FontName => self.font_name(raw),
+            Special::Mapper => self.mapper(raw),
+            Special::Option(way) => self.socket_option(raw, way),
+            Special::OptionName => self.socket_option_name(raw),
+            Special::Protocol => self.socket_protocol(raw),
+            Special::Descriptors => self.descriptor_set(raw),
+            Special::Polled => self.polled(raw),
+            Special::Watched => self.watched(raw, number),
+            Special::Request => self.request(raw),
+            Special::Requested => self.sink.hex(raw),
+            Special::Fcntl => self.fcntl(raw, number),
+            Special::ThreadName(way) => self.thread_name(raw, way),
+            Special::Terminal(way, settings) => self.terminal(raw, way, settings),
+            Special::BitSet(names) => self.bit_set(raw, names),
+            Special::Slots(names) => self.slots(raw, names),
+            Special::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),
+            Special::Pair(..) => self.sink.hex(raw),
+            Special::ArchPrctl => self.arch_prctl(raw),
+            Special::FutexOperation => self.futex_operation(raw),
+            Special::FutexValue => self.futex_value(raw),
+            Special::FutexTimeout => self.futex_timeout(raw, number),
+            Special::FutexLast => self.futex_last(raw),
+            Special::Clone => self.clone3(raw),
+            Special::Entries => self.entries(raw),
+            Special::CapabilityHeader => self.capability_header(raw),
+            Special::Capabilities(way) => self.capabilities(raw, way),
+            Special::Times => self.times(raw),
+            Special::InPlaceAddress(_)
+            | Special::Instruction
+            | Special::Restriction
+            | Special::InformationInPlace
+            | Special::TimevalMoment
+            | Special::Stat
+            | Special::Statx
+            | Special::Instant(_) => self.address(raw),
+            Special::Remainder => self.remainder(raw, number),
+            Special::Processors(way) => self.processors(raw, way),
+            Special::ProcessorsOf(length) => {
+                let length = self.size_of_argument(length);
+                self.processor_bits(raw, Way::In, length);
+            }
+            Special::SizedSignals(way, size) => match self.size_of_argument(size) {
+                8 => self.set_behind(raw, 8, way),
+                _ => self.address(raw),
+            },
+            Special::UserOffset => self.user_offset(raw),
+            Special::Registers(way, floating) => self.registers(raw, way, floating),
+            Special::RegisterSet(way) => self.register_set(raw, way),
+            Special::StopInformation => self.stop_information(raw),
+            Special::Counter => self.counter(raw),
+            Special::Probe => self.probe(raw),
+            Special::Workers => self.workers(raw),
+            Special::Limit => self.limit(raw),
+            Special::NodeDevice(mode) => self.node_device(raw, mode),
+            Special::MountData => self.mount_text(raw, true),
+            Special::Persona => self.persona(raw),
+            Special::Random => self.random(raw),
+            Special::NewAddress => self.address(raw),
+            Special::Resident => self.resident(raw),
+            Special::IpcKey => self.ipc_key(raw),
+            Special::IpcMode => self.ipc_mode(raw),
+            Special::Offset => self.offset(raw),
+            Special::Priority => self.input_priority(raw),
+            Special::SwapFlags => self.swap_flags(raw),
+            Special::ShortDevice => self.value(Kind::Device, raw & 0xffff_ffff, number),
+            Special::LogLevel => self.leveled(raw as i32, &crate::table::flags::LOG_LEVEL),
+            Special::Ticks => ticks(self.sink, raw),
+            Special::MountFlags => self.mount_flags(raw),
+            Special::MountType => self.mount_text(raw, false),
+            Special::SyslogType => self.leveled(raw as i32, &crate::table::flags::SYSLOG),
+            Special::Membarrier => self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER),
+        }
+    }
+
+    /// A position in a file that the kernel moves on.
+    fn offset(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        self.to(raw, Way::In, &Kind::Unsigned(Width::Eight), 0);
+    }
+
+    fn offset_became(&mut self, raw: u64) {
+        if let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
+            let (before, after) = (
+                self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)),
+                load(bytes, 8),
+            );
+            if before == Some(after) {
+                return;
+            }
+            self.sink.became();
+            self.sink.begin(Bracket::Array);
+            self.sink.item(true);
+            self.sink.unsigned(after);
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    /// A number with its name as a remark, whether or not names are asked for.
+    fn leveled(&mut self, value: i32, names: &'static Names) {
+        let name = names.name(u64::from(value as u32)).unwrap_or(names.unknown);
+        self.sink.word(|out| {
+            format::signed(out, i64::from(value));
+            format::remark(out, name);
+        });
+    }
+}
+
+/// The longest stretch that is held from an address on, however much of it.
+fn held(memory: &Memory, address: u64, when: When) -> Option<&[u8]> {
+    let pieces = memory.pieces().iter().filter(|piece| piece.when == when);
+    let rests = pieces.filter_map(|piece| {
+        let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+        piece.bytes.get(from..)
+    });
+    rests.max_by_key(|rest| rest.len())
+}
+
+/// A time in hundredths of a second.
+fn ticks<S: Sink>(sink: &mut S, value: u64) {
+    sink.constant(Number::Unsigned(value), |out| put_ticks(out, value));
+}
+
+/// The same with what it is in seconds behind it.
+fn put_ticks(out: &mut Vec<u8>, value: u64) {
+    format::unsigned(out, value);
+    if value > 0 {
+        out.extend_from_slice(b" /* ");
+        format::unsigned(out, value / 100);
+        out.push(b'.');
+        format::padded(out, value % 100, 2);
+        out.extend_from_slice(b" s */");
+    }
+}
+
+/// A number in the order of bytes that every supported machine has; what is missing of it is zero.
+pub(crate) fn load(bytes: &[u8], size: usize) -> u64 {
+    let mut number = [0; 8];
+    let size = size.min(8).min(bytes.len());
+    number[..size].copy_from_slice(&bytes[..size]);
+    u64::from_le_bytes(number)
+}
+
+/// A number of eight bytes at a place.
+pub(crate) fn long_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 8))
+}
+
+/// A number of four bytes at a place.
+pub(crate) fn int_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 4)) as u32
+}
+
+/// A number of two bytes at a place.
+pub(crate) fn short_at(bytes: &[u8], at: usize) -> u16 {
+    bytes.get(at..).map_or(0, |rest| load(rest, 2)) as u16
+}
+
+fn word32(bytes: &[u8]) -> Option<u32> {
+    (bytes.len() >= 4).then(|| int_at(bytes, 0))
+}
+
+/// A device's number of its halves, as user space has it.
+fn device_of(major: u64, minor: u64) -> u64 {
+    ((major & 0xffff_f000) << 32)
+        | ((major & 0xfff) << 8)
+        | ((minor & 0xffff_ff00) << 12)
+        | (minor & 0xff)
+}
+
+/// The first half of a device's number as user space has it.
+fn device_major(device: u64) -> u64 {
+    ((device >> 8) & 0xfff) | ((device >> 32) & 0xffff_f000)
+}
+
+/// The second half.
+fn device_minor(device: u64) -> u64 {
+    (device & 0xff) | ((device >> 12) & 0xffff_ff00)
+}

@@ -1,0 +1,170 @@
+//! Structures that calls are asked with and that have grown over time: as far as the caller says that they go, and what of
+//! them the kernel changed.
+//!
+//! Refuses: to hide what a program says beyond what is known here, and to read more than the kernel would.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, load};
+use crate::format;
+use crate::table::{Field, Growing, Said, Shown, Way};
+
+/// The kernel takes no more.
+const PAGE: usize = 4096;
+
+impl Growing {
+    /// Whether the kernel says something in it.
+    pub(super) fn changes(&self) -> bool {
+        let says = |field: &Field| field.said != Said::Before;
+        self.structure.fields.iter().any(says)
+    }
+
+    /// What stands there, by what is said in it and how far it goes.
+    fn chosen(&'static self, bytes: &[u8]) -> &'static Self {
+        let Some((at, others)) = self.instead else {
+            return self;
+        };
+        if bytes.len() <= self.structure.size {
+            return self;
+        }
+        let value = bytes.get(at..).map_or(0, |rest| load(rest, 4));
+        let other = others.iter().find(|(known, _)| *known == value);
+        other.map_or(self, |(_, other)| other)
+    }
+
+    /// Whether a field is there where the structure goes so far.
+    fn has(&self, field: &Field, length: usize) -> bool {
+        let mut added = self.since.iter().rev();
+        added
+            .find(|since| **since <= field.at)
+            .is_none_or(|since| length > *since)
+    }
+}
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// Such a structure.
+    pub(super) fn growing(
+        &mut self,
+        raw: u64,
+        growing: &'static Growing,
+        length: usize,
+        number: usize,
+    ) {
+        let length = self.size_of_argument(length);
+        if !(1..=PAGE).contains(&length) {
+            return self.address(raw);
+        }
+        let whole = |bytes: &&[u8]| bytes.len() >= length;
+        let before = self.read(raw, length, Way::In).filter(whole);
+        let after = if growing.changes() {
+            self.read_always(raw, length, Way::Out).filter(whole)
+        } else {
+            None
+        };
+        let Some(bytes) = before else {
+            return self.address(raw);
+        };
+        let growing = growing.chosen(bytes);
+        self.sink.begin(Bracket::Structure);
+        let within = !growing.member.is_empty();
+        if within {
+            self.sink.field(true, growing.member);
+            self.sink.begin(Bracket::Structure);
+        }
+        self.grown_fields(growing, (bytes, after), number);
+        if within {
+            self.sink.end(Bracket::Structure);
+        }
+        self.unknown_rest(bytes, growing.structure.size);
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// The fields that are there; what isn't there of the last of them is zero.
+    pub(super) fn grown_fields(
+        &mut self,
+        growing: &'static Growing,
+        (before, after): (&'a [u8], Option<&'a [u8]>),
+        number: usize,
+    ) {
+        let outer = self.within;
+        let mut first = true;
+        for field in growing.structure.fields {
+            let bytes = match field.said {
+                Said::After | Said::Awaited => after.unwrap_or(before),
+                Said::Before | Said::Both | Said::Changed | Said::Renewed => before,
+            };
+            self.within = bytes;
+            let Some(kind) = self
+                .in_structure(field.kind)
+                .filter(|_| growing.has(field, bytes.len()))
+            else {
+                continue;
+            };
+            let size = self.size(kind);
+            let at = |bytes: &'a [u8]| {
+                let rest = bytes.get(field.at..).unwrap_or(&[]);
+                &rest[..rest.len().min(size)]
+            };
+            let there = at(bytes);
+            if field.shown == Shown::NotZero && there.iter().all(|byte| *byte == 0) {
+                continue;
+            }
+            self.sink.field(std::mem::take(&mut first), field.name);
+            let start = self.sink.begins();
+            self.place(kind, there, number);
+            let became = after.map(at).filter(|became| *became != there);
+            if let (Said::Changed, Some(became)) = (field.said, became) {
+                let middle = self.sink.turns();
+                self.place(kind, became, number);
+                self.sink.turned(start, middle);
+            }
+        }
+        self.within = outer;
+    }
+
+    /// What stands behind all that is known, where that is something.
+    pub(super) fn unknown_rest(&mut self, bytes: &[u8], known: usize) {
+        let Some(rest) = bytes
+            .get(known..)
+            .filter(|rest| rest.iter().any(|byte| *byte != 0))
+        else {
+            return;
+        };
+        if !self.style.verbose {
+            return self.sink.more(Bracket::Structure, false);
+        }
+        self.sink.field(false, "extra_data");
+        self.sink.binary(rest, false);
+        self.sink.aside(|out| {
+            out.extend_from_slice(b"bytes ");
+            format::unsigned(out, known as u64);
+            out.extend_from_slice(b"..");
+            format::unsigned(out, bytes.len() as u64 - 1);
+        });
+    }
+
+    /// What the kernel made of it, where that is told behind it.
+    pub(super) fn grew(&mut self, raw: u64, growing: &'static Growing, length: usize) {
+        let length = self.size_of_argument(length);
+        let Some(field) = growing.anew.filter(|_| (1..=PAGE).contains(&length)) else {
+            return;
+        };
+        let number = |bytes: &[u8]| {
+            let whole = bytes.len() >= length;
+            whole.then(|| bytes.get(field.at..).map_or(0, |rest| load(rest, 4)))
+        };
+        let before = self.read(raw, length, Way::In).and_then(number);
+        let after = self.read_always(raw, length, Way::Out).and_then(number);
+        if let (Some(before), Some(after)) = (before, after)
+            && before != after
+        {
+            self.sink.became();
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, growing.member);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, field.name);
+            self.sink.unsigned(after);
+            self.sink.end(Bracket::Structure);
+            self.sink.end(Bracket::Structure);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What `ioctl` is asked and given: requests by their names, and what needs more than the table of requests says.
+//!
+//! Refuses: to guess what an unknown request is given.
+
+use backsight_syscall_tables::sets::IOCTL_LINE_DISCIPLINE as LINE;
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, short_at};
+use crate::format::{self, Constants, Number};
+use crate::table::ioctl::{self, Answered};
+use crate::table::kind::Settings;
+use crate::table::{Kind, Names, Way, flags};
+
+impl<S: Sink> Walk<'_, S> {
+    pub fn request(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        // What has no name within the name of a request says so only where the name stands alone.
+        let (_, numbers) = self.sink.names_and_numbers();
+        self.sink.constant(Number::Hex(raw), |out| {
+            if !ioctl::put_name(out, raw as u32, !numbers) {
+                put_request(out, raw);
+            }
+        });
+    }
+
+    /// What the third argument means by what is asked.
+    pub fn requested_kind(&self) -> Kind {
+        ioctl::given(self.call.arguments[1] as u32, self.style.opaque)
+    }
+
+    /// What stands beside the result.
+    pub fn requested_result(&mut self) {
+        let Some(answered) = ioctl::answered(self.call.arguments[1] as u32) else {
+            return;
+        };
+        match answered {
+            Answered::Descriptor => {}
+            Answered::Named(names) => {
+                if let Some(name) = names.name(self.result() as u64) {
+                    self.sink.beside(true, "");
+                    self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
+                    self.sink.beside_end();
+                }
+            }
+            Answered::Behind(structure) => {
+                let address = self.call.arguments[2];
+                if let Some(bytes) = self
+                    .read(address, structure.size, Way::Out)
+                    .filter(|bytes| bytes.len() == structure.size)
+                {
+                    self.sink.beside(true, "");
+                    self.structure(structure, bytes, 2);
+                    self.sink.beside_end();
+                }
+            }
+        }
+    }
+
+    /// A terminal's settings.
+    pub fn terminal(&mut self, raw: u64, way: Way, settings: Settings) {
+        let size = settings.bytes();
+        let Some(bytes) = self
+            .read(raw, size, way)
+            .filter(|bytes| bytes.len() == size)
+        else {
+            self.address(raw);
+            return;
+        };
+        let modes = |place: usize| match settings {
+            Settings::Old => u32::from(short_at(bytes, 2 * place)),
+            Settings::Usual | Settings::Speeds => int_at(bytes, 4 * place),
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "c_iflag");
+        self.modes(modes(0), &flags::TTY_IN);
+        self.sink.field(false, "c_oflag");
+        self.sink
+            .words(|out, constants, _| put_output_modes(out, modes(1), constants));
+        self.sink.field(false, "c_cflag");
+        self.sink
+            .words(|out, constants, _| put_control_modes(out, modes(2), constants));
+        self.sink.field(false, "c_lflag");
+        self.modes(modes(3), &flags::TTY_LOCAL);
+        if self.style.verbose {
+            self.terminal_characters(bytes, settings);
+        } else {
+            self.sink.more(Bracket::Structure, false);
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn modes(&mut self, modes: u32, names: &'static Names) {
+        self.sink
+            .words(|out, constants, _| put_more_modes(out, modes, names, constants));
+    }
+
+    fn terminal_characters(&mut self, bytes: &[u8], settings: Settings) {
+        let (line, characters) = match settings {
+            Settings::Old => (bytes[8], &bytes[9..17]),
+            Settings::Usual | Settings::Speeds => (bytes[16], &bytes[17..36]),
+        };
+        self.sink.field(false, "c_line");
+        self.one(u64::from(line), &LINE);
+        self.sink.field(false, "c_cc");
+        self.sink.begin(Bracket::Array);
+        for (index, character) in characters.iter().enumerate() {
+            self.sink.item(index == 0);
+            self.sink.word(|out| {
+                out.push(b'[');
+                match CHARACTERS.get(index) {
+                    Some(name) => out.extend_from_slice(name.as_bytes()),
+                    None => format::unsigned(out, index as u64),
+                }
+                out.extend_from_slice(b"]=");
+                format::hex(out, u64::from(*character));
+            });
+        }
+        self.sink.end(Bracket::Array);
+        if settings == Settings::Speeds {
+            for (at, name) in [(36, "c_ispeed"), (40, "c_ospeed")] {
+                self.sink.field(false, name);
+                self.sink.unsigned(u64::from(int_at(bytes, at)));
+            }
+        }
+    }
+}
+
+/// A request that has no name, by its parts.
+fn put_request(out: &mut Vec<u8>, raw: u64) {
+    let direction: &[u8] = match raw >> 30 {
+        0 => b"_IOC_NONE",
+        1 => b"_IOC_WRITE",
+        2 => b"_IOC_READ",
+        _ => b"_IOC_READ|_IOC_WRITE",
+    };
+    out.extend_from_slice(b"_IOC(");
+    out.extend_from_slice(direction);
+    for part in [(raw >> 8) & 0xff, raw & 0xff, (raw >> 16) & 0x3fff] {
+        out.extend_from_slice(b", ");
+        format::hex(out, part);
+    }
+    out.push(b')');
+}
+
+/// The names of a terminal's special characters, in the order in which they lie in memory.
+const CHARACTERS: [&str; 17] = [
+    "VINTR", "VQUIT", "VERASE", "VKILL", "VEOF", "VTIME", "VMIN", "VSWTC", "VSTART", "VSTOP",
+    "VSUSP", "VEOL", "VREPRINT", "VDISCARD", "VWERASE", "VLNEXT", "VEOL2",
+];
+
+const SPEEDS: [&str; 16] = [
+    "B0", "B50", "B75", "B110", "B134", "B150", "B200", "B300", "B600", "B1200", "B1800", "B2400",
+    "B4800", "B9600", "B19200", "B38400",
+];
+const HIGH_SPEEDS: [&str; 16] = [
+    "BOTHER", "B57600", "B115200", "B230400", "B460800", "B500000", "B576000", "B921600",
+    "B1000000", "B1152000", "B1500000", "B2000000", "B2500000", "B3000000", "B3500000", "B4000000",
+];
+
+fn speed(modes: u32) -> &'static str {
+    let table = if modes & 0o10_000 == 0 {
+        &SPEEDS
+    } else {
+        &HIGH_SPEEDS
+    };
+    table[(modes & 15) as usize]
+}
+
+fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
+    const DELAYS: [(u32, &[&str]); 6] = [
+        (8, &["NL0", "NL1"]),
+        (9, &["CR0", "CR1", "CR2", "CR3"]),
+        (11, &["TAB0", "TAB1", "TAB2", "XTABS"]),
+        (13, &["BS0", "BS1"]),
+        (14, &["VT0", "VT1"]),
+        (15, &["FF0", "FF1"]),
+    ];
+    for (shift, names) in DELAYS {
+        let place = modes >> shift & (names.len() as u32 - 1);
+        put_mode(out, constants, place << shift, names[place as usize]);
+        out.push(b'|');
+    }
+    put_more_modes(out, modes & !0xff00, &flags::TTY_OUT, constants);
+}
+
+fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
+    const INPUT_SPEED: u32 = 16;
+    const SPEED: u32 = 0o10_017;
+    const SIZES: [&str; 4] = ["CS5", "CS6", "CS7", "CS8"];
+    put_mode(out, constants, modes & SPEED, speed(modes));
+    out.push(b'|');
+    let input = modes >> INPUT_SPEED & SPEED;
+    if input != 0 {
+        put_mode(out, constants, input, speed(input));
+        out.extend_from_slice(b"<<");
+        put_mode(out, constants, INPUT_SPEED, "IBSHIFT");
+        out.push(b'|');
+    }
+    let size = modes >> 4 & 3;
+    put_mode(out, constants, size << 4, SIZES[size as usize]);
+    out.push(b'|');
+    let rest = modes & !(SPEED | SPEED << INPUT_SPEED | 0x30);
+    put_more_modes(out, rest, &flags::TTY_CONTROL, constants);
+}
+
+fn put_mode(out: &mut Vec<u8>, constants: Constants, value: u32, name: &str) {
+    format::constant(out, constants, Number::Hex(u64::from(value)), |out| {
+        out.extend_from_slice(name.as_bytes())
+    });
+}
+
+/// What else is set, if anything: strace says nothing where nothing is.
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static Names, constants: Constants) {
+    let modes = u64::from(modes);
+    if modes != 0 {
+        format::constant(out, constants, Number::Hex(modes), |out| {
+            format::some_flags(out, modes, names)
+        });
+    }
+}

@@ -1,0 +1,285 @@
+//! What sockets are set to: by level and option, as long as the program or the kernel says.
+//!
+//! Refuses: to look behind what is shorter than it is to be; then it is shown as bytes, or as an address.
+
+use super::netlink::Span;
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, load, long_at, short_at};
+use crate::format::{self, Number};
+use crate::table::option::names::{ICMP, PACKET_MEMBER};
+use crate::table::option::{self, Setting};
+use crate::table::{Names, Structure, Way};
+
+const NUMBER: usize = 4;
+const OPERATION: usize = 8;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    fn option_asked(&self) -> (u32, u32, bool) {
+        let [_, level, option, ..] = self.call.arguments;
+        (level as u32, option as u32, self.row.name == "setsockopt")
+    }
+
+    /// The name of a socket's option.
+    pub fn socket_option_name(&mut self, raw: u64) {
+        let (level, option, set) = self.option_asked();
+        match option::names_of(level, set) {
+            Some(names) => self.one(u64::from(option), names),
+            None => self.sink.unsigned(raw & 0xffff_ffff),
+        }
+    }
+
+    /// How long an option is: nothing where that is no length.
+    fn option_length(&mut self, way: Way) -> Option<usize> {
+        let length = self.call.arguments[4];
+        if way == Way::In {
+            return usize::try_from(length as i32).ok();
+        }
+        if self.failed() {
+            return None;
+        }
+        let number = |bytes: &[u8]| (bytes.len() == NUMBER).then(|| int_at(bytes, 0) as i32);
+        let room = self.read_always(length, NUMBER, Way::In).and_then(number);
+        let came = self.read(length, NUMBER, Way::Out).and_then(number);
+        let (room, came) = (room.or(came)?, came?);
+        (room > 0 && came > 0).then_some(came as usize)
+    }
+
+    /// What a socket is set to.
+    pub fn socket_option(&mut self, raw: u64, way: Way) {
+        if raw == 0 || self.style.opaque {
+            return self.address(raw);
+        }
+        let (level, option, set) = self.option_asked();
+        let setting = option::setting(level, option, set);
+        let length = match self.option_length(way) {
+            Some(length) => length,
+            // What was told may be longer than anything.
+            None if way == Way::In && setting.is_none() => self.size_of_argument(4),
+            None => return self.address(raw),
+        };
+        match setting {
+            Some(setting) => self.setting(raw, way, length, setting),
+            None if length == NUMBER => self.option_number(raw, way, None),
+            None => self.buffer(raw, length, way),
+        }
+    }
+
+    fn setting(&mut self, raw: u64, way: Way, length: usize, setting: &'static Setting) {
+        match setting {
+            Setting::Number if length < NUMBER => self.short_option(raw, way, length),
+            Setting::Named(_) if length < NUMBER => self.short_option(raw, way, length),
+            Setting::Number | Setting::Always => self.option_number(raw, way, None),
+            Setting::Named(names) => self.option_number(raw, way, Some(names)),
+            Setting::Error if length < NUMBER => self.short_option(raw, way, length),
+            Setting::Error => self.option_error(raw, way),
+            Setting::Numbers => self.option_numbers(raw, way, length),
+            Setting::Partial(structure) => self.option_part(raw, way, length, structure),
+            Setting::Whole(structure) if length >= structure.size => {
+                self.option_whole(raw, way, structure)
+            }
+            Setting::Exact(structure) if length == structure.size => {
+                self.option_whole(raw, way, structure)
+            }
+            Setting::Whole(_) | Setting::Exact(_) => self.address(raw),
+            Setting::Member => self.option_member(raw, way, length),
+            Setting::Filter => self.option_filter(raw, way, length),
+            Setting::Operations => self.option_operations(raw, way, length),
+            Setting::Messages => self.option_messages(raw, way, length),
+        }
+    }
+
+    fn option_bytes(&mut self, raw: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+        let bytes = self.read(raw, length, way);
+        let bytes = bytes.filter(|bytes| bytes.len() >= length);
+        if bytes.is_none() {
+            self.address(raw);
+        }
+        bytes.map(|bytes| &bytes[..length])
+    }
+
+    /// Of what is too short: what the kernel said of it; what a program said isn't looked at.
+    fn short_option(&mut self, raw: u64, way: Way, length: usize) {
+        if way == Way::In {
+            return self.address(raw);
+        }
+        if let Some(bytes) = self.option_bytes(raw, length, way) {
+            self.sink.binary(bytes, false);
+        }
+    }
+
+    fn option_number(&mut self, raw: u64, way: Way, names: Option<&'static Names>) {
+        let Some(bytes) = self.option_bytes(raw, NUMBER, way) else {
+            return;
+        };
+        let value = int_at(bytes, 0);
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        match names {
+            Some(names) => {
+                let number = Number::Signed(i64::from(value as i32));
+                self.sink
+                    .constant(number, |out| match names.name(u64::from(value)) {
+                        Some(name) => out.extend_from_slice(name.as_bytes()),
+                        None => {
+                            format::signed(out, i64::from(value as i32));
+                            format::remark(out, names.unknown);
+                        }
+                    });
+            }
+            None => self.sink.signed(i64::from(value as i32)),
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn option_error(&mut self, raw: u64, way: Way) {
+        if let Some(bytes) = self.option_bytes(raw, NUMBER, way) {
+            let value = int_at(bytes, 0);
+            self.sink.begin(Bracket::Array);
+            self.sink.item(true);
+            if value == 0 {
+                self.sink.unsigned(0);
+            } else {
+                self.sink
+                    .word(|out| format::error_name(out, i64::from(value as i32)));
+            }
+            self.sink.end(Bracket::Array);
+        }
+    }
+
+    fn option_numbers(&mut self, raw: u64, way: Way, length: usize) {
+        const NUMBERS: crate::table::Kind = crate::table::Kind::Unsigned(crate::table::Width::Four);
+        let room = self.call.arguments[4];
+        let room = self
+            .read_always(room, NUMBER, Way::In)
+            .map_or(length, |bytes| int_at(bytes, 0) as usize);
+        self.elements(raw, way, NUMBERS, length.min(room) / NUMBER, 0);
+    }
+
+    /// A structure as far as it goes: a field that is cut is shown as bytes.
+    fn option_part(&mut self, raw: u64, way: Way, length: usize, structure: &'static Structure) {
+        let length = length.min(structure.size);
+        let Some(bytes) = self.option_bytes(raw, length, way) else {
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        for (index, field) in structure.fields.iter().enumerate() {
+            let Some(rest) = bytes.get(field.at..).filter(|rest| !rest.is_empty()) else {
+                break;
+            };
+            self.sink.field(index == 0, field.name);
+            match rest.get(..self.size(field.kind)) {
+                Some(whole) => self.place(field.kind, whole, 0),
+                None => self.sink.binary(rest, false),
+            }
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn option_whole(&mut self, raw: u64, way: Way, structure: &'static Structure) {
+        if let Some(bytes) = self.option_bytes(raw, structure.size, way) {
+            self.structure(structure, bytes, 0);
+        }
+    }
+
+    fn option_member(&mut self, raw: u64, way: Way, length: usize) {
+        const SIZE: usize = 16;
+        if length != SIZE {
+            return self.address(raw);
+        }
+        let Some(bytes) = self.option_bytes(raw, SIZE, way) else {
+            return;
+        };
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "mr_ifindex");
+        self.interface(int_at(bytes, 0));
+        self.sink.field(false, "mr_type");
+        self.one(u64::from(short_at(bytes, 4)), &PACKET_MEMBER);
+        self.sink.field(false, "mr_alen");
+        let length = short_at(bytes, 6);
+        self.sink.unsigned(u64::from(length));
+        self.sink.field(false, "mr_address");
+        let address = &bytes[8..];
+        let address = &address[..address.len().min(usize::from(length))];
+        self.hardware(address, address.len());
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn option_filter(&mut self, raw: u64, way: Way, length: usize) {
+        const SIZE: usize = 16;
+        if length != SIZE {
+            return self.address(raw);
+        }
+        let Some(bytes) = self.option_bytes(raw, SIZE, way) else {
+            return;
+        };
+        let count = usize::from(short_at(bytes, 0));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "len");
+        self.sink.unsigned(count as u64);
+        self.sink.field(false, "filter");
+        self.operations(long_at(bytes, 8), Way::In, count);
+        self.sink.end(Bracket::Structure);
+    }
+
+    fn option_operations(&mut self, raw: u64, way: Way, count: usize) {
+        if count > usize::from(u16::MAX) {
+            return self.address(raw);
+        }
+        self.operations(raw, way, count);
+    }
+
+    /// Operations of a filter, where everything is asked for.
+    fn operations(&mut self, raw: u64, way: Way, count: usize) {
+        if !self.style.verbose || raw == 0 {
+            return self.address(raw);
+        }
+        let length = count * OPERATION;
+        let bytes = self.read(raw, length, way).unwrap_or(&[]);
+        if count == 0 {
+            self.sink.begin(Bracket::Array);
+            self.sink.end(Bracket::Array);
+            return;
+        }
+        let span = Span::new(raw, length, bytes);
+        self.each_element(span, OPERATION, &mut |walk, index, bytes| {
+            walk.sink.item(index == 0);
+            walk.filter_operation(bytes);
+        });
+    }
+
+    /// Which messages are let through: those that aren't, where these are fewer.
+    fn option_messages(&mut self, raw: u64, way: Way, length: usize) {
+        if length == 0 {
+            return self.address(raw);
+        }
+        let Some(bytes) = self.option_bytes(raw, length.min(NUMBER), way) else {
+            return;
+        };
+        // What isn't said lets nothing through.
+        let said = load(bytes, bytes.len()) as u32;
+        let bits = match bytes.len() {
+            NUMBER => said,
+            few => said | u32::MAX << (8 * few),
+        };
+        self.sink.words(|out, constants, _| {
+            let mut shown = bits;
+            if bits.count_ones() > u32::BITS / 2 {
+                out.push(b'~');
+                shown = !bits;
+            }
+            out.push(b'[');
+            let mut first = true;
+            for bit in (0..u32::BITS).filter(|bit| shown & (1 << bit) != 0) {
+                if !first {
+                    out.push(b' ');
+                }
+                first = false;
+                let bit = u64::from(bit);
+                format::constant(out, constants, Number::Hex(bit), |out| {
+                    format::one(out, bit, &ICMP)
+                });
+            }
+            out.push(b']');
+        });
+    }
+}

@@ -1,0 +1,319 @@
+//! Sockets: where their addresses are, messages with what rides along.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, int_at, long_at};
+use crate::format;
+use crate::memory::MOST_ELEMENTS;
+use crate::table::{Way, flags};
+
+const INET: u16 = 2;
+const INET6: u16 = 10;
+const NETLINK: u16 = 16;
+
+/// The longest address of a socket.
+const LONGEST: usize = 128;
+const VECTOR: usize = 16;
+const HEADER: usize = 56;
+const MESSAGE: usize = 64;
+/// The kernel takes no more at once.
+const MOST_MESSAGES: usize = 1024;
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// A socket's address that the program says.
+    pub fn socket_address(&mut self, raw: u64, length: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        self.address_of_length(raw, length as u32, Way::In);
+    }
+
+    fn address_of_length(&mut self, raw: u64, length: u32, way: Way) {
+        let length = match usize::try_from(length as i32) {
+            Ok(length) if length >= 2 => length.min(LONGEST),
+            _ => return self.address(raw),
+        };
+        match self.read(raw, length, way) {
+            Some(bytes) if bytes.len() == length => self.socket_address_at(bytes),
+            _ => self.address(raw),
+        }
+    }
+
+    /// A socket's address that the kernel says.
+    pub fn socket_address_out(&mut self, raw: u64, length: usize) {
+        let length = if self.call.arguments[length] == 0 {
+            0
+        } else {
+            self.behind(length)
+        };
+        if raw == 0 {
+            self.sink.null();
+        } else if self.failed() || self.style.opaque {
+            self.address(raw);
+        } else if length == 0 {
+            self.sink.text(&[], false);
+        } else {
+            self.address_of_length(raw, length.min(LONGEST) as u32, Way::Out);
+        }
+    }
+
+    /// The length of such an address, or of an option: before and after.
+    pub fn socket_length(&mut self, raw: u64) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
+        let before = self.read_always(raw, 4, Way::In).and_then(number);
+        let after = self.read(raw, 4, Way::Out).and_then(number);
+        let (Some(before), after) = (before.or(after), after) else {
+            self.address(raw);
+            return;
+        };
+        let put_number = |out: &mut Vec<u8>, value: u32| {
+            format::signed(out, i64::from(value as i32));
+        };
+        self.sink.begin(Bracket::Array);
+        self.sink.item(true);
+        match after {
+            Some(after) if after != before => self.sink.word(|out| {
+                put_number(out, before);
+                out.extend_from_slice(b" => ");
+                put_number(out, after);
+            }),
+            _ => self.sink.signed(i64::from(before as i32)),
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    /// Vectors of buffers; for what was received, no more than what came.
+    pub fn vectors(&mut self, raw: u64, count: usize, way: Way) {
+        let came = if way == Way::Out && !self.failed() {
+            Some(self.result() as usize)
+        } else {
+            None
+        };
+        self.vectors_of(raw, count, (Way::In, way), came);
+    }
+
+    /// The same, read as each of both says: the vectors, and what they hold, no more than so many bytes of it.
+    pub fn vectors_of(
+        &mut self,
+        raw: u64,
+        count: usize,
+        (told, way): (Way, Way),
+        came: Option<usize>,
+    ) {
+        if raw == 0 {
+            self.sink.null();
+            return;
+        }
+        if count == 0 {
+            self.sink.begin(Bracket::Array);
+            self.sink.end(Bracket::Array);
+            return;
+        }
+        // The kernel takes no more than 1024.
+        let count = count.min(MOST_ELEMENTS);
+        let shown = self.allow(count);
+        // Whether there is another is looked at before it is left out.
+        let looked_at = count.min(shown + 1);
+        let Some(bytes) = self
+            .read(raw, looked_at * VECTOR, told)
+            .filter(|bytes| bytes.len() >= VECTOR)
+        else {
+            self.address(raw);
+            return;
+        };
+        if way == Way::Out && came.is_none() && !self.failed_shows_vectors() {
+            self.address(raw);
+            return;
+        }
+        let mut left = came.unwrap_or(0);
+        self.sink.begin(Bracket::Array);
+        for (index, vector) in bytes.chunks_exact(VECTOR).take(shown).enumerate() {
+            let (base, length) = (long_at(vector, 0), long_at(vector, 8));
+            self.sink.item(index == 0);
+            self.sink.begin(Bracket::Structure);
+            self.sink.field(true, "iov_base");
+            let length_here = usize::try_from(length).unwrap_or(usize::MAX);
+            match (way, came) {
+                (_, Some(_)) => {
+                    let here = length_here.min(left);
+                    left -= here;
+                    self.spoken(base, here, way);
+                }
+                (Way::Out, None) => self.address(base),
+                _ => self.spoken(base, length_here, Way::In),
+            }
+            self.sink.field(false, "iov_len");
+            self.sink.unsigned(length);
+            self.sink.end(Bracket::Structure);
+        }
+        if bytes.len() < looked_at * VECTOR {
+            self.rest_of(raw, bytes.len(), VECTOR, looked_at, count);
+        } else if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn failed_shows_vectors(&self) -> bool {
+        matches!(
+            self.row.name,
+            "readv" | "preadv" | "preadv2" | "process_vm_readv"
+        )
+    }
+
+    /// A message.
+    pub fn message(&mut self, raw: u64, way: Way) {
+        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
+            self.message_failed(raw);
+            return;
+        }
+        let came = (way == Way::Out && !self.failed()).then(|| self.result() as usize);
+        self.message_of(raw, way, came, HEADER);
+    }
+
+    /// A message that wasn't received: only how long a name could have been.
+    fn message_failed(&mut self, raw: u64) {
+        match self
+            .read(raw, HEADER, Way::In)
+            .filter(|bytes| bytes.len() == HEADER)
+        {
+            Some(bytes) => {
+                self.sink.begin(Bracket::Structure);
+                self.sink.field(true, "msg_namelen");
+                self.sink.signed(i64::from(int_at(bytes, 8) as i32));
+                self.sink.end(Bracket::Structure);
+            }
+            None => self.address(raw),
+        }
+    }
+
+    fn message_of(&mut self, raw: u64, way: Way, came: Option<usize>, size: usize) {
+        let before = self
+            .read(raw, size, Way::In)
+            .filter(|bytes| bytes.len() >= HEADER);
+        let after = if way == Way::Out {
+            self.read(raw, size, Way::Out)
+                .filter(|bytes| bytes.len() >= HEADER)
+        } else {
+            None
+        };
+        let Some(now) = after.or(before) else {
+            self.address(raw);
+            return;
+        };
+        let asked = before.unwrap_or(now);
+        let (name, length, before_length) = (long_at(now, 0), int_at(now, 8), int_at(asked, 8));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "msg_name");
+        if name == 0 {
+            self.sink.null();
+        } else {
+            let readable = if way == Way::Out {
+                length.min(before_length)
+            } else {
+                length
+            };
+            self.address_of_length(name, readable, way);
+        }
+        self.sink.field(false, "msg_namelen");
+        if way == Way::Out && before_length != length {
+            self.sink.word(|out| {
+                format::signed(out, i64::from(before_length as i32));
+                out.extend_from_slice(b" => ");
+                format::signed(out, i64::from(length as i32));
+            });
+        } else {
+            self.sink.signed(i64::from(length as i32));
+        }
+        self.sink.field(false, "msg_iov");
+        let count = usize::try_from(long_at(now, 24)).unwrap_or(usize::MAX);
+        self.vectors_of(long_at(now, 16), count, (Way::In, way), came);
+        self.sink.field(false, "msg_iovlen");
+        self.sink.unsigned(long_at(now, 24));
+        let (control, control_length) = (long_at(now, 32), long_at(now, 40));
+        if control_length != 0 {
+            self.sink.field(false, "msg_control");
+            self.control_messages(control, control_length, way);
+        }
+        self.sink.field(false, "msg_controllen");
+        self.sink.unsigned(control_length);
+        self.sink.field(false, "msg_flags");
+        self.flags(u64::from(int_at(now, 48)), &flags::MSG);
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// Several messages: of those that were sent, how long they were.
+    pub fn messages(&mut self, raw: u64, way: Way) {
+        let gone = way == Way::Out && self.failed() && !self.is_asking();
+        if raw == 0 || gone || self.style.opaque {
+            self.address(raw);
+            return;
+        }
+        let done = if self.failed() {
+            0
+        } else {
+            self.result() as usize
+        };
+        let count = if way == Way::In || self.failed() {
+            self.size_of_argument(2) & 0xffff_ffff
+        } else {
+            done
+        };
+        let shown = self.allow(count.min(MOST_MESSAGES));
+        let first = self.read(raw, HEADER, Way::In);
+        if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
+            return self.address(raw);
+        }
+        self.sink.begin(Bracket::Array);
+        for index in 0..shown {
+            let address = raw.wrapping_add((index * MESSAGE) as u64);
+            let there = self.read(address, HEADER, Way::In);
+            if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
+                self.sink.item(false);
+                self.sink.unreadable(address);
+                self.sink.end(Bracket::Array);
+                return;
+            }
+            self.sink.item(index == 0);
+            self.message_and_length(address, way, index < done);
+        }
+        if count > shown {
+            self.sink.more(Bracket::Array, shown == 0);
+        }
+        self.sink.end(Bracket::Array);
+    }
+
+    fn message_and_length(&mut self, address: u64, way: Way, done: bool) {
+        let at = address.wrapping_add(HEADER as u64);
+        let length = match done {
+            true => self.read(at, 4, Way::Out),
+            false => None,
+        };
+        let length = length
+            .filter(|bytes| bytes.len() == 4)
+            .map(|bytes| int_at(bytes, 0));
+        self.sink.begin(Bracket::Structure);
+        self.sink.field(true, "msg_hdr");
+        let came = length.filter(|_| way == Way::Out);
+        self.message_of(address, way, came.map(|length| length as usize), HEADER);
+        if let Some(length) = length {
+            self.sink.field(false, "msg_len");
+            self.sink.unsigned(u64::from(length));
+        }
+        self.sink.end(Bracket::Structure);
+    }
+
+    /// The protocol of a socket, by its domain.
+    pub fn socket_protocol(&mut self, raw: u64) {
+        let raw = raw & 0xffff_ffff;
+        match self.call.arguments[0] as u16 {
+            INET | INET6 => self.one(raw, &flags::IPPROTO),
+            NETLINK => self.one(raw, &flags::NETLINK),
+            _ => self.sink.unsigned(raw),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What networks have in forms of their own: addresses, ports, interfaces, numbers in the network's order of bytes.
+//!
+//! Refuses: to ask for the names of interfaces, which are this machine's and not the traced program's. Only the loopback's
+//! number is the same everywhere.
+
+use super::sink::{Bracket, Sink};
+use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at, ticks};
+use crate::format::{self, Number};
+use crate::table::netlink::names::diag::ETHERNET;
+use crate::table::{Kind, Width, Wire};
+
+/// The number that the kernel gives the loopback interface of each network.
+const LOOPBACK: u32 = 1;
+
+impl Wire {
+    /// How many bytes it takes.
+    pub(super) fn size(self, narrow: bool) -> usize {
+        match self {
+            Wire::Interface | Wire::Bits | Wire::Inet | Wire::Device => 4,
+            Wire::Hardware(size) | Wire::Bytes(size) => size,
+            Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
+            Wire::Long => 8,
+            Wire::WideInet | Wire::Inet6 | Wire::Uuid => 16,
+            Wire::Padded(Width::Eight) if narrow => 4,
+            Wire::Padded(width)
+            | Wire::Named(width, _)
+            | Wire::Flags(width, _)
+            | Wire::Ticks(width) => width.bytes(),
+            Wire::Indexed(width, count, _) => width.bytes() * count,
+        }
+    }
+}
+
+impl<'a, S: Sink> Walk<'a, S> {
+    /// Shows such a thing.
+    pub(super) fn wire(&mut self, wire: Wire, bytes: &'a [u8]) {
+        match wire {
+            Wire::Interface => self.interface(int_at(bytes, 0)),
+            Wire::Padded(_) => {
+                let (value, width) = (load(bytes, bytes.len()), 2 * bytes.len());
+                self.sink.word(|out| put_padded(out, value, width));
+            }
+            Wire::Hardware(_) => self.hardware(bytes, bytes.len()),
+            Wire::Bytes(_) => self.sink.binary(bytes, false),
+            Wire::Uuid => self.sink.word(|out| format::uuid(out, bytes)),
+            Wire::Short => self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes())),
+            Wire::Port => self.port_number(bytes),
+            Wire::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),
+            Wire::Bits => {
+                let value = u64::from(int_at(bytes, 0).swap_bytes());
+                self.sink.word(|out| {
+                    out.extend_from_slice(b"htonl(");
+                    format::hex(out, value);
+                    out.push(b')');
+                });
+            }
+            Wire::Protocol(unknown) => {
+                self.packet_protocol(short_at(bytes, 0).swap_bytes(), unknown)
+            }
+            Wire::Inet | Wire::Inet6 => self.internet_address(None, true, bytes),
+            Wire::WideInet => self.internet_address_in(None, true, &bytes[..4], bytes),
+            Wire::Named(..) | Wire::Flags(..) => {
+                let value = load(bytes, bytes.len());
+                self.sink
+                    .constant_with_number(Number::Hex(value), |out| match wire {
+                        Wire::Flags(_, names) => format::flags(out, value, names),
+                        Wire::Named(_, names) => format::one(out, value, names),
+                        _ => {}
+                    });
+            }
+            Wire::Indexed(width, _, names) => {
+                self.sink.begin(Bracket::Array);
+                for (index, element) in bytes.chunks_exact(width.bytes()).enumerate() {
+                    self.sink.item(index == 0);
+                    self.place_name(index, names);
+                    self.place(Kind::Unsigned(width), element, 0);
+                }
+                self.sink.end(Bracket::Array);
+            }
+            Wire::Device => {
+                let device = u64::from(int_at(bytes, 0));
+                self.device(device_major(device), device_minor(device));
+            }
+            Wire::Ticks(_) => ticks(self.sink, load(bytes, bytes.len())),
+        }
+    }
+
+    /// An interface's number.
+    pub(super) fn interface(&mut self, number: u32) {
+        if number == LOOPBACK {
+            let value = Number::Unsigned(u64::from(number));
+            self.sink.words(|out, constants, escapes| {
+                format::constant(out, constants, value, |out| {
+                    out.extend_from_slice(b"if_nametoindex(");
+                    format::quoted(out, b"lo", escapes);
+                    out.push(b')');
+                })
+            });
+        } else {
+            self.sink.unsigned(u64::from(number));
+        }
+    }
+
+    /// A port, as two bytes in the network's order.
+    pub(super) fn port_number(&mut self, bytes: &[u8]) {
+        let port = u64::from(short_at(bytes, 0).swap_bytes());
+        self.sink.constant_bytes(&bytes[..2], |out, _| {
+            out.extend_from_slice(b"htons(");
+            format::unsigned(out, port);
+            out.push(b')');
+        });
+    }
+
+    fn network_order(&mut self, called: &str, value: u64) {
+        self.sink.word(|out| {
+            out.extend_from_slice(called.as_bytes());
+            out.push(b'(');
+            format::unsigned(out, value);
+            out.push(b')');
+        });
+    }
+
+    /// The protocol of a packet.
+    pub(super) fn packet_protocol(&mut self, protocol: u16, unknown: &'static str) {
+        let value = u64::from(protocol);
+        self.sink.words(|out, constants, _| {
+            out.extend_from_slice(b"htons(");
+            format::constant(out, constants, Number::Hex(value), |out| {
+                match ETHERNET.name(value) {
+                    Some(name) => out.extend_from_slice(name.as_bytes()),
+                    None => {
+                        format::hex(out, value);
+                        format::remark(out, unknown);
+                    }
+                }
+            });
+            out.push(b')');
+        });
+    }
+
+    /// A device's address, no more than so many bytes of it in words.
+    pub(super) fn hardware(&mut self, bytes: &[u8], most: usize) {
+        let shown = &bytes[..bytes.len().min(most)];
+        self.sink.constant_bytes(bytes, |out, _| {
+            for (index, byte) in shown.iter().enumerate() {
+                if index > 0 {
+                    out.push(b':');
+                }
+                format::hex_padded(out, u64::from(*byte), 2);
+            }
+        });
+    }
+
+    /// An address of four bytes or sixteen, with the name of its field where it has one.
+    pub(super) fn internet_address(&mut self, name: Option<&str>, first: bool, bytes: &[u8]) {
+        self.internet_address_in(name, first, bytes, bytes);
+    }
+
+    /// The same, of an address that more bytes than its own are there for.
+    pub(super) fn internet_address_in(
+        &mut self,
+        name: Option<&str>,
+        first: bool,
+        bytes: &[u8],
+        whole: &[u8],
+    ) {
+        use std::io::Write as _;
+        let mut text = [0; 46];
+        let mut rest = &mut text[..];
+        // No address is longer than this.
+        let four = bytes.len() == 4;
+        let _ = match <[u8; 16]>::try_from(bytes) {
+            Ok(six) => write!(rest, "{}", std::net::Ipv6Addr::from(six)),
+            Err(_) => write!(rest, "{}.{}.{}.{}", bytes[0], bytes[1], bytes[2], bytes[3]),
+        };
+        let length = 46 - rest.len();
+        let text = &text[..length];
+        // The expression names the field itself, where it is shown.
+        match name {
+            Some(name) if !four && self.sink.names() => self.sink.nameless(first, name),
+            Some(name) => self.sink.field(first, name),
+            None => {}
+        }
+        let within = name.filter(|_| self.sink.names());
+        self.sink.constant_bytes(whole, |out, escapes| {
+            out.extend_from_slice(if four {
+                b"inet_addr("
+            } else {
+                b"inet_pton(AF_INET6, "
+            });
+            format::quoted(out, text, escapes);
+            if let (Some(name), false) = (within, four) {
+                out.extend_from_slice(b", &");
+                out.extend_from_slice(name.as_bytes());
+            }
+            out.push(b')');
+        });
+    }
+}
+
+/// A number with zeros before it up to this width, its prefix among that.
+fn put_padded(out: &mut Vec<u8>, value: u64, width: usize) {
+    if value == 0 {
+        out.extend(std::iter::repeat_n(b'0', width));
+    } else {
+        out.extend_from_slice(b"0x");
+        format::hex_padded(out, value, width - 2);
+    }
+}

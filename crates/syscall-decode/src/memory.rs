@@ -1,0 +1,146 @@
+//! Pieces of a program's memory: those that an engine is to read for a call, and those that came with it.
+
+use serde::{Deserialize, Serialize};
+
+/// Most elements of an array that are looked at, whatever is asked for.
+pub const MOST_ELEMENTS: usize = 4096;
+
+/// A stretch of memory that a call is to be shown with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want {
+    /// Where it begins.
+    pub address: u64,
+    /// How much of it.
+    pub extent: Extent,
+}
+
+/// How much is read from an address on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// So many bytes.
+    Bytes(usize),
+    /// Up to the first zero byte, that included, but no more than so many bytes.
+    Text(usize),
+}
+
+/// How much of what lies behind pointers is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes of a string or a buffer.
+    pub string: usize,
+    /// Most elements of an array.
+    pub elements: usize,
+    /// Also what only `-v` shows: the environment of a program.
+    pub verbose: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            string: 32,
+            elements: 32,
+            verbose: false,
+        }
+    }
+}
+
+/// When a piece of memory was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum When {
+    /// As the call was entered.
+    Entered,
+    /// As it came back.
+    Left,
+}
+
+/// A stretch of the program's memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// Where it begins.
+    pub address: u64,
+    /// When it was read.
+    pub when: When,
+    /// What was there, as far as it could be read: shorter than what was wanted where memory ends, empty where there is
+    /// none.
+    pub bytes: Vec<u8>,
+}
+
+/// The memory that came with a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Memory {
+    pieces: Vec<Piece>,
+    netlink: Option<u8>,
+}
+
+impl Memory {
+    /// Adds a piece.
+    pub fn add(&mut self, piece: Piece) {
+        self.pieces.push(piece);
+    }
+
+    /// Says which protocol the netlink socket speaks that the call is about; nothing where it is about none.
+    pub fn set_netlink(&mut self, protocol: Option<u8>) {
+        self.netlink = protocol;
+    }
+
+    /// Which protocol the netlink socket speaks that the call is about: what memory means there depends on it.
+    pub fn netlink(&self) -> Option<u8> {
+        self.netlink
+    }
+
+    /// Every piece, in the order in which they were read.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// What was at an address, up to so many bytes: of the pieces that were read there at this time the longest, else of
+    /// one that holds them all. Nothing if there is none.
+    pub fn at(&self, address: u64, most: usize, when: When) -> Option<&[u8]> {
+        let mut found: Option<&[u8]> = None;
+        for piece in self.pieces.iter().filter(|piece| piece.when == when) {
+            let Some(from) = address
+                .checked_sub(piece.address)
+                .and_then(|from| usize::try_from(from).ok())
+            else {
+                continue;
+            };
+            let Some(rest) = piece.bytes.get(from..) else {
+                continue;
+            };
+            let better = match from {
+                0 => found.is_none_or(|found| found.len() < rest.len()),
+                _ => found.is_none() && rest.len() >= most,
+            };
+            if better {
+                found = Some(rest);
+            }
+        }
+        found.map(|found| &found[..found.len().min(most)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_found_by_where_and_when() {
+        let mut memory = Memory::default();
+        memory.add(Piece {
+            address: 100,
+            when: When::Entered,
+            bytes: vec![1, 2, 3, 4],
+        });
+        memory.add(Piece {
+            address: 100,
+            when: When::Left,
+            bytes: vec![9],
+        });
+        assert_eq!(memory.at(101, 2, When::Entered), Some(&[2, 3][..]));
+        assert_eq!(memory.at(100, 20, When::Entered), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(memory.at(102, 20, When::Entered), None);
+        assert_eq!(memory.at(100, 20, When::Left), Some(&[9][..]));
+        assert_eq!(memory.at(99, 1, When::Entered), None);
+        assert_eq!(memory.at(105, 1, When::Entered), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! What the calls are: by way of calling and number the name, the arguments with their types, and what lies behind them.
+//!
+//! Names, numbers, and the arguments' names and types are generated from the kernel's own metadata (`examples/table.rs`);
+//! what they mean is written by hand beside it, as data. What is neither is guessed from the type.
+//!
+//! Refuses: to say what a call does.
+
+pub(crate) mod address;
+mod classes;
+mod generated;
+pub(crate) mod ioctl;
+pub(crate) mod kind;
+mod meaning;
+pub(crate) mod netlink;
+pub(crate) mod option;
+pub(crate) mod structure;
+
+use std::sync::LazyLock;
+
+pub(crate) use backsight_syscall_tables::sets as flags;
+
+use crate::Abi;
+pub use classes::{Class, Classes};
+pub use kind::{
+    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure,
+    Test, Way, Whose, Width, Wire, Wording,
+};
+pub use meaning::Answer;
+pub(crate) use meaning::{ERROR_OR_NUMBER, counters, filter, prctl_answer, rings, tracing};
+
+/// A call of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// Its name, as the kernel has it: `openat`.
+    pub name: &'static str,
+    /// Its arguments, in order.
+    pub arguments: &'static [Argument],
+    /// What the arguments mean, in the same order; those beyond the last mean nothing.
+    pub kinds: [Kind; 6],
+    /// What its result means.
+    pub answer: Answer,
+    /// Whether what it is given lies where the program's stack ends, whose address stands for its first argument.
+    pub stacked: bool,
+    /// Whether every number that it comes back with is a result, and none an error.
+    pub succeeds: bool,
+    /// The classes that it belongs to.
+    pub classes: Classes,
+}
+
+impl Row {
+    /// Whether what is shown of it lies behind pointers that themselves lie in memory, more of them than are captured as
+    /// it is made: where everything is shown, all that there are.
+    pub fn reaches_far(&self, everything: bool) -> bool {
+        let lists = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Special(
+                    Special::Arguments
+                        | Special::Environment
+                        | Special::Vectors(..)
+                        | Special::Message(_)
+                        | Special::Messages(_)
+                )
+            )
+        };
+        let mut kinds = self.kinds.iter();
+        kinds.any(|kind| is_far(*kind, false) || everything && lists(kind))
+    }
+
+    /// Whether something goes through the socket that is its first argument.
+    pub fn speaks(&self) -> bool {
+        self.kinds.iter().any(|kind| {
+            matches!(
+                kind,
+                Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
+            )
+        })
+    }
+}
+
+/// Whether something lies behind a pointer that itself lies in memory: what a thing means, and whether that is in memory.
+fn is_far(kind: Kind, inside: bool) -> bool {
+    let any = |structure: &Structure, inside| {
+        let mut fields = structure.fields.iter();
+        fields.any(|field| is_far(field.kind, inside))
+    };
+    match kind {
+        Kind::Path(_)
+        | Kind::Text(_)
+        | Kind::Name(..)
+        | Kind::Limited(..)
+        | Kind::Bytes(..)
+        | Kind::Binary(..)
+        | Kind::Value(..) => inside,
+        Kind::To(_, behind) | Kind::Many(_, behind, _) => inside || is_far(*behind, true),
+        Kind::Exchange(one, other) | Kind::Answered(one, other) | Kind::Cleared(one, other) => {
+            inside || is_far(*one, true) || is_far(*other, true)
+        }
+        Kind::Sized(_, structure, ..) | Kind::InOut(structure) => inside || any(structure, true),
+        Kind::Growing(growing, _) => {
+            let others = growing.instead.map_or(&[][..], |(_, others)| others);
+            let mut others = others.iter();
+            any(growing.structure, true) || others.any(|(_, other)| any(other.structure, true))
+        }
+        Kind::Structure(structure) => any(structure, inside),
+        Kind::Array(inner, _)
+        | Kind::Counted(inner, ..)
+        | Kind::Verbose(inner)
+        | Kind::Within(.., inner)
+        | Kind::Only(_, inner)
+        | Kind::Tail(inner) => is_far(*inner, inside),
+        Kind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
+        Kind::By(_, cases, otherwise) | Kind::ByField(.., cases, otherwise) => {
+            let mut cases = cases.iter();
+            cases.any(|(_, kind)| is_far(*kind, inside)) || is_far(*otherwise, inside)
+        }
+        Kind::Per(.., cases) => {
+            let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
+            kinds.any(|kind| is_far(*kind, inside))
+        }
+        Kind::Special(Special::RegisterSet(_) | Special::Counter) => true,
+        _ => false,
+    }
+}
+
+/// An argument of a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Argument {
+    /// Its name, as the kernel has it: `filename`.
+    pub name: &'static str,
+    /// Its type in C: `const char *`.
+    pub c_type: &'static str,
+}
+
+struct Table {
+    rows: Vec<Row>,
+    /// The same for 32-bit programs, whose structures lie otherwise in memory.
+    narrow: Vec<Row>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let made = |narrow| {
+        let calls = generated::CALLS.iter();
+        calls
+            .map(|(name, arguments)| meaning::row(name, arguments, narrow))
+            .collect()
+    };
+    Table {
+        rows: made(false),
+        narrow: made(true),
+    }
+});
+
+/// The row of a call; nothing if the kernel has none with this number, as far as we know.
+pub fn row(abi: Abi, number: u64) -> Option<&'static Row> {
+    let index = *numbers(abi).get(usize::try_from(number).ok()?)?;
+    let rows = if abi == Abi::I386 {
+        &TABLE.narrow
+    } else {
+        &TABLE.rows
+    };
+    rows.get(usize::from(index))
+}
+
+/// Every call of a way of calling, with its number, in the order of the numbers.
+pub fn rows(abi: Abi) -> impl Iterator<Item = (u64, &'static Row)> {
+    (0..numbers(abi).len() as u64).filter_map(move |number| Some((number, row(abi, number)?)))
+}
+
+/// The number of a call by its name.
+pub fn number(abi: Abi, name: &str) -> Option<u64> {
+    rows(abi)
+        .find(|(_, row)| row.name == name)
+        .map(|(number, _)| number)
+}
+
+fn numbers(abi: Abi) -> &'static [u16] {
+    match abi {
+        Abi::X86_64 => generated::X86_64,
+        Abi::I386 => generated::I386,
+        Abi::Aarch64 => generated::AARCH64,
+    }
+}

@@ -1,0 +1,176 @@
+//! The requests of `ioctl`: by its number the names of each, and what it is given. A family of requests, those of one driver
+//! or kind of file, has a file of its own with its names and structures.
+//!
+//! Refuses: to say what a request does.
+
+mod block;
+mod btrfs;
+pub mod console;
+mod counter;
+mod devices;
+mod disk;
+mod faults;
+mod filesystem;
+mod flash;
+mod general;
+mod gpio;
+mod input;
+mod keys;
+mod kvm;
+pub mod mapper;
+mod ptp;
+pub mod scsi;
+mod seccomp;
+mod sockets;
+mod storage;
+mod video;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use backsight_syscall_tables::{REQUESTS, request_names};
+
+use super::kind::Kind::{self, *};
+use super::kind::Way::{self, In, Out};
+use super::kind::Width::{Eight, Four, One as Byte, Two};
+use super::kind::{
+    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording,
+    names as named,
+};
+use super::structure::{
+    awaited, both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
+};
+use super::{flags as f, structure as s};
+use crate::format;
+
+const U8: Kind = Unsigned(Byte);
+const U16: Kind = Unsigned(Two);
+const INT: Kind = Signed(Four);
+const UINT: Kind = Unsigned(Four);
+const LONG: Kind = Signed(Eight);
+const ULONG: Kind = Unsigned(Eight);
+const BITS: Kind = Hex(Four);
+const LONG_BITS: Kind = Hex(Eight);
+const INT_IN: Kind = To(In, &INT);
+const INT_OUT: Kind = To(Out, &INT);
+const UINT_IN: Kind = To(In, &UINT);
+const UINT_OUT: Kind = To(Out, &UINT);
+
+/// What a structure behind a pointer is that the program says.
+const fn says(layout: &'static Kind) -> Kind {
+    To(In, layout)
+}
+
+/// The same that the kernel says.
+const fn hears(layout: &'static Kind) -> Kind {
+    To(Out, layout)
+}
+
+/// A family of requests: by their names what each is given.
+type Family = &'static [(&'static str, Kind)];
+
+/// What stands beside the result of a request that came back.
+#[derive(Debug, Clone, Copy)]
+pub enum Answered {
+    /// It is a descriptor: what that is stands behind it.
+    Descriptor,
+    /// The name of the result.
+    Named(&'static Names),
+    /// A structure that the kernel left where the request was said.
+    Behind(&'static super::Structure),
+}
+
+/// Requests by their names, and what stands beside the results.
+type Answers = &'static [(&'static str, Answered)];
+
+static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED];
+
+static FAMILIES: &[Family] = &[
+    general::GIVEN,
+    block::GIVEN,
+    btrfs::GIVEN,
+    console::GIVEN,
+    counter::GIVEN,
+    devices::GIVEN,
+    disk::GIVEN,
+    faults::GIVEN,
+    filesystem::GIVEN,
+    flash::GIVEN,
+    gpio::GIVEN,
+    input::GIVEN,
+    kvm::GIVEN,
+    mapper::GIVEN,
+    ptp::GIVEN,
+    scsi::GIVEN,
+    seccomp::GIVEN,
+    sockets::GIVEN,
+    storage::GIVEN,
+    video::GIVEN,
+];
+
+static GIVEN: LazyLock<HashMap<u32, Kind>> =
+    LazyLock::new(|| by_number(FAMILIES.iter().flat_map(|family| family.iter())));
+
+static ANSWERED: LazyLock<HashMap<u32, Answered>> =
+    LazyLock::new(|| by_number(ANSWERS.iter().flat_map(|family| family.iter())));
+
+fn by_number<T: Copy + 'static>(
+    rows: impl Iterator<Item = &'static (&'static str, T)>,
+) -> HashMap<u32, T> {
+    let by_name: HashMap<&str, T> = rows
+        .flat_map(|(names, what)| names.split(' ').map(|name| (name, *what)))
+        .collect();
+    let known = REQUESTS.iter().filter_map(|(number, names)| {
+        let what = names.split(" or ").find_map(|name| by_name.get(name))?;
+        Some((*number, *what))
+    });
+    known.collect()
+}
+
+/// Families of which strace tells nothing where it shows no structures.
+static UNTOLD: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
+
+/// What stands beside the result of a request.
+pub fn answered(request: u32) -> Option<Answered> {
+    ANSWERED.get(&request).copied()
+}
+
+/// What a request is given, where structures are shown or where they aren't.
+pub fn given(request: u32, opaque: bool) -> Kind {
+    if opaque && UNTOLD.contains_key(&request) {
+        return LONG_BITS;
+    }
+    let known = GIVEN.get(&request).copied();
+    known
+        .or_else(|| input::given(request))
+        .unwrap_or(Hex(Eight))
+}
+
+/// Writes the names of a request, what is unknown within them with or without a remark; whether it has any.
+pub fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
+    let mixes = input::put_mixer(out, request);
+    let Some(names) = request_names(request) else {
+        return mixes || input::put_name(out, request, remarks);
+    };
+    if mixes {
+        out.extend_from_slice(b" or ");
+    }
+    out.extend_from_slice(names.as_bytes());
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_of_a_family_has_a_number() {
+        let all = REQUESTS.iter().flat_map(|(_, names)| names.split(" or "));
+        let known: std::collections::HashSet<_> = all.collect();
+        for (names, _) in FAMILIES.iter().flat_map(|family| family.iter()) {
+            for name in names.split(' ') {
+                assert!(known.contains(name), "{name}");
+            }
+        }
+    }
+}

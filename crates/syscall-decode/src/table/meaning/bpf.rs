@@ -1,0 +1,242 @@
+//! `bpf`: what it is asked with, by its command.
+
+use backsight_syscall_tables::sets::{
+    BPF_ACCESS as ACCESS, BPF_ATTACHED as ATTACHED, BPF_ATTACHING as ATTACHING,
+    BPF_COMMANDS as COMMANDS, BPF_DESCRIPTOR_TYPES as DESCRIPTOR_TYPES, BPF_LOOKUP as LOOKUP,
+    BPF_MAP_FLAGS as MAP_FLAGS, BPF_MAP_TYPES as MAP_TYPES, BPF_PROBES as PROBES,
+    BPF_PROGRAM_FLAGS as PROGRAM_FLAGS, BPF_PROGRAM_TYPES as PROGRAM_TYPES, BPF_QUERY as QUERY,
+    BPF_TESTING as TESTING, BPF_UPDATE as UPDATE,
+};
+
+use super::*;
+use crate::format;
+use crate::table::kind::{Bare, Growing, Structure as Layout, Test, Wire as W, Wording};
+use crate::table::structure::{changed, field, out, set, structure};
+
+const U64: Kind = Unsigned(Eight);
+const HEX64: Kind = Hex(Eight);
+const INTERFACE: Kind = Wire(W::Interface);
+/// `BPF_F_NUMA_NODE`: the node is meant.
+const NODE_GIVEN: u64 = 4;
+/// `BPF_F_REPLACE`: a program is to be replaced.
+const REPLACES: u64 = 4;
+
+static NODE: Wording = Wording {
+    put: |out, value| {
+        if value == 0xffff_ffff {
+            out.extend_from_slice(b"NUMA_NO_NODE");
+        }
+    },
+    number: Bare::Remarked,
+};
+static VERSION: Wording = Wording {
+    put: |out, value| {
+        out.extend_from_slice(b"KERNEL_VERSION(");
+        format::unsigned(out, value >> 16);
+        for part in [value >> 8 & 0xff, value & 0xff] {
+            out.extend_from_slice(b", ");
+            format::unsigned(out, part);
+        }
+        out.push(b')');
+    },
+    number: Bare::Hex,
+};
+
+structure!(MAP_CREATE 72 {
+    field map_type 0 One(Four, &MAP_TYPES), field key_size 4 UINT, field value_size 8 UINT, field max_entries 12 UINT,
+    field map_flags 16 Flags(Four, &MAP_FLAGS), field inner_map_fd 20 Fd,
+    field numa_node 24 Only(Test::Has(16, Four, NODE_GIVEN), &Worded(Four, &NODE)), field map_name 28 Characters(16),
+    field map_ifindex 44 INTERFACE, field btf_fd 48 Fd, field btf_key_type_id 52 UINT, field btf_value_type_id 56 UINT,
+    field btf_vmlinux_value_type_id 60 UINT, field map_extra 64 U64,
+});
+structure!(LOOKUP_ELEMENT 32 {
+    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 Flags(Eight, &LOOKUP),
+});
+structure!(UPDATE_ELEMENT 32 {
+    field map_fd 0 Fd, field key 8 Address, field value 16 Address, field flags 24 One(Eight, &UPDATE),
+});
+structure!(DELETE_ELEMENT 16 { field map_fd 0 Fd, field key 8 Address });
+structure!(NEXT_KEY 24 { field map_fd 0 Fd, field key 8 Address, field next_key 16 Address });
+structure!(FREEZE 4 { field map_fd 0 Fd });
+structure!(PROGRAM_LOAD 128 {
+    field prog_type 0 One(Four, &PROGRAM_TYPES), field insn_cnt 4 UINT,
+    field insns 8 Verbose(&Many(In, &INSTRUCTION, Length::Field(4, Four, 1))), field license 16 TEXT, field log_level 24 UINT,
+    field log_size 28 UINT, field log_buf 32 Limited(In, Length::Field(28, Four, 1)),
+    field kern_version 40 Worded(Four, &VERSION), field prog_flags 44 Flags(Four, &PROGRAM_FLAGS),
+    field prog_name 48 Characters(16), field prog_ifindex 64 INTERFACE, field expected_attach_type 68 One(Four, &ATTACHED),
+    field prog_btf_fd 72 Fd, field func_info_rec_size 76 UINT, field func_info 80 Address, field func_info_cnt 88 UINT,
+    field line_info_rec_size 92 UINT, field line_info 96 Address, field line_info_cnt 104 UINT, field attach_btf_id 108 UINT,
+    field attach_prog_fd 112 Fd, field fd_array 120 Address,
+});
+structure!(PIN 16 { field pathname 0 PATH, field bpf_fd 8 Fd, field file_flags 12 Flags(Four, &ACCESS) });
+structure!(ATTACH 20 {
+    field target_fd 0 Fd, field attach_bpf_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED),
+    field attach_flags 12 Flags(Four, &ATTACHING), field replace_bpf_fd 16 Fd,
+});
+structure!(DETACH 12 { field target_fd 0 Fd, field attach_type 8 One(Four, &ATTACHED) });
+structure!(TEST_RUN 76 {
+    field prog_fd 0 Fd, field retval 4 UINT, field data_size_in 8 UINT, field data_size_out 12 UINT, field data_in 16 Address,
+    field data_out 24 Address, field repeat 32 UINT, field duration 36 UINT, field ctx_size_in 40 UINT,
+    field ctx_size_out 44 UINT, field ctx_in 48 Address, field ctx_out 56 Address, field flags 64 Flags(Four, &TESTING),
+    field cpu 68 UINT, field batch_size 72 UINT,
+});
+structure!(NEXT_IDENTITY 12 {
+    field start_id 0 UINT, changed next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(PROGRAM_BY_IDENTITY 12 {
+    field prog_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(MAP_BY_IDENTITY 12 {
+    field map_id 0 UINT, field next_id 4 UINT, field open_flags 8 Flags(Four, &ACCESS),
+});
+structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
+structure!(PROGRAM_QUERY 28 {
+    field target_fd 0 Fd, field attach_type 4 One(Four, &ATTACHED), field query_flags 8 Flags(Four, &QUERY),
+    field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, Length::Field(24, Four, 1)),
+    changed prog_cnt 24 UINT,
+});
+structure!(TRACEPOINT 12 { field name 0 Name(In, 128), field prog_fd 8 Fd });
+structure!(TYPES_LOAD 28 {
+    field btf 0 Bytes(In, Length::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
+    field btf_log_size 20 UINT, field btf_log_level 24 UINT,
+});
+structure!(TYPES_BY_IDENTITY 4 { field btf_id 0 UINT });
+structure!(LINK_BY_IDENTITY 4 { field link_id 0 UINT });
+structure!(DESCRIPTOR_QUERY 48 {
+    field pid 0 PID, field fd 4 Fd, field flags 8 UINT, changed buf_len 12 UINT,
+    out buf 16 Limited(Out, Length::Field(12, Four, 1)), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
+    out probe_offset 32 HEX64, out probe_addr 40 HEX64,
+});
+structure!(LOOKUP_BATCH 56 {
+    field in_batch 0 Address, field out_batch 8 Address, field keys 16 Address, field values 24 Address, field count 32 UINT,
+    field map_fd 36 Fd, field elem_flags 40 Flags(Eight, &LOOKUP), field flags 48 HEX64,
+});
+structure!(UPDATE_BATCH 56 {
+    field keys 16 Address, field values 24 Address, field count 32 UINT, field map_fd 36 Fd,
+    field elem_flags 40 Flags(Eight, &LOOKUP), field flags 48 HEX64,
+});
+structure!(DELETE_BATCH 56 {
+    field keys 16 Address, field count 32 UINT, field map_fd 36 Fd, field elem_flags 40 Flags(Eight, &LOOKUP),
+    field flags 48 HEX64,
+});
+structure!(MAP_OF 4 { field map_fd 0 Fd });
+structure!(ITERATED 4 { field map 0 Structure(&MAP_OF) });
+structure!(COOKIE 8 { field bpf_cookie 0 HEX64 });
+structure!(PROBED 32 {
+    field flags 0 Flags(Four, &PROBES), field cnt 4 UINT, field syms 8 Many(In, &TEXT, Length::Field(4, Four, 1)),
+    field addrs 16 Many(In, &HEX64, Length::Field(4, Four, 1)), field cookies 24 Many(In, &HEX64, Length::Field(4, Four, 1)),
+});
+/// What every link begins with, and what follows it by what it is attached to.
+macro_rules! link {
+    ($name:ident $size:literal { $($how:ident $field:ident $at:literal $kind:expr),* }) => {
+        structure!($name $size {
+            field prog_fd 0 Fd, field target_fd 4 Fd, field attach_type 8 One(Four, &ATTACHED), field flags 12 Hex(Four),
+            $($how $field $at $kind),*
+        });
+    };
+}
+link!(LINK 16 {});
+link!(LINK_TO_TYPE 20 { set target_btf_id 16 UINT });
+link!(LINK_TO_ITERATOR 28 {
+    field iter_info 16 Many(In, &Structure(&ITERATED), Length::Field(24, Four, 1)), field iter_info_len 24 UINT
+});
+link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
+link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
+structure!(LINK_UPDATE 16 {
+    field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
+    field old_prog_fd 12 Only(Test::Has(8, Four, REPLACES), &Fd),
+});
+
+const INSTRUCTION: Kind = Special(S::Instruction);
+static COUNT: crate::table::Field = field("count", 32, UINT);
+
+const fn plain(structure: &'static Layout, since: &'static [usize]) -> Growing {
+    Growing {
+        member: "",
+        structure,
+        since,
+        instead: None,
+        anew: None,
+    }
+}
+
+const fn member(name: &'static str, structure: &'static Layout) -> Growing {
+    Growing {
+        member: name,
+        ..plain(structure, &[])
+    }
+}
+
+const fn batch(structure: &'static Layout) -> Growing {
+    Growing {
+        anew: Some(&COUNT),
+        ..member("batch", structure)
+    }
+}
+
+const fn link(structure: &'static Layout) -> Growing {
+    member("link_create", structure)
+}
+
+static TO_TYPE: Growing = link(&LINK_TO_TYPE);
+static TO_ITERATOR: Growing = link(&LINK_TO_ITERATOR);
+static TO_EVENT: Growing = link(&LINK_TO_EVENT);
+static TO_PROBES: Growing = link(&LINK_TO_PROBES);
+static LINKED: &[(u64, &Growing)] = &[
+    (0, &TO_TYPE),
+    (28, &TO_ITERATOR),
+    (41, &TO_EVENT),
+    (42, &TO_PROBES),
+];
+
+/// By command, what it is asked with.
+macro_rules! asked {
+    ($($command:literal $name:ident = $growing:expr),* $(,)?) => {
+        $(static $name: Growing = $growing;)*
+        static ASKED: &[(u64, Kind)] = &[$(($command, Growing(&$name, 2))),*];
+    };
+}
+
+asked! {
+    0 CREATED = plain(&MAP_CREATE, &[16, 20, 24, 28, 44, 48, 60, 64]),
+    1 LOOKED_UP = plain(&LOOKUP_ELEMENT, &[24]),
+    2 UPDATED = plain(&UPDATE_ELEMENT, &[]),
+    3 DELETED = plain(&DELETE_ELEMENT, &[]),
+    4 NEXT = plain(&NEXT_KEY, &[]),
+    5 LOADED = plain(&PROGRAM_LOAD, &[24, 40, 44, 48, 64, 68, 72, 108, 112, 120]),
+    6 PINNED = plain(&PIN, &[12]),
+    7 GOT = plain(&PIN, &[12]),
+    8 ATTACHES = plain(&ATTACH, &[16]),
+    9 DETACHES = plain(&DETACH, &[]),
+    10 TESTED = Growing { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
+    11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[8]),
+    12 NEXT_MAP = plain(&NEXT_IDENTITY, &[8]),
+    13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8]),
+    14 MAP = plain(&MAP_BY_IDENTITY, &[8]),
+    15 INFORMED = member("info", &INFORMATION),
+    16 QUERIED = member("query", &PROGRAM_QUERY),
+    17 OPENED = member("raw_tracepoint", &TRACEPOINT),
+    18 TYPES = plain(&TYPES_LOAD, &[]),
+    19 TYPES_OF = plain(&TYPES_BY_IDENTITY, &[]),
+    20 DESCRIBED = member("task_fd_query", &DESCRIPTOR_QUERY),
+    21 TAKEN = plain(&LOOKUP_ELEMENT, &[24]),
+    22 FROZEN = plain(&FREEZE, &[]),
+    23 NEXT_TYPES = plain(&NEXT_IDENTITY, &[8]),
+    24 LOOKED_UP_TOGETHER = batch(&LOOKUP_BATCH),
+    25 TAKEN_TOGETHER = batch(&LOOKUP_BATCH),
+    26 UPDATED_TOGETHER = batch(&UPDATE_BATCH),
+    27 DELETED_TOGETHER = batch(&DELETE_BATCH),
+    28 LINKS = Growing { instead: Some((8, LINKED)), ..link(&LINK) },
+    29 LINKS_ANEW = member("link_update", &LINK_UPDATE),
+    30 LINKED_BY = plain(&LINK_BY_IDENTITY, &[]),
+    31 NEXT_LINK = plain(&NEXT_IDENTITY, &[8]),
+}
+
+/// The commands that make a descriptor.
+static MAKE: &[u64] = &[0, 5, 6, 7, 13, 14, 18, 19, 28, 30];
+
+pub(super) static MEANINGS: &[Meaning] = &[other(
+    "bpf",
+    &[One(Four, &COMMANDS), By(0, ASKED, &Address), UINT],
+    Answer::FdFor(MAKE),
+)];

@@ -1,0 +1,601 @@
+//! The text that strace would have printed, byte for byte as far as that goes, made of [`Event`]s alone.
+//!
+//! It appends to a buffer that its caller keeps, and allocates nothing for an argument. A call that is told while it goes on
+//! stays an open line until something else is to be said: then it is `<unfinished ...>`, and resumed when it comes back.
+//!
+//! Refuses: to look anything up by itself; what a file descriptor is comes from whoever asks for the text.
+
+mod clock;
+mod hex_dump;
+mod line;
+mod result;
+mod sink;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::decode::{Style, Walk, signal_information};
+use crate::descriptor_set::Numbers;
+use crate::format::{self, Constants, Escapes, signal_name};
+use crate::resolver::Descriptors;
+use crate::table::{self, Answer, Row};
+use crate::{Call, Calls, Event, Frame, Outcome, What};
+pub use clock::{Precision, Time};
+use line::{
+    TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
+    takes_up,
+};
+use result::put_result;
+use sink::TextSink;
+
+/// How text is to look. What is told here has strace's options beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Most bytes of a string, and most elements of an array (`-s`).
+    pub string: usize,
+    /// The calls whose structures are shown in full (all: `-v`; all but those of `-e abbrev=`).
+    pub full: Calls,
+    /// The calls whose structures are shown as addresses (all but those of `-e verbose=`).
+    pub opaque: Calls,
+    /// The calls whose arguments and results are shown as numbers (`-e raw=`).
+    pub raw: Calls,
+    /// The descriptors of which everything that is read is shown (`-e read=`).
+    pub reads: Numbers,
+    /// The descriptors of which everything that is written is shown (`-e write=`).
+    pub writes: Numbers,
+    /// Which bytes are shown in hexadecimal (`-x`, `-xx`).
+    pub escapes: Escapes,
+    /// How what has a name is shown (`-X`).
+    pub constants: Constants,
+    /// The column at which ` = ` stands (`-a`).
+    pub column: usize,
+    /// What stands before each line.
+    pub who: Who,
+    /// The time of day before each line (`-t`, `-tt`, `-ttt`).
+    pub time: Option<Time>,
+    /// How long after the line before (`-r`).
+    pub since: Option<Precision>,
+    /// How long each call took (`-T`).
+    pub took: Option<Precision>,
+    /// The number of each call before its name (`-n`).
+    pub numbered: bool,
+    /// Where in the program calls were made and signals came (`-i`).
+    pub instructions: bool,
+    /// What is added to an event's clock to have nanoseconds since 1970.
+    pub wall: i64,
+    /// How far local time is ahead of UTC, in seconds.
+    pub zone: i64,
+    /// Whether it is told that a thread was attached to, and detached from (without `-e quiet=attach`).
+    pub attached: bool,
+    /// Whether exits are told (without `-e quiet=exit`).
+    pub exits: bool,
+    /// Whether it is told that a thread is gone because of another's `execve` (without `-e quiet=thread-execve`).
+    pub superseded: bool,
+    /// Whether signals are told.
+    pub signals: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            string: 32,
+            full: Calls::none(),
+            opaque: Calls::none(),
+            raw: Calls::none(),
+            reads: Numbers::default(),
+            writes: Numbers::default(),
+            escapes: Escapes::Octal,
+            constants: Constants::Names,
+            column: 40,
+            who: Who::Nobody,
+            time: None,
+            since: None,
+            took: None,
+            numbered: false,
+            instructions: false,
+            wall: 0,
+            zone: 0,
+            attached: false,
+            exits: true,
+            superseded: true,
+            signals: true,
+        }
+    }
+}
+
+impl Options {
+    fn strings_and_constants(&self) -> (Escapes, Constants) {
+        (self.escapes, self.constants)
+    }
+}
+
+/// What stands before each line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Nothing.
+    Nobody,
+    /// The thread's number, as in files.
+    Plain,
+    /// `[pid 123]` wherever more than one thread is traced, as on a terminal.
+    Bracketed,
+}
+
+/// Makes text of events.
+pub struct Text<'a> {
+    options: Options,
+    descriptors: Option<Box<dyn Descriptors + 'a>>,
+    /// The threads that are alive, as far as was told.
+    threads: HashSet<i32>,
+    /// The call that a line was begun with and not ended.
+    open: Option<Open>,
+    /// Calls that were begun and interrupted by others' lines, with how many arguments were shown.
+    begun: HashMap<i32, usize>,
+    /// The calls that threads are to take up again.
+    interrupted: HashMap<i32, &'static str>,
+    /// When the line before began.
+    last: Option<u64>,
+}
+
+struct Open {
+    tid: i32,
+    shown: usize,
+    columns: usize,
+}
+
+impl std::fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Text")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Text<'a> {
+    /// Text of this look, without what file descriptors are.
+    pub fn new(options: Options) -> Self {
+        Text {
+            options,
+            descriptors: None,
+            threads: HashSet::new(),
+            open: None,
+            begun: HashMap::new(),
+            interrupted: HashMap::new(),
+            last: None,
+        }
+    }
+
+    /// Shows beside file descriptors what they are (`-y`, `-yy`: by what is told of them).
+    pub fn with_descriptors(mut self, descriptors: impl Descriptors + 'a) -> Self {
+        self.descriptors = Some(Box::new(descriptors));
+        self
+    }
+
+    /// Appends what an event says.
+    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+        match &event.what {
+            What::Call(call) => {
+                self.threads.insert(event.tid);
+                self.call(event, call, out);
+            }
+            What::Pending(call) => {
+                self.threads.insert(event.tid);
+                self.begin(event, call, out);
+            }
+            What::Signal { number, info, .. } if self.options.signals => {
+                self.signal(event, *number, info, out)
+            }
+            What::Stopped { signal } if self.options.signals => {
+                self.line(event, event.at, out);
+                out.extend_from_slice(b"--- stopped by ");
+                signal_name(out, *signal);
+                out.extend_from_slice(b" ---\n");
+            }
+            // It is no line of the calls: who traces is told beside them.
+            What::Signal { .. } | What::Stopped { .. } | What::Unchanged { .. } => {}
+            What::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
+            What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
+                self.end(event, out)
+            }
+            What::Attached { parent } => {
+                self.threads.insert(event.tid);
+                if let Some(descriptors) = &mut self.descriptors {
+                    // How it is called is asked while it is there to be asked.
+                    let _remembered = descriptors.thread(event.tid);
+                }
+                // Of a process with threads that ran already it is told once.
+                if parent.is_some() || event.tid == event.pid {
+                    // Amid a line that is open, as strace does it.
+                    self.attachment(event.tid, "attached", out);
+                }
+            }
+            What::Detached => {
+                if self.open.take_if(|open| open.tid == event.tid).is_some() {
+                    out.extend_from_slice(b" <detached ...>\n");
+                }
+                self.close(out);
+                self.threads.remove(&event.tid);
+                if event.tid == event.pid {
+                    self.attachment(event.tid, "detached", out);
+                }
+            }
+            What::Lost { number } => {
+                self.close(out);
+                format::unsigned(out, *number);
+                out.extend_from_slice(b" events were lost here\n");
+            }
+        }
+    }
+
+    fn attachment(&self, tid: i32, what: &str, out: &mut Vec<u8>) {
+        if self.options.attached {
+            out.extend_from_slice(format!("strace: Process {tid} {what}\n").as_bytes());
+        }
+    }
+
+    /// Ends a line that was left open.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.close(out);
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        if let Some(open) = self.open.take() {
+            out.extend_from_slice(b" <unfinished ...>\n");
+            self.begun.insert(open.tid, open.shown);
+        }
+    }
+
+    /// Ends a line that was left open; if it is a thread's that has another number now, that is said there.
+    fn renumber(&mut self, before: i32, now: i32, out: &mut Vec<u8>) {
+        if let Some(open) = self.open.take_if(|open| open.tid == before) {
+            out.extend_from_slice(b" <pid changed to ");
+            format::signed(out, i64::from(now));
+            out.extend_from_slice(b" ...>\n");
+            self.begun.insert(open.tid, open.shown);
+        }
+        self.close(out);
+    }
+
+    /// Ends what was open and begins a line.
+    fn line(&mut self, event: &Event, at: u64, out: &mut Vec<u8>) {
+        self.close(out);
+        match self.options.who {
+            Who::Nobody => {}
+            Who::Plain => {
+                let start = out.len();
+                format::signed(out, i64::from(event.tid));
+                if let Some(descriptors) = &mut self.descriptors {
+                    out.extend_from_slice(&descriptors.thread(event.tid));
+                }
+                while out.len() < start + 5 {
+                    out.push(b' ');
+                }
+                out.push(b' ');
+            }
+            Who::Bracketed if self.threads.len() > 1 => {
+                out.extend_from_slice(b"[pid ");
+                let mut buffer = itoa::Buffer::new();
+                let digits = buffer.format(event.tid).as_bytes();
+                out.extend(std::iter::repeat_n(
+                    b' ',
+                    5_usize.saturating_sub(digits.len()),
+                ));
+                out.extend_from_slice(digits);
+                if let Some(descriptors) = &mut self.descriptors {
+                    out.extend_from_slice(&descriptors.thread(event.tid));
+                }
+                out.extend_from_slice(b"] ");
+            }
+            Who::Bracketed => {}
+        }
+        clock::leader(&self.options, at, self.last, out);
+        self.last = Some(at);
+        if self.options.numbered {
+            number_of(&event.what, out);
+        }
+        if self.options.instructions {
+            place_of(&event.what, out);
+        }
+    }
+
+    /// Which call is taken up again.
+    fn put_taken_up(&self, tid: i32, out: &mut Vec<u8>) {
+        let name = self.interrupted.get(&tid).copied();
+        out.extend_from_slice(b"<... resuming interrupted ");
+        out.extend_from_slice(name.unwrap_or("system call").as_bytes());
+        out.extend_from_slice(b" ...>");
+    }
+
+    fn style(&self, call: &Call) -> Style {
+        Style {
+            string: self.options.string,
+            elements: self.options.string,
+            verbose: self.options.full.has(call.abi, call.number),
+            opaque: self.options.opaque.has(call.abi, call.number),
+            partial: false,
+        }
+    }
+
+    fn is_raw(&self, call: &Call) -> bool {
+        self.options.raw.has(call.abi, call.number)
+    }
+
+    fn begin(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
+        let start = out.len();
+        self.line(event, call.entered, out);
+        let start = line_start(out, start);
+        let row = table::row(call.abi, call.number);
+        put_name(out, call, row);
+        out.push(b'(');
+        let shown = match row {
+            Some(row) if takes_up(row) => {
+                self.put_taken_up(event.tid, out);
+                6
+            }
+            Some(row) if self.is_raw(call) => {
+                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+                6
+            }
+            Some(row) => {
+                let style = self.style(call);
+                let mut sink = TextSink::new(
+                    out,
+                    self.options.strings_and_constants(),
+                    self.descriptors.as_deref_mut(),
+                    event.pid,
+                );
+                let mut walk = Walk::showing(call, row, &mut sink, style);
+                let (order, count) = walk.shown();
+                let known = walk.known_at_entry();
+                put_arguments(&mut walk, &order[..count], 0, known);
+                let last = known.checked_sub(1).and_then(|last| order.get(last));
+                let becomes = last.is_some_and(|last| walk.becomes(*last));
+                if known < count && known > 0 && !becomes {
+                    out.extend_from_slice(b", ");
+                }
+                known
+            }
+            None => {
+                put_unknown(out, call);
+                6
+            }
+        };
+        self.open = Some(Open {
+            tid: event.tid,
+            shown,
+            columns: out.len() - start,
+        });
+    }
+
+    fn call(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
+        let row = table::row(call.abi, call.number);
+        let start = out.len();
+        // What of it was shown before, and how wide the line is that it goes on with.
+        let (shown, before) = match self.open.take_if(|open| open.tid == event.tid) {
+            Some(open) => (Some(open.shown), open.columns),
+            None => {
+                self.line(event, call.entered, out);
+                let resumed = if self.begun.is_empty() {
+                    None
+                } else {
+                    self.begun.remove(&event.tid)
+                };
+                if resumed.is_some() {
+                    out.extend_from_slice(b"<... ");
+                    put_name(out, call, row);
+                    out.extend_from_slice(b" resumed>");
+                } else {
+                    put_name(out, call, row);
+                    out.push(b'(');
+                }
+                (resumed, 0)
+            }
+        };
+        let start = if before > 0 {
+            start
+        } else {
+            line_start(out, start)
+        };
+        let style = self.style(call);
+        let raw = self.is_raw(call);
+        match row {
+            Some(row) if takes_up(row) && shown.is_none() => self.put_taken_up(event.tid, out),
+            Some(row) if takes_up(row) => {}
+            Some(row) if raw && shown.is_none() => {
+                put_numbers(out, &call.arguments[..raw_arguments(row)]);
+            }
+            Some(_) if raw => {}
+            Some(row) => {
+                let mut sink = TextSink::new(
+                    out,
+                    self.options.strings_and_constants(),
+                    self.descriptors.as_deref_mut(),
+                    event.pid,
+                );
+                let mut walk = Walk::showing(call, row, &mut sink, style);
+                let (order, count) = walk.shown();
+                let gone = walk_is_gone(call, row);
+                let until = if gone { walk.known_at_entry() } else { count };
+                put_arguments(&mut walk, &order[..count], shown.unwrap_or(0), until);
+                if gone && until < count {
+                    if until > 0 && shown.is_none() {
+                        out.extend_from_slice(b", ");
+                    }
+                    out.extend_from_slice(b" <unfinished ...>");
+                }
+            }
+            None if shown.is_none() => put_unknown(out, call),
+            None => {}
+        }
+        if let (Some(row), Outcome::Returned { value: TAKE_UP, .. }) = (row, call.outcome) {
+            self.interrupted.insert(event.tid, row.name);
+        }
+        out.extend_from_slice(b") ");
+        let columns = before + out.len() - start;
+        if columns < self.options.column {
+            out.resize(out.len() + self.options.column - columns, b' ');
+        }
+        out.extend_from_slice(b"= ");
+        if let (true, Outcome::Returned { value, .. }) = (raw, call.outcome)
+            && call.error().is_none()
+        {
+            format::hex(out, value.cast_unsigned());
+            self.end_call((call, event.tid), row, out);
+            return;
+        }
+        let mut sink = TextSink::new(
+            out,
+            self.options.strings_and_constants(),
+            self.descriptors.as_deref_mut(),
+            event.pid,
+        );
+        put_result(&mut sink, call, row, style);
+        self.end_call((call, event.tid), row, out);
+    }
+
+    /// What stands behind a result, and below its line.
+    fn end_call(&self, (call, tid): (&Call, i32), row: Option<&Row>, out: &mut Vec<u8>) {
+        match (call.rewritten, call.injected) {
+            (true, true) => out.extend_from_slice(b" (INJECTED: args, retval)"),
+            (true, false) => out.extend_from_slice(b" (INJECTED: args)"),
+            (false, true) => out.extend_from_slice(b" (INJECTED)"),
+            (false, false) => {}
+        }
+        if call.delayed {
+            out.extend_from_slice(b" (DELAYED)");
+        }
+        if let (Some(precision), Outcome::Returned { took, .. }) = (self.options.took, call.outcome)
+        {
+            clock::took(precision, took, out);
+        }
+        out.push(b'\n');
+        if let Some(row) = row {
+            hex_dump::dump(
+                (call, tid),
+                row.name,
+                &self.options.reads,
+                &self.options.writes,
+                out,
+            );
+        }
+    }
+
+    fn signal(&mut self, event: &Event, number: i32, info: &[u8], out: &mut Vec<u8>) {
+        self.line(event, event.at, out);
+        out.extend_from_slice(b"--- ");
+        signal_name(out, number);
+        if !info.is_empty() {
+            out.push(b' ');
+            let mut sink = TextSink::new(
+                out,
+                self.options.strings_and_constants(),
+                self.descriptors.as_deref_mut(),
+                event.pid,
+            );
+            signal_information(&mut sink, info, None);
+        }
+        out.extend_from_slice(b" ---\n");
+    }
+
+    fn end(&mut self, event: &Event, out: &mut Vec<u8>) {
+        match event.what {
+            What::Superseded { by } => self.renumber(by, event.tid, out),
+            _ => self.close(out),
+        }
+        let superseded = match event.what {
+            What::Superseded { by } => {
+                self.threads.remove(&by);
+                Some(by)
+            }
+            _ => None,
+        };
+        let told = match superseded {
+            Some(_) => self.options.superseded,
+            None => self.options.exits,
+        };
+        if told {
+            self.line(event, event.at, out);
+            out.extend_from_slice(b"+++ ");
+            match event.what {
+                What::Exited { status } => {
+                    out.extend_from_slice(b"exited with ");
+                    format::signed(out, i64::from(status));
+                }
+                What::Killed { signal, core } => {
+                    out.extend_from_slice(b"killed by ");
+                    signal_name(out, signal);
+                    if core {
+                        out.extend_from_slice(b" (core dumped)");
+                    }
+                }
+                What::Superseded { by } => {
+                    out.extend_from_slice(b"superseded by execve in pid ");
+                    format::signed(out, i64::from(by));
+                }
+                _ => {}
+            }
+            out.extend_from_slice(b" +++\n");
+        }
+        self.begun.remove(&event.tid);
+        // The call that replaced it goes on under its number.
+        match superseded {
+            Some(by) => {
+                if let Some(shown) = self.begun.remove(&by) {
+                    self.begun.insert(event.tid, shown);
+                }
+            }
+            None => {
+                self.threads.remove(&event.tid);
+            }
+        }
+    }
+}
+
+/// A place on a thread's stack, as strace has it.
+fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
+    out.extend_from_slice(b" > ");
+    out.extend_from_slice(&frame.file);
+    out.push(b'(');
+    if let Some((name, offset)) = &frame.function {
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"+0x");
+        format::hex_digits(out, *offset);
+    }
+    out.extend_from_slice(b") [0x");
+    format::hex_digits(out, frame.offset);
+    out.extend_from_slice(b"]\n");
+}
+
+/// Whether the thread vanished within the call; `exit` is meant not to come back.
+fn walk_is_gone(call: &Call, row: &Row) -> bool {
+    call.outcome == Outcome::Open && row.answer != Answer::Never
+}
+
+fn put_arguments(
+    walk: &mut Walk<'_, TextSink<'_, '_>>,
+    order: &[usize],
+    from: usize,
+    until: usize,
+) {
+    let ends = until == order.len();
+    // Where a part was shown before, its last comma was too, but for what becomes something.
+    let mut separate = false;
+    // What was begun may have been another call, of more arguments, in a recording that is damaged.
+    let before = from.checked_sub(1).and_then(|before| order.get(before));
+    if let Some(before) = before.filter(|before| walk.becomes(**before)) {
+        walk.became(*before);
+        separate = true;
+    }
+    for (index, number) in order.iter().enumerate().take(until).skip(from) {
+        if index > from || separate {
+            walk.sink.out.extend_from_slice(b", ");
+        }
+        if walk.is_clone() {
+            let name = walk.clone_name(*number);
+            walk.sink.out.extend_from_slice(name.as_bytes());
+            walk.sink.out.push(b'=');
+        }
+        walk.argument(*number);
+        if ends {
+            walk.became(*number);
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Times as text: the time of day before a line, how long after the line before, how long a call took.
+
+use super::Options;
+use crate::format;
+
+/// How the time of day is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Time {
+    /// Seconds since 1970 instead of hours, minutes and seconds.
+    pub epoch: bool,
+    /// How exactly.
+    pub precision: Precision,
+}
+
+impl Time {
+    /// `13:51:09`
+    pub const SECONDS: Self = Self {
+        epoch: false,
+        precision: Precision::Seconds,
+    };
+    /// `13:51:09.800511`
+    pub const MICROSECONDS: Self = Self {
+        epoch: false,
+        precision: Precision::Micro,
+    };
+    /// `1795355469.800511`
+    pub const EPOCH: Self = Self {
+        epoch: true,
+        precision: Precision::Micro,
+    };
+}
+
+/// How exactly a time is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Whole seconds.
+    Seconds,
+    /// Three digits.
+    Milli,
+    /// Six digits.
+    Micro,
+    /// Nine digits.
+    Nano,
+}
+
+impl Precision {
+    /// As strace names it: `s`, `ms`, `us`, `ns`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "s" => Self::Seconds,
+            "ms" => Self::Milli,
+            "us" => Self::Micro,
+            "ns" => Self::Nano,
+            _ => return None,
+        })
+    }
+
+    /// Writes the part of a second that so many nanoseconds are, with the point before it.
+    fn fraction(self, out: &mut Vec<u8>, nanoseconds: u64) {
+        let (unit, digits) = match self {
+            Self::Seconds => return,
+            Self::Milli => (1_000_000, 3),
+            Self::Micro => (1000, 6),
+            Self::Nano => (1, 9),
+        };
+        out.push(b'.');
+        format::padded(out, nanoseconds / unit, digits);
+    }
+}
+
+/// Writes what time stands before a line that begins at `at`, where the line before began at `last`.
+pub(super) fn leader(options: &Options, at: u64, last: Option<u64>, out: &mut Vec<u8>) {
+    if let Some(time) = options.time {
+        of_day(options, time, at, out);
+        if options.since.is_none() {
+            out.push(b' ');
+        }
+    }
+    let Some(precision) = options.since else {
+        return;
+    };
+    let (before, after): (&[u8], &[u8]) = if options.time.is_some() {
+        (b" (+", b") ")
+    } else {
+        (b"", b" ")
+    };
+    let passed = at.saturating_sub(last.unwrap_or(at));
+    out.extend_from_slice(before);
+    let mut buffer = itoa::Buffer::new();
+    let seconds = buffer.format(passed / 1_000_000_000).as_bytes();
+    out.extend(std::iter::repeat_n(
+        b' ',
+        6_usize.saturating_sub(seconds.len()),
+    ));
+    out.extend_from_slice(seconds);
+    precision.fraction(out, passed % 1_000_000_000);
+    out.extend_from_slice(after);
+}
+
+fn of_day(options: &Options, time: Time, at: u64, out: &mut Vec<u8>) {
+    let wall = i128::from(at) + i128::from(options.wall);
+    let seconds = wall.div_euclid(1_000_000_000) as i64;
+    if time.epoch {
+        format::signed(out, seconds);
+    } else {
+        let local = (seconds + options.zone).rem_euclid(86_400) as u64;
+        for (index, part) in [local / 3600, local / 60 % 60, local % 60]
+            .into_iter()
+            .enumerate()
+        {
+            if index > 0 {
+                out.push(b':');
+            }
+            format::padded(out, part, 2);
+        }
+    }
+    time.precision
+        .fraction(out, wall.rem_euclid(1_000_000_000) as u64);
+}
+
+/// Writes how long a call took.
+pub(super) fn took(precision: Precision, nanoseconds: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b" <");
+    format::unsigned(out, nanoseconds / 1_000_000_000);
+    precision.fraction(out, nanoseconds % 1_000_000_000);
+    out.push(b'>');
+}

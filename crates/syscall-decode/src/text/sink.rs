@@ -1,0 +1,346 @@
+//! What is found on a walk as strace's text.
+
+use crate::Call;
+use crate::decode::{Bracket, Sink};
+use crate::format::{self, Constants, Escapes, Number};
+use crate::resolver::{CURRENT_DIRECTORY, Described, Descriptors};
+use crate::table::Whose;
+
+/// Writes text to the end of a buffer.
+pub(super) struct TextSink<'o, 'd> {
+    pub out: &'o mut Vec<u8>,
+    escapes: Escapes,
+    constants: Constants,
+    descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+    pid: i32,
+    beside: bool,
+}
+
+impl<'o, 'd> TextSink<'o, 'd> {
+    pub fn new(
+        out: &'o mut Vec<u8>,
+        (escapes, constants): (Escapes, Constants),
+        descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+        pid: i32,
+    ) -> Self {
+        TextSink {
+            out,
+            escapes,
+            constants,
+            descriptors,
+            pid,
+            beside: false,
+        }
+    }
+
+    fn separate(&mut self, first: bool) {
+        if !first {
+            self.out.extend_from_slice(b", ");
+        }
+    }
+
+    /// Writes what is known of a process behind its number.
+    pub fn explain(&mut self, number: i32, whose: Whose) {
+        if let Some(descriptors) = &mut self.descriptors
+            && number != 0
+        {
+            let known = descriptors.process(self.pid, number, whose);
+            self.out.extend_from_slice(&known);
+        }
+    }
+
+    /// Writes what a descriptor is behind its number.
+    pub fn describe(&mut self, fd: i32, call: &Call) {
+        let Some(descriptors) = &mut self.descriptors else {
+            return;
+        };
+        let Described { path, gone, detail } = descriptors.describe(self.pid, fd, call);
+        if !(path.is_empty() && detail.is_empty()) {
+            self.out.push(b'<');
+            format::escaped(self.out, &path, self.escapes, b"<>\"\\");
+            self.out.extend_from_slice(&detail);
+            self.out.push(b'>');
+            if gone {
+                self.out.extend_from_slice(b"(deleted)");
+            }
+        }
+    }
+
+    /// The same of another process's.
+    fn describe_of(&mut self, other: i32, fd: i32, call: &Call) {
+        if fd >= 0 {
+            let pid = std::mem::replace(&mut self.pid, other);
+            self.describe(fd, call);
+            self.pid = pid;
+        }
+    }
+}
+
+impl Sink for TextSink<'_, '_> {
+    fn signed(&mut self, value: i64) {
+        format::signed(self.out, value);
+    }
+
+    fn unsigned(&mut self, value: u64) {
+        format::unsigned(self.out, value);
+    }
+
+    fn hex(&mut self, value: u64) {
+        format::hex(self.out, value);
+    }
+
+    fn address(&mut self, value: u64) {
+        format::hex(self.out, value);
+    }
+
+    fn null(&mut self) {
+        self.out.extend_from_slice(b"NULL");
+    }
+
+    fn word(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.out);
+    }
+
+    fn constant(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        format::constant(self.out, self.constants, number, write);
+    }
+
+    fn constant_with_number(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+        let constants = match self.constants {
+            Constants::Names => Constants::Both,
+            other => other,
+        };
+        format::constant(self.out, constants, number, write);
+    }
+
+    fn constant_bytes(&mut self, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>, Escapes)) {
+        if self.constants != Constants::Names {
+            format::quoted(self.out, bytes, Escapes::Hex);
+        }
+        match self.constants {
+            Constants::Names => write(self.out, self.escapes),
+            Constants::Numbers => {}
+            Constants::Both => {
+                let escapes = self.escapes;
+                self.aside(|out| write(out, escapes));
+            }
+        }
+    }
+
+    fn constants(&self) -> Constants {
+        self.constants
+    }
+
+    fn named(&mut self, number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>)) {
+        match self.constants {
+            Constants::Names => write(self.out),
+            Constants::Numbers => number(self),
+            Constants::Both => {
+                number(self);
+                self.aside(write);
+            }
+        }
+    }
+
+    fn fd_of(&mut self, process: i32, fd: i32, call: &Call) {
+        format::signed(self.out, i64::from(fd));
+        let pid = self.pid;
+        if process > 0
+            && let Some(here) = self
+                .descriptors
+                .as_mut()
+                .and_then(|it| it.here(pid, process))
+        {
+            self.describe_of(here, fd, call);
+        }
+    }
+
+    fn fd_behind(&mut self, descriptor: i32, fd: i32, call: &Call) {
+        format::signed(self.out, i64::from(fd));
+        let pid = self.pid;
+        let meant = self
+            .descriptors
+            .as_mut()
+            .and_then(|it| it.meant(pid, descriptor));
+        if let Some(meant) = meant {
+            self.describe_of(meant, fd, call);
+        }
+    }
+
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants, Escapes)) {
+        write(self.out, self.constants, self.escapes);
+    }
+
+    fn ended_text(&mut self, bytes: &[u8]) {
+        let shown = match self.escapes {
+            Escapes::Octal | Escapes::HexAlone => bytes.strip_suffix(&[0]),
+            // Where the end is shown, that it is one isn't seen.
+            Escapes::HexWhereNeeded | Escapes::Hex => None,
+        };
+        self.text(shown.unwrap_or(bytes), shown.is_none());
+    }
+
+    fn names(&self) -> bool {
+        self.constants == Constants::Names
+    }
+
+    fn place(&mut self, index: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(b'[');
+        self.constant(Number::Unsigned(index as u64), write);
+        self.out.extend_from_slice(b"]=");
+    }
+
+    fn note(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        write(self.out);
+    }
+
+    fn zero_ended(&mut self, bytes: &[u8]) {
+        let shown = if self.escapes == Escapes::Octal {
+            bytes.strip_suffix(&[0])
+        } else {
+            None
+        };
+        self.text(shown.unwrap_or(bytes), false);
+    }
+
+    fn remarked(&mut self, value: i64, remark: impl FnOnce(&mut Vec<u8>)) {
+        format::signed(self.out, value);
+        self.aside(remark);
+    }
+
+    fn aside(&mut self, remark: impl FnOnce(&mut Vec<u8>)) {
+        self.out.extend_from_slice(b" /* ");
+        remark(self.out);
+        self.out.extend_from_slice(b" */");
+    }
+
+    fn counted(&mut self, address: u64, count: u64, what: &str) {
+        format::hex(self.out, address);
+        self.aside(|out| {
+            format::unsigned(out, count);
+            out.push(b' ');
+            out.extend_from_slice(what.as_bytes());
+        });
+    }
+
+    fn text(&mut self, bytes: &[u8], cut: bool) {
+        format::quoted(self.out, bytes, self.escapes);
+        if cut {
+            self.out.extend_from_slice(b"...");
+        }
+    }
+
+    fn abstract_text(&mut self, bytes: &[u8]) {
+        self.out.push(b'@');
+        self.text(bytes, false);
+    }
+
+    fn binary(&mut self, bytes: &[u8], cut: bool) {
+        format::quoted(self.out, bytes, Escapes::Hex);
+        if cut {
+            self.out.extend_from_slice(b"...");
+        }
+    }
+
+    fn fd(&mut self, fd: i32, call: &Call) {
+        format::signed(self.out, i64::from(fd));
+        if fd >= 0 {
+            self.describe(fd, call);
+        }
+    }
+
+    fn process(&mut self, number: i32, whose: Whose) {
+        format::signed(self.out, i64::from(number));
+        self.explain(number, whose);
+    }
+
+    fn dir_fd(&mut self, fd: i32, call: &Call) {
+        if fd == CURRENT_DIRECTORY {
+            self.constant(Number::Signed(i64::from(fd)), |out| {
+                out.extend_from_slice(b"AT_FDCWD")
+            });
+            self.describe(fd, call);
+        } else {
+            self.fd(fd, call);
+        }
+    }
+
+    fn begin(&mut self, bracket: Bracket) {
+        self.out.push(if bracket == Bracket::Structure {
+            b'{'
+        } else {
+            b'['
+        });
+    }
+
+    fn end(&mut self, bracket: Bracket) {
+        self.out.push(if bracket == Bracket::Structure {
+            b'}'
+        } else {
+            b']'
+        });
+    }
+
+    fn field(&mut self, first: bool, name: &str) {
+        self.separate(first);
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.push(b'=');
+    }
+
+    fn nameless(&mut self, first: bool, _: &str) {
+        self.separate(first);
+    }
+
+    fn item(&mut self, first: bool) {
+        self.separate(first);
+    }
+
+    fn member(&mut self, first: bool) {
+        if !first {
+            self.out.push(b' ');
+        }
+    }
+
+    fn more(&mut self, _: Bracket, first: bool) {
+        self.separate(first);
+        self.out.extend_from_slice(b"...");
+    }
+
+    fn unreadable(&mut self, address: u64) {
+        self.out.extend_from_slice(b"... /* ");
+        format::hex(self.out, address);
+        self.out.extend_from_slice(b" */");
+    }
+
+    fn beside(&mut self, first: bool, name: &str) {
+        self.beside = true;
+        self.out
+            .extend_from_slice(if first { b" (" } else { b", " });
+        if !name.is_empty() {
+            self.out.extend_from_slice(name.as_bytes());
+            self.out.push(b' ');
+        }
+    }
+
+    fn beside_end(&mut self) {
+        if std::mem::take(&mut self.beside) {
+            self.out.push(b')');
+        }
+    }
+
+    fn became(&mut self) {
+        self.out.extend_from_slice(b" => ");
+    }
+
+    fn names_and_numbers(&self) -> (bool, bool) {
+        (
+            self.constants != Constants::Numbers,
+            self.constants != Constants::Names,
+        )
+    }
+
+    fn turns(&mut self) -> usize {
+        self.became();
+        0
+    }
+}

@@ -1,0 +1,624 @@
+//! Holds what is traced with ptrace, so that threads which stop because the ring fills up can be told from others and let go
+//! on in turn, and so that nobody else sees those stops.
+//!
+//! It runs in a thread of its own, since the kernel takes ptrace's requests only from the thread that attached. The kernel
+//! lets go of everything when that thread ends, however it does. A thread that asked for a stop is moved from its signal
+//! to a stop that leaves no trace if we are killed. Refuses: stops at system calls.
+
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use super::programs::{Control, Programs, Threads, hold_at};
+use super::records::state;
+use super::ring_buffer::Gauge;
+use super::{Bell, refused, stop_guard};
+use crate::command::Command;
+use crate::error::TraceError;
+use crate::options::{Asked, Offspring};
+use crate::outcome::Finish;
+use crate::ptrace::command_start::{self, Starting};
+use crate::ptrace::requests::{self, Go, Tid, Who, option};
+use crate::ptrace::tracee_status::Halt;
+
+/// What is to be begun.
+#[derive(Debug)]
+pub(super) struct Begin {
+    pub asked: Asked,
+    /// The signals that a command is to have blocked, if not those of this thread.
+    pub mask: Option<SigSet>,
+}
+
+/// What the keeper saw that no record tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// A thread was attached to.
+    Attached { pid: i32, tid: i32 },
+    /// A thread's process was stopped by this signal, at this time.
+    Stopped { tid: i32, signal: i32, at: u64 },
+}
+
+impl Told {
+    /// Whether it happened before this.
+    pub fn is_before(&self, at: u64) -> bool {
+        match self {
+            Self::Attached { .. } => true,
+            Self::Stopped { at: stopped, .. } => *stopped < at,
+        }
+    }
+}
+
+/// The side of it that the reader of the ring sees.
+pub(super) struct Keeper {
+    thread: Option<JoinHandle<()>>,
+    told: Receiver<Told>,
+    shared: Arc<Between>,
+    /// The bell's other end is the small process's.
+    bell: Mutex<Option<OwnedFd>>,
+}
+
+/// What both sides use.
+#[derive(Debug)]
+struct Between {
+    gauge: Gauge,
+    /// Bytes in the ring below which threads may go on.
+    low: u64,
+    /// The keeper waits for room.
+    thirsty: AtomicBool,
+    room: (Mutex<()>, Condvar),
+    /// Everything is to be let go, and the command is to have this signal, if not 0.
+    release: AtomicBool,
+    signal: AtomicI32,
+    /// The keeper saw something.
+    said: AtomicBool,
+    done: AtomicBool,
+    /// How the command ended, or why it wasn't started.
+    finish: Mutex<Option<Result<Finish, TraceError>>>,
+    /// Wakes who reads the ring.
+    reader: Arc<Bell>,
+}
+
+/// How many threads that were stopped go on at a time.
+const AT_A_TIME: usize = 8;
+/// About what a record takes in the ring, to say how many calls a turn may have.
+const RECORD: u64 = 160;
+/// A thread that was let go on and isn't seen for so long has nothing to tell: others may go on.
+const PATIENCE: Duration = Duration::from_millis(1);
+/// How long the keeper looks away while threads wait for room.
+const GLANCE: Duration = Duration::from_micros(100);
+
+impl Keeper {
+    /// Starts the command, or attaches to what runs.
+    pub fn start(
+        begin: Begin,
+        programs: &Programs,
+        gauge: Gauge,
+        reader: Arc<Bell>,
+    ) -> Result<Self, TraceError> {
+        let hold = hold_at(begin.asked.ring);
+        let shared = Arc::new(Between {
+            gauge,
+            low: hold / 2,
+            thirsty: AtomicBool::new(false),
+            room: (Mutex::new(()), Condvar::new()),
+            release: AtomicBool::new(false),
+            signal: AtomicI32::new(0),
+            said: AtomicBool::new(false),
+            done: AtomicBool::new(false),
+            finish: Mutex::new(None),
+            reader,
+        });
+        let (sender, told) = mpsc::channel();
+        let (ready, begun) = mpsc::channel();
+        let turn = (hold / 2 / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
+        let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
+        let mut hold = Hold {
+            follow: begin.asked.follows(),
+            offspring: begin.asked.offspring,
+            threads: programs.threads(),
+            control: programs.control(),
+            shared: Arc::clone(&shared),
+            told: sender,
+            known: HashSet::new(),
+            strangers: HashSet::new(),
+            moving: HashSet::new(),
+            held: VecDeque::new(),
+            running: HashSet::new(),
+            let_go: Instant::now(),
+            turn: u32::try_from(turn).unwrap_or(1),
+            turns: false,
+            command: None,
+            starting: None,
+            bell: 0,
+            seen: 0,
+        };
+        let thread = std::thread::Builder::new()
+            .name("keeper".into())
+            .spawn(move || {
+                let begun = hold.begin(&begin, &bell_in);
+                drop(bell_in);
+                let goes = begun.is_ok();
+                let _ = ready.send(begun);
+                if goes {
+                    hold.keep();
+                } else {
+                    hold.dismiss();
+                }
+                hold.shared.done.store(true, Ordering::SeqCst);
+                hold.shared.reader.ring();
+            })
+            .map_err(refused("start a thread"))?;
+        let begun = begun.recv().unwrap_or_else(|_| {
+            let why = io::Error::other("the thread that does it ended");
+            Err(refused("hold what is traced")(why))
+        });
+        let keeper = Self {
+            thread: Some(thread),
+            told,
+            shared,
+            bell: Mutex::new(Some(bell)),
+        };
+        begun.map(|()| keeper)
+    }
+
+    /// What was seen since the last time.
+    pub fn told(&self) -> impl Iterator<Item = Told> {
+        self.shared.said.store(false, Ordering::SeqCst);
+        self.told.try_iter()
+    }
+
+    /// Whether something was seen since the last time.
+    pub fn has_told(&self) -> bool {
+        self.shared.said.load(Ordering::Relaxed)
+    }
+
+    /// Says that the ring has more room.
+    pub fn freed(&self) {
+        if self.shared.thirsty.load(Ordering::SeqCst)
+            && self.shared.gauge.waiting() <= self.shared.low
+        {
+            let _guard = held(&self.shared.room.0);
+            self.shared.room.1.notify_one();
+        }
+    }
+
+    /// Has everything let go, and the command end by this signal, if not 0. The programs must have been detached before.
+    pub fn release(&self, signal: i32) {
+        self.shared.signal.store(signal, Ordering::SeqCst);
+        self.shared.release.store(true, Ordering::SeqCst);
+        held(&self.bell).take();
+    }
+
+    /// Whether nothing is traced any longer.
+    pub fn is_done(&self) -> bool {
+        self.shared.done.load(Ordering::SeqCst)
+    }
+
+    /// How the command ended; nothing if none did.
+    pub fn finish(&self) -> Result<Option<Finish>, TraceError> {
+        held(&self.shared.finish).take().transpose()
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.release(0);
+        if let Some(thread) = self.thread.take() {
+            // It ends within a bounded time; a panic there was told by the runtime.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a lock protects, whatever became of who held it.
+fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The keeper's own side.
+struct Hold {
+    follow: bool,
+    offspring: Option<Offspring>,
+    threads: Threads,
+    control: Arc<Control>,
+    shared: Arc<Between>,
+    told: Sender<Told>,
+    /// Threads that are held with ptrace.
+    known: HashSet<i32>,
+    /// Threads that were seen before it was said that they are there; they may have ended since.
+    strangers: HashSet<i32>,
+    /// Threads on their way from the signal that they asked for to a stop that nobody else sees.
+    moving: HashSet<i32>,
+    /// Threads that wait for room, in the order in which they go on.
+    held: VecDeque<i32>,
+    /// Threads that were let go on and haven't come back yet.
+    running: HashSet<i32>,
+    let_go: Instant,
+    /// Calls of a turn.
+    turn: u32,
+    turns: bool,
+    command: Option<Tid>,
+    /// The command, until it is executed.
+    starting: Option<Starting>,
+    /// The small process that ends when everything is to be let go.
+    bell: Tid,
+    /// Stops that threads asked for and that came.
+    seen: u64,
+}
+
+impl Hold {
+    /// Attaches to what is traced.
+    fn begin(&mut self, begin: &Begin, bell: &OwnedFd) -> Result<(), TraceError> {
+        // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
+        self.bell = stop_guard::start(bell, &self.control).map_err(refused("start a process"))?;
+        if let Some(command) = &begin.asked.command {
+            return self.command(command, begin.mask);
+        }
+        for pid in &begin.asked.pids {
+            match self.running(*pid) {
+                Err(_) if self.offspring.is_some() => {}
+                attached => attached?,
+            }
+        }
+        self.offspring
+            .map_or(Ok(()), |offspring| self.parent(offspring.of))
+    }
+
+    fn command(&mut self, command: &Command, mask: Option<SigSet>) -> Result<(), TraceError> {
+        let starting = command_start::start(command, None, self.options(), mask)?;
+        let tid = starting.tid;
+        self.known.insert(tid);
+        self.threads
+            .follow_command(tid, now())
+            .map_err(|why| TraceError::NotAttached { pid: tid, why })?;
+        self.command = Some(tid);
+        starting.release();
+        self.starting = Some(starting);
+        go_on(tid, 0);
+        Ok(())
+    }
+
+    fn running(&mut self, pid: i32) -> Result<(), TraceError> {
+        let attach = |why| TraceError::NotAttached { pid, why };
+        if !self.follow {
+            self.seize(pid, state::JOINED).map_err(attach)?;
+            self.say(Told::Attached { pid, tid: pid });
+            return Ok(());
+        }
+        // Threads may be made while others are attached to, until a look finds none that is new.
+        loop {
+            let before = self.known.len();
+            for entry in std::fs::read_dir(format!("/proc/{pid}/task")).map_err(attach)? {
+                let Some(tid) = entry
+                    .map_err(attach)?
+                    .file_name()
+                    .to_str()
+                    .and_then(|name| name.parse().ok())
+                else {
+                    continue;
+                };
+                if self.known.contains(&tid) {
+                    continue;
+                }
+                match self.seize(tid, state::JOINED) {
+                    // A thread that ended meanwhile, or one that was followed from its start.
+                    Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
+                    Err(error) => return Err(attach(error)),
+                    Ok(()) => {
+                        self.say(Told::Attached { pid, tid });
+                    }
+                }
+            }
+            if self.known.len() == before {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Follows a process for its children's sake: it stops where it makes one, and none of its calls is told.
+    fn parent(&mut self, pid: i32) -> Result<(), TraceError> {
+        let attach = |why| TraceError::NotAttached { pid, why };
+        loop {
+            let before = self.known.len();
+            for entry in std::fs::read_dir(format!("/proc/{pid}/task")).map_err(attach)? {
+                let name = entry.map_err(attach)?.file_name();
+                let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
+                    continue;
+                };
+                if self.known.contains(&tid) {
+                    continue;
+                }
+                match self.hold(tid) {
+                    Err(error) if tid == pid => return Err(attach(error)),
+                    // A thread that ended meanwhile, or one that was followed from its start.
+                    _ => {}
+                }
+            }
+            if self.known.len() == before {
+                self.say(Told::Attached { pid, tid: pid });
+                return Ok(());
+            }
+        }
+    }
+
+    fn say(&self, told: Told) {
+        // If nobody listens any longer, nobody wants to know.
+        let _ = self.told.send(told);
+        self.shared.said.store(true, Ordering::SeqCst);
+    }
+
+    fn seize(&mut self, tid: i32, state: u32) -> io::Result<()> {
+        self.hold(tid)?;
+        self.threads.follow(tid, state, now())
+    }
+
+    fn hold(&mut self, tid: i32) -> io::Result<()> {
+        requests::seize(tid, self.options())?;
+        self.known.insert(tid);
+        Ok(())
+    }
+
+    fn options(&self) -> usize {
+        option::EXEC | if self.follow { option::CHILDREN } else { 0 }
+    }
+
+    /// Answers stops until nothing is left to be held.
+    fn keep(&mut self) {
+        while !self.known.is_empty() && !self.shared.release.load(Ordering::SeqCst) {
+            match requests::wait(Who::Any, self.held.is_empty()) {
+                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
+                Ok(None) => self.let_some_go(),
+                Err(Errno::EINTR) => {}
+                Err(_) => break,
+            }
+        }
+        self.let_all_go();
+    }
+
+    fn answer(&mut self, tid: Tid, halt: Halt) {
+        if tid == self.bell {
+            self.bell = 0;
+            return;
+        }
+        match halt {
+            Halt::Exited(status) => self.gone(tid, Finish::Exited(status)),
+            Halt::Killed(signal, _) => self.gone(tid, Finish::Killed(signal)),
+            Halt::Signal(signal) => self.signal(tid, signal),
+            Halt::Trap => self.trapped(tid),
+            Halt::Group(signal) => self.stopped(tid, signal),
+            Halt::Exec => {
+                // The thread has its process's number now, and what had it before is gone without a word.
+                let before = event_message(tid);
+                if before != tid {
+                    self.forget(before);
+                }
+                if self.command == Some(tid) {
+                    self.starting = None;
+                }
+                self.executed(tid);
+            }
+            Halt::Child => {
+                // It comes with a stop of its own, which may come first, and so may its end and its being let go.
+                let child = event_message(tid);
+                if !self.strangers.remove(&child) {
+                    self.known.insert(child);
+                }
+                go_on(tid, 0);
+            }
+            Halt::Call | Halt::Filtered | Halt::Other => go_on(tid, 0),
+        }
+    }
+
+    /// A process became another program. One that isn't followed yet was made by somebody who is followed for its
+    /// children's sake: now it is, or is let go.
+    fn executed(&mut self, tid: Tid) {
+        let strange = |it: &Offspring| it.of != tid && self.threads.look(tid).is_err();
+        let Some(offspring) = self.offspring.filter(strange) else {
+            return go_on(tid, 0);
+        };
+        if !(offspring.joins)(tid) {
+            self.forget(tid);
+            // If it was killed meanwhile there is nothing to let go.
+            let _ = requests::detach(tid, 0);
+            return;
+        }
+        // The call that it is in was made before it was itself.
+        if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
+            self.say(Told::Attached { pid: tid, tid });
+        }
+        go_on(tid, 0);
+    }
+
+    fn forget(&mut self, tid: i32) {
+        self.known.remove(&tid);
+        self.moving.remove(&tid);
+        self.running.remove(&tid);
+        self.held.retain(|held| *held != tid);
+    }
+
+    fn gone(&mut self, tid: Tid, finish: Finish) {
+        if !self.known.contains(&tid) {
+            self.strangers.insert(tid);
+        }
+        self.forget(tid);
+        if self.command == Some(tid) {
+            let starting = self.starting.take();
+            let finish = starting.map_or(Ok(finish), |starting| Err(starting.failure()));
+            *held(&self.shared.finish) = Some(finish);
+        }
+    }
+
+    /// A thread stopped, of which it may not have been said yet that it is there.
+    fn met(&mut self, tid: i32) {
+        if self.known.insert(tid) {
+            self.strangers.insert(tid);
+        }
+    }
+
+    fn signal(&mut self, tid: i32, signal: i32) {
+        const OF_THE_KERNEL: i32 = 0x80;
+        self.met(tid);
+        let ours = match signal {
+            // Only our programs make the kernel send it with nothing to say.
+            libc::SIGCHLD => signal_code(tid) == Some(OF_THE_KERNEL),
+            // These come from the kernel itself too.
+            libc::SIGSTOP | libc::SIGURG | libc::SIGWINCH => {
+                signal_code(tid) == Some(OF_THE_KERNEL) && self.control.seen_stopped(tid)
+            }
+            _ => false,
+        };
+        if ours {
+            self.seen += 1;
+            self.moving.insert(tid);
+            let _killed = requests::interrupt(tid);
+            go_on(tid, 0);
+        } else {
+            go_on(tid, signal);
+        }
+    }
+
+    /// Its process was stopped by somebody, as by ^Z: it stays so until it is continued.
+    fn stopped(&mut self, tid: Tid, signal: i32) {
+        self.moving.remove(&tid);
+        let _killed = requests::listen(tid);
+        let at = now();
+        self.say(Told::Stopped { tid, signal, at });
+        self.shared.reader.ring();
+    }
+
+    fn trapped(&mut self, tid: Tid) {
+        if self.moving.remove(&tid) {
+            self.running.remove(&tid);
+            self.held.push_back(tid);
+            self.take_turns();
+        } else {
+            self.met(tid);
+            let followed_later = self.offspring.is_some();
+            if self.control.unfollowed() > 0 && !followed_later && self.threads.look(tid).is_err() {
+                // A child that the programs had no memory for, and that hasn't done anything yet.
+                let _ = self.threads.follow(tid, 1, now());
+            }
+            go_on(tid, 0);
+        }
+    }
+
+    /// As soon as several threads wait, each has so many calls before the next.
+    fn take_turns(&mut self) {
+        let turns = self.held.len() + self.running.len() > 1;
+        if turns != self.turns {
+            self.turns = turns;
+            self.control.turns(if turns { self.turn } else { 0 });
+        }
+    }
+
+    fn let_some_go(&mut self) {
+        if self.shared.gauge.waiting() > self.shared.low {
+            return self.rest();
+        }
+        if self.let_go.elapsed() > PATIENCE {
+            self.running.clear();
+        }
+        while self.running.len() < AT_A_TIME {
+            let Some(tid) = self.held.pop_front() else {
+                break;
+            };
+            self.running.insert(tid);
+            self.let_go = Instant::now();
+            go_on(tid, 0);
+        }
+        if self.held.is_empty() {
+            self.take_turns();
+        } else {
+            self.rest();
+        }
+    }
+
+    /// Waits for room, and no longer than that other stops are seen too.
+    fn rest(&self) {
+        let guard = held(&self.shared.room.0);
+        self.shared.thirsty.store(true, Ordering::SeqCst);
+        let _ = self.shared.room.1.wait_timeout(guard, GLANCE);
+        self.shared.thirsty.store(false, Ordering::SeqCst);
+    }
+
+    /// Lets go of everything: the rest is done by the kernel as this thread ends, and interrupts no call.
+    fn let_all_go(&mut self) {
+        let late = Instant::now() + Duration::from_secs(1);
+        while !self.known.is_empty()
+            && (self.seen < self.control.held() || !self.moving.is_empty())
+            && Instant::now() < late
+        {
+            match requests::wait(Who::Any, false) {
+                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
+                Ok(None) | Err(Errno::EINTR) => std::thread::sleep(GLANCE),
+                Err(_) => break,
+            }
+        }
+        for tid in self.held.drain(..) {
+            go_on(tid, 0);
+        }
+        for tid in &self.known {
+            let _ = self.threads.forget(*tid);
+        }
+        self.end_command();
+        self.dismiss();
+    }
+
+    /// Ends the small process, which otherwise would look after what we leave.
+    fn dismiss(&mut self) {
+        if self.bell > 0 {
+            let _gone = kill(Pid::from_raw(self.bell), Signal::SIGKILL);
+            let _reaped = requests::wait_for(self.bell);
+            self.bell = 0;
+        }
+    }
+
+    /// Has the command end as we were asked to: it isn't waited for yet, so that its number is still its own.
+    fn end_command(&self) {
+        let signal = self.shared.signal.load(Ordering::SeqCst);
+        if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal))
+            && self.known.contains(&command)
+        {
+            let command = Pid::from_raw(command);
+            let _gone = kill(command, Signal::SIGCONT);
+            let _gone = kill(command, signal);
+        }
+    }
+}
+
+/// Lets a thread go on, with a signal or without. If it can't, it was killed, and that is seen next.
+fn go_on(tid: Tid, signal: i32) {
+    let _killed = requests::go(tid, Go::On, signal);
+}
+
+/// Where a thread's signal came from.
+fn signal_code(tid: Tid) -> Option<i32> {
+    /// Where it stands in a `siginfo`.
+    const CODE: std::ops::Range<usize> = 8..12;
+    let info = requests::signal_info(tid).ok()?;
+    Some(i32::from_ne_bytes(info.get(CODE)?.try_into().ok()?))
+}
+
+/// What came with an event: a thread's number.
+fn event_message(tid: Tid) -> Tid {
+    let message = requests::event_message(tid).ok();
+    message
+        .and_then(|other| Tid::try_from(other).ok())
+        .unwrap_or(tid)
+}
+
+/// Nanoseconds of the monotonic clock.
+pub(super) fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

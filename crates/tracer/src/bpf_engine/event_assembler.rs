@@ -1,0 +1,626 @@
+//! From records to events: puts pieces and calls together, sees to the order in which ends are told, and counts what is
+//! missing.
+//!
+//! Refuses: to decide what is told; the programs did.
+
+#![allow(
+    unsafe_code,
+    reason = "process_vm_readv(2) has no wrapper that stops where memory ends"
+)]
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::time::{Duration, Instant};
+
+use backsight_syscall_decode::capture::wants;
+use backsight_syscall_decode::memory::{Extent, Limits, Want};
+use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When, table};
+
+use super::backpressure::{Told, now};
+use super::capture_plan::{self, ABIS};
+use super::programs::Threads;
+use super::records::{self, CallRecord, Head, PieceRecord, Record, flag};
+use crate::options::Asked;
+
+/// Numbers of threads are spread well enough as they are.
+#[derive(Debug, Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_i32(&mut self, number: i32) {
+        self.0 = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+type ByNumber<T> = HashMap<i32, T, BuildHasherDefault<Spread>>;
+
+/// A thread that is traced.
+#[derive(Debug, Default)]
+struct Thread {
+    pid: i32,
+    /// Of its last record.
+    sequence: u32,
+    /// When that was.
+    at: u64,
+    /// When the call was entered that was told as pending.
+    pending: u64,
+    /// Pieces of the call that it is in.
+    pieces: Vec<Got>,
+}
+
+/// A piece as it came.
+#[derive(Debug, Clone)]
+struct Got {
+    piece: Piece,
+    /// Nobody asked for it, and it may go on.
+    guessed: bool,
+}
+
+/// The end of a thread, and the call that it was in.
+struct End {
+    call: Option<Event>,
+    end: Event,
+}
+
+impl End {
+    fn told(self, tell: &mut dyn FnMut(Event)) {
+        self.call.into_iter().for_each(&mut *tell);
+        tell(self.end);
+    }
+}
+
+/// When what a record tells happened.
+pub(super) fn at(record: &[u8]) -> u64 {
+    records::record(record).map_or(0, |(head, _)| head.at)
+}
+
+/// The state of the telling.
+pub(super) struct Story {
+    threads: ByNumber<Thread>,
+    /// How many threads each process has.
+    sizes: ByNumber<usize>,
+    /// Calls that first threads were in as they ended, until that is told.
+    last: ByNumber<Event>,
+    /// The ends of first threads, told after the others'.
+    ends: ByNumber<End>,
+    /// First threads that are gone by another's `execve`, until that comes back and is told as it was begun.
+    superseded: ByNumber<End>,
+    /// Whether that is to be waited for.
+    waits: bool,
+    /// Calls that threads were in as they were let go.
+    left: ByNumber<Event>,
+    /// Whether such calls are told.
+    tells_left: bool,
+    storages: Threads,
+    /// Nothing where only calls are counted.
+    limits: Option<Limits>,
+    /// Whether records say how long processors worked.
+    works: bool,
+    /// Whether calls are told that go on for long.
+    pending: bool,
+    looked: Instant,
+    /// By way of calling and number, whether a plan says all that is wanted.
+    planned: [Vec<bool>; 2],
+}
+
+/// After how long a call is told while it goes on. Looked for only while nothing else is told.
+const PENDING: Duration = Duration::from_millis(50);
+/// How often calls that are under way are looked for, and how many threads at most.
+const LOOK: Duration = Duration::from_millis(20);
+const LOOK_MOST: usize = 64;
+
+impl Story {
+    /// A new one.
+    pub fn of(asked: &Asked, storages: Threads) -> Self {
+        let in_full = asked.limits.is_some_and(|limits| limits.verbose);
+        let planned = ABIS.map(|abi| {
+            let rows = (0..512).map(|number| table::row(abi, number));
+            rows.map(|row| row.is_some_and(|row| capture_plan::plan(abi, row).whole && !in_full))
+                .collect()
+        });
+        Self {
+            threads: ByNumber::default(),
+            sizes: ByNumber::default(),
+            last: ByNumber::default(),
+            ends: ByNumber::default(),
+            superseded: ByNumber::default(),
+            waits: asked.pending && asked.statuses.is_all() && executions_are_told(asked),
+            left: ByNumber::default(),
+            tells_left: asked.statuses.is_all() && asked.limits.is_some(),
+            storages,
+            limits: asked.limits,
+            works: asked.work,
+            pending: asked.pending,
+            looked: Instant::now(),
+            planned,
+        }
+    }
+
+    /// Takes a record from the ring.
+    pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+        let Some((head, record)) = records::record(bytes) else {
+            return;
+        };
+        if let Record::Fragment(piece) = record {
+            self.threads
+                .entry(head.tid)
+                .or_default()
+                .pieces
+                .push(got(piece));
+            return;
+        }
+        if !self.superseded.is_empty() {
+            self.tell_superseded(head, record, tell);
+        }
+        let executed = match record {
+            Record::Executed { before } => Some(before),
+            _ => None,
+        };
+        if let Some(before) = executed.filter(|before| *before != head.tid) {
+            self.supersede(head, before, tell);
+        }
+        self.count(head, tell);
+        match record {
+            Record::Call(call) => self.call(head, call, tell),
+            Record::Forked { child, process } => self.forked(head, child, process, tell),
+            Record::Exited { waited: true, .. } => {
+                // What never began is told by its `execve`, and as the reason why nothing could be traced.
+                self.threads.remove(&head.tid);
+                self.sizes.remove(&head.pid);
+            }
+            Record::Exited { status, .. } => self.exited(head, status, tell),
+            Record::Signalled { number, info } => {
+                // What stops a process or ends it is told as it does, too; both are wanted.
+                tell(event(
+                    head,
+                    What::Signal {
+                        number,
+                        info: info.to_vec(),
+                        instruction: None,
+                    },
+                ));
+            }
+            Record::Executed { .. } | Record::Fragment(_) => {}
+        }
+    }
+
+    /// Says what is missing before this record.
+    fn count(&mut self, head: Head, tell: &mut dyn FnMut(Event)) {
+        let sizes = &mut self.sizes;
+        let thread = self.threads.entry(head.tid).or_default();
+        if thread.pid == 0 {
+            thread.pid = head.pid;
+            *sizes.entry(head.pid).or_default() += 1;
+        }
+        let missing = head.sequence.wrapping_sub(thread.sequence).wrapping_sub(1);
+        thread.sequence = head.sequence;
+        thread.at = head.at;
+        if missing != 0 {
+            tell(event(
+                head,
+                What::Lost {
+                    number: u64::from(missing),
+                },
+            ));
+        }
+    }
+
+    fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
+        if let Some(End { call, end }) = self.ends.remove(&head.pid) {
+            let end = Event {
+                what: What::Superseded { by: before },
+                ..end
+            };
+            let superseded = End { call, end };
+            if self.waits {
+                self.superseded.insert(head.tid, superseded);
+            } else {
+                superseded.told(tell);
+            }
+        }
+        if let Some(thread) = self.threads.remove(&before) {
+            self.threads.insert(head.tid, thread);
+        }
+    }
+
+    /// Tells that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
+    fn tell_superseded(&mut self, head: Head, record: Record<'_>, tell: &mut dyn FnMut(Event)) {
+        let Some(superseded) = self.superseded.remove(&head.tid) else {
+            return;
+        };
+        if let (What::Superseded { by }, Record::Call(call)) = (&superseded.end.what, record) {
+            let begun = Head { tid: *by, ..head };
+            let pieces = self.threads.get(&head.tid);
+            let pieces = pieces.map_or_else(Vec::new, |thread| thread.pieces.clone());
+            let (call, _) = made(begun, call, pieces, Outcome::Open);
+            tell(event(begun, What::Pending(call)));
+        }
+        superseded.told(tell);
+    }
+
+    fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
+        let pieces = self
+            .threads
+            .get_mut(&head.tid)
+            .map(|thread| std::mem::take(&mut thread.pieces))
+            .unwrap_or_default();
+        if !self.left.is_empty() {
+            self.left.remove(&head.tid);
+        }
+        let open = head.flags & flag::OPEN != 0;
+        let outcome = if open {
+            Outcome::Open
+        } else {
+            Outcome::Returned {
+                value: record.value,
+                took: head.at.saturating_sub(record.entered),
+            }
+        };
+        let (mut call, guesses) = made(head, record, pieces, outcome);
+        call.worked = (self.works && !open).then_some(record.worked);
+        let planned = self.planned[usize::from(head.abi & 1)]
+            .get(record.number as usize)
+            .is_some_and(|planned| *planned);
+        if let Some(limits) = self.limits
+            && (!planned || head.flags & (flag::CUT | flag::JOINED) != 0)
+        {
+            complete(head.tid, &mut call, &guesses, !open, limits);
+        }
+        let told = event(head, What::Call(call));
+        // The end of a first thread is told after the others', and what it was in just before that.
+        let others = || self.sizes.get(&head.pid).is_some_and(|size| *size > 1);
+        if open && head.tid == head.pid && !ends_by_itself(head, record) && others() {
+            self.last.insert(head.tid, told);
+        } else {
+            tell(told);
+        }
+    }
+
+    fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
+        self.threads.insert(
+            child,
+            Thread {
+                pid: process,
+                at: head.at,
+                ..Thread::default()
+            },
+        );
+        *self.sizes.entry(process).or_default() += 1;
+        let what = What::Attached {
+            parent: Some(head.tid),
+        };
+        tell(Event {
+            pid: process,
+            tid: child,
+            at: head.at,
+            what,
+        });
+    }
+
+    fn exited(&mut self, head: Head, status: i32, tell: &mut dyn FnMut(Event)) {
+        self.threads.remove(&head.tid);
+        let left = self.sizes.get_mut(&head.pid).map_or(0, |size| {
+            *size = size.saturating_sub(1);
+            *size
+        });
+        let what = if status & 0x7f == 0 {
+            What::Exited {
+                status: status >> 8 & 0xff,
+            }
+        } else {
+            What::Killed {
+                signal: status & 0x7f,
+                core: status & 0x80 != 0,
+            }
+        };
+        let end = End {
+            call: self.last.remove(&head.tid),
+            end: event(head, what),
+        };
+        if head.tid == head.pid && left > 0 {
+            // Its number is its process's, which goes on.
+            self.ends.insert(head.pid, end);
+            return;
+        }
+        end.told(tell);
+        if left == 0 {
+            self.sizes.remove(&head.pid);
+            if let Some(mut first) = self.ends.remove(&head.pid) {
+                first.end.at = head.at;
+                first.told(tell);
+            }
+        }
+    }
+
+    /// Takes what the keeper saw.
+    pub fn kept(&mut self, told: Told, tell: &mut dyn FnMut(Event)) {
+        match told {
+            Told::Attached { pid, tid } => {
+                let fresh = self.threads.entry(tid).or_default();
+                if fresh.pid == 0 {
+                    fresh.pid = pid;
+                    *self.sizes.entry(pid).or_default() += 1;
+                }
+                tell(Event {
+                    pid,
+                    tid,
+                    at: now(),
+                    what: What::Attached { parent: None },
+                });
+            }
+            Told::Stopped { tid, signal, at } => {
+                let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
+                tell(Event {
+                    pid,
+                    tid,
+                    at,
+                    what: What::Stopped { signal },
+                });
+            }
+        }
+    }
+
+    /// Nothing comes: tells the calls that have been under way for long.
+    pub fn idle(&mut self, tell: &mut dyn FnMut(Event)) {
+        if !self.pending || self.looked.elapsed() < LOOK {
+            return;
+        }
+        self.looked = Instant::now();
+        let now = now();
+        let old = now.saturating_sub(u64::try_from(PENDING.as_nanos()).unwrap_or(u64::MAX));
+        // One whose last record came after its call was told is in another call, or in none.
+        let waiting = self
+            .threads
+            .iter_mut()
+            .filter(|(_, thread)| thread.at < old && thread.pending <= thread.at);
+        for (tid, thread) in waiting.take(LOOK_MOST) {
+            let Ok(storage) = self.storages.look(*tid) else {
+                continue;
+            };
+            let Some((head, record)) = records::under_way(&storage) else {
+                continue;
+            };
+            if record.entered >= old || record.entered <= thread.at {
+                continue;
+            }
+            thread.pending = record.entered;
+            let head = Head {
+                pid: thread.pid,
+                tid: *tid,
+                at: now,
+                ..head
+            };
+            tell(event(
+                head,
+                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open).0),
+            ));
+        }
+    }
+
+    /// Threads are about to be let go: notes the calls that they are in.
+    pub fn leave(&mut self) {
+        if !self.tells_left {
+            return;
+        }
+        for (tid, thread) in self.threads.iter() {
+            let Ok(storage) = self.storages.look(*tid) else {
+                continue;
+            };
+            let Some((head, record)) = records::under_way(&storage) else {
+                continue;
+            };
+            // One that was told as going on, or that has come back since.
+            if record.entered <= thread.at.max(thread.pending) {
+                continue;
+            }
+            let head = Head {
+                pid: thread.pid,
+                tid: *tid,
+                at: now(),
+                ..head
+            };
+            let (call, _) = made(head, record, thread.pieces.clone(), Outcome::Open);
+            self.left.insert(*tid, event(head, What::Pending(call)));
+        }
+    }
+
+    /// Tells what was held back.
+    pub fn finish(&mut self, tell: &mut dyn FnMut(Event)) {
+        self.last.drain().for_each(|(_, call)| tell(call));
+        let superseded = self.superseded.drain();
+        for (_, end) in superseded.chain(self.ends.drain()) {
+            end.told(tell);
+        }
+        for (tid, thread) in self.threads.drain() {
+            if let Some(left) = self.left.remove(&tid) {
+                tell(left);
+            }
+            tell(Event {
+                pid: thread.pid,
+                tid,
+                at: now(),
+                what: What::Detached,
+            });
+        }
+    }
+}
+
+/// Whether a call is told that puts another program in a process.
+fn executions_are_told(asked: &Asked) -> bool {
+    let mut rows = table::rows(Abi::NATIVE);
+    rows.any(|(number, row)| {
+        capture_plan::replaces(row.name) && asked.calls.has(Abi::NATIVE, number)
+    })
+}
+
+/// Whether a call ends its thread, and not another's call.
+fn ends_by_itself(head: Head, record: CallRecord<'_>) -> bool {
+    let row = table::row(ABIS[usize::from(head.abi & 1)], u64::from(record.number));
+    row.is_some_and(|row| capture_plan::ends(row.name))
+}
+
+fn event(head: Head, what: What) -> Event {
+    Event {
+        pid: head.pid,
+        tid: head.tid,
+        at: head.at,
+        what,
+    }
+}
+
+fn got(piece: PieceRecord<'_>) -> Got {
+    Got {
+        piece: Piece {
+            address: piece.address,
+            when: if piece.entered {
+                When::Entered
+            } else {
+                When::Left
+            },
+            bytes: piece.bytes.to_vec(),
+        },
+        guessed: piece.guessed,
+    }
+}
+
+/// The call, and what was captured that nobody asked for.
+fn made(
+    head: Head,
+    record: CallRecord<'_>,
+    fragments: Vec<Got>,
+    outcome: Outcome,
+) -> (Call, Vec<Piece>) {
+    let mut memory = Memory::default();
+    let mut guesses = Vec::new();
+    for got in fragments.into_iter().chain(record.pieces.map(got)) {
+        if got.guessed {
+            guesses.push(got.piece);
+        } else {
+            memory.add(got.piece);
+        }
+    }
+    memory.set_netlink(flag::netlink(head.flags));
+    let call = Call {
+        abi: ABIS[usize::from(head.abi & 1)],
+        number: u64::from(record.number),
+        arguments: record.arguments,
+        entered: record.entered,
+        outcome,
+        memory,
+        injected: false,
+        rewritten: false,
+        delayed: false,
+        instruction: None,
+        worked: None,
+    };
+    (call, guesses)
+}
+
+/// Takes what is wanted from what was guessed, and reads the rest where the program is still there.
+fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Limits) {
+    for when in [Some(When::Entered), left.then_some(When::Left)]
+        .into_iter()
+        .flatten()
+    {
+        // Pieces may hold pointers to others; nothing goes deeper than this.
+        for _ in 0..6 {
+            let wants = wants(call, when, limits);
+            if wants.is_empty() {
+                break;
+            }
+            for want in wants {
+                let all = guesses.iter().chain(call.memory.pieces());
+                let same = all.filter(|piece| piece.when == when);
+                let guess = same.filter_map(|piece| from(piece, want.address));
+                let guess = guess.max_by_key(|bytes| bytes.len()).unwrap_or_default();
+                let bytes = if holds(guess, want.extent) {
+                    guess.to_vec()
+                } else {
+                    // Where less is there by now, the program is gone, or its memory another's.
+                    let bytes = read(tid, want);
+                    match guess.len() > bytes.len() {
+                        true => guess.to_vec(),
+                        false => bytes,
+                    }
+                };
+                call.memory.add(Piece {
+                    address: want.address,
+                    when,
+                    bytes,
+                });
+            }
+        }
+    }
+}
+
+/// What a piece holds from an address on.
+fn from(piece: &Piece, address: u64) -> Option<&[u8]> {
+    let offset = usize::try_from(address.checked_sub(piece.address)?).ok()?;
+    piece.bytes.get(offset..)
+}
+
+/// Whether this is all that is wanted.
+fn holds(bytes: &[u8], extent: Extent) -> bool {
+    match extent {
+        Extent::Bytes(most) => bytes.len() >= most,
+        Extent::Text(most) => bytes.len() >= most || bytes.contains(&0),
+    }
+}
+
+/// Reads from a thread's memory as far as there is any; for text, up to its end.
+fn read(tid: i32, want: Want) -> Vec<u8> {
+    const PAGE: u64 = 4096;
+    let (most, text) = match want.extent {
+        Extent::Bytes(most) => (most, false),
+        Extent::Text(most) => (most, true),
+    };
+    let most = most.min(records::PIECE_MOST);
+    let mut bytes = Vec::with_capacity(if text { most.min(256) } else { most });
+    while bytes.len() < most {
+        let Some(address) = want.address.checked_add(bytes.len() as u64) else {
+            break;
+        };
+        let page_left = PAGE - address % PAGE;
+        let size = (most - bytes.len()).min(usize::try_from(page_left).unwrap_or(0));
+        let from = bytes.len();
+        bytes.resize(from + size, 0);
+        let got = read_once(tid, address, &mut bytes[from..]);
+        bytes.truncate(from + got);
+        if got < size {
+            break;
+        }
+        if let Some(end) = bytes[from..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .filter(|_| text)
+        {
+            bytes.truncate(from + end + 1);
+            break;
+        }
+    }
+    bytes
+}
+
+fn read_once(tid: i32, address: u64, to: &mut [u8]) -> usize {
+    let local = libc::iovec {
+        iov_base: to.as_mut_ptr().cast(),
+        iov_len: to.len(),
+    };
+    let remote = libc::iovec {
+        iov_base: std::ptr::without_provenance_mut(address as usize),
+        iov_len: to.len(),
+    };
+    // SAFETY: the kernel writes to `to` alone, and no more than its length; the other address is of another process.
+    let got = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
+    usize::try_from(got).unwrap_or(0)
+}

@@ -1,0 +1,419 @@
+//! Loading the programs into the kernel and attaching them. They are gone when this is dropped, or when the process is.
+//!
+//! Refuses: to run where the kernel can't do it, and says what it would take.
+
+#![allow(unsafe_code, reason = "pidfd_open(2) for threads has no safe wrapper")]
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use aya_obj::btf::{Btf, BtfFeatures, BtfKind};
+use aya_obj::{EbpfSectionKind, Map, Object};
+
+use super::count_map::Counts;
+use super::ring_buffer::{Ring, Shared};
+use super::{Outcomes, bpf_syscall, btf, capture_plan, records, refused};
+use crate::error::{KernelError, TraceError};
+use crate::options::Asked;
+
+/// The object, aligned as a reader of it wants.
+#[repr(align(16))]
+struct Aligned<T: ?Sized>(T);
+
+static OBJECT: &Aligned<[u8]> = &Aligned(*include_bytes!(concat!(env!("OUT_DIR"), "/calls.bpf.o")));
+
+/// The programs and where each is attached.
+const PROGRAMS: [(&str, &str); 6] = [
+    // The ones that say what becomes of a thread come first, so that no call is seen of a thread that isn't followed.
+    ("fork", "sched_process_fork"),
+    ("end", "sched_process_exit"),
+    ("execute", "sched_process_exec"),
+    ("deliver", "signal_deliver"),
+    ("leave", "sys_exit"),
+    ("enter", "sys_enter"),
+];
+
+/// The one that sees how long processors work, attached where that is asked for.
+const SWITCH: (&str, &str) = ("yields", "sched_switch");
+
+/// The number of the first pid namespace.
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Capabilities by their numbers.
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_PERFMON: u32 = 38;
+const CAP_BPF: u32 = 39;
+
+/// The programs, loaded.
+pub(super) struct Programs {
+    /// With where each is attached.
+    programs: Vec<(&'static str, OwnedFd)>,
+    /// As long as these live, the programs are attached.
+    links: Vec<OwnedFd>,
+    threads: Threads,
+    control: Arc<Control>,
+}
+
+/// Where the list of threads that asked for a stop, other than by `SIGCHLD`, lies in that page, and its length.
+const STOPPED_AT: usize = 44;
+const STOPPED: usize = 512;
+
+/// The page that the programs and the engine share.
+#[derive(Debug)]
+pub(super) struct Control(Shared);
+
+impl Control {
+    /// Says whether the reader waits to be woken.
+    pub fn sleeps(&self, asleep: bool) {
+        self.0.u32(0).store(u32::from(asleep), Ordering::SeqCst);
+    }
+
+    /// After how many calls a thread stops so that others have their turn; 0 for never.
+    pub fn turns(&self, calls: u32) {
+        self.0.u32(4).store(calls, Ordering::SeqCst);
+    }
+
+    /// Records that were lost.
+    pub fn lost(&self) -> u64 {
+        self.0.u64(8).load(Ordering::SeqCst)
+    }
+
+    /// Children that the kernel had no memory to follow.
+    pub fn unfollowed(&self) -> u64 {
+        self.0.u64(24).load(Ordering::SeqCst)
+    }
+
+    /// Takes a thread from the list of those that asked for a stop which wasn't seen yet; says whether it was in it.
+    pub fn seen_stopped(&self, tid: i32) -> bool {
+        (0..STOPPED).any(|place| {
+            let word = self.0.u32(STOPPED_AT + place * 4);
+            word.compare_exchange(tid as u32, 0, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        })
+    }
+
+    /// The threads in that list.
+    pub fn stopped(&self) -> impl Iterator<Item = i32> {
+        (0..STOPPED).map(|place| self.0.u32(STOPPED_AT + place * 4).load(Ordering::SeqCst) as i32)
+    }
+
+    /// Stops that threads asked for because the ring was filling up.
+    pub fn held(&self) -> u64 {
+        self.0.u64(32).load(Ordering::SeqCst)
+    }
+}
+
+/// The storages of threads.
+#[derive(Debug, Clone)]
+pub(super) struct Threads(Arc<OwnedFd>);
+
+impl Threads {
+    /// Those of no kernel: every look fails.
+    pub fn none(nowhere: OwnedFd) -> Self {
+        Self(Arc::new(nowhere))
+    }
+
+    /// Has a thread's calls told from now on. `state` says where it is: see [`records::state`], 0 for a thread that is in no call.
+    pub fn follow(&self, tid: i32, state: u32, now: u64) -> io::Result<()> {
+        self.set(tid, &records::storage(state, false, now))
+    }
+
+    /// The same of a command that hasn't begun: nothing of it is told but its `execve`, until that has come back well.
+    pub fn follow_command(&self, tid: i32, now: u64) -> io::Result<()> {
+        self.set(tid, &records::storage(records::state::OUTSIDE, true, now))
+    }
+
+    fn set(&self, tid: i32, storage: &[u8]) -> io::Result<()> {
+        let thread = thread_fd(tid)?;
+        bpf_syscall::update(self.0.as_fd(), thread.as_raw_fd(), storage)
+    }
+
+    /// Ends that.
+    pub fn forget(&self, tid: i32) -> io::Result<()> {
+        bpf_syscall::delete(self.0.as_fd(), thread_fd(tid)?.as_raw_fd())
+    }
+
+    /// A thread's storage as it is now.
+    pub fn look(&self, tid: i32) -> io::Result<Vec<u8>> {
+        let mut value = vec![0; records::STORAGE];
+        bpf_syscall::look_up(self.0.as_fd(), thread_fd(tid)?.as_raw_fd(), &mut value)?;
+        Ok(value)
+    }
+}
+
+/// Opens a thread, whether or not it is its process's first.
+fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
+    const PIDFD_THREAD: libc::c_int = libc::O_EXCL;
+    // SAFETY: two numbers in, a descriptor or an error out.
+    let open = |flags: libc::c_int| unsafe { libc::syscall(libc::SYS_pidfd_open, tid, flags) };
+    let mut fd = open(PIDFD_THREAD);
+    if fd < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) {
+        // Before Linux 6.9 only a process's first thread can be opened.
+        fd = open(0);
+    }
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let fd = i32::try_from(fd).map_err(io::Error::other)?;
+    // SAFETY: the kernel just made it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Why the kernel engine can't run here, if that can be told without trying.
+pub(super) fn allowed() -> Result<(), KernelError> {
+    let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let capabilities = status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|hexadecimal| u64::from_str_radix(hexadecimal.trim(), 16).ok())
+        .unwrap_or(0);
+    let has = |capability: u32| {
+        capabilities >> capability & 1 == 1 || capabilities >> CAP_SYS_ADMIN & 1 == 1
+    };
+    for (capability, name) in [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")] {
+        if !has(capability) {
+            return Err(KernelError::Capability { name });
+        }
+    }
+    if capabilities >> CAP_SYS_PTRACE & 1 == 0 {
+        return Err(KernelError::Capability {
+            name: "CAP_SYS_PTRACE",
+        });
+    }
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    if namespace.as_os_str() != FIRST_PID_NAMESPACE {
+        return Err(KernelError::Namespace);
+    }
+    if !std::fs::exists(btf::PATH).unwrap_or(false) {
+        return Err(KernelError::Types);
+    }
+    Ok(())
+}
+
+/// The programs, loaded, with what they are read by.
+pub(super) struct Loaded {
+    pub programs: Programs,
+    pub ring: Ring,
+    /// To be waited for.
+    pub ring_map: OwnedFd,
+    /// Where only counts are wanted.
+    pub counts: Option<Counts>,
+}
+
+/// Loads the programs; nothing is traced yet.
+pub(super) fn load(asked: &Asked, counting: bool) -> Result<Loaded, TraceError> {
+    allowed()?;
+    let wanted: Vec<_> = PROGRAMS
+        .into_iter()
+        .chain(asked.work.then_some(SWITCH))
+        .collect();
+    let points: Vec<&str> = wanted.iter().map(|(_, point)| *point).collect();
+    let kernel = btf::of_kernel(&points)?;
+    let processors = processors();
+    let mut object = object(asked, counting, &kernel)?;
+    let types = bpf_syscall::load_types(&object.types).map_err(failed("types"))?;
+    let mut maps = maps(&mut object, asked, counting, processors, &types)?;
+    let programs = verified(&wanted, &object.object, &kernel, &types)?;
+    let mut map = |name: &'static str| {
+        let map = maps.remove(name).map(|(fd, _)| fd);
+        map.ok_or(KernelError::Object { what: name })
+    };
+    let ring_map = map("ring")?;
+    let page = rustix::param::page_size();
+    let control = Shared::of(map("controls")?.as_fd(), 0, page, true)
+        .map_err(refused("share the programs' counters"))?;
+    let ring = Ring::of(ring_map.as_fd(), asked.ring).map_err(refused("share the ring"))?;
+    let counts = map("counts")?;
+    let counts = counting
+        .then(|| Counts::of(counts.as_fd(), processors))
+        .transpose()
+        .map_err(refused("share the programs' counts"))?;
+    Ok(Loaded {
+        programs: Programs {
+            programs,
+            links: Vec::new(),
+            threads: Threads(Arc::new(map("threads")?)),
+            control: Arc::new(Control(control)),
+        },
+        ring,
+        ring_map,
+        counts,
+    })
+}
+
+/// How many processors there may be, whether or not they run.
+fn processors() -> u32 {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    let last = text.trim().rsplit(['-', ',']).next();
+    last.and_then(|last| last.parse::<u32>().ok())
+        .map_or(1, |last| last.saturating_add(1))
+}
+
+/// The object, with the kernel's own offsets in it, and its types as the kernel takes them.
+struct Prepared {
+    object: Object,
+    types: Vec<u8>,
+}
+
+/// The object with what was asked put in.
+fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, KernelError> {
+    let plans = capture_plan::table(asked);
+    let wake = (u64::from(asked.ring) / 8).min(256 << 10).to_ne_bytes();
+    let hold = hold_at(asked.ring).to_ne_bytes();
+    // The verifier trips over a loop that it knows to be empty.
+    let elements = asked
+        .limits
+        .map_or(1, |limits| capture_plan::elements(limits).max(1));
+    let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
+    let follow = u32::from(asked.follows()).to_ne_bytes();
+    let outcomes = Outcomes::of(asked.statuses).unwrap_or(Outcomes::All) as u32;
+    let outcomes = outcomes.to_ne_bytes();
+    let counting = u32::from(counting).to_ne_bytes();
+    let works = u32::from(asked.work).to_ne_bytes();
+    let mut object = Object::parse(&OBJECT.0).map_err(failed("object"))?;
+    let settings: [(&str, &[u8]); 8] = [
+        ("plans", &plans),
+        ("wake_at", &wake),
+        ("hold_at", &hold),
+        ("elements", &elements),
+        ("follow", &follow),
+        ("outcomes", &outcomes),
+        ("counting", &counting),
+        ("works", &works),
+    ];
+    let settings = settings
+        .into_iter()
+        .map(|(name, value)| (name, (value, true)));
+    object
+        .patch_map_data(settings.collect())
+        .map_err(failed("settings"))?;
+    // A kernel that has all else that the programs need knows all of these.
+    let features = BtfFeatures::new(true, true, true, true, true, true, true, true);
+    let types = object
+        .fixup_and_sanitize_btf(&features)
+        .map_err(failed("types"))?;
+    let types = types.ok_or(KernelError::Object { what: "types" })?;
+    let types = types.to_bytes();
+    object.relocate_btf(kernel).map_err(failed("structures"))?;
+    Ok(Prepared { object, types })
+}
+
+type Maps = HashMap<String, (OwnedFd, Map)>;
+
+/// The object's maps, made, filled and put into its programs.
+fn maps(
+    prepared: &mut Prepared,
+    asked: &Asked,
+    counting: bool,
+    processors: u32,
+    types: &OwnedFd,
+) -> Result<Maps, KernelError> {
+    let object = &mut prepared.object;
+    let mut maps = Maps::new();
+    for (name, mut map) in object.maps.drain() {
+        match name.as_str() {
+            "ring" => map.set_max_entries(asked.ring),
+            "larges" if !counting => map.set_max_entries(processors),
+            "counts" if counting => map.set_max_entries(processors),
+            _ => {}
+        }
+        let made = made(&name, &map, types).map_err(failed("maps"))?;
+        maps.insert(name, (made, map));
+    }
+    let text = object.functions.keys().map(|(section, _)| *section);
+    let text: HashSet<usize> = text.collect();
+    let placed = maps
+        .iter()
+        .map(|(name, (fd, map))| (name.as_str(), fd.as_raw_fd(), map));
+    object
+        .relocate_maps(placed, &text)
+        .map_err(failed("maps"))?;
+    object.relocate_calls(&text).map_err(failed("functions"))?;
+    Ok(maps)
+}
+
+fn made(name: &str, map: &Map, types: &OwnedFd) -> io::Result<OwnedFd> {
+    let made = bpf_syscall::create_map(name, map, types.as_fd())?;
+    if !map.data().is_empty() {
+        bpf_syscall::update(made.as_fd(), 0, map.data())?;
+    }
+    if map.section_kind() == EbpfSectionKind::Rodata {
+        bpf_syscall::freeze(made.as_fd())?;
+    }
+    Ok(made)
+}
+
+/// Has the kernel check the programs: the large ones take it a few milliseconds each, so all at the same time.
+fn verified(
+    wanted: &[(&'static str, &'static str)],
+    object: &Object,
+    kernel: &Btf,
+    types: &OwnedFd,
+) -> Result<Vec<(&'static str, OwnedFd)>, KernelError> {
+    let load = |(name, point): (&'static str, &'static str)| {
+        let program = object.programs.get(name);
+        let missing = KernelError::Object { what: name };
+        let Some((program, code)) = program
+            .and_then(|program| Some((program, object.functions.get(&program.function_key())?)))
+        else {
+            return Err(missing);
+        };
+        let tracepoint = kernel
+            .id_by_type_name_kind(&format!("btf_trace_{point}"), BtfKind::Typedef)
+            .map_err(failed(point))?;
+        let loaded =
+            bpf_syscall::load_program(name, &program.license, code, types.as_fd(), tracepoint);
+        Ok((point, loaded.map_err(failed(point))?))
+    };
+    std::thread::scope(|scope| {
+        let loads = wanted
+            .iter()
+            .map(|program| scope.spawn(move || load(*program)));
+        let loads: Vec<_> = loads.collect();
+        let results = loads.into_iter().map(|load| load.join());
+        let lost = || Err(KernelError::Object { what: "loader" });
+        results
+            .map(|result| result.unwrap_or_else(|_| lost()))
+            .collect()
+    })
+}
+
+/// Which of them the kernel refuses.
+fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    what: &'static str,
+) -> impl Fn(E) -> KernelError {
+    move |error| KernelError::Load {
+        what,
+        error: error.into(),
+    }
+}
+
+impl Programs {
+    /// Attaches them: from now on the calls of threads that are followed are told.
+    pub fn attach(&mut self) -> Result<(), KernelError> {
+        for (point, program) in &self.programs {
+            let link = bpf_syscall::attach(program.as_fd()).map_err(failed(point))?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// The storages of threads.
+    pub fn threads(&self) -> Threads {
+        self.threads.clone()
+    }
+
+    /// The page that is shared with them.
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
+    }
+}
+
+/// Bytes in a ring of this size at which threads are stopped.
+pub(super) fn hold_at(ring: u32) -> u64 {
+    u64::from(ring) / 2
+}

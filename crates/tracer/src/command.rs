@@ -1,0 +1,99 @@
+//! A command to trace: program, arguments, environment, user.
+
+use std::ffi::OsString;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A command to start.
+#[derive(Debug, Clone, Default)]
+pub struct Command {
+    /// The program: a path, or a name to be found in PATH.
+    pub program: OsString,
+    /// Its arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// Variables of its environment to set, or to remove.
+    pub environment: Vec<(OsString, Option<OsString>)>,
+    /// Whose rights it gets.
+    pub user: Option<User>,
+    /// What is done once it has all that it inherits, before it is executed.
+    pub started: Option<fn()>,
+    /// Who waits to become it, if it isn't to be a child of the tracer: see [`stand_aside`](crate::ptrace::command_start::stand_aside).
+    pub stand_in: Option<StandIn>,
+}
+
+/// Somebody whose rights a command gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct User {
+    /// The user's number.
+    pub uid: u32,
+    /// The number of the user's first group.
+    pub gid: u32,
+    /// The numbers of all groups.
+    pub groups: Vec<u32>,
+}
+
+impl User {
+    /// Somebody by name; nothing if nobody is named so.
+    ///
+    /// # Errors
+    ///
+    /// If the list of users can't be read.
+    pub fn named(name: &str) -> std::io::Result<Option<Self>> {
+        let Some(user) = nix::unistd::User::from_name(name)? else {
+            return Ok(None);
+        };
+        let name = std::ffi::CString::new(name)?;
+        let groups = nix::unistd::getgrouplist(&name, user.gid)?;
+        Ok(Some(Self {
+            uid: user.uid.as_raw(),
+            gid: user.gid.as_raw(),
+            groups: groups.into_iter().map(nix::unistd::Gid::as_raw).collect(),
+        }))
+    }
+}
+
+impl Command {
+    /// A command by its program and its arguments.
+    pub fn new(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
+        Self {
+            program: program.into(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The file that will be run: a path as it is, a name as PATH has it.
+    pub(crate) fn file(&self) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStrExt as _;
+        if self.program.as_bytes().contains(&b'/') {
+            return Some(PathBuf::from(&self.program));
+        }
+        if self.program.is_empty() {
+            return None;
+        }
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(&self.program))
+            .find(|file| is_program(file))
+    }
+}
+
+/// Whether this is a file that may be run.
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(file)
+        .is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+/// A process that waits to become the command, and how it is told to.
+#[derive(Debug, Clone)]
+pub struct StandIn {
+    /// Its number.
+    pub(crate) tid: i32,
+    /// Its end of the pair says when it may go on, and why it can't.
+    pub(crate) door: Arc<UnixStream>,
+}

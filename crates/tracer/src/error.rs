@@ -1,0 +1,155 @@
+//! What can go wrong before or while a program is traced, and the way out.
+
+use std::ffi::OsString;
+use std::io;
+
+use backsight_syscall_decode::call_set::CallSetError;
+
+/// Why nothing was traced, or no further.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// There is no such program.
+    #[error("`{}` isn't to be found: give its path, or add its folder to PATH", .program.to_string_lossy())]
+    NotFound {
+        /// As it was asked for.
+        program: OsString,
+    },
+    /// The command couldn't be started.
+    #[error("`{}` can't be started", .program.to_string_lossy())]
+    NotStarted {
+        /// As it was asked for.
+        program: OsString,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+    /// A process can't be attached to.
+    #[error("process {pid} can't be attached to{}", way_out(why))]
+    NotAttached {
+        /// Its number.
+        pid: i32,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+    /// The kernel engine can't do what is asked.
+    #[error("the kernel engine can't do that: {why}; `--engine ptrace` can")]
+    Unfit {
+        /// Why.
+        why: &'static str,
+    },
+    /// The kernel engine can't trace.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// There is nothing to trace.
+    #[error("nothing to trace: give a command, or the number of a process")]
+    Nothing,
+    /// The kernel refused what tracing needs.
+    #[error("the kernel refuses to {what}")]
+    Refused {
+        /// What was asked of it.
+        what: &'static str,
+        /// Why.
+        #[source]
+        why: io::Error,
+    },
+}
+
+/// What helps against a refusal to attach.
+fn way_out(why: &io::Error) -> &'static str {
+    match why.kind() {
+        io::ErrorKind::PermissionDenied => {
+            ": it belongs to another user, is traced by somebody else, or \
+             /proc/sys/kernel/yama/ptrace_scope forbids it; try as root"
+        }
+        _ => ": there is no such process any longer",
+    }
+}
+
+/// What is wrong with an expression that says what is asked for.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ExpressionError {
+    /// Not a set of calls.
+    #[error(transparent)]
+    Calls(#[from] CallSetError),
+    /// Not a signal.
+    #[error(
+        "invalid signal `{0}`: none is named so; names are as in SIGTERM or TERM, numbers 1 to 64"
+    )]
+    Signal(String),
+    /// Not an error of the kernel.
+    #[error("no error is named `{0}`; names are as in ENOENT, numbers 1 to 4095")]
+    Errno(String),
+    /// Not a status.
+    #[error(
+        "no status is named `{0}`; there are successful, failed, unfinished, unavailable, detached, all and none"
+    )]
+    Status(String),
+    /// Not something that is known of descriptors.
+    #[error("descriptors have no `{0}`; there are path, socket, dev, pidfd, all and none")]
+    Aspect(String),
+    /// Not a number, or too large a one.
+    #[error("`{text}` isn't {wanted}")]
+    Number {
+        /// What stood there.
+        text: String,
+        /// What belongs there.
+        wanted: &'static str,
+    },
+    /// A part of an injection that nobody knows.
+    #[error(
+        "an injection has no part `{0}`; its parts are error=, retval=, signal=, syscall= (of a call that changes nothing), delay_enter=, delay_exit=, poke_enter=, poke_exit= and when="
+    )]
+    UnknownPart(String),
+    /// A part of an injection that was given before: which of the two is meant can't be known.
+    #[error("an injection has one such part alone, `{0}` comes after another")]
+    Twice(String),
+    /// An injection that injects nothing, or two results.
+    #[error(
+        "an injection needs error= or retval=, not both, or signal=, delay_enter=, delay_exit=, poke_enter= or poke_exit=: `{0}`"
+    )]
+    Injection(String),
+}
+
+/// Why the kernel engine can't trace.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// It isn't allowed to.
+    #[error(
+        "the kernel engine needs {name}: run it as root, or grant it with `setcap`; the ptrace engine needs none"
+    )]
+    Capability {
+        /// What is missing.
+        name: &'static str,
+    },
+    /// The numbers of processes here aren't the kernel's.
+    #[error(
+        "the kernel engine sees the numbers that processes have outside of this container, and can't tell yours: use the ptrace engine"
+    )]
+    Namespace,
+    /// The kernel doesn't describe its structures.
+    #[error(
+        "this kernel has no type information (/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF): use the ptrace engine"
+    )]
+    Types,
+    /// The kernel refuses the programs.
+    #[error("the kernel refuses the tracer's programs ({what}): {error}; use the ptrace engine")]
+    Load {
+        /// Which of them.
+        what: &'static str,
+        /// What it says.
+        error: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The programs aren't what they should be: a fault of the build.
+    #[error("the tracer's programs have no {what}: build it again")]
+    Object {
+        /// What is missing.
+        what: &'static str,
+    },
+    /// The size of the ring isn't one.
+    #[error("a ring of {bytes} bytes can't be had: it must be a power of two of at least 65536")]
+    Ring {
+        /// What was asked.
+        bytes: u32,
+    },
+}

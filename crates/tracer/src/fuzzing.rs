@@ -1,0 +1,15 @@
+//! Doors for fuzzing to readers of foreign bytes that nothing else calls from outside.
+
+use backsight_syscall_decode::Event;
+
+/// Reads bytes as records of the kernel engine's ring, each as its length in two bytes (little-endian) and itself.
+#[cfg(target_os = "linux")]
+pub fn ring_records(bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+    crate::bpf_engine::ring_records(bytes, tell);
+}
+
+/// Reads bytes as the kernel's description of its types (BTF).
+#[cfg(target_os = "linux")]
+pub fn kernel_types(bytes: &[u8]) {
+    crate::bpf_engine::kernel_types(bytes);
+}

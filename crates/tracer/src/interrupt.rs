@@ -1,0 +1,159 @@
+//! A way to end tracing from outside: by another thread, or by the signals that a terminal sends.
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use std::{io, thread};
+
+use nix::libc;
+use nix::sys::signal::{
+    SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask,
+};
+
+/// Wakes the engine's thread where it waits. Nobody else uses it here, and who misses the handler isn't harmed.
+const WAKE: Signal = Signal::SIGURG;
+/// Between two attempts to wake an engine that was just about to wait.
+const AGAIN: Duration = Duration::from_millis(5);
+
+/// Ends tracing from outside.
+#[derive(Default)]
+pub struct Interrupt {
+    signal: AtomicI32,
+    thread: AtomicI32,
+    seen: AtomicBool,
+    before: Option<SigSet>,
+    /// What else is done when it is asked.
+    then: Mutex<Option<Then>>,
+}
+
+type Then = Box<dyn Fn() + Send>;
+
+impl std::fmt::Debug for Interrupt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interrupt")
+            .field("signal", &self.signal)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Interrupt {
+    /// One that only [`Interrupt::ask`] triggers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that these signals trigger, but for those that are blocked already: who blocked them doesn't want them. They are
+    /// blocked in this thread from now on and in threads that it starts, so this belongs before any other thread. A command
+    /// that is started gets the signals as they were.
+    ///
+    /// # Errors
+    ///
+    /// If the signals can't be blocked or the thread that waits for them can't be started.
+    pub fn on(signals: &[Signal]) -> io::Result<Arc<Self>> {
+        let (interrupt, mut blocked) = Self::blocking(signals)?;
+        for signal in interrupt.before.iter().flat_map(SigSet::iter) {
+            blocked.remove(signal);
+        }
+        let interrupt = Arc::new(interrupt);
+        let asker = Arc::clone(&interrupt);
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || {
+                while let Ok(signal) = blocked.wait() {
+                    asker.ask(signal as i32);
+                }
+            })?;
+        Ok(interrupt)
+    }
+
+    /// One that nothing triggers: these signals do nothing to this process.
+    ///
+    /// # Errors
+    ///
+    /// If the signals can't be blocked.
+    pub fn never(signals: &[Signal]) -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self::blocking(signals)?.0))
+    }
+
+    fn blocking(signals: &[Signal]) -> io::Result<(Self, SigSet)> {
+        let blocked: SigSet = signals.iter().copied().collect();
+        let mut before = SigSet::empty();
+        sigprocmask(SigmaskHow::SIG_BLOCK, Some(&blocked), Some(&mut before))?;
+        let interrupt = Self {
+            before: Some(before),
+            ..Self::default()
+        };
+        Ok((interrupt, blocked))
+    }
+
+    /// Ends tracing as this signal would; comes back when the engine knows, or if there is none. The engine's own thread
+    /// may ask too: tracing ends when it is back from what it told.
+    pub fn ask(&self, signal: i32) {
+        self.signal.store(signal, Ordering::SeqCst);
+        if let Some(then) = &*self.then.lock().unwrap_or_else(PoisonError::into_inner) {
+            then();
+        }
+        let own = nix::unistd::gettid().as_raw();
+        loop {
+            let thread = self.thread.load(Ordering::SeqCst);
+            if thread == 0 || thread == own || self.seen.load(Ordering::SeqCst) {
+                return;
+            }
+            // SAFETY: takes three numbers; a thread that is gone is an error that doesn't matter.
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, WAKE as i32) };
+            thread::sleep(AGAIN);
+        }
+    }
+
+    /// The signal that tracing was asked to end by, if it was.
+    pub fn signal(&self) -> Option<i32> {
+        Some(self.signal.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
+    }
+
+    /// Does this too when it is asked; at once if it was asked already.
+    pub(crate) fn then(&self, what: impl Fn() + Send + 'static) {
+        let mut then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.asked().is_some() {
+            what();
+        }
+        *then = Some(Box::new(what));
+    }
+
+    /// The signal that tracing is to end by.
+    pub(crate) fn asked(&self) -> Option<i32> {
+        let signal = self.signal()?;
+        self.seen.store(true, Ordering::SeqCst);
+        Some(signal)
+    }
+
+    /// The signals that were blocked before, if that was changed.
+    pub(crate) fn blocked_before(&self) -> Option<SigSet> {
+        self.before
+    }
+
+    /// Lets this thread be woken as long as the result lives.
+    pub(crate) fn wakes_this_thread(&self) -> nix::Result<Waking<'_>> {
+        extern "C" fn nothing(_signal: libc::c_int) {}
+        // Without SA_RESTART: a wait ends.
+        let action = SigAction::new(
+            SigHandler::Handler(nothing),
+            SaFlags::empty(),
+            SigSet::empty(),
+        );
+        // SAFETY: the handler does nothing at all.
+        unsafe { sigaction(WAKE, &action)? };
+        self.seen.store(false, Ordering::SeqCst);
+        self.thread
+            .store(nix::unistd::gettid().as_raw(), Ordering::SeqCst);
+        Ok(Waking(self))
+    }
+}
+
+/// As long as it lives, a thread can be woken.
+pub(crate) struct Waking<'a>(&'a Interrupt);
+
+impl Drop for Waking<'_> {
+    fn drop(&mut self) {
+        self.0.thread.store(0, Ordering::SeqCst);
+    }
+}

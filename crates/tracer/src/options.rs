@@ -1,0 +1,114 @@
+//! What is asked of an engine: what to trace, and what of it to tell.
+//!
+//! Expressions are strace's, since people know them. Refuses: to know how a command line looks, and how events are shown.
+
+mod injection;
+mod signal_set;
+mod status_set;
+
+use std::path::PathBuf;
+
+use backsight_syscall_decode::call_set::Calls;
+use backsight_syscall_decode::memory::Limits;
+
+use crate::command::Command;
+pub use injection::{Injection, Occasions, Poke, Tamper, duration};
+pub use signal_set::Signals;
+pub use status_set::{Status, Statuses};
+
+/// What is asked of an engine.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// A command to start.
+    pub command: Option<Command>,
+    /// Processes, or threads, to attach to.
+    pub pids: Vec<i32>,
+    /// Somebody whose children are traced. Processes of `pids` that can't be attached to are then passed over.
+    pub offspring: Option<Offspring>,
+    /// Whether children and threads are traced too, and of processes that are attached to every thread.
+    pub follow: bool,
+    /// The calls to tell.
+    pub calls: Calls,
+    /// Only calls that concern one of these paths, by name or by descriptor; every call if there are none.
+    pub paths: Vec<PathBuf>,
+    /// Only calls that ended so.
+    pub statuses: Statuses,
+    /// The signals to tell.
+    pub signals: Signals,
+    /// What is to be done to calls.
+    pub injections: Vec<Injection>,
+    /// Calls at which a process is detached from.
+    pub detach_on: Calls,
+    /// Whether calls that aren't asked for may be let pass by a seccomp filter without a stop. It stays with the program:
+    /// should the tracer be killed, so is the program. Used only for a command that is followed and where it helps.
+    pub filter: bool,
+    /// Detach from everything after so many calls were told.
+    pub limit: Option<u64>,
+    /// How much of what pointers point to is captured; nothing if only calls are counted.
+    pub limits: Option<Limits>,
+    /// Whether a call is told while it goes on when something else is to be told: for those who write one line after
+    /// the other.
+    pub pending: bool,
+    /// Whether what descriptors are is looked up for who reads: what they are at that moment, so that it takes a stop.
+    pub descriptors: bool,
+    /// Whether calls that change what a descriptor or a process is are told as they are entered, as going on: for those who
+    /// look that up.
+    pub early: bool,
+    /// Whether calls are told with where in the program they were made, and signals with where they came: the instruction.
+    pub instructions: bool,
+    /// Whether calls and signals are told with the functions that the thread is in.
+    pub stacks: bool,
+    /// Whether calls are told with how long processors worked on them, and counted by that.
+    pub work: bool,
+    /// Whether tracer and program may share a processor while the program is one thread: several times faster.
+    pub share_processor: bool,
+    /// Bytes of the ring through which the kernel engine tells: a power of two, at least 65536.
+    pub ring: u32,
+}
+
+impl Default for Asked {
+    /// Every call of nothing.
+    fn default() -> Self {
+        Self {
+            command: None,
+            pids: Vec::new(),
+            offspring: None,
+            follow: false,
+            calls: Calls::all(),
+            paths: Vec::new(),
+            statuses: Statuses::all(),
+            signals: Signals::all(),
+            injections: Vec::new(),
+            detach_on: Calls::none(),
+            filter: true,
+            limit: None,
+            limits: Some(Limits::default()),
+            pending: false,
+            descriptors: false,
+            early: false,
+            instructions: false,
+            stacks: false,
+            work: false,
+            share_processor: true,
+            ring: 4 << 20,
+        }
+    }
+}
+
+impl Asked {
+    /// Whether children and threads are traced too.
+    pub(crate) fn follows(&self) -> bool {
+        self.follow || self.offspring.is_some()
+    }
+}
+
+/// A process whose children are traced with all that they start, each from the first call of its own program on. What the
+/// process does itself isn't told, but for an [`Attached`](crate::What::Attached) when it is followed; nor what a child
+/// does up to its `execve`.
+#[derive(Debug, Clone, Copy)]
+pub struct Offspring {
+    /// The process.
+    pub of: i32,
+    /// Whether a child that has just become another program is traced; else it is let go.
+    pub joins: fn(i32) -> bool,
+}

@@ -1,0 +1,82 @@
+//! Sets of signals, as `-e signal=` names them.
+
+use std::str::FromStr as _;
+
+use nix::sys::signal::Signal;
+
+use crate::error::ExpressionError;
+
+/// The greatest signal's number.
+const LAST: i32 = 64;
+
+/// A set of signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signals(u64);
+
+impl Signals {
+    /// Every signal.
+    pub const fn all() -> Self {
+        Self(u64::MAX)
+    }
+
+    /// Whether this one is of them, by number.
+    pub fn has(self, number: i32) -> bool {
+        (1..=LAST).contains(&number) && self.0 >> (number - 1) & 1 == 1
+    }
+
+    /// Reads a set: names with or without `SIG`, numbers, `all` or `none`, separated by commas; `!` before the whole for
+    /// every other signal.
+    ///
+    /// # Errors
+    ///
+    /// If a signal isn't known.
+    pub fn parse(text: &str) -> Result<Self, ExpressionError> {
+        let (text, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut set = 0;
+        for item in text.split(',').filter(|item| !item.is_empty()) {
+            set |= match item {
+                "all" => u64::MAX,
+                "none" => 0,
+                name => 1 << (number_of(name)? - 1),
+            };
+        }
+        Ok(Self(if negated { !set } else { set }))
+    }
+}
+
+/// The number of a signal, by name or number.
+pub(super) fn number_of(name: &str) -> Result<i32, ExpressionError> {
+    let unknown = || ExpressionError::Signal(name.to_owned());
+    if let Ok(number) = name.parse::<i32>() {
+        return Some(number)
+            .filter(|number| (1..=LAST).contains(number))
+            .ok_or_else(unknown);
+    }
+    let upper = name.to_ascii_uppercase();
+    let short = upper.strip_prefix("SIG").unwrap_or(&upper);
+    Signal::from_str(&format!("SIG{short}"))
+        .map(|signal| signal as i32)
+        .map_err(|_| unknown())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_are_named_as_people_name_them() {
+        let some = Signals::parse("SIGTERM,hup,10").unwrap();
+        assert!(some.has(15) && some.has(1) && some.has(10));
+        assert!(!some.has(2) && !some.has(0) && !some.has(65));
+        let others = Signals::parse("!chld").unwrap();
+        assert!(!others.has(17) && others.has(15));
+        assert_eq!(
+            Signals::parse("SIGNONE"),
+            Err(ExpressionError::Signal("SIGNONE".to_owned()))
+        );
+        assert!(Signals::parse("65").is_err());
+    }
+}

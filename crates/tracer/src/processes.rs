@@ -1,0 +1,287 @@
+//! What the numbers of processes mean that a program uses: the number that the process has here, where the program lives in
+//! a name space of its own, and what it is called.
+//!
+//! The kernel says of each process what it is called in every name space that it is in (`/proc/PID/status`, proc_pid_status(5)),
+//! so a number is looked for among all of them. Refuses: to say anything of a number that can't be told for sure.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::sync::LazyLock;
+
+use backsight_syscall_decode::format::{self, Escapes};
+use backsight_syscall_decode::table::Whose;
+
+/// Which of what is known of processes is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Told {
+    /// What they are called.
+    pub name: bool,
+    /// Their numbers in this process's name space, where a program has others.
+    pub number: bool,
+}
+
+impl Told {
+    /// Reads a set as `-e decode-pids=` names it: `comm`, `pidns`, `all` or `none`, separated by commas; `!` before the
+    /// whole for all others. Nothing if something isn't known.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (names, negated) = match text.strip_prefix('!') {
+            Some(rest) => (rest, true),
+            None => (text, false),
+        };
+        let mut told = Self::default();
+        for name in names.split(',') {
+            match name {
+                "comm" => told.name = true,
+                "pidns" => told.number = true,
+                "all" => (told.name, told.number) = (true, true),
+                "none" => told = Self::default(),
+                _ => return None,
+            }
+        }
+        Some(Self {
+            name: told.name != negated,
+            number: told.number != negated,
+        })
+    }
+
+    /// Whether nothing is told.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// What is known of processes.
+#[derive(Debug)]
+pub(crate) struct Processes {
+    told: Told,
+    /// This process's name space.
+    here: Option<u64>,
+    /// How deep it is within the one that `/proc` shows.
+    base: usize,
+    /// What numbers of other name spaces mean here, as far as they were looked for.
+    found: HashMap<(u64, i32, Whose), i32>,
+    /// What threads were called when they were seen last.
+    names: HashMap<i32, Vec<u8>>,
+}
+
+impl Processes {
+    /// Tells this.
+    pub fn new(told: Told) -> Self {
+        Self {
+            told,
+            here: space_of("self"),
+            base: base(),
+            found: HashMap::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// What stands behind the number of a process that `of` knows.
+    pub fn explain(&mut self, of: i32, number: i32, whose: Whose, escapes: Escapes) -> Vec<u8> {
+        let mut out = Vec::new();
+        let (number, whose) = match whose {
+            Whose::ProcessOrGroup if number < -1 => (number.saturating_neg(), Whose::Group),
+            Whose::ProcessOrGroup => (number, Whose::Process),
+            _ => (number, whose),
+        };
+        if number <= 0 {
+            return out;
+        }
+        let of = shown_as(of);
+        let space = space_of(of);
+        let here = if space.is_some() && space != self.here {
+            space.and_then(|space| self.translate(space, of, number, whose))
+        } else {
+            Some(number)
+        };
+        let Some(here) = here else { return out };
+        if self.told.name && matches!(whose, Whose::Thread | Whose::Process) {
+            // One that is gone may have another's number.
+            if let Some(name) = name_of(here) {
+                put_name(&name, escapes, &mut out);
+            }
+        }
+        if self.told.number && here != number {
+            out.extend_from_slice(b" /* ");
+            format::signed(&mut out, i64::from(here));
+            out.extend_from_slice(b" in strace's PID NS */");
+        }
+        out
+    }
+
+    /// What stands behind the number of a thread at the beginning of a line.
+    pub fn thread(&mut self, tid: i32, escapes: Escapes) -> Vec<u8> {
+        let mut out = Vec::new();
+        if self.told.name {
+            if let Some(name) = name_of(tid) {
+                self.names.insert(tid, name);
+            }
+            if let Some(name) = self.names.get(&tid) {
+                put_name(name, escapes, &mut out);
+            }
+        }
+        out
+    }
+
+    fn translate(&mut self, space: u64, of: i32, number: i32, whose: Whose) -> Option<i32> {
+        let depth = numbers(&status(of)?, Whose::Thread).len().checked_sub(1)?;
+        if depth <= self.base {
+            return None;
+        }
+        let known = self.found.get(&(space, number, whose)).copied();
+        let first = known.map(shown_as).into_iter().chain([of]);
+        let found = first.chain(candidates(whose)).find_map(|one| {
+            means(one, space, depth, number, whose)?
+                .get(self.base)
+                .copied()
+        })?;
+        self.found.insert((space, number, whose), found);
+        Some(found)
+    }
+}
+
+/// What a thread is called.
+fn name_of(tid: i32) -> Option<Vec<u8>> {
+    let mut name = fs::read(format!("/proc/{}/comm", shown_as(tid))).ok()?;
+    if name.last() == Some(&b'\n') {
+        name.pop();
+    }
+    Some(name)
+}
+
+fn put_name(name: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
+    out.push(b'<');
+    format::escaped(out, name, escapes, b"<>\"\\");
+    out.push(b'>');
+}
+
+/// The name space of numbers that a process lives in.
+fn space_of(process: impl std::fmt::Display) -> Option<u64> {
+    let about = fs::metadata(format!("/proc/{process}/ns/pid")).ok()?;
+    Some(about.ino())
+}
+
+fn status(process: i32) -> Option<String> {
+    fs::read_to_string(format!("/proc/{process}/status")).ok()
+}
+
+/// The numbers that a process has, from this name space inwards.
+fn numbers(status: &str, whose: Whose) -> Vec<i32> {
+    let name = match whose {
+        Whose::Thread => "NSpid:",
+        Whose::Process | Whose::ProcessOrGroup => "NStgid:",
+        Whose::Group => "NSpgid:",
+        Whose::Session => "NSsid:",
+    };
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.into_iter()
+        .flat_map(str::split_ascii_whitespace)
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+/// What numbers one has, from the outermost name space inwards, that has this number so deep in this name space.
+fn means(process: i32, space: u64, depth: usize, number: i32, whose: Whose) -> Option<Vec<i32>> {
+    let status = status(process)?;
+    let all = numbers(&status, whose);
+    if *all.get(depth)? != number {
+        return None;
+    }
+    lives_in(process, &status, space, depth).then_some(all)
+}
+
+/// How deep this process's name space is within the one whose processes `/proc` shows.
+fn base() -> usize {
+    static BASE: LazyLock<usize> = LazyLock::new(|| {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        numbers(&status, Whose::Thread).len().saturating_sub(1)
+    });
+    *BASE
+}
+
+/// The number under which `/proc` shows a thread: another one where it is mounted of a name space around this process's.
+pub(crate) fn shown_as(thread: i32) -> i32 {
+    let base = base();
+    if base == 0 {
+        return thread;
+    }
+    let Some(here) = space_of("self") else {
+        return thread;
+    };
+    let found = candidates(Whose::Thread)
+        .find(|one| means(*one, here, base, thread, Whose::Thread).is_some());
+    found.unwrap_or(thread)
+}
+
+/// The number here of a process that another one calls so.
+pub(crate) fn here(of: i32, number: i32) -> Option<i32> {
+    let mut processes = Processes::new(Told::default());
+    let shown = shown_as(of);
+    let space = space_of(shown)?;
+    if Some(space) == processes.here {
+        Some(number)
+    } else {
+        processes.translate(space, shown, number, Whose::Process)
+    }
+}
+
+/// Whether a process is in a name space so deep, be it by way of one that is within it: then who made it is nearer.
+fn lives_in(process: i32, status: &str, space: u64, depth: usize) -> bool {
+    const FARTHEST: usize = 64;
+    let (mut process, mut status) = (process, status.to_owned());
+    for _ in 0..FARTHEST {
+        if numbers(&status, Whose::Thread).len() == depth + 1 {
+            return space_of(process) == Some(space);
+        }
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
+        let Some(parent) = parent.and_then(|parent| parent.trim().parse().ok()) else {
+            return false;
+        };
+        let Some(next) = self::status(parent) else {
+            return false;
+        };
+        (process, status) = (parent, next);
+    }
+    false
+}
+
+/// Every process, or every thread.
+fn candidates(whose: Whose) -> impl Iterator<Item = i32> {
+    let processes = numbered("/proc");
+    processes.into_iter().flat_map(move |process| match whose {
+        Whose::Thread => numbered(&format!("/proc/{process}/task")),
+        _ => vec![process],
+    })
+}
+
+/// The entries of a folder that are numbers.
+fn numbered(folder: &str) -> Vec<i32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_listed_from_here_inwards() {
+        let status = "Name:\tsh\nNStgid:\t70\t1\nNSpid:\t71\t2\nNSpgid:\t70\t1\nNSsid:\t60\t0\n";
+        assert_eq!(numbers(status, Whose::Thread), [71, 2]);
+        assert_eq!(numbers(status, Whose::Process), [70, 1]);
+        assert_eq!(numbers(status, Whose::Session), [60, 0]);
+    }
+
+    #[test]
+    fn sets_name_what_is_told() {
+        let told = |name, number| Some(Told { name, number });
+        assert_eq!(Told::parse("comm"), told(true, false));
+        assert_eq!(Told::parse("!comm"), told(false, true));
+        assert_eq!(Told::parse("pidns,comm"), told(true, true));
+        assert_eq!(Told::parse("none"), told(false, false));
+        assert_eq!(Told::parse("x"), None);
+    }
+}

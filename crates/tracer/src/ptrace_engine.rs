@@ -1,0 +1,472 @@
+//! The ptrace engine: needs no privileges, stops a thread twice a call.
+//!
+//! Everything that happened is collected before anything is served, and then each is served once in turn, so that no
+//! thread starves however fast another calls. Refuses: to leave a thread stopped, whatever becomes of the tracer, and to
+//! change what a program sees, but for what was asked to be injected.
+
+mod cpu_placement;
+mod page_cache;
+mod symbol_names;
+mod syscall_stops;
+mod tracee;
+mod tracee_lifecycle;
+mod unwinder;
+
+use std::collections::HashMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use backsight_syscall_decode::{Call, Event, What};
+use nix::errno::Errno;
+
+use crate::error::TraceError;
+use crate::interrupt::Interrupt;
+use crate::options::Asked;
+use crate::outcome::{Ended, Finish};
+use crate::ptrace::command_start::{self, Starting};
+use crate::ptrace::requests::{self, Go, Tid, Who, option};
+use crate::ptrace::seccomp_filter::Filter;
+use crate::ptrace::tracee_status::Halt;
+use cpu_placement::Placement;
+use page_cache::Pages;
+use tracee::Tracee;
+use unwinder::Stacks;
+
+/// Between two looks at whether a delay is over or something happened.
+const LOOK_AGAIN: Duration = Duration::from_micros(200);
+
+/// After so many times alone somebody else is looked for every [`FEW`] times only.
+const OFTEN_ALONE: u32 = 16;
+const FEW: u32 = 4;
+/// So many threads are many.
+const MANY: usize = 32;
+
+/// Traces what is asked for, and tells what happens, until everything ended or is detached from.
+///
+/// Waits for children and tracees of the calling thread: a child of its own that somebody else is to wait for belongs to
+/// another thread.
+///
+/// # Errors
+///
+/// If nothing is asked for, the command can't be started, a process can't be attached to, or the kernel refuses.
+pub fn trace(
+    asked: &Asked,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Ended, TraceError> {
+    if asked.command.is_none() && asked.pids.is_empty() && asked.offspring.is_none() {
+        return Err(TraceError::Nothing);
+    }
+    let _waking = interrupt
+        .wakes_this_thread()
+        .map_err(|errno| refused("wake a thread by a signal", errno))?;
+    let mut engine = Engine::new(asked, tell);
+    let traced = engine.begin(interrupt).and_then(|()| engine.run(interrupt));
+    if traced.is_err() {
+        engine.detach_all();
+    }
+    traced.map(|()| engine.ended)
+}
+
+fn refused(what: &'static str, why: Errno) -> TraceError {
+    TraceError::Refused {
+        what,
+        why: why.into(),
+    }
+}
+
+/// Nanoseconds of the monotonic clock.
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+struct Engine<'a> {
+    asked: &'a Asked,
+    tell: &'a mut dyn FnMut(Event),
+    tracees: HashMap<Tid, Tracee>,
+    /// Threads that showed themselves before who made them did.
+    early: HashMap<Tid, i32>,
+    /// What happened and wasn't served yet.
+    queue: Vec<(Tid, i32)>,
+    /// How much had happened at once the last time.
+    stopped_before: usize,
+    /// How often in a row nothing else had happened.
+    alone_for: u32,
+    /// Threads that are held for a while.
+    held: Vec<Held>,
+    pages: Pages,
+    stacks: Stacks,
+    placement: Placement,
+    /// The thread whose call was entered last, if nothing else was told since.
+    line: Option<Tid>,
+    /// The command, until it is executed.
+    starting: Option<Starting>,
+    command: Option<Tid>,
+    /// Whether calls stop only where the filter says so.
+    filtered: bool,
+    ended: Ended,
+}
+
+/// A thread that is held for a while.
+struct Held {
+    tid: Tid,
+    until: Instant,
+    signal: i32,
+}
+
+/// What becomes of a thread whose stop was served.
+enum Next {
+    /// It goes on, with a signal if not 0.
+    Go(i32),
+    /// It stays as it is: gone, or held.
+    Stay,
+}
+
+impl<'a> Engine<'a> {
+    fn new(asked: &'a Asked, tell: &'a mut dyn FnMut(Event)) -> Self {
+        Self {
+            asked,
+            tell,
+            tracees: HashMap::new(),
+            early: HashMap::new(),
+            queue: Vec::new(),
+            stopped_before: 0,
+            alone_for: 0,
+            held: Vec::new(),
+            pages: Pages::default(),
+            stacks: Stacks::default(),
+            placement: Placement::new(asked.share_processor),
+            line: None,
+            starting: None,
+            command: None,
+            filtered: false,
+            ended: Ended::default(),
+        }
+    }
+
+    /// Attaches to processes and starts the command.
+    fn begin(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
+        for pid in &self.asked.pids {
+            match self.attach(*pid) {
+                Err(_) if self.asked.offspring.is_some() => {}
+                attached => attached?,
+            }
+        }
+        if let Some(offspring) = self.asked.offspring {
+            self.follow_parent(offspring.of)?;
+        }
+        let Some(command) = &self.asked.command else {
+            return Ok(());
+        };
+        self.filtered = self.may_filter();
+        let filter = self.filtered.then(|| Filter::new(&self.asked.calls));
+        let starting = command_start::start(
+            command,
+            filter,
+            self.options(self.filtered),
+            interrupt.blocked_before(),
+        )?;
+        let tid = starting.tid;
+        self.tracees.insert(tid, Tracee::starting(tid));
+        self.command = Some(tid);
+        starting.release();
+        self.starting = Some(starting);
+        self.go(tid, 0);
+        Ok(())
+    }
+
+    /// Whether the calls that nobody asks for may pass a filter: every process that gets it must be traced and stay so.
+    fn may_filter(&self) -> bool {
+        let asked = self.asked;
+        asked.filter
+            && asked.follow
+            && asked.pids.is_empty()
+            && asked
+                .command
+                .as_ref()
+                .is_some_and(|it| it.stand_in.is_none())
+            && asked.limit.is_none()
+            && asked.detach_on.is_empty()
+            && !asked.calls.is_all()
+    }
+
+    fn options(&self, filtered: bool) -> usize {
+        let mut options = option::CALLS_MARKED | option::EXEC;
+        if self.asked.follows() {
+            options |= option::CHILDREN;
+        }
+        if filtered {
+            options |= option::FILTER | option::DIES_WITH_US;
+        }
+        options
+    }
+
+    fn run(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
+        loop {
+            if self.tracees.is_empty() && !self.adopt() {
+                return Ok(());
+            }
+            if let Some(signal) = interrupt.asked() {
+                self.end_by(signal);
+                return Ok(());
+            }
+            if self.is_at_limit() {
+                self.detach_all();
+                return Ok(());
+            }
+            self.collect()?;
+            self.let_go();
+            let mut queue = std::mem::take(&mut self.queue);
+            for (tid, status) in queue.drain(..) {
+                self.serve(tid, status);
+            }
+            self.queue = queue;
+            if let Some(starting) = self
+                .starting
+                .take_if(|it| !self.tracees.contains_key(&it.tid))
+            {
+                return Err(starting.failure());
+            }
+        }
+    }
+
+    fn is_at_limit(&self) -> bool {
+        self.asked
+            .limit
+            .is_some_and(|limit| self.ended.told >= limit)
+    }
+
+    /// Fills the queue with all that happened; waits if nothing has.
+    fn collect(&mut self) -> Result<(), TraceError> {
+        let block = self.held.is_empty();
+        match self.wait(Who::Any, block) {
+            Ok(Some(happened)) => self.queue.push(happened),
+            Ok(None) => {
+                std::thread::sleep(LOOK_AGAIN);
+                return Ok(());
+            }
+            Err(Errno::EINTR) => return Ok(()),
+            // Somebody else waited for them.
+            Err(Errno::ECHILD) => {
+                self.tracees.clear();
+                self.early.clear();
+                return Ok(());
+            }
+            Err(errno) => return Err(refused("wait for what is traced", errno)),
+        }
+        // With one thread nothing else can have happened. Where nothing else had for a while, it is looked every few times
+        // only: whoever comes then waits for no more than these.
+        if self.tracees.len() > 1 {
+            self.alone_for = self.alone_for.wrapping_add(1);
+            if self.alone_for < OFTEN_ALONE || self.alone_for.is_multiple_of(FEW) {
+                self.drain();
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, who: Who, block: bool) -> Result<Option<(Tid, i32)>, Errno> {
+        if !self.asked.work {
+            return requests::wait(who, block);
+        }
+        let happened = requests::wait_with_work(who, block)?;
+        Ok(happened.map(|(tid, status, worked)| {
+            if let Some(tracee) = self.tracees.get_mut(&tid) {
+                tracee.worked = worked;
+            }
+            (tid, status)
+        }))
+    }
+
+    /// Adds everything else that happened to the queue. To ask for anybody, the kernel looks through all that don't run or
+    /// do; where most of many have stopped it is quicker to ask for one after the other.
+    fn drain(&mut self) {
+        if self.tracees.len() >= MANY && self.stopped_before * 4 >= self.tracees.len() {
+            let first = self.queue.first().map(|(tid, _)| *tid);
+            let others = self.tracees.keys().filter(|tid| Some(**tid) != first);
+            let others: Vec<Tid> = others.copied().collect();
+            for tid in others {
+                if let Ok(Some(happened)) = self.wait(Who::One(tid), false) {
+                    self.queue.push(happened);
+                }
+            }
+        }
+        while let Ok(Some(happened)) = self.wait(Who::Any, false) {
+            self.queue.push(happened);
+        }
+        self.stopped_before = self.queue.len();
+        if self.queue.len() > 1 {
+            self.alone_for = 0;
+        }
+    }
+
+    /// Serves one thing that happened.
+    fn serve(&mut self, tid: Tid, status: i32) {
+        let halt = Halt::of(status);
+        if !self.tracees.contains_key(&tid) {
+            self.early.insert(tid, status);
+            return;
+        }
+        let next = match halt {
+            Halt::Call => self.call(tid),
+            Halt::Filtered => self.filtered_call(tid),
+            Halt::Signal(signal) => self.signal(tid, signal),
+            Halt::Group(signal) => self.stopped(tid, signal),
+            Halt::Child => self.child(tid),
+            Halt::Exec => self.exec(tid),
+            Halt::Trap | Halt::Other => Next::Go(0),
+            Halt::Exited(_) | Halt::Killed(..) => self.gone(tid, halt),
+        };
+        if let Next::Go(signal) = next {
+            self.go(tid, signal);
+        }
+    }
+
+    /// Lets a stopped thread go on.
+    fn go(&mut self, tid: Tid, signal: i32) {
+        let Some(tracee) = self.tracees.get(&tid) else {
+            return;
+        };
+        let passes = tracee.passing || (self.filtered && tracee.call.is_none());
+        let how = if passes { Go::On } else { Go::ToCall };
+        // A thread that was killed meanwhile tells so by its end.
+        let _killed = requests::go(tid, how, signal);
+    }
+
+    /// Holds a stopped thread for a while.
+    fn hold(&mut self, tid: Tid, how_long: Duration, signal: i32) -> Next {
+        self.held.push(Held {
+            tid,
+            until: Instant::now() + how_long,
+            signal,
+        });
+        Next::Stay
+    }
+
+    /// Lets go on who was held long enough.
+    fn let_go(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let over: Vec<Held> = self.held.extract_if(.., |held| held.until <= now).collect();
+        for held in over {
+            self.go(held.tid, held.signal);
+        }
+    }
+
+    fn signal(&mut self, tid: Tid, signal: i32) -> Next {
+        let told = self.asked.signals.has(signal);
+        if told && let Some(pid) = self.speaks(tid) {
+            let info = requests::signal_info(tid).unwrap_or_default();
+            let asks = self.asked.instructions;
+            let instruction = asks.then(|| requests::instruction(tid).ok()).flatten();
+            self.say(
+                pid,
+                tid,
+                What::Signal {
+                    number: signal,
+                    info,
+                    instruction,
+                },
+            );
+            let frames = self.frames(pid, tid);
+            self.tell_stack(pid, tid, frames);
+        }
+        Next::Go(signal)
+    }
+
+    /// Job control stopped a thread: it stays so until job control lets it go on.
+    fn stopped(&mut self, tid: Tid, signal: i32) -> Next {
+        if let Some(pid) = self.speaks(tid) {
+            self.say(pid, tid, What::Stopped { signal });
+        }
+        match requests::listen(tid) {
+            Ok(()) => Next::Stay,
+            Err(_) => Next::Go(0),
+        }
+    }
+
+    /// The process of a thread, if what it does is told.
+    fn speaks(&self, tid: Tid) -> Option<i32> {
+        let tracee = self.tracees.get(&tid)?;
+        (!tracee.quiet).then_some(tracee.pid)
+    }
+
+    /// Tells something of a thread.
+    fn say(&mut self, pid: i32, tid: Tid, what: What) {
+        self.finish_line(tid);
+        (self.tell)(Event {
+            pid,
+            tid,
+            at: now(),
+            what,
+        });
+    }
+
+    /// Before something is told of a thread: another's call that was to be told on the same line is told as pending.
+    fn finish_line(&mut self, tid: Tid) {
+        if self.line == Some(tid) {
+            self.line = None;
+        } else {
+            self.break_line();
+        }
+    }
+
+    /// Remembers that a call was entered last, if those are told that something comes between.
+    fn begin_line(&mut self, tid: Tid, open: &tracee::Open) {
+        // Whether a call is told is known only at its end, if that depends on how it ends.
+        if open.told && self.asked.pending && self.asked.statuses.is_all() {
+            self.break_line();
+            self.line = Some(tid);
+        }
+    }
+
+    /// Tells the call that was entered last as pending, if nothing else was told since.
+    fn break_line(&mut self) {
+        let Some(other) = self.line.take() else {
+            return;
+        };
+        let Some(tracee) = self.tracees.get(&other) else {
+            return;
+        };
+        if let Some(open) = &tracee.call {
+            let call = open.call.clone();
+            self.tell_pending(other, call);
+        }
+    }
+
+    /// Tells a call as going on.
+    fn tell_pending(&mut self, tid: Tid, call: Call) {
+        self.finish_line(tid);
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            if let Some(open) = &mut tracee.call {
+                open.pending = true;
+            }
+            (self.tell)(Event {
+                pid: tracee.pid,
+                tid,
+                at: now(),
+                what: What::Pending(call),
+            });
+        }
+    }
+
+    fn finish(&mut self, tid: Tid, finish: Finish) {
+        if self.command == Some(tid) {
+            self.ended.command = Some(finish);
+        }
+    }
+}
+
+/// What the kernel knows of a thread: its process, and its parent's number.
+fn about(tid: Tid) -> io::Result<(i32, i32)> {
+    let text = std::fs::read_to_string(format!("/proc/{tid}/status"))?;
+    let number = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+            .ok_or_else(|| io::Error::other(format!("no {name} in /proc/{tid}/status")))
+    };
+    Ok((number("Tgid:")?, number("PPid:")?))
+}

@@ -1,0 +1,341 @@
+//! Threads as they come and go: attached to, made, executed, ended, let go.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use backsight_syscall_decode::What;
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::tracee::{Open, Tracee};
+use super::{Engine, Next, about};
+use crate::error::TraceError;
+use crate::options::Status;
+use crate::outcome::Finish;
+use crate::ptrace::requests::{self, Tid};
+use crate::ptrace::tracee_status::Halt;
+
+/// How often the threads of a process are looked through for new ones while they are attached to.
+const SCANS: usize = 1000;
+/// How long threads may take to stop for being detached from. The kernel detaches from the others as this thread ends.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Engine<'_> {
+    /// Attaches to a process, and all its threads if they are followed.
+    pub(super) fn attach(&mut self, pid: i32) -> Result<(), TraceError> {
+        let failed = |why| TraceError::NotAttached { pid, why };
+        let (process, _) = about(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
+        self.seize(pid, process)
+            .map_err(|errno| failed(errno.into()))?;
+        if self.asked.follows() {
+            self.attach_threads(process, Self::seize);
+        }
+        Ok(())
+    }
+
+    /// Attaches to all threads of a process.
+    fn attach_threads(
+        &mut self,
+        process: i32,
+        seize: fn(&mut Self, Tid, i32) -> Result<(), Errno>,
+    ) {
+        for _ in 0..SCANS {
+            let mut found = false;
+            for tid in threads(process) {
+                // One that was just made by a traced one is traced already; one that just ended never will be.
+                found |= !self.tracees.contains_key(&tid) && seize(self, tid, process).is_ok();
+            }
+            if !found {
+                break;
+            }
+        }
+    }
+
+    /// Follows a process for its children's sake.
+    pub(super) fn follow_parent(&mut self, pid: i32) -> Result<(), TraceError> {
+        let failed = |why: Errno| TraceError::NotAttached {
+            pid,
+            why: why.into(),
+        };
+        self.seize_passing(pid, pid).map_err(failed)?;
+        self.attach_threads(pid, Self::seize_passing);
+        self.say(pid, pid, What::Attached { parent: None });
+        Ok(())
+    }
+
+    fn seize_passing(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+        requests::seize(tid, self.options(false))?;
+        self.tracees.insert(tid, Tracee::passing(process));
+        Ok(())
+    }
+
+    fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
+        requests::seize(tid, self.options(false))?;
+        self.tracees.insert(tid, Tracee::of(process));
+        self.say(process, tid, What::Attached { parent: None });
+        requests::interrupt(tid)
+    }
+
+    /// A thread made a child or another thread.
+    pub(super) fn child(&mut self, tid: Tid) -> Next {
+        let Ok(child) = requests::event_message(tid) else {
+            return Next::Go(0);
+        };
+        let (Ok(child), Some(parent)) = (Tid::try_from(child), self.tracees.get(&tid)) else {
+            return Next::Go(0);
+        };
+        if self.tracees.contains_key(&child) {
+            return Next::Go(0);
+        }
+        let (parent, passing) = (parent.pid, parent.passing);
+        let process = if is_thread_of(child, parent) {
+            parent
+        } else {
+            child
+        };
+        if passing {
+            self.take_in_passing(child, process);
+        } else {
+            self.take_in(child, process, Some(tid));
+        }
+        Next::Go(0)
+    }
+
+    fn take_in_passing(&mut self, tid: Tid, process: i32) {
+        self.tracees.insert(tid, Tracee::passing(process));
+        if let Some(status) = self.early.remove(&tid) {
+            self.serve(tid, status);
+        }
+    }
+
+    fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
+        self.tracees.insert(tid, Tracee::of(process));
+        self.say(process, tid, What::Attached { parent });
+        if let Some(status) = self.early.remove(&tid) {
+            self.serve(tid, status);
+        }
+    }
+
+    /// Takes in threads whose makers were killed before they could tell of them; whether there were any.
+    pub(super) fn adopt(&mut self) -> bool {
+        let mut any = false;
+        let early: Vec<Tid> = self.early.keys().copied().collect();
+        for tid in early {
+            let Ok((process, parent)) = about(tid) else {
+                self.early.remove(&tid);
+                continue;
+            };
+            let ended = self
+                .early
+                .get(&tid)
+                .is_none_or(|status| Halt::of(*status).is_end());
+            let expected = |pid: i32| self.tracees.values().any(|tracee| tracee.pid == pid);
+            if !ended && !expected(parent) && !expected(process) {
+                self.take_in(tid, process, None);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// A thread executes another program; it takes the number of its process, and the other threads are gone.
+    pub(super) fn exec(&mut self, tid: Tid) -> Next {
+        let before = requests::event_message(tid)
+            .ok()
+            .and_then(|before| Tid::try_from(before).ok())
+            .unwrap_or(tid);
+        if before != tid {
+            self.supersede(tid, before);
+        }
+        self.stacks.forget(tid);
+        if self.tracees.get(&tid).is_some_and(|it| it.passing) && !self.joins(tid) {
+            return Next::Stay;
+        }
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            tracee.quiet = tracee.passing;
+        }
+        if self.command == Some(tid) {
+            self.starting = None;
+        }
+        Next::Go(0)
+    }
+
+    /// A process that was passing became another program. Its own, and it is traced from now on; or it is let go, and
+    /// false. Who is followed for its children's sake stays so.
+    fn joins(&mut self, tid: Tid) -> bool {
+        let Some(offspring) = self.asked.offspring.filter(|it| it.of != tid) else {
+            return true;
+        };
+        if !(offspring.joins)(tid) {
+            self.let_be(tid, 0);
+            return false;
+        }
+        self.tracees.insert(tid, Tracee::of(tid));
+        self.say(tid, tid, What::Attached { parent: None });
+        true
+    }
+
+    fn supersede(&mut self, leader: Tid, by: Tid) {
+        self.held.retain(|held| held.tid != leader);
+        if let Some(pid) = self.speaks(leader) {
+            self.tell_unfinished(leader);
+            self.say(pid, leader, What::Superseded { by });
+        }
+        self.finish_line(leader);
+        self.tracees.remove(&leader);
+        if let Some(tracee) = self.tracees.remove(&by) {
+            self.tracees.insert(leader, tracee);
+        }
+    }
+
+    /// A thread ended.
+    pub(super) fn gone(&mut self, tid: Tid, halt: Halt) -> Next {
+        let (what, finish) = match halt {
+            Halt::Killed(signal, core) => (What::Killed { signal, core }, Finish::Killed(signal)),
+            Halt::Exited(status) => (What::Exited { status }, Finish::Exited(status)),
+            _ => return Next::Stay,
+        };
+        self.held.retain(|held| held.tid != tid);
+        if let Some(pid) = self.speaks(tid) {
+            self.tell_unfinished(tid);
+            self.say(pid, tid, what);
+        }
+        self.tracees.remove(&tid);
+        self.stacks.forget(tid);
+        self.placement.part();
+        self.finish(tid, finish);
+        if !self.early.is_empty() {
+            self.adopt();
+        }
+        Next::Stay
+    }
+
+    /// Tells the call that a thread is in and won't come back from.
+    fn tell_unfinished(&mut self, tid: Tid) {
+        let open = self
+            .tracees
+            .get_mut(&tid)
+            .and_then(|tracee| tracee.call.take());
+        if let Some(open) = open.filter(|open| open.told) {
+            self.tell_call(tid, open.call, open.frames);
+        }
+    }
+
+    /// Ends tracing as a signal would: the command gets it, everything else goes on. What has a filter can't go on.
+    pub(super) fn end_by(&mut self, signal: i32) {
+        if self.filtered {
+            self.kill_all();
+            return;
+        }
+        if let (Some(command), Ok(signal)) = (self.command, Signal::try_from(signal))
+            && self.tracees.contains_key(&command)
+        {
+            let command = Pid::from_raw(command);
+            let _gone = kill(command, Signal::SIGCONT);
+            let _gone = kill(command, signal);
+        }
+        self.detach_all();
+    }
+
+    /// Kills every process that is traced, and waits for the end of each.
+    fn kill_all(&mut self) {
+        let until = Instant::now() + PATIENCE;
+        while !self.tracees.is_empty() && Instant::now() < until {
+            for tracee in self.tracees.values() {
+                let _gone = kill(Pid::from_raw(tracee.pid), Signal::SIGKILL);
+            }
+            while let Ok(Some((tid, status))) = requests::wait(requests::Who::Any, false) {
+                let halt = Halt::of(status);
+                if halt.is_end() {
+                    self.gone(tid, halt);
+                }
+            }
+            std::thread::sleep(super::LOOK_AGAIN);
+        }
+    }
+
+    /// Detaches from every thread, which goes on as if nothing had been.
+    pub(super) fn detach_all(&mut self) {
+        self.placement.part();
+        let stopped: Vec<Tid> = self
+            .held
+            .drain(..)
+            .map(|held| held.tid)
+            .chain(self.early.drain().map(|(tid, _)| tid))
+            .collect();
+        for tid in stopped {
+            self.let_be(tid, 0);
+        }
+        for tid in self.tracees.keys() {
+            let _gone = requests::interrupt(*tid);
+        }
+        let until = Instant::now() + PATIENCE;
+        while !self.tracees.is_empty() && Instant::now() < until {
+            match requests::wait(requests::Who::Any, false) {
+                Ok(Some((tid, status))) => self.detach_at(tid, status),
+                Ok(None) | Err(Errno::EINTR) => std::thread::sleep(super::LOOK_AGAIN),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Detaches from a thread at whatever it stopped for.
+    fn detach_at(&mut self, tid: Tid, status: i32) {
+        match Halt::of(status) {
+            Halt::Signal(signal) => self.let_be(tid, signal),
+            halt if halt.is_end() => {
+                self.gone(tid, halt);
+            }
+            _ => self.let_be(tid, 0),
+        }
+    }
+
+    /// Detaches from a stopped thread.
+    fn let_be(&mut self, tid: Tid, signal: i32) {
+        self.placement.part();
+        if let Some(pid) = self.speaks(tid) {
+            self.break_line();
+            self.tell_left(tid);
+            self.say(pid, tid, What::Detached);
+        }
+        self.tracees.remove(&tid);
+        let _gone = requests::detach(tid, signal);
+    }
+
+    /// Tells the call that a thread is left in.
+    fn tell_left(&mut self, tid: Tid) {
+        let tracee = self.tracees.get_mut(&tid);
+        let open = tracee.and_then(|tracee| tracee.call.take());
+        if let Some(open) = open.filter(|open| open.told && !open.pending)
+            && self.asked.statuses.has(Status::Detached)
+        {
+            self.tell_pending(tid, open.call);
+        }
+    }
+
+    /// Detaches from a thread that enters a call.
+    pub(super) fn detach_in(&mut self, tid: Tid, open: Open) -> Next {
+        self.begin_line(tid, &open);
+        if let Some(tracee) = self.tracees.get_mut(&tid) {
+            tracee.call = Some(open);
+        }
+        self.let_be(tid, 0);
+        Next::Stay
+    }
+}
+
+/// The threads of a process.
+fn threads(process: i32) -> Vec<Tid> {
+    std::fs::read_dir(format!("/proc/{process}/task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
+/// Whether a thread is one of this process.
+fn is_thread_of(tid: Tid, process: i32) -> bool {
+    Path::new(&format!("/proc/{process}/task/{tid}")).exists()
+}

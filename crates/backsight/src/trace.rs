@@ -2,32 +2,34 @@
 //!
 //! Refuses: to go on tracing for a reader that is gone.
 
-mod look;
-mod manner;
+mod filter_options;
+mod format_options;
 mod output;
 pub mod watching;
 
-use backsight_syscall_decode::Event;
-use backsight_syscall_decode::call_set::Calls;
-use backsight_syscall_decode::descriptor_set::Numbers;
-use backsight_syscall_decode::json::Json;
-use backsight_syscall_decode::text::{self, Text, Who};
-use backsight_tracer::command::{Command, User};
-use backsight_tracer::descriptors::{Aspects, Files};
+use backsight_syscall_decode::TraceEvent;
+use backsight_syscall_decode::descriptor_set::DescriptorSet;
+use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::text::{self, LinePrefix, TextWriter};
+use backsight_tracer::command::{TracedCommand, UserRights};
+use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
 use backsight_tracer::error::TraceError;
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::{Asked, Status, Statuses};
-use backsight_tracer::outcome::{Ended, Finish};
-use backsight_tracer::perfetto::Perfetto;
-use backsight_tracer::processes::Told;
-use backsight_tracer::ptrace::command_start::{Apart, stand_aside};
-use backsight_tracer::recording::{Header, Recorder, Recording};
-use backsight_tracer::summary::{Summary, changes, changes_table};
+use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
+use backsight_tracer::outcome::{CommandExit, TraceOutcome};
+use backsight_tracer::perfetto::PerfettoWriter;
+use backsight_tracer::processes::PidDetails;
+use backsight_tracer::ptrace::command_start::{TracerPlacement, detach_from_command};
+use backsight_tracer::recording::{RecordingHeader, RecordingReader, RecordingWriter};
+use backsight_tracer::summary::{CallSummary, compare_summaries, format_changes};
 use backsight_tracer::{Signal, engine};
-use look::Look;
-use manner::{Expressions, Manner, Quiet, express, known};
+use filter_options::{
+    DisplaySettings, FilterOptions, QuietSettings, apply_expression, known_syscalls,
+};
+use format_options::FormatOptions;
 use miette::{IntoDiagnostic as _, WrapErr as _};
-use output::{Lines, Output, Shown, Table, Where};
+use output::{EventFormat, EventView, OutputTarget, SummaryTable, TraceOutput};
 use std::{
     ffi::OsString,
     fs::File,
@@ -76,7 +78,7 @@ pub struct Trace {
     )]
     pids: Vec<i32>,
     #[command(flatten)]
-    expressions: Expressions,
+    expressions: FilterOptions,
     /// Only calls that concern this path
     #[arg(short = 'P', long = "trace-path", value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -159,7 +161,7 @@ pub struct Trace {
     )]
     work: Option<Vec<u64>>,
     #[command(flatten)]
-    look: Look,
+    format: FormatOptions,
     /// The command
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -211,41 +213,43 @@ impl Trace {
         if let Some(file) = &self.replay {
             return self.told_again(file);
         }
-        let (mut asked, manner) = self.asked()?;
+        let (mut options, display) = self.trace_options()?;
         let apart = self.apart()?;
-        if let (Some(apart), Some(command)) = (apart, &mut asked.command) {
+        if let (Some(apart), Some(command)) = (apart, &mut options.command) {
             // First of all, as long as there is one thread and nothing is open but what was inherited.
-            stand_aside(command, apart).map_err(|error| miette::miette!("{}", chain(&error)))?;
+            detach_from_command(command, apart)
+                .map_err(|error| miette::miette!("{}", chain(&error)))?;
         }
         // Who doesn't want to hear how a program calls the kernel doesn't want to hear how that is watched.
-        let quiet = manner.quiet.attach || manner.quiet.personality;
+        let quiet = display.quiet.attach || display.quiet.personality;
         let into = self.record.clone().map(PathBuf::into_os_string);
         let into = into.or_else(|| self.output.clone());
         let interrupt = self.interrupted(into.is_some(), apart).into_diagnostic()?;
         let place = self.place(into);
-        let mut output = Output::open(place, Some(&interrupt), self.shown(wall(), manner)?)?;
+        let mut output = TraceOutput::open(place, Some(&interrupt), self.shown(wall(), display)?)?;
         let mut broken = None;
         let counts = self.counts_alone();
         let mut trace = |engine| {
             if counts {
-                let (ended, summary) = engine::count(engine, &asked, &interrupt, &mut |_| {})?;
+                let (ended, summary) =
+                    engine::count_calls(engine, &options, &interrupt, &mut |_| {})?;
                 output.summarize(summary);
                 return Ok(ended);
             }
-            engine::trace(engine, &asked, &interrupt, &mut |event: Event| {
+            engine::trace(engine, &options, &interrupt, &mut |event: TraceEvent| {
                 if broken.is_none()
                     && let Err(error) = output.show(&event)
                 {
                     broken = Some(error);
-                    interrupt.ask(Signal::SIGPIPE as i32);
+                    interrupt.trigger(Signal::SIGPIPE as i32);
                 }
             })
         };
         let says = |chosen, why| self.says(chosen, why, quiet);
         let ended = match self.engine {
-            Engine::Auto => by_what_fits(&asked, &says, &mut trace),
-            Engine::Kernel => trace(engine::Engine::Kernel),
-            Engine::Ptrace => trace(engine::Engine::Ptrace),
+            Engine::Auto => by_what_fits(&options, &says, &mut trace),
+            Engine::Kernel => trace(engine::EngineKind::Kernel),
+            Engine::Ptrace => trace(engine::EngineKind::Ptrace),
         };
         let ended = ended.map_err(|error| miette::miette!("{}", chain(&error)))?;
         let unread = is_unread(broken.map_or_else(|| output.close(), Err))?;
@@ -258,12 +262,12 @@ impl Trace {
     }
 
     /// How far from the command who traces it is to be; nothing where that is the command's parent.
-    fn apart(&self) -> miette::Result<Option<Apart>> {
+    fn apart(&self) -> miette::Result<Option<TracerPlacement>> {
         let apart = match self.apart.max(self.daemonize.map_or(0, |it| it as u8)) {
             0 => return Ok(None),
-            1 => Apart::Near,
-            2 => Apart::Group,
-            _ => Apart::Session,
+            1 => TracerPlacement::Near,
+            2 => TracerPlacement::Group,
+            _ => TracerPlacement::Session,
         };
         miette::ensure!(
             !self.command.is_empty(),
@@ -273,7 +277,11 @@ impl Trace {
     }
 
     /// What ends tracing from outside.
-    fn interrupted(&self, into_file: bool, apart: Option<Apart>) -> io::Result<Arc<Interrupt>> {
+    fn interrupted(
+        &self,
+        into_file: bool,
+        apart: Option<TracerPlacement>,
+    ) -> io::Result<Arc<Interrupt>> {
         // Into a file, the command's terminal is the command's alone: ^C is for it to decide.
         let usual = if apart.is_some() {
             Interruptible::NeverTstp
@@ -314,8 +322,8 @@ impl Trace {
     }
 
     /// How this file is written to.
-    fn place(&self, file: Option<OsString>) -> Where {
-        Where {
+    fn place(&self, file: Option<OsString>) -> OutputTarget {
+        OutputTarget {
             file,
             each: self.each() && self.record.is_none(),
             append: self.append,
@@ -325,8 +333,8 @@ impl Trace {
     /// Tells what a recording holds, as if it happened now.
     fn told_again(&self, file: &Path) -> miette::Result<ExitCode> {
         let recording = opened(file)?;
-        let shown = self.shown(recording.header.wall, self.manner())?;
-        let mut output = Output::open(self.place(self.output.clone()), None, shown)?;
+        let shown = self.shown(recording.header.wall, self.display())?;
+        let mut output = TraceOutput::open(self.place(self.output.clone()), None, shown)?;
         let mut fault = None;
         for event in recording {
             match event {
@@ -348,8 +356,8 @@ impl Trace {
 
     /// Says what changed from one recording to another.
     fn differences(&self, recordings: &[PathBuf]) -> miette::Result<ExitCode> {
-        let summary = |file: &PathBuf| -> miette::Result<Summary> {
-            let mut summary = Summary::new();
+        let summary = |file: &PathBuf| -> miette::Result<CallSummary> {
+            let mut summary = CallSummary::new();
             for event in opened(file)? {
                 let event =
                     event.map_err(|error| miette::miette!("{}: {error}", file.display()))?;
@@ -359,20 +367,20 @@ impl Trace {
         };
         let (before, after) = (summary(&recordings[0])?, summary(&recordings[1])?);
         let work = self.work.as_deref().unwrap_or(&[1, 1]);
-        let changed = changes(&before, &after, (work[0], work[1]));
-        let text = match self.look.json {
+        let changed = compare_summaries(&before, &after, (work[0], work[1]));
+        let text = match self.format.json {
             true => format!(
                 "{}\n",
                 serde_json::to_string_pretty(&changed).into_diagnostic()?
             ),
-            false => changes_table(&changed),
+            false => format_changes(&changed),
         };
         crate::files::print(&text)?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Says once which engine traces, and why not the other.
-    fn says(&self, chosen: engine::Engine, why: Option<String>, quiet: bool) {
+    fn says(&self, chosen: engine::EngineKind, why: Option<String>, quiet: bool) {
         if !quiet {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             crate::files::say(&format!("trace: the {} engine{why}", chosen.name()));
@@ -380,182 +388,182 @@ impl Trace {
     }
 
     /// How things are shown, as far as `-e` doesn't say it.
-    fn manner(&self) -> Manner {
-        let look = &self.look;
-        Manner {
-            aspects: match look.descriptors {
-                0 => Aspects::default(),
-                1 => Aspects::PATHS,
-                _ => Aspects::ALL,
+    fn display(&self) -> DisplaySettings {
+        let format = &self.format;
+        DisplaySettings {
+            aspects: match format.descriptors {
+                0 => DescriptorDetails::default(),
+                1 => DescriptorDetails::PATHS,
+                _ => DescriptorDetails::ALL,
             },
-            processes: Told::default(),
-            full: if look.in_full {
-                Calls::all()
+            processes: PidDetails::default(),
+            full: if format.in_full {
+                SyscallSet::all()
             } else {
-                Calls::none()
+                SyscallSet::none()
             },
-            opaque: Calls::none(),
-            raw: Calls::none(),
-            reads: Numbers::default(),
-            writes: Numbers::default(),
-            quiet: Quiet {
-                attach: look.quietly > 0,
-                personality: look.quietly > 0,
-                exit: look.quietly > 1,
-                superseded: look.quietly > 2,
+            opaque: SyscallSet::none(),
+            raw: SyscallSet::none(),
+            reads: DescriptorSet::default(),
+            writes: DescriptorSet::default(),
+            quiet: QuietSettings {
+                attach: format.quietly > 0,
+                personality: format.quietly > 0,
+                exit: format.quietly > 1,
+                superseded: format.quietly > 2,
             },
         }
     }
 
-    fn asked(&self) -> miette::Result<(Asked, Manner)> {
-        let mut manner = self.manner();
-        let mut asked = Asked {
+    fn trace_options(&self) -> miette::Result<(TraceOptions, DisplaySettings)> {
+        let mut display = self.display();
+        let mut options = TraceOptions {
             command: self.command()?,
             pids: self.pids.clone(),
             follow: self.follow > 0,
             paths: self.every_path(),
             filter: self.seccomp_bpf == "yes",
             limit: self.syscall_limit,
-            limits: (!self.look.only_counts()).then_some(
-                backsight_syscall_decode::memory::Limits {
-                    string: self.look.strings,
-                    elements: self.look.strings,
-                    verbose: self.look.in_full,
+            limits: (!self.format.only_counts()).then_some(
+                backsight_syscall_decode::memory::CaptureLimits {
+                    string: self.format.strings,
+                    elements: self.format.strings,
+                    verbose: self.format.in_full,
                 },
             ),
-            pending: self.follow == 1 && !self.look.json && !self.look.only_counts(),
-            ..Asked::default()
+            pending: self.follow == 1 && !self.format.json && !self.format.only_counts(),
+            ..TraceOptions::default()
         };
-        let known = known();
+        let known = known_syscalls();
         for expression in self.expressions.all() {
-            express(&mut asked, &mut manner, &expression, &known)
+            apply_expression(&mut options, &mut display, &expression, &known)
                 .wrap_err_with(|| format!("-e {expression}"))?;
         }
-        if let Some(limits) = &mut asked.limits {
-            limits.verbose = !manner.full.is_empty();
-            if !(manner.reads.is_empty() && manner.writes.is_empty()) {
+        if let Some(limits) = &mut options.limits {
+            limits.verbose = !display.full.is_empty();
+            if !(display.reads.is_empty() && display.writes.is_empty()) {
                 limits.string = limits.string.max(MOST_DUMPED);
             }
         }
-        asked.instructions = self.look.instruction_pointer;
-        asked.stacks = self.look.stack_traces && !self.look.only_counts();
-        asked.work = self.record.is_none() && self.look.counts_work();
-        asked.descriptors = !(manner.aspects.is_empty() && manner.processes.is_empty());
-        let lines = !(self.look.json || self.look.perfetto || self.look.only_counts());
-        asked.early = asked.descriptors && lines && self.record.is_none();
+        options.instructions = self.format.instruction_pointer;
+        options.stacks = self.format.stack_traces && !self.format.only_counts();
+        options.work = self.record.is_none() && self.format.counts_work();
+        options.descriptors = !(display.aspects.is_empty() && display.processes.is_empty());
+        let lines = !(self.format.json || self.format.perfetto || self.format.only_counts());
+        options.early = options.descriptors && lines && self.record.is_none();
         for calls in &self.detach_on {
-            asked.detach_on = asked
+            options.detach_on = options
                 .detach_on
-                .or(&Calls::parse(calls, &known).into_diagnostic()?);
+                .union(&SyscallSet::parse(calls, &known).into_diagnostic()?);
         }
         if self.successful_only {
-            asked.statuses = Statuses::only(Status::Successful);
+            options.statuses = StatusSet::only(CallStatus::Successful);
         }
         if self.failed_only {
-            asked.statuses = Statuses::only(Status::Failed);
+            options.statuses = StatusSet::only(CallStatus::Failed);
         }
-        Ok((asked, manner))
+        Ok((options, display))
     }
 
     /// Whether no event is needed, but only how many there were of each kind.
     fn counts_alone(&self) -> bool {
-        self.record.is_none() && self.look.only_counts() && !self.look.by_process
+        self.record.is_none() && self.format.only_counts() && !self.format.by_process
     }
 
     /// How events are shown; `wall` is what is added to their clock to have nanoseconds since 1970.
-    fn shown(&self, wall: i64, manner: Manner) -> miette::Result<Shown> {
-        let (aspects, processes) = (manner.aspects, manner.processes);
-        let look = &self.look;
+    fn shown(&self, wall: i64, display: DisplaySettings) -> miette::Result<EventView> {
+        let (aspects, processes) = (display.aspects, display.processes);
+        let format = &self.format;
         let lines = if self.record.is_some() {
             let command = self.command.iter();
-            let header = Header {
+            let header = RecordingHeader {
                 wall,
                 command: command
                     .map(|word| word.to_string_lossy().into_owned())
                     .collect(),
             };
-            Lines::Recording(Some(Recorder::new(&header).into_diagnostic()?))
-        } else if look.only_counts() {
-            Lines::None
-        } else if look.perfetto {
-            Lines::Perfetto(Perfetto::default())
-        } else if look.json {
-            let json = Json::new(look.strings);
-            Lines::Json(if aspects.is_empty() {
+            EventFormat::Recording(Some(RecordingWriter::new(&header).into_diagnostic()?))
+        } else if format.only_counts() {
+            EventFormat::None
+        } else if format.perfetto {
+            EventFormat::Perfetto(PerfettoWriter::default())
+        } else if format.json {
+            let json = JsonWriter::new(format.strings);
+            EventFormat::Json(if aspects.is_empty() {
                 json
             } else {
-                json.with_descriptors(Files::new(aspects))
+                json.with_resolver(ProcResolver::new(aspects))
             })
         } else {
-            let text = Text::new(self.text(wall, manner));
-            Lines::Text(Box::new(if aspects.is_empty() && processes.is_empty() {
+            let text = TextWriter::new(self.text(wall, display));
+            EventFormat::Text(Box::new(if aspects.is_empty() && processes.is_empty() {
                 text
             } else {
-                let files = Files::new(aspects).with_processes(processes, look.escapes());
-                text.with_descriptors(files)
+                let files = ProcResolver::new(aspects).with_processes(processes, format.escapes());
+                text.with_resolver(files)
             }))
         };
-        let summary = look.only_counts() || look.summary;
-        Ok(Shown {
+        let summary = format.only_counts() || format.summary;
+        Ok(EventView {
             lines,
-            summary: summary.then(Summary::new),
-            table: match (look.by_process, look.percentiles) {
-                (true, _) => Table::ByProcess,
-                (false, true) => Table::Wide,
-                (false, false) => Table::Narrow {
-                    columns: look.columns_of_summary()?,
-                    overhead: look.overhead(),
+            summary: summary.then(CallSummary::new),
+            table: match (format.by_process, format.percentiles) {
+                (true, _) => SummaryTable::ByProcess,
+                (false, true) => SummaryTable::Wide,
+                (false, false) => SummaryTable::Narrow {
+                    columns: format.columns_of_summary()?,
+                    overhead: format.overhead(),
                 },
             },
-            sort: look.sort_of_summary()?,
+            sort: format.sort_of_summary()?,
         })
     }
 
-    fn text(&self, wall: i64, manner: Manner) -> text::Options {
-        let look = &self.look;
-        text::Options {
-            string: look.strings,
-            full: manner.full,
-            opaque: manner.opaque,
-            raw: manner.raw,
-            reads: manner.reads,
-            writes: manner.writes,
-            escapes: look.escapes(),
-            constants: look.constants(),
-            column: look.columns,
-            who: match (self.each(), self.follow, self.begun_with(), &self.output) {
-                (true, ..) | (_, 0, 0..=1, _) => Who::Nobody,
-                (.., Some(_)) => Who::Plain,
-                (.., None) => Who::Bracketed,
+    fn text(&self, wall: i64, display: DisplaySettings) -> text::TextOptions {
+        let format = &self.format;
+        text::TextOptions {
+            string: format.strings,
+            full: display.full,
+            opaque: display.opaque,
+            raw: display.raw,
+            reads: display.reads,
+            writes: display.writes,
+            escapes: format.escapes(),
+            constants: format.constants(),
+            column: format.columns,
+            prefix: match (self.each(), self.follow, self.begun_with(), &self.output) {
+                (true, ..) | (_, 0, 0..=1, _) => LinePrefix::Nobody,
+                (.., Some(_)) => LinePrefix::Plain,
+                (.., None) => LinePrefix::Bracketed,
             },
-            time: look.time(),
-            since: look.since(),
-            took: look.took(),
-            numbered: look.syscall_number,
-            instructions: look.instruction_pointer,
+            time: format.time(),
+            since: format.since(),
+            took: format.took(),
+            numbered: format.syscall_number,
+            instructions: format.instruction_pointer,
             wall,
             zone: jiff::Zoned::now().offset().seconds().into(),
             // Into a file, threads come and go without a word.
-            attached: !manner.quiet.attach && self.output.is_none(),
-            exits: !manner.quiet.exit,
-            superseded: !manner.quiet.superseded,
+            attached: !display.quiet.attach && self.output.is_none(),
+            exits: !display.quiet.exit,
+            superseded: !display.quiet.superseded,
             signals: true,
         }
     }
 
-    fn command(&self) -> miette::Result<Option<Command>> {
+    fn command(&self) -> miette::Result<Option<TracedCommand>> {
         let Some((program, arguments)) = self.command.split_first() else {
             return Ok(None);
         };
-        let mut command = Command::new(program, arguments);
+        let mut command = TracedCommand::new(program, arguments);
         // The ends of pipes that only the command is to have are its alone; a command that reads what is written has ours.
         let piped = |file: &OsString| matches!(file.as_encoded_bytes(), [b'|' | b'!', ..]);
         if !self.output.as_ref().is_some_and(piped) {
-            command.started = Some(leave_standard_streams);
+            command.before_execve = Some(leave_standard_streams);
         }
         command.environment = self.environment.iter().map(variable).collect();
         if let Some(name) = &self.user {
-            let user = User::named(name).into_diagnostic()?;
+            let user = UserRights::from_name(name).into_diagnostic()?;
             command.user =
                 Some(user.ok_or_else(|| miette::miette!("nobody is named `{name}` here"))?);
         }
@@ -566,16 +574,16 @@ impl Trace {
 /// Traces by the engine that fits or, should that turn out not to run here, by the other. Who traces, and why not the other,
 /// is said before.
 fn by_what_fits<T>(
-    asked: &Asked,
-    says: &dyn Fn(engine::Engine, Option<String>),
-    trace: &mut dyn FnMut(engine::Engine) -> Result<T, TraceError>,
+    options: &TraceOptions,
+    says: &dyn Fn(engine::EngineKind, Option<String>),
+    trace: &mut dyn FnMut(engine::EngineKind) -> Result<T, TraceError>,
 ) -> Result<T, TraceError> {
-    let (chosen, why) = engine::fitting(asked);
+    let (chosen, why) = engine::choose_engine(options);
     says(chosen, why);
     match trace(chosen) {
-        Err(error) if engine::can_be_replaced(&error) => {
-            says(engine::Engine::Ptrace, Some(error.to_string()));
-            trace(engine::Engine::Ptrace)
+        Err(error) if engine::can_fall_back(&error) => {
+            says(engine::EngineKind::Ptrace, Some(error.to_string()));
+            trace(engine::EngineKind::Ptrace)
         }
         ended => ended,
     }
@@ -600,10 +608,10 @@ fn wall() -> i64 {
     nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic)
 }
 
-fn opened(file: &Path) -> miette::Result<Recording<File>> {
+fn opened(file: &Path) -> miette::Result<RecordingReader<File>> {
     let opened = File::open(file).into_diagnostic();
     let opened = opened.wrap_err_with(|| file.display().to_string())?;
-    Recording::open(opened).map_err(|error| miette::miette!("{}: {error}", file.display()))
+    RecordingReader::open(opened).map_err(|error| miette::miette!("{}: {error}", file.display()))
 }
 
 /// A variable of the environment with its value, or without: to be removed.
@@ -633,13 +641,15 @@ fn is_unread(written: io::Result<()>) -> miette::Result<bool> {
 
 /// Ends this process as a program ends that writes into a closed pipe.
 fn nobody_reads() -> ExitCode {
-    ExitCode::from(Finish::Killed(Signal::SIGPIPE as i32).follow())
+    ExitCode::from(CommandExit::Killed(Signal::SIGPIPE as i32).exit_likewise())
 }
 
 /// How this process is to end when its command ended so; without one, as the signal would have it that ended tracing.
-fn status(ended: Ended, signal: Option<i32>) -> ExitCode {
-    let finish = ended.command.or(signal.map(Finish::Killed));
-    finish.map_or(ExitCode::SUCCESS, |finish| ExitCode::from(finish.follow()))
+fn status(ended: TraceOutcome, signal: Option<i32>) -> ExitCode {
+    let finish = ended.command.or(signal.map(CommandExit::Killed));
+    finish.map_or(ExitCode::SUCCESS, |finish| {
+        ExitCode::from(finish.exit_likewise())
+    })
 }
 
 /// An error with what it comes from.

@@ -1,12 +1,15 @@
 //! What the tracer reads: recordings, records of its ring, what goes through netlink sockets, the kernel's types.
 
-use backsight_syscall_decode::json::Json;
-use backsight_syscall_decode::text::{Options, Text};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
 use backsight_tracer::fuzzing;
-use backsight_tracer::perfetto::Perfetto;
-use backsight_tracer::recording::Recording;
-use backsight_tracer::summary::{Sort, Summary};
+use backsight_tracer::perfetto::PerfettoWriter;
+use backsight_tracer::recording::RecordingReader;
+use backsight_tracer::summary::{CallSummary, SummaryOrder};
 
 /// Events that are told: what comes later is told as these are.
 const EVENTS: usize = 2000;
@@ -14,7 +17,7 @@ const EVENTS: usize = 2000;
 /// A recording, as it is in a file; else events as they are in one, each as its length in two bytes (little-endian) and
 /// itself.
 pub(crate) fn recording(bytes: &[u8]) {
-    if let Ok(recording) = Recording::open(bytes) {
+    if let Ok(recording) = RecordingReader::open(bytes) {
         tell_all(recording.map_while(Result::ok).take(EVENTS));
         return;
     }
@@ -23,7 +26,7 @@ pub(crate) fn recording(bytes: &[u8]) {
     while let [low, high, after @ ..] = rest {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(after.len());
         let (event, after) = after.split_at(length);
-        events.extend(postcard::from_bytes::<Event>(event));
+        events.extend(postcard::from_bytes::<TraceEvent>(event));
         rest = after;
     }
     tell_all(events.into_iter().take(EVENTS));
@@ -48,25 +51,25 @@ pub(crate) fn netlink(bytes: &[u8]) {
     let Some((protocol, rest)) = bytes.split_first() else {
         return;
     };
-    let said = |number: u64, when: When| {
-        let mut memory = Memory::default();
+    let said = |number: u64, when: CapturePoint| {
+        let mut memory = CapturedMemory::default();
         memory.set_netlink(Some(*protocol));
-        memory.add(Piece {
+        memory.add(MemoryPiece {
             address: 4096,
             when,
             bytes: rest.to_vec(),
         });
         let length = rest.len() as u64;
-        Event {
+        TraceEvent {
             pid: 1,
             tid: 1,
             at: 2,
-            what: What::Call(Call {
+            kind: EventKind::Call(SyscallRecord {
                 abi: Abi::X86_64,
                 number,
                 arguments: [3, 4096, length, 0, 0, 0],
                 entered: 1,
-                outcome: Outcome::Returned {
+                outcome: SyscallOutcome::Returned {
                     value: length.cast_signed(),
                     took: 1,
                 },
@@ -80,21 +83,27 @@ pub(crate) fn netlink(bytes: &[u8]) {
         }
     };
     let [sent, received] = CALLS;
-    tell_all([said(sent, When::Entered), said(received, When::Left)]);
+    tell_all([
+        said(sent, CapturePoint::Entered),
+        said(received, CapturePoint::Left),
+    ]);
 }
 
 /// Tells events in every way.
-fn tell_all(events: impl IntoIterator<Item = Event>) {
+fn tell_all(events: impl IntoIterator<Item = TraceEvent>) {
     let mut ways = [
-        Text::new(Options::default()),
-        Text::new(Options {
-            full: backsight_syscall_decode::call_set::Calls::all(),
+        TextWriter::new(TextOptions::default()),
+        TextWriter::new(TextOptions {
+            full: backsight_syscall_decode::syscall_set::SyscallSet::all(),
             string: 4096,
-            ..Options::default()
+            ..TextOptions::default()
         }),
     ];
-    let (mut json, mut perfetto, mut summary) =
-        (Json::new(32), Perfetto::default(), Summary::new());
+    let (mut json, mut perfetto, mut summary) = (
+        JsonWriter::new(32),
+        PerfettoWriter::default(),
+        CallSummary::new(),
+    );
     let mut out = Vec::new();
     for event in events {
         for text in &mut ways {
@@ -109,5 +118,5 @@ fn tell_all(events: impl IntoIterator<Item = Event>) {
         text.finish(&mut out);
     }
     perfetto.finish(&mut out);
-    let _printed = summary.wide_by_process(Sort::Time);
+    let _printed = summary.percentile_table_by_process(SummaryOrder::Time);
 }

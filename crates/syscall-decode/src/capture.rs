@@ -2,29 +2,29 @@
 //!
 //! A call's row in the table says what its pointers lead to; the walk that shows a call asks for the same memory.
 
-use crate::Call;
-use crate::decode::{Nothing, Style, Walk};
-use crate::memory::{Limits, Want, When};
-use crate::table::{Kind, Special, row};
+use crate::SyscallRecord;
+use crate::decode::{DecodeStyle, NullSink, Walk};
+use crate::memory::{CaptureLimits, CapturePoint, MemoryRequest};
+use crate::table::{SpecialKind, ValueKind, find_syscall};
 
 /// The descriptors that a call waits for: in what it polls, and in its sets.
-pub fn waited_for(call: &Call) -> Vec<i32> {
+pub fn polled_descriptors(call: &SyscallRecord) -> Vec<i32> {
     const MOST: usize = 1024;
     let mut found = Vec::new();
-    let Some(row) = row(call.abi, call.number) else {
+    let Some(row) = find_syscall(call.abi, call.number) else {
         return found;
     };
     for (kind, address) in row.kinds.iter().zip(call.arguments) {
-        let said = |length| call.memory.at(address, length, When::Entered);
+        let said = |length| call.memory.at(address, length, CapturePoint::Entered);
         match kind {
-            Kind::Special(Special::Polled) => {
+            ValueKind::Special(SpecialKind::Polled) => {
                 let polled = said(8 * MOST).unwrap_or_default();
                 let numbers = polled.chunks_exact(8).map(|one| &one[..4]);
                 found.extend(
                     numbers.filter_map(|one| Some(i32::from_ne_bytes(one.try_into().ok()?))),
                 );
             }
-            Kind::Special(Special::Descriptors) => {
+            ValueKind::Special(SpecialKind::Descriptors) => {
                 let most = (call.arguments[0] as i32).max(0) as usize;
                 let whole = most.min(MOST).div_ceil(64) * 8;
                 // A set of which a part can't be read is none.
@@ -42,17 +42,21 @@ pub fn waited_for(call: &Call) -> Vec<i32> {
 
 /// What is still to be read for a call, given what was read of it before: pieces may hold pointers to others. An engine
 /// asks and reads until nothing is wanted, once when the call is entered and once when it came back.
-pub fn wants(call: &Call, when: When, limits: Limits) -> Vec<Want> {
+pub fn missing_memory(
+    call: &SyscallRecord,
+    when: CapturePoint,
+    limits: CaptureLimits,
+) -> Vec<MemoryRequest> {
     let mut missing = Vec::new();
-    if let Some(row) = row(call.abi, call.number) {
-        let style = Style {
+    if let Some(row) = find_syscall(call.abi, call.number) {
+        let style = DecodeStyle {
             string: limits.string,
             elements: limits.elements,
             verbose: limits.verbose,
             opaque: false,
             partial: false,
         };
-        Walk::asking(call, row, &mut Nothing, style, when, &mut missing).everything();
+        Walk::asking(call, row, &mut NullSink, style, when, &mut missing).everything();
     }
     missing
 }

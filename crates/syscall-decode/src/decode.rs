@@ -1,4 +1,4 @@
-//! Walks over the arguments of a call and says to a [`Sink`] what they are; what memory that takes is found out on the
+//! Walks over the arguments of a call and says to a [`ValueSink`] what they are; what memory that takes is found out on the
 //! same walk, so that what is captured and what is shown can't differ.
 //!
 //! Refuses: to allocate, and to trust a length that a program says.
@@ -34,13 +34,13 @@ mod time;
 mod wait;
 mod wire;
 
-use crate::format::{self, Number};
-use crate::memory::{Memory, Want, When};
-use crate::table::{Kind, Names, Row, Special, Way, Width};
-use crate::{Abi, Call, Outcome};
+use crate::format::{self, NamedNumber};
+use crate::memory::{CapturePoint, CapturedMemory, MemoryRequest};
+use crate::table::{Direction, IntegerWidth, Names, SpecialKind, SyscallDefinition, ValueKind};
+use crate::{Abi, SyscallOutcome, SyscallRecord};
 pub(crate) use parts::put_parts;
 pub(crate) use signal::information as signal_information;
-pub(crate) use sink::{Bracket, Nothing, Sink};
+pub(crate) use sink::{Bracket, NullSink, ValueSink};
 
 /// The longest path there is.
 const PATH_MAX: usize = 4096;
@@ -55,7 +55,7 @@ const MOST_WANTS: usize = 1024;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
+pub(crate) struct DecodeStyle {
     /// Most bytes of a string.
     pub string: usize,
     /// Most elements of an array.
@@ -70,12 +70,12 @@ pub(crate) struct Style {
 
 /// A walk over one call.
 pub(crate) struct Walk<'a, S> {
-    pub call: &'a Call,
-    pub row: &'static Row,
+    pub call: &'a SyscallRecord,
+    pub row: &'static SyscallDefinition,
     pub sink: &'a mut S,
-    pub style: Style,
+    pub style: DecodeStyle,
     /// The pass that asks what memory is needed: when it is read, and what is missing so far.
-    missing: Option<(When, &'a mut Vec<Want>)>,
+    missing: Option<(CapturePoint, &'a mut Vec<MemoryRequest>)>,
     /// Whether the argument is one that strace shows only when the call came back; of a call that failed it shows then
     /// where structures are, not what is in them.
     late: bool,
@@ -91,9 +91,14 @@ pub(crate) struct Walk<'a, S> {
     base: u64,
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// A walk that shows.
-    pub fn showing(call: &'a Call, row: &'static Row, sink: &'a mut S, style: Style) -> Self {
+    pub fn showing(
+        call: &'a SyscallRecord,
+        row: &'static SyscallDefinition,
+        sink: &'a mut S,
+        style: DecodeStyle,
+    ) -> Self {
         Walk {
             call,
             row,
@@ -111,12 +116,12 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A walk that finds out what memory isn't there yet.
     pub fn asking(
-        call: &'a Call,
-        row: &'static Row,
+        call: &'a SyscallRecord,
+        row: &'static SyscallDefinition,
         sink: &'a mut S,
-        style: Style,
-        when: When,
-        missing: &'a mut Vec<Want>,
+        style: DecodeStyle,
+        when: CapturePoint,
+        missing: &'a mut Vec<MemoryRequest>,
     ) -> Self {
         Walk {
             call,
@@ -151,15 +156,15 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Whether the call failed, or what came of it isn't known.
     pub fn failed(&self) -> bool {
         match self.call.outcome {
-            Outcome::Returned { .. } => self.call.error().is_some(),
-            Outcome::Open => true,
+            SyscallOutcome::Returned { .. } => self.call.error().is_some(),
+            SyscallOutcome::Open => true,
         }
     }
 
     /// What came back; nothing for errors.
     pub fn result(&self) -> i64 {
         match self.call.outcome {
-            Outcome::Returned { value, .. } if !self.failed() => value,
+            SyscallOutcome::Returned { value, .. } if !self.failed() => value,
             _ => 0,
         }
     }
@@ -169,11 +174,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         let raw = self.call.arguments[number];
         // Of a narrow one, the kernel doesn't look at the rest of the register.
         let kind = match self.row.kinds[number] {
-            Kind::By(_, _, otherwise) => *otherwise,
+            ValueKind::By(_, _, otherwise) => *otherwise,
             kind => kind,
         };
         let size = match kind {
-            Kind::Signed(width) | Kind::Unsigned(width) => self.unsigned(raw, width),
+            ValueKind::Signed(width) | ValueKind::Unsigned(width) => self.unsigned(raw, width),
             _ => raw,
         };
         usize::try_from(size).unwrap_or(usize::MAX)
@@ -184,82 +189,84 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Shows a value that stands in a register or was loaded from memory; `number` is the argument that it belongs to.
-    pub fn value(&mut self, kind: Kind, raw: u64, number: usize) {
+    pub fn value(&mut self, kind: ValueKind, raw: u64, number: usize) {
         match kind {
-            Kind::Signed(width) => self.sink.signed(self.signed(raw, width)),
-            Kind::Unsigned(width) => self.sink.unsigned(self.unsigned(raw, width)),
-            Kind::Hex(width) => {
+            ValueKind::Signed(width) => self.sink.signed(self.signed(raw, width)),
+            ValueKind::Unsigned(width) => self.sink.unsigned(self.unsigned(raw, width)),
+            ValueKind::Hex(width) => {
                 let value = self.unsigned(raw, width);
                 self.sink.hex(value);
             }
-            Kind::Octal(width) => {
+            ValueKind::Octal(width) => {
                 let value = self.unsigned(raw, width);
                 self.sink.word(|out| format::octal(out, value));
             }
-            Kind::Address => self.address(raw),
-            Kind::Fd => self.sink.fd(raw as i32, self.call),
-            Kind::FdOr(names) => {
+            ValueKind::Address => self.address(raw),
+            ValueKind::Fd => self.sink.fd(raw as i32, self.call),
+            ValueKind::FdOr(names) => {
                 let value = i64::from(raw as i32);
                 match names.name(value as u64) {
-                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                    Some(name) => self.sink.constant(NamedNumber::Signed(value), |out| {
                         out.extend_from_slice(name.as_bytes())
                     }),
                     None => self.sink.fd(raw as i32, self.call),
                 }
             }
-            Kind::DirFd => self.sink.dir_fd(raw as i32, self.call),
-            Kind::FdOf(process) => {
+            ValueKind::DirFd => self.sink.dir_fd(raw as i32, self.call),
+            ValueKind::FdOf(process) => {
                 let process = self.call.arguments[process] as i32;
                 self.sink.fd_of(process, raw as i32, self.call);
             }
-            Kind::FdBehind(descriptor) => {
+            ValueKind::FdBehind(descriptor) => {
                 let descriptor = self.call.arguments[descriptor] as i32;
                 self.sink.fd_behind(descriptor, raw as i32, self.call);
             }
-            Kind::Id => self.id(raw),
-            Kind::Process(whose) => self.sink.process(raw as i32, whose),
-            Kind::Permissions => self.sink.word(|out| format::permissions(out, raw & 0xffff)),
-            Kind::FileMode => self.file_mode(raw as u32 & 0xffff),
-            Kind::Device => self.device(device_major(raw), device_minor(raw)),
-            Kind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
-            Kind::Signal => self.signal_number(raw as i32),
-            Kind::Flags(width, names) => {
+            ValueKind::Id => self.id(raw),
+            ValueKind::Process(whose) => self.sink.process(raw as i32, whose),
+            ValueKind::Permissions => self.sink.word(|out| format::permissions(out, raw & 0xffff)),
+            ValueKind::FileMode => self.file_mode(raw as u32 & 0xffff),
+            ValueKind::Device => self.device(device_major(raw), device_minor(raw)),
+            ValueKind::Halves => self.device(raw & 0xffff_ffff, raw >> 32),
+            ValueKind::Signal => self.signal_number(raw as i32),
+            ValueKind::Flags(width, names) => {
                 let value = self.unsigned(raw, width);
                 self.flags(value, names);
             }
-            Kind::One(width, names) => {
+            ValueKind::One(width, names) => {
                 let value = self.unsigned(raw, width);
                 self.one(value, names);
             }
-            Kind::OneAndFlags(width, mask, ones, names) => {
+            ValueKind::OneAndFlags(width, mask, ones, names) => {
                 let value = self.unsigned(raw, width);
                 self.one_and_flags(value, mask, ones, names);
             }
-            Kind::Named(width, names) => {
+            ValueKind::Named(width, names) => {
                 let value = self.signed(raw, width);
                 match names.name(value as u64) {
-                    Some(name) => self.sink.constant(Number::Signed(value), |out| {
+                    Some(name) => self.sink.constant(NamedNumber::Signed(value), |out| {
                         out.extend_from_slice(name.as_bytes())
                     }),
                     None if names.unknown.is_empty() => self.sink.signed(value),
-                    None => self.sink.constant(Number::Signed(value), |out| {
+                    None => self.sink.constant(NamedNumber::Signed(value), |out| {
                         format::signed(out, value);
                         format::remark(out, names.unknown);
                     }),
                 }
             }
-            Kind::Known(width, names) => {
+            ValueKind::Known(width, names) => {
                 let value = self.unsigned(raw, width);
                 match names.name(value) {
-                    Some(name) => self.sink.constant(Number::Unsigned(value), |out| {
+                    Some(name) => self.sink.constant(NamedNumber::Unsigned(value), |out| {
                         out.extend_from_slice(name.as_bytes())
                     }),
                     None => self.sink.unsigned(value),
                 }
             }
-            Kind::Moment => self.moment_in_words(raw as i64, 0, 0),
-            Kind::Hidden | Kind::Skipped | Kind::Unsaid | Kind::Gap => self.sink.hex(raw),
-            Kind::Dots(length) => {
+            ValueKind::Moment => self.moment_in_words(raw as i64, 0, 0),
+            ValueKind::Hidden | ValueKind::Skipped | ValueKind::Unsaid | ValueKind::Gap => {
+                self.sink.hex(raw)
+            }
+            ValueKind::Dots(length) => {
                 let count = self.length(length);
                 self.sink.begin(Bracket::Array);
                 if count > 0 {
@@ -267,7 +274,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 self.sink.end(Bracket::Array);
             }
-            Kind::ByAbi(x86_64, elsewhere) => {
+            ValueKind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
                 } else {
@@ -275,39 +282,39 @@ impl<'a, S: Sink> Walk<'a, S> {
                 };
                 self.value(kind, raw, number);
             }
-            Kind::Special(special) => self.special(special, raw, number),
-            Kind::Parts(width, parts) => {
+            ValueKind::Special(special) => self.special(special, raw, number),
+            ValueKind::Parts(width, parts) => {
                 let value = self.unsigned(raw, width);
                 self.parts(value, parts);
             }
-            Kind::Several(width, parts) => {
+            ValueKind::Several(width, parts) => {
                 let value = self.unsigned(raw, width);
                 self.several(value, parts);
             }
-            Kind::Joined(width, parts) => {
+            ValueKind::Joined(width, parts) => {
                 let value = self.unsigned(raw, width);
                 self.joined(value, parts);
             }
-            Kind::Worded(width, wording) => {
+            ValueKind::Worded(width, wording) => {
                 let value = self.unsigned(raw, width);
                 self.worded(value, wording);
             }
-            Kind::ByField(..) | Kind::Only(..) => {
-                let kind = self.in_structure(kind).unwrap_or(Kind::Hidden);
+            ValueKind::ByField(..) | ValueKind::Only(..) => {
+                let kind = self.in_structure(kind).unwrap_or(ValueKind::Hidden);
                 self.value(kind, raw, number);
             }
             _ if raw == 0 => self.sink.null(),
-            Kind::Within(argument, least, most, inner) => {
+            ValueKind::Within(argument, least, most, inner) => {
                 match (least..=most).contains(&(self.size_of_argument(argument) as u64)) {
                     true => self.value(*inner, raw, number),
                     false => self.address(raw),
                 }
             }
-            Kind::Name(way, most) => {
+            ValueKind::Name(way, most) => {
                 let shown = self.style.string.min(most);
                 self.zero_terminated(raw, way, shown, (shown + 1).min(most));
             }
-            Kind::Limited(way, length) => {
+            ValueKind::Limited(way, length) => {
                 let most = self.length(length);
                 if most == 0 {
                     return self.sink.text(&[], false);
@@ -315,54 +322,56 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let shown = self.style.string.min(most);
                 self.zero_terminated(raw, way, shown, (shown + 1).min(most));
             }
-            Kind::Growing(growing, length) => self.growing(raw, growing, length, number),
-            Kind::Path(way) => self.path(raw, way),
-            Kind::Text(way) => self.text(raw, way),
-            Kind::Bytes(way, length) => self.bytes(raw, way, length),
-            Kind::Binary(way, length) => self.binary(raw, way, length),
-            Kind::Value(way, length) => self.text_value(raw, way, length),
-            Kind::To(way, inner) => self.to(raw, way, inner, number),
-            Kind::Sized(way, structure, least, length) => {
+            ValueKind::Growing(growing, length) => self.growing(raw, growing, length, number),
+            ValueKind::Path(way) => self.path(raw, way),
+            ValueKind::Text(way) => self.text(raw, way),
+            ValueKind::Bytes(way, length) => self.bytes(raw, way, length),
+            ValueKind::Binary(way, length) => self.binary(raw, way, length),
+            ValueKind::Value(way, length) => self.text_value(raw, way, length),
+            ValueKind::To(way, inner) => self.to(raw, way, inner, number),
+            ValueKind::Sized(way, structure, least, length) => {
                 self.sized(raw, way, structure, least, length)
             }
-            Kind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
-            Kind::InOut(structure) => self.in_and_out(raw, structure, number),
-            Kind::Exchange(before, after) => self.exchange(raw, (before, after), false, number),
-            Kind::Despite(inner) => self.despite(*inner, raw, number),
-            Kind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
-            Kind::Cleared(before, after) => self.cleared(raw, before, after, number),
-            Kind::Tail(inner) | Kind::Plain(inner) => self.value(*inner, raw, number),
-            Kind::Verbose(inner) if self.style.verbose => self.value(*inner, raw, number),
-            Kind::Verbose(_) => self.sink.address(raw),
-            Kind::Structure(_)
-            | Kind::Array(..)
-            | Kind::Characters(_)
-            | Kind::Letters(..)
-            | Kind::Octets(..)
-            | Kind::Counted(..)
-            | Kind::By(..)
-            | Kind::Per(..)
-            | Kind::Wire(_) => self.sink.hex(raw),
+            ValueKind::Many(way, inner, length) => self.many(raw, way, inner, length, number),
+            ValueKind::InOut(structure) => self.in_and_out(raw, structure, number),
+            ValueKind::Exchange(before, after) => {
+                self.exchange(raw, (before, after), false, number)
+            }
+            ValueKind::Despite(inner) => self.despite(*inner, raw, number),
+            ValueKind::Answered(before, after) => self.exchange(raw, (before, after), true, number),
+            ValueKind::Cleared(before, after) => self.cleared(raw, before, after, number),
+            ValueKind::Tail(inner) | ValueKind::Plain(inner) => self.value(*inner, raw, number),
+            ValueKind::Verbose(inner) if self.style.verbose => self.value(*inner, raw, number),
+            ValueKind::Verbose(_) => self.sink.address(raw),
+            ValueKind::Structure(_)
+            | ValueKind::Array(..)
+            | ValueKind::Characters(_)
+            | ValueKind::Letters(..)
+            | ValueKind::Octets(..)
+            | ValueKind::Counted(..)
+            | ValueKind::By(..)
+            | ValueKind::Per(..)
+            | ValueKind::Wire(_) => self.sink.hex(raw),
         }
     }
 
-    pub fn signed(&self, raw: u64, width: Width) -> i64 {
+    pub fn signed(&self, raw: u64, width: IntegerWidth) -> i64 {
         match width {
-            Width::One => i64::from(raw as i8),
-            Width::Two => i64::from(raw as i16),
-            Width::Four => i64::from(raw as i32),
-            Width::Eight if self.narrow() => i64::from(raw as i32),
-            Width::Eight => raw as i64,
+            IntegerWidth::One => i64::from(raw as i8),
+            IntegerWidth::Two => i64::from(raw as i16),
+            IntegerWidth::Four => i64::from(raw as i32),
+            IntegerWidth::Eight if self.narrow() => i64::from(raw as i32),
+            IntegerWidth::Eight => raw as i64,
         }
     }
 
-    pub fn unsigned(&self, raw: u64, width: Width) -> u64 {
+    pub fn unsigned(&self, raw: u64, width: IntegerWidth) -> u64 {
         match width {
-            Width::One => raw & 0xff,
-            Width::Two => raw & 0xffff,
-            Width::Four => raw & 0xffff_ffff,
-            Width::Eight if self.narrow() => raw & 0xffff_ffff,
-            Width::Eight => raw,
+            IntegerWidth::One => raw & 0xff,
+            IntegerWidth::Two => raw & 0xffff,
+            IntegerWidth::Four => raw & 0xffff_ffff,
+            IntegerWidth::Eight if self.narrow() => raw & 0xffff_ffff,
+            IntegerWidth::Eight => raw,
         }
     }
 
@@ -383,7 +392,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn device(&mut self, major: u64, minor: u64) {
         self.sink
-            .constant(Number::Hex(device_of(major, minor)), |out| {
+            .constant(NamedNumber::Hex(device_of(major, minor)), |out| {
                 out.extend_from_slice(b"makedev(");
                 format::hex(out, major);
                 out.extend_from_slice(b", ");
@@ -395,7 +404,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn flags(&mut self, value: u64, names: &'static Names) {
         let sized = std::ptr::eq(names, &crate::table::flags::MEMFD);
         if sized && value >> 26 != 0 {
-            self.sink.constant(Number::Hex(value), |out| {
+            self.sink.constant(NamedNumber::Hex(value), |out| {
                 let bits = value & 0x3ff_ffff;
                 if bits != 0 {
                     format::flags(out, bits, names);
@@ -406,13 +415,15 @@ impl<'a, S: Sink> Walk<'a, S> {
             });
             return;
         }
-        self.sink
-            .constant(Number::Hex(value), |out| format::flags(out, value, names));
+        self.sink.constant(NamedNumber::Hex(value), |out| {
+            format::flags(out, value, names)
+        });
     }
 
     pub fn one(&mut self, value: u64, names: &'static Names) {
-        self.sink
-            .constant(Number::Hex(value), |out| format::one(out, value, names));
+        self.sink.constant(NamedNumber::Hex(value), |out| {
+            format::one(out, value, names)
+        });
     }
 
     fn one_and_flags(
@@ -422,7 +433,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         ones: &'static Names,
         names: &'static Names,
     ) {
-        self.sink.constant(Number::Hex(value), |out| {
+        self.sink.constant(NamedNumber::Hex(value), |out| {
             let (one, mut rest) = (value & mask, value & !mask);
             // A size of huge pages stands in the last bits.
             let huge = if rest & 0x40000 != 0 && names.unknown == "MAP_???" {
@@ -460,121 +471,127 @@ impl<'a, S: Sink> Walk<'a, S> {
         });
     }
 
-    fn special(&mut self, special: Special, raw: u64, number: usize) {
+    fn special(&mut self, special: SpecialKind, raw: u64, number: usize) {
         match special {
-            Special::OpenFlags => self.open_flags(raw & 0xffff_ffff),
-            Special::HowFlags => self.open_flags(raw),
-            Special::WideFd => match i32::try_from(raw) {
+            SpecialKind::OpenFlags => self.open_flags(raw & 0xffff_ffff),
+            SpecialKind::HowFlags => self.open_flags(raw),
+            SpecialKind::WideFd => match i32::try_from(raw) {
                 Ok(fd) => self.sink.fd(fd, self.call),
                 Err(_) => self.sink.unsigned(raw),
             },
-            Special::Schedule(way) => self.schedule(raw, way),
-            Special::OpenMode(_) => self.sink.word(|out| format::permissions(out, raw & 0xffff)),
-            Special::HowMode => self.sink.word(|out| format::permissions(out, raw)),
-            Special::Arguments => self.program_arguments(raw),
-            Special::Environment => self.program_environment(raw),
-            Special::Status => self.wait_status(raw),
-            Special::Usage => self.wait_usage(raw, number),
-            Special::Signals(way) => self.signal_set(raw, way, number),
-            Special::SignalsAndSize => self.signals_and_size(raw),
-            Special::SignalFrame => self.signal_frame(raw),
-            Special::Action(way) => self.signal_action(raw, way),
-            Special::Information(way) => self.signal_information(raw, way),
-            Special::Event => self.signal_event(raw),
-            Special::Address(length) => self.socket_address(raw, self.call.arguments[length]),
-            Special::AddressOut(length) => self.socket_address_out(raw, length),
-            Special::AddressLength | Special::OptionLength => self.socket_length(raw),
-            Special::Spoken(way, length) => {
+            SpecialKind::Schedule(way) => self.schedule(raw, way),
+            SpecialKind::OpenMode(_) => {
+                self.sink.word(|out| format::permissions(out, raw & 0xffff))
+            }
+            SpecialKind::HowMode => self.sink.word(|out| format::permissions(out, raw)),
+            SpecialKind::Arguments => self.program_arguments(raw),
+            SpecialKind::Environment => self.program_environment(raw),
+            SpecialKind::Status => self.wait_status(raw),
+            SpecialKind::Usage => self.wait_usage(raw, number),
+            SpecialKind::Signals(way) => self.signal_set(raw, way, number),
+            SpecialKind::SignalsAndSize => self.signals_and_size(raw),
+            SpecialKind::SignalFrame => self.signal_frame(raw),
+            SpecialKind::Action(way) => self.signal_action(raw, way),
+            SpecialKind::Information(way) => self.signal_information(raw, way),
+            SpecialKind::Event => self.signal_event(raw),
+            SpecialKind::Address(length) => self.socket_address(raw, self.call.arguments[length]),
+            SpecialKind::AddressOut(length) => self.socket_address_out(raw, length),
+            SpecialKind::AddressLength | SpecialKind::OptionLength => self.socket_length(raw),
+            SpecialKind::Spoken(way, length) => {
                 let length = self.length(length);
                 self.spoken(raw, length, way);
             }
-            Special::Queued(way) => self.queued(raw, way),
-            Special::Message(way) => self.message(raw, way),
-            Special::Messages(way) => self.messages(raw, way),
-            Special::Vectors(way, count) => self.vectors(raw, self.size_of_argument(count), way),
-            Special::Scattered(way, at, width, bytes) => {
+            SpecialKind::Queued(way) => self.queued(raw, way),
+            SpecialKind::Message(way) => self.message(raw, way),
+            SpecialKind::Messages(way) => self.messages(raw, way),
+            SpecialKind::Vectors(way, count) => {
+                self.vectors(raw, self.size_of_argument(count), way)
+            }
+            SpecialKind::Scattered(way, at, width, bytes) => {
                 self.scattered(raw, way, (at, width), bytes)
             }
-            Special::Scsi => self.scsi(raw),
-            Special::Tone => self.tone(raw as u32),
-            Special::WideSignal => match i32::try_from(raw) {
+            SpecialKind::Scsi => self.scsi(raw),
+            SpecialKind::Tone => self.tone(raw as u32),
+            SpecialKind::WideSignal => match i32::try_from(raw) {
                 Ok(signal) if signal != i32::MAX => self.signal_number(signal),
                 _ => self.sink.unsigned(raw),
             },
-            Special::Key(way) => self.key(raw, way),
-            Special::SayingKey(way) => self.saying_key(raw, way),
-            Special::Mappings => self.mappings(raw),
-            Special::FontName => self.font_name(raw),
-            Special::Mapper => self.mapper(raw),
-            Special::Option(way) => self.socket_option(raw, way),
-            Special::OptionName => self.socket_option_name(raw),
-            Special::Protocol => self.socket_protocol(raw),
-            Special::Descriptors => self.descriptor_set(raw),
-            Special::Polled => self.polled(raw),
-            Special::Watched => self.watched(raw, number),
-            Special::Request => self.request(raw),
-            Special::Requested => self.sink.hex(raw),
-            Special::Fcntl => self.fcntl(raw, number),
-            Special::ThreadName(way) => self.thread_name(raw, way),
-            Special::Terminal(way, settings) => self.terminal(raw, way, settings),
-            Special::BitSet(names) => self.bit_set(raw, names),
-            Special::Slots(names) => self.slots(raw, names),
-            Special::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),
-            Special::Pair(..) => self.sink.hex(raw),
-            Special::ArchPrctl => self.arch_prctl(raw),
-            Special::FutexOperation => self.futex_operation(raw),
-            Special::FutexValue => self.futex_value(raw),
-            Special::FutexTimeout => self.futex_timeout(raw, number),
-            Special::FutexLast => self.futex_last(raw),
-            Special::Clone => self.clone3(raw),
-            Special::Entries => self.entries(raw),
-            Special::CapabilityHeader => self.capability_header(raw),
-            Special::Capabilities(way) => self.capabilities(raw, way),
-            Special::Times => self.times(raw),
-            Special::InPlaceAddress(_)
-            | Special::Instruction
-            | Special::Restriction
-            | Special::InformationInPlace
-            | Special::TimevalMoment
-            | Special::Stat
-            | Special::Statx
-            | Special::Instant(_) => self.address(raw),
-            Special::Remainder => self.remainder(raw, number),
-            Special::Processors(way) => self.processors(raw, way),
-            Special::ProcessorsOf(length) => {
+            SpecialKind::Key(way) => self.key(raw, way),
+            SpecialKind::SayingKey(way) => self.saying_key(raw, way),
+            SpecialKind::Mappings => self.mappings(raw),
+            SpecialKind::FontName => self.font_name(raw),
+            SpecialKind::Mapper => self.mapper(raw),
+            SpecialKind::Option(way) => self.socket_option(raw, way),
+            SpecialKind::OptionName => self.socket_option_name(raw),
+            SpecialKind::Protocol => self.socket_protocol(raw),
+            SpecialKind::Descriptors => self.descriptor_set(raw),
+            SpecialKind::Polled => self.polled(raw),
+            SpecialKind::Watched => self.watched(raw, number),
+            SpecialKind::Request => self.request(raw),
+            SpecialKind::Requested => self.sink.hex(raw),
+            SpecialKind::Fcntl => self.fcntl(raw, number),
+            SpecialKind::ThreadName(way) => self.thread_name(raw, way),
+            SpecialKind::Terminal(way, settings) => self.terminal(raw, way, settings),
+            SpecialKind::BitSet(names) => self.bit_set(raw, names),
+            SpecialKind::Slots(names) => self.slots(raw, names),
+            SpecialKind::Nodes(way, count) => self.nodes(raw, way, self.size_of_argument(count)),
+            SpecialKind::Pair(..) => self.sink.hex(raw),
+            SpecialKind::ArchPrctl => self.arch_prctl(raw),
+            SpecialKind::FutexOperation => self.futex_operation(raw),
+            SpecialKind::FutexValue => self.futex_value(raw),
+            SpecialKind::FutexTimeout => self.futex_timeout(raw, number),
+            SpecialKind::FutexLast => self.futex_last(raw),
+            SpecialKind::Clone => self.clone3(raw),
+            SpecialKind::Entries => self.entries(raw),
+            SpecialKind::CapabilityHeader => self.capability_header(raw),
+            SpecialKind::Capabilities(way) => self.capabilities(raw, way),
+            SpecialKind::Times => self.times(raw),
+            SpecialKind::InPlaceAddress(_)
+            | SpecialKind::Instruction
+            | SpecialKind::Restriction
+            | SpecialKind::InformationInPlace
+            | SpecialKind::TimevalMoment
+            | SpecialKind::Stat
+            | SpecialKind::Statx
+            | SpecialKind::Instant(_) => self.address(raw),
+            SpecialKind::Remainder => self.remainder(raw, number),
+            SpecialKind::Processors(way) => self.processors(raw, way),
+            SpecialKind::ProcessorsOf(length) => {
                 let length = self.size_of_argument(length);
-                self.processor_bits(raw, Way::In, length);
+                self.processor_bits(raw, Direction::In, length);
             }
-            Special::SizedSignals(way, size) => match self.size_of_argument(size) {
+            SpecialKind::SizedSignals(way, size) => match self.size_of_argument(size) {
                 8 => self.set_behind(raw, 8, way),
                 _ => self.address(raw),
             },
-            Special::UserOffset => self.user_offset(raw),
-            Special::Registers(way, floating) => self.registers(raw, way, floating),
-            Special::RegisterSet(way) => self.register_set(raw, way),
-            Special::StopInformation => self.stop_information(raw),
-            Special::Counter => self.counter(raw),
-            Special::Probe => self.probe(raw),
-            Special::Workers => self.workers(raw),
-            Special::Limit => self.limit(raw),
-            Special::NodeDevice(mode) => self.node_device(raw, mode),
-            Special::MountData => self.mount_text(raw, true),
-            Special::Persona => self.persona(raw),
-            Special::Random => self.random(raw),
-            Special::NewAddress => self.address(raw),
-            Special::Resident => self.resident(raw),
-            Special::IpcKey => self.ipc_key(raw),
-            Special::IpcMode => self.ipc_mode(raw),
-            Special::Offset => self.offset(raw),
-            Special::Priority => self.input_priority(raw),
-            Special::SwapFlags => self.swap_flags(raw),
-            Special::ShortDevice => self.value(Kind::Device, raw & 0xffff_ffff, number),
-            Special::LogLevel => self.leveled(raw as i32, &crate::table::flags::LOG_LEVEL),
-            Special::Ticks => ticks(self.sink, raw),
-            Special::MountFlags => self.mount_flags(raw),
-            Special::MountType => self.mount_text(raw, false),
-            Special::SyslogType => self.leveled(raw as i32, &crate::table::flags::SYSLOG),
-            Special::Membarrier => self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER),
+            SpecialKind::UserOffset => self.user_offset(raw),
+            SpecialKind::Registers(way, floating) => self.registers(raw, way, floating),
+            SpecialKind::RegisterSet(way) => self.register_set(raw, way),
+            SpecialKind::StopInformation => self.stop_information(raw),
+            SpecialKind::Counter => self.counter(raw),
+            SpecialKind::Probe => self.probe(raw),
+            SpecialKind::Workers => self.workers(raw),
+            SpecialKind::Limit => self.limit(raw),
+            SpecialKind::NodeDevice(mode) => self.node_device(raw, mode),
+            SpecialKind::MountData => self.mount_text(raw, true),
+            SpecialKind::Persona => self.persona(raw),
+            SpecialKind::Random => self.random(raw),
+            SpecialKind::NewAddress => self.address(raw),
+            SpecialKind::Resident => self.resident(raw),
+            SpecialKind::IpcKey => self.ipc_key(raw),
+            SpecialKind::IpcMode => self.ipc_mode(raw),
+            SpecialKind::Offset => self.offset(raw),
+            SpecialKind::Priority => self.input_priority(raw),
+            SpecialKind::SwapFlags => self.swap_flags(raw),
+            SpecialKind::ShortDevice => self.value(ValueKind::Device, raw & 0xffff_ffff, number),
+            SpecialKind::LogLevel => self.leveled(raw as i32, &crate::table::flags::LOG_LEVEL),
+            SpecialKind::Ticks => ticks(self.sink, raw),
+            SpecialKind::MountFlags => self.mount_flags(raw),
+            SpecialKind::MountType => self.mount_text(raw, false),
+            SpecialKind::SyslogType => self.leveled(raw as i32, &crate::table::flags::SYSLOG),
+            SpecialKind::Membarrier => {
+                self.one(raw & 0xffff_ffff, &crate::table::flags::MEMBARRIER)
+            }
         }
     }
 
@@ -584,13 +601,21 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
             return;
         }
-        self.to(raw, Way::In, &Kind::Unsigned(Width::Eight), 0);
+        self.to(
+            raw,
+            Direction::In,
+            &ValueKind::Unsigned(IntegerWidth::Eight),
+            0,
+        );
     }
 
     fn offset_became(&mut self, raw: u64) {
-        if let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
+        if let Some(bytes) = self
+            .read(raw, 8, Direction::Out)
+            .filter(|bytes| bytes.len() == 8)
+        {
             let (before, after) = (
-                self.read(raw, 8, Way::In).map(|bytes| load(bytes, 8)),
+                self.read(raw, 8, Direction::In).map(|bytes| load(bytes, 8)),
                 load(bytes, 8),
             );
             if before == Some(after) {
@@ -615,7 +640,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 }
 
 /// The longest stretch that is held from an address on, however much of it.
-fn held(memory: &Memory, address: u64, when: When) -> Option<&[u8]> {
+fn held(memory: &CapturedMemory, address: u64, when: CapturePoint) -> Option<&[u8]> {
     let pieces = memory.pieces().iter().filter(|piece| piece.when == when);
     let rests = pieces.filter_map(|piece| {
         let from = usize::try_from(address.checked_sub(piece.address)?).ok()?;
@@ -625,8 +650,8 @@ fn held(memory: &Memory, address: u64, when: When) -> Option<&[u8]> {
 }
 
 /// A time in hundredths of a second.
-fn ticks<S: Sink>(sink: &mut S, value: u64) {
-    sink.constant(Number::Unsigned(value), |out| put_ticks(out, value));
+fn ticks<S: ValueSink>(sink: &mut S, value: u64) {
+    sink.constant(NamedNumber::Unsigned(value), |out| put_ticks(out, value));
 }
 
 /// The same with what it is in seconds behind it.

@@ -7,13 +7,13 @@ pub struct DescriptorSetError(pub String);
 
 /// A set of numbers, as `-e read=` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Numbers {
+pub struct DescriptorSet {
     listed: Vec<u32>,
     /// Whether all others are meant.
     negated: bool,
 }
 
-impl Numbers {
+impl DescriptorSet {
     /// Reads a set: numbers, `all` or `none`, separated by commas; `!` before the whole for all others, and
     /// another for none of these.
     ///

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Abi, Memory, table};
+use crate::{Abi, CapturedMemory, table};
 
 /// Something that happened to a traced task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Event {
+pub struct TraceEvent {
     /// The process: its thread group.
     pub pid: i32,
     /// The thread.
@@ -14,16 +14,16 @@ pub struct Event {
     /// When it happened; for a call, when it was told: as it came back. Nanoseconds of the monotonic clock.
     pub at: u64,
     /// What.
-    pub what: What,
+    pub kind: EventKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum What {
+pub enum EventKind {
     /// A call came back, or never will: `exit`, or a thread that is gone.
-    Call(Call),
+    Call(SyscallRecord),
     /// A call that takes long enough to be told while it goes on; it is told again when it comes back.
-    Pending(Call),
+    Pending(SyscallRecord),
     /// A signal was delivered.
     Signal {
         /// Its number.
@@ -78,12 +78,12 @@ pub enum What {
     },
     /// In which functions of its program the thread is that made the call, or got the signal, that was told last: the innermost
     /// first. Only where that was asked for.
-    Stack(Vec<Frame>),
+    Stack(Vec<StackFrame>),
 }
 
 /// A place in a program, as one on a thread's stack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Frame {
+pub struct StackFrame {
     /// The file that is mapped there, or what the kernel calls it, as `[vdso]`.
     pub file: Vec<u8>,
     /// The function by its symbol, and how many bytes from its beginning; nothing where no symbol's range holds the place.
@@ -94,7 +94,7 @@ pub struct Frame {
 
 /// One system call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Call {
+pub struct SyscallRecord {
     /// How it was made.
     pub abi: Abi,
     /// Its number there.
@@ -104,9 +104,9 @@ pub struct Call {
     /// When it was entered, in nanoseconds of the monotonic clock.
     pub entered: u64,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: SyscallOutcome,
     /// What lay behind its pointers.
-    pub memory: Memory,
+    pub memory: CapturedMemory,
     /// Whether its result was made up by who traces.
     pub injected: bool,
     /// Whether who traces changed what lay behind its pointers.
@@ -119,22 +119,22 @@ pub struct Call {
     pub worked: Option<u64>,
 }
 
-impl Call {
+impl SyscallRecord {
     /// The number of the error that it came back with; nothing if it succeeded, or hasn't come back.
     pub fn error(&self) -> Option<i64> {
         const LAST: i64 = 4095;
-        let Outcome::Returned { value, .. } = self.outcome else {
+        let SyscallOutcome::Returned { value, .. } = self.outcome else {
             return None;
         };
         let error = (-LAST..0).contains(&value).then(|| -value)?;
-        let succeeds = table::row(self.abi, self.number).is_some_and(|row| row.succeeds);
+        let succeeds = table::find_syscall(self.abi, self.number).is_some_and(|row| row.succeeds);
         (!succeeds).then_some(error)
     }
 }
 
 /// What came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum SyscallOutcome {
     /// It came back with this in the result's register, -errno for errors, after so many nanoseconds.
     Returned {
         /// The register.

@@ -13,7 +13,7 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
 /// How numbers are shown that have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Constants {
+pub enum ConstantStyle {
     /// `O_RDONLY|O_CLOEXEC`
     #[default]
     Names,
@@ -25,7 +25,7 @@ pub enum Constants {
 
 /// The number that something with a name is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Number {
+pub enum NamedNumber {
     /// Bits, and most values.
     Hex(u64),
     /// A number with a sign: of a signal, of a descriptor.
@@ -183,22 +183,22 @@ pub fn named_bits(out: &mut Vec<u8>, value: u64, names: &Names, before: &[u8]) -
 /// A constant as a name, as a number, or as both.
 pub fn constant(
     out: &mut Vec<u8>,
-    shown: Constants,
-    number: Number,
+    shown: ConstantStyle,
+    number: NamedNumber,
     write: impl FnOnce(&mut Vec<u8>),
 ) {
-    if shown == Constants::Names {
+    if shown == ConstantStyle::Names {
         write(out);
         return;
     }
     let start = out.len();
     match number {
-        Number::Hex(value) => hex(out, value),
-        Number::Signed(value) => signed(out, value),
-        Number::Unsigned(value) => unsigned(out, value),
-        Number::Octal(value) => octal(out, value),
+        NamedNumber::Hex(value) => hex(out, value),
+        NamedNumber::Signed(value) => signed(out, value),
+        NamedNumber::Unsigned(value) => unsigned(out, value),
+        NamedNumber::Octal(value) => octal(out, value),
     }
-    if shown == Constants::Numbers {
+    if shown == ConstantStyle::Numbers {
         return;
     }
     out.extend_from_slice(b" /* ");
@@ -256,7 +256,7 @@ pub fn open_flags(out: &mut Vec<u8>, value: u64, arm: bool) {
 
 /// Which bytes are shown as `\x…`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Escapes {
+pub enum EscapeStyle {
     /// None: what can't be shown is shown in octal.
     #[default]
     Octal,
@@ -282,18 +282,18 @@ fn is_name(text: &[u8]) -> bool {
 }
 
 /// Bytes in quotes.
-pub fn quoted(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes) {
+pub fn quoted(out: &mut Vec<u8>, bytes: &[u8], escapes: EscapeStyle) {
     out.push(b'"');
     escaped(out, bytes, escapes, b"\"\\");
     out.push(b'"');
 }
 
 /// Bytes with escapes for what can't be shown and for what is special where they stand.
-pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]) {
+pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: EscapeStyle, special: &[u8]) {
     let all = match escapes {
-        Escapes::Octal | Escapes::HexAlone => false,
-        Escapes::Hex => true,
-        Escapes::HexWhereNeeded => bytes.iter().any(|byte| !shown(*byte)),
+        EscapeStyle::Octal | EscapeStyle::HexAlone => false,
+        EscapeStyle::Hex => true,
+        EscapeStyle::HexWhereNeeded => bytes.iter().any(|byte| !shown(*byte)),
     };
     if all {
         for byte in bytes {
@@ -310,7 +310,7 @@ pub fn escaped(out: &mut Vec<u8>, bytes: &[u8], escapes: Escapes, special: &[u8]
             0x0b => out.extend_from_slice(b"\\v"),
             0x0c => out.extend_from_slice(b"\\f"),
             b' '..=b'~' if !special.contains(byte) => out.push(*byte),
-            _ if escapes == Escapes::HexAlone => hex_escape(out, *byte),
+            _ if escapes == EscapeStyle::HexAlone => hex_escape(out, *byte),
             _ => octal_escape(
                 out,
                 *byte,
@@ -354,24 +354,24 @@ pub fn error_name(out: &mut Vec<u8>, number: i64) {
 }
 
 /// Writes an execution domain.
-pub fn persona(out: &mut Vec<u8>, raw: u64, constants: Constants) {
+pub fn persona(out: &mut Vec<u8>, raw: u64, constants: ConstantStyle) {
     let (domain, bits) = (raw & 0xff, raw & !0xff);
-    constant(out, constants, Number::Hex(domain), |out| {
+    constant(out, constants, NamedNumber::Hex(domain), |out| {
         one(out, domain, &flags::PERSONA);
     });
     if bits != 0 {
         out.push(b'|');
-        constant(out, constants, Number::Hex(bits), |out| {
+        constant(out, constants, NamedNumber::Hex(bits), |out| {
             some_flags(out, bits, &flags::PERSONA_FLAGS);
         });
     }
 }
 
 /// Writes a priority of input and output.
-pub fn io_priority(out: &mut Vec<u8>, value: i32, constants: Constants) {
+pub fn io_priority(out: &mut Vec<u8>, value: i32, constants: ConstantStyle) {
     let class = u64::from(value as u32 >> 13);
     out.extend_from_slice(b"IOPRIO_PRIO_VALUE(");
-    constant(out, constants, Number::Hex(class), |out| {
+    constant(out, constants, NamedNumber::Hex(class), |out| {
         one(out, class, &flags::INPUT_CLASS);
     });
     out.extend_from_slice(b", ");

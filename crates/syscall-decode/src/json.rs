@@ -4,26 +4,26 @@
 //!
 //! Refuses: to leave out what was captured.
 
-use crate::decode::{Bracket, Sink, Style, Walk, signal_information};
+use crate::decode::{Bracket, DecodeStyle, ValueSink, Walk, signal_information};
 use crate::format::{self, signal_name};
-use crate::resolver::{CURRENT_DIRECTORY, Described, Descriptors};
-use crate::table::{self, Row};
-use crate::{Abi, Call, Event, Outcome, What};
+use crate::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
+use crate::table::{self, SyscallDefinition};
+use crate::{Abi, EventKind, SyscallOutcome, SyscallRecord, TraceEvent};
 
 /// Makes JSON of events.
-pub struct Json<'a> {
+pub struct JsonWriter<'a> {
     /// Most bytes of a text or a buffer.
     string: usize,
-    descriptors: Option<Box<dyn Descriptors + 'a>>,
+    descriptors: Option<Box<dyn Resolver + 'a>>,
 }
 
-impl std::fmt::Debug for Json<'_> {
+impl std::fmt::Debug for JsonWriter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Json").finish_non_exhaustive()
     }
 }
 
-impl<'a> Json<'a> {
+impl<'a> JsonWriter<'a> {
     /// JSON without what file descriptors are, and no more than so many bytes of texts and buffers.
     pub fn new(string: usize) -> Self {
         Self {
@@ -33,26 +33,26 @@ impl<'a> Json<'a> {
     }
 
     /// Says of file descriptors what they are: `{"fd": 3, "is": "/etc/passwd"}`.
-    pub fn with_descriptors(mut self, descriptors: impl Descriptors + 'a) -> Self {
+    pub fn with_resolver(mut self, descriptors: impl Resolver + 'a) -> Self {
         self.descriptors = Some(Box::new(descriptors));
         self
     }
 
     /// Appends an event and a newline.
-    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
-        let kind = match &event.what {
-            What::Call(_) => "call",
-            What::Pending(_) => "pending",
-            What::Signal { .. } => "signal",
-            What::Stopped { .. } => "stopped",
-            What::Exited { .. } => "exited",
-            What::Killed { .. } => "killed",
-            What::Superseded { .. } => "superseded",
-            What::Attached { .. } => "attached",
-            What::Detached => "detached",
-            What::Lost { .. } => "lost",
-            What::Unchanged { .. } => "unchanged",
-            What::Stack(_) => "stack",
+    pub fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) {
+        let kind = match &event.kind {
+            EventKind::Call(_) => "call",
+            EventKind::Pending(_) => "pending",
+            EventKind::Signal { .. } => "signal",
+            EventKind::Stopped { .. } => "stopped",
+            EventKind::Exited { .. } => "exited",
+            EventKind::Killed { .. } => "killed",
+            EventKind::Superseded { .. } => "superseded",
+            EventKind::Attached { .. } => "attached",
+            EventKind::Detached => "detached",
+            EventKind::Lost { .. } => "lost",
+            EventKind::Unchanged { .. } => "unchanged",
+            EventKind::Stack(_) => "stack",
         };
         out.extend_from_slice(b"{\"type\":\"");
         out.extend_from_slice(kind.as_bytes());
@@ -61,9 +61,9 @@ impl<'a> Json<'a> {
         number(out, "tid", i64::from(event.tid));
         key(out, "at");
         format::unsigned(out, event.at);
-        match &event.what {
-            What::Call(call) | What::Pending(call) => self.call(event, call, out),
-            What::Signal {
+        match &event.kind {
+            EventKind::Call(call) | EventKind::Pending(call) => self.call(event, call, out),
+            EventKind::Signal {
                 number: signal,
                 info,
                 instruction,
@@ -76,24 +76,24 @@ impl<'a> Json<'a> {
                     signal_information(&mut JsonSink::new(out, None, event.pid), info, None);
                 }
             }
-            What::Stopped { signal } => named_signal(out, *signal),
-            What::Exited { status } => number(out, "status", i64::from(*status)),
-            What::Killed { signal, core } => {
+            EventKind::Stopped { signal } => named_signal(out, *signal),
+            EventKind::Exited { status } => number(out, "status", i64::from(*status)),
+            EventKind::Killed { signal, core } => {
                 named_signal(out, *signal);
                 truth(out, "core", *core);
             }
-            What::Superseded { by } => number(out, "by", i64::from(*by)),
-            What::Attached { parent } => {
+            EventKind::Superseded { by } => number(out, "by", i64::from(*by)),
+            EventKind::Attached { parent } => {
                 if let Some(parent) = parent {
                     number(out, "parent", i64::from(*parent));
                 }
             }
-            What::Detached => {}
-            What::Lost { number } => {
+            EventKind::Detached => {}
+            EventKind::Lost { number } => {
                 key(out, "number");
                 format::unsigned(out, *number);
             }
-            What::Stack(frames) => {
+            EventKind::Stack(frames) => {
                 key(out, "frames");
                 out.push(b'[');
                 for (index, frame) in frames.iter().enumerate() {
@@ -112,7 +112,7 @@ impl<'a> Json<'a> {
                 }
                 out.push(b']');
             }
-            What::Unchanged { argument, .. } => {
+            EventKind::Unchanged { argument, .. } => {
                 key(out, "argument");
                 format::unsigned(out, *argument as u64);
             }
@@ -120,8 +120,8 @@ impl<'a> Json<'a> {
         out.extend_from_slice(b"}\n");
     }
 
-    fn call(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
-        let row = table::row(call.abi, call.number);
+    fn call(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
+        let row = table::find_syscall(call.abi, call.number);
         let abi = match call.abi {
             Abi::X86_64 => "x86-64",
             Abi::I386 => "i386",
@@ -139,7 +139,7 @@ impl<'a> Json<'a> {
         format::unsigned(out, call.entered);
         place(out, call.instruction);
         key(out, "arguments");
-        let pending = matches!(event.what, What::Pending(_));
+        let pending = matches!(event.kind, EventKind::Pending(_));
         self.arguments(event.pid, call, row, pending, out);
         if !pending {
             outcome(call, out);
@@ -162,8 +162,8 @@ impl<'a> Json<'a> {
     fn arguments(
         &mut self,
         pid: i32,
-        call: &Call,
-        row: Option<&'static Row>,
+        call: &SyscallRecord,
+        row: Option<&'static SyscallDefinition>,
         pending: bool,
         out: &mut Vec<u8>,
     ) {
@@ -207,8 +207,8 @@ impl<'a> Json<'a> {
 }
 
 /// JSON shows all that was captured, but for texts.
-fn full(string: usize) -> Style {
-    Style {
+fn full(string: usize) -> DecodeStyle {
+    DecodeStyle {
         string,
         elements: usize::MAX,
         verbose: true,
@@ -227,9 +227,9 @@ fn before_and_after(out: &mut Vec<u8>, start: usize, middle: usize) {
     out.push(b'}');
 }
 
-fn outcome(call: &Call, out: &mut Vec<u8>) {
+fn outcome(call: &SyscallRecord, out: &mut Vec<u8>) {
     key(out, "result");
-    let Outcome::Returned { value, took } = call.outcome else {
+    let SyscallOutcome::Returned { value, took } = call.outcome else {
         out.extend_from_slice(b"null");
         return;
     };
@@ -324,7 +324,7 @@ fn requote(out: &mut Vec<u8>, start: usize) {
 
 struct JsonSink<'o, 'd> {
     out: &'o mut Vec<u8>,
-    descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+    descriptors: Option<&'o mut (dyn Resolver + 'd)>,
     pid: i32,
     beside: bool,
 }
@@ -332,7 +332,7 @@ struct JsonSink<'o, 'd> {
 impl<'o, 'd> JsonSink<'o, 'd> {
     fn new(
         out: &'o mut Vec<u8>,
-        descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+        descriptors: Option<&'o mut (dyn Resolver + 'd)>,
         pid: i32,
     ) -> Self {
         JsonSink {
@@ -349,10 +349,14 @@ impl<'o, 'd> JsonSink<'o, 'd> {
         }
     }
 
-    fn described(&mut self, fd: i32, call: &Call, write: impl FnOnce(&mut Vec<u8>)) {
+    fn described(&mut self, fd: i32, call: &SyscallRecord, write: impl FnOnce(&mut Vec<u8>)) {
         let mut what = Vec::new();
         if let Some(descriptors) = &mut self.descriptors {
-            let Described { path, gone, detail } = descriptors.describe(self.pid, fd, call);
+            let DescriptorInfo {
+                path,
+                deleted: gone,
+                detail,
+            } = descriptors.describe_descriptor(self.pid, fd, call);
             what.extend(path);
             what.extend(detail);
             if gone {
@@ -371,7 +375,7 @@ impl<'o, 'd> JsonSink<'o, 'd> {
     }
 }
 
-impl Sink for JsonSink<'_, '_> {
+impl ValueSink for JsonSink<'_, '_> {
     fn signed(&mut self, value: i64) {
         format::signed(self.out, value);
     }
@@ -432,11 +436,11 @@ impl Sink for JsonSink<'_, '_> {
         self.text(bytes, cut);
     }
 
-    fn fd(&mut self, fd: i32, call: &Call) {
+    fn fd(&mut self, fd: i32, call: &SyscallRecord) {
         self.described(fd, call, |out| format::signed(out, i64::from(fd)));
     }
 
-    fn dir_fd(&mut self, fd: i32, call: &Call) {
+    fn dir_fd(&mut self, fd: i32, call: &SyscallRecord) {
         if fd == CURRENT_DIRECTORY {
             self.described(fd, call, |out| out.extend_from_slice(b"\"AT_FDCWD\""));
         } else {
@@ -535,30 +539,35 @@ impl Sink for JsonSink<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Frame, Memory, Piece, When};
+    use crate::{CapturePoint, CapturedMemory, MemoryPiece, StackFrame};
 
-    fn said(event: &Event) -> serde_json::Value {
+    fn said(event: &TraceEvent) -> serde_json::Value {
         let mut out = Vec::new();
-        Json::new(usize::MAX).write(event, &mut out);
+        JsonWriter::new(usize::MAX).write(event, &mut out);
         assert!(out.ends_with(b"}\n"));
         serde_json::from_slice(&out).unwrap()
     }
 
-    fn call(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8])]) -> Event {
-        let mut memory = Memory::default();
+    fn call(
+        name: &str,
+        arguments: [u64; 6],
+        value: i64,
+        pieces: &[(u64, CapturePoint, &[u8])],
+    ) -> TraceEvent {
+        let mut memory = CapturedMemory::default();
         for (address, when, bytes) in pieces {
-            memory.add(Piece {
+            memory.add(MemoryPiece {
                 address: *address,
                 when: *when,
                 bytes: bytes.to_vec(),
             });
         }
-        let call = Call {
+        let call = SyscallRecord {
             abi: Abi::X86_64,
-            number: table::number(Abi::X86_64, name).unwrap(),
+            number: table::syscall_number(Abi::X86_64, name).unwrap(),
             arguments,
             entered: 5,
-            outcome: Outcome::Returned { value, took: 7 },
+            outcome: SyscallOutcome::Returned { value, took: 7 },
             memory,
             injected: false,
             rewritten: false,
@@ -566,11 +575,11 @@ mod tests {
             instruction: None,
             worked: None,
         };
-        Event {
+        TraceEvent {
             pid: 1,
             tid: 2,
             at: 12,
-            what: What::Call(call),
+            kind: EventKind::Call(call),
         }
     }
 
@@ -580,7 +589,7 @@ mod tests {
             "openat",
             [-100_i64 as u64, 64, 0o2_000_000, 0, 0, 0],
             -2,
-            &[(64, When::Entered, b"/a\"\xff\n\0")],
+            &[(64, CapturePoint::Entered, b"/a\"\xff\n\0")],
         );
         assert_eq!(
             said(&event),
@@ -595,7 +604,7 @@ mod tests {
             "read",
             [3, 64, 100, 0, 0, 0],
             100,
-            &[(64, When::Left, &[b'a'; 100])],
+            &[(64, CapturePoint::Left, &[b'a'; 100])],
         );
         assert_eq!(
             said(&event)["arguments"]["buf"],
@@ -605,7 +614,7 @@ mod tests {
             "read",
             [3, 64, 100, 0, 0, 0],
             100,
-            &[(64, When::Left, b"aaa")],
+            &[(64, CapturePoint::Left, b"aaa")],
         );
         assert_eq!(
             said(&event)["arguments"]["buf"],
@@ -623,7 +632,10 @@ mod tests {
             "poll",
             [64, 1, 0, 0, 0, 0],
             1,
-            &[(64, When::Entered, &asked), (64, When::Left, &came)],
+            &[
+                (64, CapturePoint::Entered, &asked),
+                (64, CapturePoint::Left, &came),
+            ],
         );
         assert_eq!(
             said(&event)["beside"],
@@ -634,29 +646,29 @@ mod tests {
     #[test]
     fn every_other_event_is_an_object_too() {
         for (what, kind) in [
-            (What::Exited { status: 3 }, "exited"),
+            (EventKind::Exited { status: 3 }, "exited"),
             (
-                What::Killed {
+                EventKind::Killed {
                     signal: 9,
                     core: false,
                 },
                 "killed",
             ),
             (
-                What::Signal {
+                EventKind::Signal {
                     number: 17,
                     info: vec![0; 128],
                     instruction: None,
                 },
                 "signal",
             ),
-            (What::Stopped { signal: 19 }, "stopped"),
-            (What::Superseded { by: 4 }, "superseded"),
-            (What::Attached { parent: Some(1) }, "attached"),
-            (What::Detached, "detached"),
-            (What::Lost { number: 7 }, "lost"),
+            (EventKind::Stopped { signal: 19 }, "stopped"),
+            (EventKind::Superseded { by: 4 }, "superseded"),
+            (EventKind::Attached { parent: Some(1) }, "attached"),
+            (EventKind::Detached, "detached"),
+            (EventKind::Lost { number: 7 }, "lost"),
             (
-                What::Unchanged {
+                EventKind::Unchanged {
                     abi: Abi::X86_64,
                     number: 0,
                     argument: 1,
@@ -664,7 +676,7 @@ mod tests {
                 "unchanged",
             ),
             (
-                What::Stack(vec![Frame {
+                EventKind::Stack(vec![StackFrame {
                     file: b"/bin/x".to_vec(),
                     function: Some((b"main".to_vec(), 3)),
                     offset: 9,
@@ -672,11 +684,11 @@ mod tests {
                 "stack",
             ),
         ] {
-            let said = said(&Event {
+            let said = said(&TraceEvent {
                 pid: 1,
                 tid: 1,
                 at: 0,
-                what,
+                kind: what,
             });
             assert_eq!(said["type"], kind);
             let keys = said.as_object().unwrap().keys();
@@ -700,15 +712,15 @@ mod tests {
     fn the_line_that_users_are_shown_is_one() {
         let mut event = call("close", [3, 0, 0, 0, 0, 0], 0, &[]);
         (event.pid, event.tid, event.at) = (77, 77, 1200);
-        if let What::Call(call) = &mut event.what {
+        if let EventKind::Call(call) = &mut event.kind {
             call.entered = 900;
-            call.outcome = Outcome::Returned {
+            call.outcome = SyscallOutcome::Returned {
                 value: 0,
                 took: 300,
             };
         }
         let mut line = Vec::new();
-        Json::new(usize::MAX).write(&event, &mut line);
+        JsonWriter::new(usize::MAX).write(&event, &mut line);
         let line = String::from_utf8(line).unwrap();
         assert!(PAGE.contains(&format!("`{}`", line.trim_end())), "{line}");
     }

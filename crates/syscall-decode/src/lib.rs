@@ -1,6 +1,6 @@
 //! Decoding of Linux's system calls: one call's record in, text or JSON out.
 //!
-//! A record is a [`Call`]: registers, result, times, and [`Piece`]s of the program's memory. The [`table`] says of each call
+//! A record is a [`SyscallRecord`]: registers, result, times, and [`MemoryPiece`]s of the program's memory. The [`table`] says of each call
 //! which arguments it has, what they mean, and which memory lies behind its pointers; [`capture`] asks for that memory.
 //! [`text`] writes what strace would have printed, [`json`] one object a line.
 //!
@@ -9,7 +9,6 @@
 //! `backsight-syscall-tables`.
 
 mod abi;
-pub mod call_set;
 pub mod capture;
 mod decode;
 pub mod descriptor_set;
@@ -19,10 +18,11 @@ pub mod format;
 pub mod json;
 pub mod memory;
 pub mod resolver;
+pub mod syscall_set;
 pub mod table;
 pub mod text;
 
 pub use abi::Abi;
-pub use call_set::{CallSetError, Calls, Known};
-pub use event::{Call, Event, Frame, Outcome, What};
-pub use memory::{Memory, Piece, When};
+pub use event::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent};
+pub use memory::{CapturePoint, CapturedMemory, MemoryPiece};
+pub use syscall_set::{NamedSyscall, SyscallSet, SyscallSetError};

@@ -3,20 +3,20 @@
 use serde::{Deserialize, Serialize};
 
 /// Most elements of an array that are looked at, whatever is asked for.
-pub const MOST_ELEMENTS: usize = 4096;
+pub const MAX_ELEMENTS: usize = 4096;
 
 /// A stretch of memory that a call is to be shown with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Want {
+pub struct MemoryRequest {
     /// Where it begins.
     pub address: u64,
     /// How much of it.
-    pub extent: Extent,
+    pub extent: ReadExtent,
 }
 
 /// How much is read from an address on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum ReadExtent {
     /// So many bytes.
     Bytes(usize),
     /// Up to the first zero byte, that included, but no more than so many bytes.
@@ -25,7 +25,7 @@ pub enum Extent {
 
 /// How much of what lies behind pointers is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CaptureLimits {
     /// Most bytes of a string or a buffer.
     pub string: usize,
     /// Most elements of an array.
@@ -34,9 +34,9 @@ pub struct Limits {
     pub verbose: bool,
 }
 
-impl Default for Limits {
+impl Default for CaptureLimits {
     fn default() -> Self {
-        Limits {
+        CaptureLimits {
             string: 32,
             elements: 32,
             verbose: false,
@@ -46,7 +46,7 @@ impl Default for Limits {
 
 /// When a piece of memory was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum When {
+pub enum CapturePoint {
     /// As the call was entered.
     Entered,
     /// As it came back.
@@ -55,11 +55,11 @@ pub enum When {
 
 /// A stretch of the program's memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct MemoryPiece {
     /// Where it begins.
     pub address: u64,
     /// When it was read.
-    pub when: When,
+    pub when: CapturePoint,
     /// What was there, as far as it could be read: shorter than what was wanted where memory ends, empty where there is
     /// none.
     pub bytes: Vec<u8>,
@@ -67,14 +67,14 @@ pub struct Piece {
 
 /// The memory that came with a call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Memory {
-    pieces: Vec<Piece>,
+pub struct CapturedMemory {
+    pieces: Vec<MemoryPiece>,
     netlink: Option<u8>,
 }
 
-impl Memory {
+impl CapturedMemory {
     /// Adds a piece.
-    pub fn add(&mut self, piece: Piece) {
+    pub fn add(&mut self, piece: MemoryPiece) {
         self.pieces.push(piece);
     }
 
@@ -89,13 +89,13 @@ impl Memory {
     }
 
     /// Every piece, in the order in which they were read.
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[MemoryPiece] {
         &self.pieces
     }
 
     /// What was at an address, up to so many bytes: of the pieces that were read there at this time the longest, else of
     /// one that holds them all. Nothing if there is none.
-    pub fn at(&self, address: u64, most: usize, when: When) -> Option<&[u8]> {
+    pub fn at(&self, address: u64, most: usize, when: CapturePoint) -> Option<&[u8]> {
         let mut found: Option<&[u8]> = None;
         for piece in self.pieces.iter().filter(|piece| piece.when == when) {
             let Some(from) = address
@@ -125,22 +125,25 @@ mod tests {
 
     #[test]
     fn memory_is_found_by_where_and_when() {
-        let mut memory = Memory::default();
-        memory.add(Piece {
+        let mut memory = CapturedMemory::default();
+        memory.add(MemoryPiece {
             address: 100,
-            when: When::Entered,
+            when: CapturePoint::Entered,
             bytes: vec![1, 2, 3, 4],
         });
-        memory.add(Piece {
+        memory.add(MemoryPiece {
             address: 100,
-            when: When::Left,
+            when: CapturePoint::Left,
             bytes: vec![9],
         });
-        assert_eq!(memory.at(101, 2, When::Entered), Some(&[2, 3][..]));
-        assert_eq!(memory.at(100, 20, When::Entered), Some(&[1, 2, 3, 4][..]));
-        assert_eq!(memory.at(102, 20, When::Entered), None);
-        assert_eq!(memory.at(100, 20, When::Left), Some(&[9][..]));
-        assert_eq!(memory.at(99, 1, When::Entered), None);
-        assert_eq!(memory.at(105, 1, When::Entered), None);
+        assert_eq!(memory.at(101, 2, CapturePoint::Entered), Some(&[2, 3][..]));
+        assert_eq!(
+            memory.at(100, 20, CapturePoint::Entered),
+            Some(&[1, 2, 3, 4][..])
+        );
+        assert_eq!(memory.at(102, 20, CapturePoint::Entered), None);
+        assert_eq!(memory.at(100, 20, CapturePoint::Left), Some(&[9][..]));
+        assert_eq!(memory.at(99, 1, CapturePoint::Entered), None);
+        assert_eq!(memory.at(105, 1, CapturePoint::Entered), None);
     }
 }

@@ -2,36 +2,36 @@
 //!
 //! Text and JSON ask a resolver; who has one knows the machine that the program runs on. Without one, numbers are shown alone.
 
-use crate::Call;
-use crate::table::Whose;
+use crate::SyscallRecord;
+use crate::table::PidKind;
 
 /// Says what a file descriptor is: what stands between `<` and `>` with `-y` and `-yy`.
-pub trait Descriptors {
+pub trait Resolver {
     /// What the descriptor is; nothing where nothing is known, as of one that was closed. The current directory's
     /// descriptor is [`CURRENT_DIRECTORY`].
-    fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described;
+    fn describe_descriptor(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> DescriptorInfo;
 
     /// What stands behind the number of a process, as `pid` knows it: `<sh>`, and the number that it has here where that is
     /// another one.
-    fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
+    fn describe_pid(&mut self, pid: i32, number: i32, whose: PidKind) -> Vec<u8> {
         let _nothing_is_known = (pid, number, whose);
         Vec::new()
     }
 
     /// The number here of a process that `pid` calls so.
-    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+    fn translate_pid(&mut self, pid: i32, number: i32) -> Option<i32> {
         let _nothing_is_known = (pid, number);
         None
     }
 
     /// The number here of the process that a descriptor of `pid` means.
-    fn meant(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
+    fn pid_of_descriptor(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
         let _nothing_is_known = (pid, descriptor);
         None
     }
 
     /// What stands behind the number of a traced thread at the beginning of a line.
-    fn thread(&mut self, tid: i32) -> Vec<u8> {
+    fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let _nothing_is_known = tid;
         Vec::new()
     }
@@ -39,11 +39,11 @@ pub trait Descriptors {
 
 /// What a file descriptor is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Described {
+pub struct DescriptorInfo {
     /// A path, or what the kernel has instead, as `socket:[1234]`; unquoted and unescaped.
     pub path: Vec<u8>,
     /// Whether the file has that path no longer.
-    pub gone: bool,
+    pub deleted: bool,
     /// What is known beside or instead of it, as it is shown: `TCP:[127.0.0.1:80]`, `<char 1:3>`.
     pub detail: Vec<u8>,
 }

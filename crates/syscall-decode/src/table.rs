@@ -20,46 +20,47 @@ use std::sync::LazyLock;
 pub(crate) use backsight_syscall_tables::sets as flags;
 
 use crate::Abi;
-pub use classes::{Class, Classes};
+pub use classes::{SyscallClass, SyscallClasses};
 pub use kind::{
-    Bare, Field, Growing, Kind, Length, Names, Part, PartShown, Said, Shown, Special, Structure,
-    Test, Way, Whose, Width, Wire, Wording,
+    BitField, BitFieldStyle, CustomFormat, Direction, ExtensibleStructure, FieldCondition,
+    FieldSource, FieldVisibility, IntegerWidth, LengthSource, Names, NetworkKind, PidKind,
+    SpecialKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
 };
-pub use meaning::Answer;
+pub use meaning::ResultKind;
 pub(crate) use meaning::{ERROR_OR_NUMBER, counters, filter, prctl_answer, rings, tracing};
 
 /// A call of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct SyscallDefinition {
     /// Its name, as the kernel has it: `openat`.
     pub name: &'static str,
     /// Its arguments, in order.
     pub arguments: &'static [Argument],
     /// What the arguments mean, in the same order; those beyond the last mean nothing.
-    pub kinds: [Kind; 6],
+    pub kinds: [ValueKind; 6],
     /// What its result means.
-    pub answer: Answer,
+    pub result: ResultKind,
     /// Whether what it is given lies where the program's stack ends, whose address stands for its first argument.
     pub stacked: bool,
     /// Whether every number that it comes back with is a result, and none an error.
     pub succeeds: bool,
     /// The classes that it belongs to.
-    pub classes: Classes,
+    pub classes: SyscallClasses,
 }
 
-impl Row {
+impl SyscallDefinition {
     /// Whether what is shown of it lies behind pointers that themselves lie in memory, more of them than are captured as
     /// it is made: where everything is shown, all that there are.
     pub fn reaches_far(&self, everything: bool) -> bool {
-        let lists = |kind: &Kind| {
+        let lists = |kind: &ValueKind| {
             matches!(
                 kind,
-                Kind::Special(
-                    Special::Arguments
-                        | Special::Environment
-                        | Special::Vectors(..)
-                        | Special::Message(_)
-                        | Special::Messages(_)
+                ValueKind::Special(
+                    SpecialKind::Arguments
+                        | SpecialKind::Environment
+                        | SpecialKind::Vectors(..)
+                        | SpecialKind::Message(_)
+                        | SpecialKind::Messages(_)
                 )
             )
         };
@@ -68,57 +69,61 @@ impl Row {
     }
 
     /// Whether something goes through the socket that is its first argument.
-    pub fn speaks(&self) -> bool {
+    pub fn uses_socket_data(&self) -> bool {
         self.kinds.iter().any(|kind| {
             matches!(
                 kind,
-                Kind::Special(Special::Spoken(..) | Special::Message(_) | Special::Messages(_))
+                ValueKind::Special(
+                    SpecialKind::Spoken(..) | SpecialKind::Message(_) | SpecialKind::Messages(_)
+                )
             )
         })
     }
 }
 
 /// Whether something lies behind a pointer that itself lies in memory: what a thing means, and whether that is in memory.
-fn is_far(kind: Kind, inside: bool) -> bool {
-    let any = |structure: &Structure, inside| {
+fn is_far(kind: ValueKind, inside: bool) -> bool {
+    let any = |structure: &StructureLayout, inside| {
         let mut fields = structure.fields.iter();
         fields.any(|field| is_far(field.kind, inside))
     };
     match kind {
-        Kind::Path(_)
-        | Kind::Text(_)
-        | Kind::Name(..)
-        | Kind::Limited(..)
-        | Kind::Bytes(..)
-        | Kind::Binary(..)
-        | Kind::Value(..) => inside,
-        Kind::To(_, behind) | Kind::Many(_, behind, _) => inside || is_far(*behind, true),
-        Kind::Exchange(one, other) | Kind::Answered(one, other) | Kind::Cleared(one, other) => {
-            inside || is_far(*one, true) || is_far(*other, true)
+        ValueKind::Path(_)
+        | ValueKind::Text(_)
+        | ValueKind::Name(..)
+        | ValueKind::Limited(..)
+        | ValueKind::Bytes(..)
+        | ValueKind::Binary(..)
+        | ValueKind::Value(..) => inside,
+        ValueKind::To(_, behind) | ValueKind::Many(_, behind, _) => inside || is_far(*behind, true),
+        ValueKind::Exchange(one, other)
+        | ValueKind::Answered(one, other)
+        | ValueKind::Cleared(one, other) => inside || is_far(*one, true) || is_far(*other, true),
+        ValueKind::Sized(_, structure, ..) | ValueKind::InOut(structure) => {
+            inside || any(structure, true)
         }
-        Kind::Sized(_, structure, ..) | Kind::InOut(structure) => inside || any(structure, true),
-        Kind::Growing(growing, _) => {
+        ValueKind::Growing(growing, _) => {
             let others = growing.instead.map_or(&[][..], |(_, others)| others);
             let mut others = others.iter();
             any(growing.structure, true) || others.any(|(_, other)| any(other.structure, true))
         }
-        Kind::Structure(structure) => any(structure, inside),
-        Kind::Array(inner, _)
-        | Kind::Counted(inner, ..)
-        | Kind::Verbose(inner)
-        | Kind::Within(.., inner)
-        | Kind::Only(_, inner)
-        | Kind::Tail(inner) => is_far(*inner, inside),
-        Kind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
-        Kind::By(_, cases, otherwise) | Kind::ByField(.., cases, otherwise) => {
+        ValueKind::Structure(structure) => any(structure, inside),
+        ValueKind::Array(inner, _)
+        | ValueKind::Counted(inner, ..)
+        | ValueKind::Verbose(inner)
+        | ValueKind::Within(.., inner)
+        | ValueKind::Only(_, inner)
+        | ValueKind::Tail(inner) => is_far(*inner, inside),
+        ValueKind::ByAbi(one, other) => is_far(*one, inside) || is_far(*other, inside),
+        ValueKind::By(_, cases, otherwise) | ValueKind::ByField(.., cases, otherwise) => {
             let mut cases = cases.iter();
             cases.any(|(_, kind)| is_far(*kind, inside)) || is_far(*otherwise, inside)
         }
-        Kind::Per(.., cases) => {
+        ValueKind::Per(.., cases) => {
             let mut kinds = cases.iter().flat_map(|(_, kinds)| kinds.iter());
             kinds.any(|kind| is_far(*kind, inside))
         }
-        Kind::Special(Special::RegisterSet(_) | Special::Counter) => true,
+        ValueKind::Special(SpecialKind::RegisterSet(_) | SpecialKind::Counter) => true,
         _ => false,
     }
 }
@@ -133,9 +138,9 @@ pub struct Argument {
 }
 
 struct Table {
-    rows: Vec<Row>,
+    rows: Vec<SyscallDefinition>,
     /// The same for 32-bit programs, whose structures lie otherwise in memory.
-    narrow: Vec<Row>,
+    narrow: Vec<SyscallDefinition>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -152,7 +157,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// The row of a call; nothing if the kernel has none with this number, as far as we know.
-pub fn row(abi: Abi, number: u64) -> Option<&'static Row> {
+pub fn find_syscall(abi: Abi, number: u64) -> Option<&'static SyscallDefinition> {
     let index = *numbers(abi).get(usize::try_from(number).ok()?)?;
     let rows = if abi == Abi::I386 {
         &TABLE.narrow
@@ -163,13 +168,14 @@ pub fn row(abi: Abi, number: u64) -> Option<&'static Row> {
 }
 
 /// Every call of a way of calling, with its number, in the order of the numbers.
-pub fn rows(abi: Abi) -> impl Iterator<Item = (u64, &'static Row)> {
-    (0..numbers(abi).len() as u64).filter_map(move |number| Some((number, row(abi, number)?)))
+pub fn syscalls(abi: Abi) -> impl Iterator<Item = (u64, &'static SyscallDefinition)> {
+    (0..numbers(abi).len() as u64)
+        .filter_map(move |number| Some((number, find_syscall(abi, number)?)))
 }
 
 /// The number of a call by its name.
-pub fn number(abi: Abi, name: &str) -> Option<u64> {
-    rows(abi)
+pub fn syscall_number(abi: Abi, name: &str) -> Option<u64> {
+    syscalls(abi)
         .find(|(_, row)| row.name == name)
         .map(|(number, _)| number)
 }

@@ -1,4 +1,4 @@
-//! The text that strace would have printed, byte for byte as far as that goes, made of [`Event`]s alone.
+//! The text that strace would have printed, byte for byte as far as that goes, made of [`TraceEvent`]s alone.
 //!
 //! It appends to a buffer that its caller keeps, and allocates nothing for an argument. A call that is told while it goes on
 //! stays an open line until something else is to be said: then it is `<unfinished ...>`, and resumed when it comes back.
@@ -13,13 +13,13 @@ mod sink;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::decode::{Style, Walk, signal_information};
-use crate::descriptor_set::Numbers;
-use crate::format::{self, Constants, Escapes, signal_name};
-use crate::resolver::Descriptors;
-use crate::table::{self, Answer, Row};
-use crate::{Call, Calls, Event, Frame, Outcome, What};
-pub use clock::{Precision, Time};
+use crate::decode::{DecodeStyle, Walk, signal_information};
+use crate::descriptor_set::DescriptorSet;
+use crate::format::{self, ConstantStyle, EscapeStyle, signal_name};
+use crate::resolver::Resolver;
+use crate::table::{self, ResultKind, SyscallDefinition};
+use crate::{EventKind, StackFrame, SyscallOutcome, SyscallRecord, SyscallSet, TraceEvent};
+pub use clock::{TimePrecision, TimestampFormat};
 use line::{
     TAKE_UP, line_start, number_of, place_of, put_name, put_numbers, put_unknown, raw_arguments,
     takes_up,
@@ -29,33 +29,33 @@ use sink::TextSink;
 
 /// How text is to look. What is told here has strace's options beside it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct TextOptions {
     /// Most bytes of a string, and most elements of an array (`-s`).
     pub string: usize,
     /// The calls whose structures are shown in full (all: `-v`; all but those of `-e abbrev=`).
-    pub full: Calls,
+    pub full: SyscallSet,
     /// The calls whose structures are shown as addresses (all but those of `-e verbose=`).
-    pub opaque: Calls,
+    pub opaque: SyscallSet,
     /// The calls whose arguments and results are shown as numbers (`-e raw=`).
-    pub raw: Calls,
+    pub raw: SyscallSet,
     /// The descriptors of which everything that is read is shown (`-e read=`).
-    pub reads: Numbers,
+    pub reads: DescriptorSet,
     /// The descriptors of which everything that is written is shown (`-e write=`).
-    pub writes: Numbers,
+    pub writes: DescriptorSet,
     /// Which bytes are shown in hexadecimal (`-x`, `-xx`).
-    pub escapes: Escapes,
+    pub escapes: EscapeStyle,
     /// How what has a name is shown (`-X`).
-    pub constants: Constants,
+    pub constants: ConstantStyle,
     /// The column at which ` = ` stands (`-a`).
     pub column: usize,
     /// What stands before each line.
-    pub who: Who,
+    pub prefix: LinePrefix,
     /// The time of day before each line (`-t`, `-tt`, `-ttt`).
-    pub time: Option<Time>,
+    pub time: Option<TimestampFormat>,
     /// How long after the line before (`-r`).
-    pub since: Option<Precision>,
+    pub since: Option<TimePrecision>,
     /// How long each call took (`-T`).
-    pub took: Option<Precision>,
+    pub took: Option<TimePrecision>,
     /// The number of each call before its name (`-n`).
     pub numbered: bool,
     /// Where in the program calls were made and signals came (`-i`).
@@ -74,19 +74,19 @@ pub struct Options {
     pub signals: bool,
 }
 
-impl Default for Options {
+impl Default for TextOptions {
     fn default() -> Self {
-        Options {
+        TextOptions {
             string: 32,
-            full: Calls::none(),
-            opaque: Calls::none(),
-            raw: Calls::none(),
-            reads: Numbers::default(),
-            writes: Numbers::default(),
-            escapes: Escapes::Octal,
-            constants: Constants::Names,
+            full: SyscallSet::none(),
+            opaque: SyscallSet::none(),
+            raw: SyscallSet::none(),
+            reads: DescriptorSet::default(),
+            writes: DescriptorSet::default(),
+            escapes: EscapeStyle::Octal,
+            constants: ConstantStyle::Names,
             column: 40,
-            who: Who::Nobody,
+            prefix: LinePrefix::Nobody,
             time: None,
             since: None,
             took: None,
@@ -102,15 +102,15 @@ impl Default for Options {
     }
 }
 
-impl Options {
-    fn strings_and_constants(&self) -> (Escapes, Constants) {
+impl TextOptions {
+    fn strings_and_constants(&self) -> (EscapeStyle, ConstantStyle) {
         (self.escapes, self.constants)
     }
 }
 
 /// What stands before each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum LinePrefix {
     /// Nothing.
     Nobody,
     /// The thread's number, as in files.
@@ -120,9 +120,9 @@ pub enum Who {
 }
 
 /// Makes text of events.
-pub struct Text<'a> {
-    options: Options,
-    descriptors: Option<Box<dyn Descriptors + 'a>>,
+pub struct TextWriter<'a> {
+    options: TextOptions,
+    descriptors: Option<Box<dyn Resolver + 'a>>,
     /// The threads that are alive, as far as was told.
     threads: HashSet<i32>,
     /// The call that a line was begun with and not ended.
@@ -141,7 +141,7 @@ struct Open {
     columns: usize,
 }
 
-impl std::fmt::Debug for Text<'_> {
+impl std::fmt::Debug for TextWriter<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Text")
             .field("options", &self.options)
@@ -149,10 +149,10 @@ impl std::fmt::Debug for Text<'_> {
     }
 }
 
-impl<'a> Text<'a> {
+impl<'a> TextWriter<'a> {
     /// Text of this look, without what file descriptors are.
-    pub fn new(options: Options) -> Self {
-        Text {
+    pub fn new(options: TextOptions) -> Self {
+        TextWriter {
             options,
             descriptors: None,
             threads: HashSet::new(),
@@ -164,42 +164,42 @@ impl<'a> Text<'a> {
     }
 
     /// Shows beside file descriptors what they are (`-y`, `-yy`: by what is told of them).
-    pub fn with_descriptors(mut self, descriptors: impl Descriptors + 'a) -> Self {
+    pub fn with_resolver(mut self, descriptors: impl Resolver + 'a) -> Self {
         self.descriptors = Some(Box::new(descriptors));
         self
     }
 
     /// Appends what an event says.
-    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
-        match &event.what {
-            What::Call(call) => {
+    pub fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) {
+        match &event.kind {
+            EventKind::Call(call) => {
                 self.threads.insert(event.tid);
                 self.call(event, call, out);
             }
-            What::Pending(call) => {
+            EventKind::Pending(call) => {
                 self.threads.insert(event.tid);
                 self.begin(event, call, out);
             }
-            What::Signal { number, info, .. } if self.options.signals => {
+            EventKind::Signal { number, info, .. } if self.options.signals => {
                 self.signal(event, *number, info, out)
             }
-            What::Stopped { signal } if self.options.signals => {
+            EventKind::Stopped { signal } if self.options.signals => {
                 self.line(event, event.at, out);
                 out.extend_from_slice(b"--- stopped by ");
                 signal_name(out, *signal);
                 out.extend_from_slice(b" ---\n");
             }
             // It is no line of the calls: who traces is told beside them.
-            What::Signal { .. } | What::Stopped { .. } | What::Unchanged { .. } => {}
-            What::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
-            What::Exited { .. } | What::Killed { .. } | What::Superseded { .. } => {
+            EventKind::Signal { .. } | EventKind::Stopped { .. } | EventKind::Unchanged { .. } => {}
+            EventKind::Stack(frames) => frames.iter().for_each(|frame| put_frame(frame, out)),
+            EventKind::Exited { .. } | EventKind::Killed { .. } | EventKind::Superseded { .. } => {
                 self.end(event, out)
             }
-            What::Attached { parent } => {
+            EventKind::Attached { parent } => {
                 self.threads.insert(event.tid);
                 if let Some(descriptors) = &mut self.descriptors {
                     // How it is called is asked while it is there to be asked.
-                    let _remembered = descriptors.thread(event.tid);
+                    let _remembered = descriptors.describe_thread(event.tid);
                 }
                 // Of a process with threads that ran already it is told once.
                 if parent.is_some() || event.tid == event.pid {
@@ -207,7 +207,7 @@ impl<'a> Text<'a> {
                     self.attachment(event.tid, "attached", out);
                 }
             }
-            What::Detached => {
+            EventKind::Detached => {
                 if self.open.take_if(|open| open.tid == event.tid).is_some() {
                     out.extend_from_slice(b" <detached ...>\n");
                 }
@@ -217,7 +217,7 @@ impl<'a> Text<'a> {
                     self.attachment(event.tid, "detached", out);
                 }
             }
-            What::Lost { number } => {
+            EventKind::Lost { number } => {
                 self.close(out);
                 format::unsigned(out, *number);
                 out.extend_from_slice(b" events were lost here\n");
@@ -255,22 +255,22 @@ impl<'a> Text<'a> {
     }
 
     /// Ends what was open and begins a line.
-    fn line(&mut self, event: &Event, at: u64, out: &mut Vec<u8>) {
+    fn line(&mut self, event: &TraceEvent, at: u64, out: &mut Vec<u8>) {
         self.close(out);
-        match self.options.who {
-            Who::Nobody => {}
-            Who::Plain => {
+        match self.options.prefix {
+            LinePrefix::Nobody => {}
+            LinePrefix::Plain => {
                 let start = out.len();
                 format::signed(out, i64::from(event.tid));
                 if let Some(descriptors) = &mut self.descriptors {
-                    out.extend_from_slice(&descriptors.thread(event.tid));
+                    out.extend_from_slice(&descriptors.describe_thread(event.tid));
                 }
                 while out.len() < start + 5 {
                     out.push(b' ');
                 }
                 out.push(b' ');
             }
-            Who::Bracketed if self.threads.len() > 1 => {
+            LinePrefix::Bracketed if self.threads.len() > 1 => {
                 out.extend_from_slice(b"[pid ");
                 let mut buffer = itoa::Buffer::new();
                 let digits = buffer.format(event.tid).as_bytes();
@@ -280,19 +280,19 @@ impl<'a> Text<'a> {
                 ));
                 out.extend_from_slice(digits);
                 if let Some(descriptors) = &mut self.descriptors {
-                    out.extend_from_slice(&descriptors.thread(event.tid));
+                    out.extend_from_slice(&descriptors.describe_thread(event.tid));
                 }
                 out.extend_from_slice(b"] ");
             }
-            Who::Bracketed => {}
+            LinePrefix::Bracketed => {}
         }
         clock::leader(&self.options, at, self.last, out);
         self.last = Some(at);
         if self.options.numbered {
-            number_of(&event.what, out);
+            number_of(&event.kind, out);
         }
         if self.options.instructions {
-            place_of(&event.what, out);
+            place_of(&event.kind, out);
         }
     }
 
@@ -304,25 +304,25 @@ impl<'a> Text<'a> {
         out.extend_from_slice(b" ...>");
     }
 
-    fn style(&self, call: &Call) -> Style {
-        Style {
+    fn style(&self, call: &SyscallRecord) -> DecodeStyle {
+        DecodeStyle {
             string: self.options.string,
             elements: self.options.string,
-            verbose: self.options.full.has(call.abi, call.number),
-            opaque: self.options.opaque.has(call.abi, call.number),
+            verbose: self.options.full.contains(call.abi, call.number),
+            opaque: self.options.opaque.contains(call.abi, call.number),
             partial: false,
         }
     }
 
-    fn is_raw(&self, call: &Call) -> bool {
-        self.options.raw.has(call.abi, call.number)
+    fn is_raw(&self, call: &SyscallRecord) -> bool {
+        self.options.raw.contains(call.abi, call.number)
     }
 
-    fn begin(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
+    fn begin(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
         let start = out.len();
         self.line(event, call.entered, out);
         let start = line_start(out, start);
-        let row = table::row(call.abi, call.number);
+        let row = table::find_syscall(call.abi, call.number);
         put_name(out, call, row);
         out.push(b'(');
         let shown = match row {
@@ -365,8 +365,8 @@ impl<'a> Text<'a> {
         });
     }
 
-    fn call(&mut self, event: &Event, call: &Call, out: &mut Vec<u8>) {
-        let row = table::row(call.abi, call.number);
+    fn call(&mut self, event: &TraceEvent, call: &SyscallRecord, out: &mut Vec<u8>) {
+        let row = table::find_syscall(call.abi, call.number);
         let start = out.len();
         // What of it was shown before, and how wide the line is that it goes on with.
         let (shown, before) = match self.open.take_if(|open| open.tid == event.tid) {
@@ -425,7 +425,7 @@ impl<'a> Text<'a> {
             None if shown.is_none() => put_unknown(out, call),
             None => {}
         }
-        if let (Some(row), Outcome::Returned { value: TAKE_UP, .. }) = (row, call.outcome) {
+        if let (Some(row), SyscallOutcome::Returned { value: TAKE_UP, .. }) = (row, call.outcome) {
             self.interrupted.insert(event.tid, row.name);
         }
         out.extend_from_slice(b") ");
@@ -434,7 +434,7 @@ impl<'a> Text<'a> {
             out.resize(out.len() + self.options.column - columns, b' ');
         }
         out.extend_from_slice(b"= ");
-        if let (true, Outcome::Returned { value, .. }) = (raw, call.outcome)
+        if let (true, SyscallOutcome::Returned { value, .. }) = (raw, call.outcome)
             && call.error().is_none()
         {
             format::hex(out, value.cast_unsigned());
@@ -452,7 +452,12 @@ impl<'a> Text<'a> {
     }
 
     /// What stands behind a result, and below its line.
-    fn end_call(&self, (call, tid): (&Call, i32), row: Option<&Row>, out: &mut Vec<u8>) {
+    fn end_call(
+        &self,
+        (call, tid): (&SyscallRecord, i32),
+        row: Option<&SyscallDefinition>,
+        out: &mut Vec<u8>,
+    ) {
         match (call.rewritten, call.injected) {
             (true, true) => out.extend_from_slice(b" (INJECTED: args, retval)"),
             (true, false) => out.extend_from_slice(b" (INJECTED: args)"),
@@ -462,7 +467,8 @@ impl<'a> Text<'a> {
         if call.delayed {
             out.extend_from_slice(b" (DELAYED)");
         }
-        if let (Some(precision), Outcome::Returned { took, .. }) = (self.options.took, call.outcome)
+        if let (Some(precision), SyscallOutcome::Returned { took, .. }) =
+            (self.options.took, call.outcome)
         {
             clock::took(precision, took, out);
         }
@@ -478,7 +484,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn signal(&mut self, event: &Event, number: i32, info: &[u8], out: &mut Vec<u8>) {
+    fn signal(&mut self, event: &TraceEvent, number: i32, info: &[u8], out: &mut Vec<u8>) {
         self.line(event, event.at, out);
         out.extend_from_slice(b"--- ");
         signal_name(out, number);
@@ -495,13 +501,13 @@ impl<'a> Text<'a> {
         out.extend_from_slice(b" ---\n");
     }
 
-    fn end(&mut self, event: &Event, out: &mut Vec<u8>) {
-        match event.what {
-            What::Superseded { by } => self.renumber(by, event.tid, out),
+    fn end(&mut self, event: &TraceEvent, out: &mut Vec<u8>) {
+        match event.kind {
+            EventKind::Superseded { by } => self.renumber(by, event.tid, out),
             _ => self.close(out),
         }
-        let superseded = match event.what {
-            What::Superseded { by } => {
+        let superseded = match event.kind {
+            EventKind::Superseded { by } => {
                 self.threads.remove(&by);
                 Some(by)
             }
@@ -514,19 +520,19 @@ impl<'a> Text<'a> {
         if told {
             self.line(event, event.at, out);
             out.extend_from_slice(b"+++ ");
-            match event.what {
-                What::Exited { status } => {
+            match event.kind {
+                EventKind::Exited { status } => {
                     out.extend_from_slice(b"exited with ");
                     format::signed(out, i64::from(status));
                 }
-                What::Killed { signal, core } => {
+                EventKind::Killed { signal, core } => {
                     out.extend_from_slice(b"killed by ");
                     signal_name(out, signal);
                     if core {
                         out.extend_from_slice(b" (core dumped)");
                     }
                 }
-                What::Superseded { by } => {
+                EventKind::Superseded { by } => {
                     out.extend_from_slice(b"superseded by execve in pid ");
                     format::signed(out, i64::from(by));
                 }
@@ -550,7 +556,7 @@ impl<'a> Text<'a> {
 }
 
 /// A place on a thread's stack, as strace has it.
-fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
+fn put_frame(frame: &StackFrame, out: &mut Vec<u8>) {
     out.extend_from_slice(b" > ");
     out.extend_from_slice(&frame.file);
     out.push(b'(');
@@ -565,8 +571,8 @@ fn put_frame(frame: &Frame, out: &mut Vec<u8>) {
 }
 
 /// Whether the thread vanished within the call; `exit` is meant not to come back.
-fn walk_is_gone(call: &Call, row: &Row) -> bool {
-    call.outcome == Outcome::Open && row.answer != Answer::Never
+fn walk_is_gone(call: &SyscallRecord, row: &SyscallDefinition) -> bool {
+    call.outcome == SyscallOutcome::Open && row.result != ResultKind::Never
 }
 
 fn put_arguments(

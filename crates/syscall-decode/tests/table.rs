@@ -2,13 +2,16 @@
 
 use std::collections::HashSet;
 
-use backsight_syscall_decode::call_set::Calls;
-use backsight_syscall_decode::capture::wants;
-use backsight_syscall_decode::json::Json;
-use backsight_syscall_decode::memory::{Extent, Limits};
-use backsight_syscall_decode::table::{Class, number, row, rows};
-use backsight_syscall_decode::text::{Options, Text};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+use backsight_syscall_decode::capture::missing_memory;
+use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::memory::{CaptureLimits, ReadExtent};
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::{SyscallClass, find_syscall, syscall_number, syscalls};
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
 use proptest::prelude::*;
 
 #[test]
@@ -31,22 +34,22 @@ fn every_call_has_its_number_and_its_arguments() {
         (Abi::I386, "exit", 1, 1),
         (Abi::I386, "waitpid", 7, 3),
     ] {
-        let row = row(abi, at).unwrap_or_else(|| panic!("{name} has no row"));
+        let row = find_syscall(abi, at).unwrap_or_else(|| panic!("{name} has no row"));
         assert_eq!(
-            (row.name, row.arguments.len(), number(abi, name)),
+            (row.name, row.arguments.len(), syscall_number(abi, name)),
             (name, arguments, Some(at)),
             "{abi:?}"
         );
     }
-    assert!(row(Abi::X86_64, 400).is_none());
-    assert!(row(Abi::X86_64, u64::MAX).is_none());
-    let count = |abi| rows(abi).count();
+    assert!(find_syscall(Abi::X86_64, 400).is_none());
+    assert!(find_syscall(Abi::X86_64, u64::MAX).is_none());
+    let count = |abi| syscalls(abi).count();
     assert!(count(Abi::X86_64) > 370, "{}", count(Abi::X86_64));
     assert!(count(Abi::Aarch64) > 310, "{}", count(Abi::Aarch64));
     assert!(count(Abi::I386) > 420, "{}", count(Abi::I386));
     // arm64 takes its arguments in another order.
     let names = |abi| {
-        row(abi, number(abi, "clone").unwrap())
+        find_syscall(abi, syscall_number(abi, "clone").unwrap())
             .unwrap()
             .arguments
             .iter()
@@ -63,7 +66,7 @@ fn every_call_has_its_number_and_its_arguments() {
 fn every_call_is_known_by_its_name_once() {
     for abi in [Abi::X86_64, Abi::I386, Abi::Aarch64] {
         let mut names = HashSet::new();
-        for (_, row) in rows(abi) {
+        for (_, row) in syscalls(abi) {
             assert!(names.insert(row.name), "{} is there twice", row.name);
             assert!(
                 row.arguments
@@ -79,10 +82,10 @@ fn every_call_is_known_by_its_name_once() {
 #[test]
 fn classes_have_the_calls_that_they_are_named_for() {
     let has = |class, name| {
-        row(Abi::X86_64, number(Abi::X86_64, name).unwrap())
+        find_syscall(Abi::X86_64, syscall_number(Abi::X86_64, name).unwrap())
             .unwrap()
             .classes
-            .has(Class::named(class).unwrap())
+            .contains(SyscallClass::from_name(class).unwrap())
     };
     for (class, name) in [
         ("file", "openat"),
@@ -98,32 +101,36 @@ fn classes_have_the_calls_that_they_are_named_for() {
         assert!(has(class, name), "{name} isn't of {class}");
         assert!(!has(class, "getrandom"));
     }
-    assert!(Class::named("nothing").is_none());
+    assert!(SyscallClass::from_name("nothing").is_none());
     let known: HashSet<_> = [Abi::X86_64, Abi::I386, Abi::Aarch64]
         .into_iter()
-        .flat_map(rows)
-        .filter(|(_, row)| Class::ALL.iter().any(|class| row.classes.has(*class)))
+        .flat_map(syscalls)
+        .filter(|(_, row)| {
+            SyscallClass::ALL
+                .iter()
+                .any(|class| row.classes.contains(*class))
+        })
         .map(|(_, row)| row.name)
         .collect();
     assert!(known.len() > 200, "{}", known.len());
 }
 
 /// Memory that is nothing but the same bytes over and over, in which every pointer leads to more of it.
-fn feed(call: &mut Call, limits: Limits, bytes: &[u8], short: usize) {
-    for when in [When::Entered, When::Left] {
+fn feed(call: &mut SyscallRecord, limits: CaptureLimits, bytes: &[u8], short: usize) {
+    for when in [CapturePoint::Entered, CapturePoint::Left] {
         for round in 0.. {
-            let wanted = wants(call, when, limits);
+            let wanted = missing_memory(call, when, limits);
             if wanted.is_empty() {
                 break;
             }
             // Pointers to strings are read 64 at a time, or fewer where memory ends, up to 4096.
             assert!(round < 256, "asked for ever: {call:?}");
             for want in wanted {
-                let (Extent::Bytes(length) | Extent::Text(length)) = want.extent;
+                let (ReadExtent::Bytes(length) | ReadExtent::Text(length)) = want.extent;
                 assert!(length <= 1 << 16, "{want:?}");
                 let length = length.saturating_sub(short);
                 let bytes = bytes.iter().copied().cycle().take(length).collect();
-                call.memory.add(Piece {
+                call.memory.add(MemoryPiece {
                     address: want.address,
                     when,
                     bytes,
@@ -143,45 +150,49 @@ fn told(
     short: usize,
     verbose: bool,
 ) -> Result<(), String> {
-    let mut call = Call {
+    let mut call = SyscallRecord {
         abi,
         number,
         arguments,
         entered: 0,
-        outcome: Outcome::Open,
-        memory: Memory::default(),
+        outcome: SyscallOutcome::Open,
+        memory: CapturedMemory::default(),
         injected: false,
         rewritten: false,
         delayed: false,
         instruction: None,
         worked: None,
     };
-    let limits = Limits {
+    let limits = CaptureLimits {
         string: 32,
         elements: 32,
         verbose,
     };
     // Entered first, as it would be.
     let pending = call.clone();
-    call.outcome = Outcome::Returned { value, took: 5 };
+    call.outcome = SyscallOutcome::Returned { value, took: 5 };
     feed(&mut call, limits, bytes, short);
-    let event = |pid, what| Event {
+    let event = |pid, what| TraceEvent {
         pid,
         tid: pid,
         at: 0,
-        what,
+        kind: what,
     };
     let events = [
-        event(1, What::Pending(pending)),
-        event(2, What::Call(call.clone())),
-        event(1, What::Call(call)),
+        event(1, EventKind::Pending(pending)),
+        event(2, EventKind::Call(call.clone())),
+        event(1, EventKind::Call(call)),
     ];
-    let full = if verbose { Calls::all() } else { Calls::none() };
-    let mut text = Text::new(Options {
+    let full = if verbose {
+        SyscallSet::all()
+    } else {
+        SyscallSet::none()
+    };
+    let mut text = TextWriter::new(TextOptions {
         full,
-        ..Options::default()
+        ..TextOptions::default()
     });
-    let mut json = Json::new(usize::MAX);
+    let mut json = JsonWriter::new(usize::MAX);
     let mut out = Vec::new();
     for event in &events {
         text.write(event, &mut out);
@@ -203,7 +214,7 @@ fn told(
 #[test]
 fn lists_without_an_end_are_cut_as_lists_are() {
     // The program's arguments use up what may be told of one call: nothing is left for its environment.
-    let execveat = number(Abi::Aarch64, "execveat").unwrap();
+    let execveat = syscall_number(Abi::Aarch64, "execveat").unwrap();
     for verbose in [false, true] {
         let arguments = [0, 0, 1, 1, 0, 0];
         assert_eq!(

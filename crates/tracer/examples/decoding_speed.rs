@@ -4,13 +4,16 @@
 
 use std::time::Instant;
 
-use backsight_syscall_decode::capture::wants;
-use backsight_syscall_decode::json::Json;
-use backsight_syscall_decode::memory::Limits;
-use backsight_syscall_decode::table::number;
-use backsight_syscall_decode::text::{Options, Text, Who};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
-use backsight_tracer::summary::Summary;
+use backsight_syscall_decode::capture::missing_memory;
+use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::memory::CaptureLimits;
+use backsight_syscall_decode::table::syscall_number;
+use backsight_syscall_decode::text::{LinePrefix, TextOptions, TextWriter};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
+use backsight_tracer::summary::CallSummary;
 
 const EVENTS: usize = 1_000_000;
 
@@ -20,25 +23,32 @@ fn main() {
             "read",
             [0, 4096, 1, 0, 0, 0],
             1,
-            &[(4096, When::Left, b"\0")],
+            &[(4096, CapturePoint::Left, b"\0")],
         ),
         event(
             "write",
             [1, 4096, 1, 0, 0, 0],
             1,
-            &[(4096, When::Entered, b"\0")],
+            &[(4096, CapturePoint::Entered, b"\0")],
         ),
         event(
             "openat",
             [-100_i64 as u64, 64, 0o2_000_000, 0, 0, 0],
             3,
-            &[(64, When::Entered, b"/usr/lib/x86_64-linux-gnu/libc.so.6\0")],
+            &[(
+                64,
+                CapturePoint::Entered,
+                b"/usr/lib/x86_64-linux-gnu/libc.so.6\0",
+            )],
         ),
         event(
             "newfstatat",
             [3, 64, 4096, 0x1000, 0, 0],
             0,
-            &[(64, When::Entered, b"\0"), (4096, When::Left, &[7; 144])],
+            &[
+                (64, CapturePoint::Entered, b"\0"),
+                (4096, CapturePoint::Left, &[7; 144]),
+            ],
         ),
         event(
             "mmap",
@@ -52,30 +62,34 @@ fn main() {
         "call", "text", "JSON", "summary", "wants"
     );
     for event in &events {
-        let What::Call(call) = &event.what else {
+        let EventKind::Call(call) = &event.kind else {
             continue;
         };
         let mut out = Vec::new();
-        let mut text = Text::new(Options {
-            who: Who::Plain,
-            ..Options::default()
+        let mut text = TextWriter::new(TextOptions {
+            prefix: LinePrefix::Plain,
+            ..TextOptions::default()
         });
         let in_text = each(|| {
             out.clear();
             text.write(event, &mut out);
         });
-        let mut json = Json::new(usize::MAX);
+        let mut json = JsonWriter::new(usize::MAX);
         let in_json = each(|| {
             out.clear();
             json.write(event, &mut out);
         });
-        let mut summary = Summary::new();
+        let mut summary = CallSummary::new();
         let in_summary = each(|| summary.add(event));
         let asked = each(|| {
-            std::hint::black_box(wants(call, When::Entered, Limits::default()));
+            std::hint::black_box(missing_memory(
+                call,
+                CapturePoint::Entered,
+                CaptureLimits::default(),
+            ));
         });
-        let name =
-            backsight_syscall_decode::table::row(call.abi, call.number).map_or("", |row| row.name);
+        let name = backsight_syscall_decode::table::find_syscall(call.abi, call.number)
+            .map_or("", |row| row.name);
         println!("{name:<12} {in_text:>8.0} {in_json:>8.0} {in_summary:>8.0} {asked:>8.0}");
     }
 }
@@ -89,21 +103,26 @@ fn each(mut turn: impl FnMut()) -> f64 {
     start.elapsed().as_nanos() as f64 / EVENTS as f64
 }
 
-fn event(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8])]) -> Event {
-    let mut memory = Memory::default();
+fn event(
+    name: &str,
+    arguments: [u64; 6],
+    value: i64,
+    pieces: &[(u64, CapturePoint, &[u8])],
+) -> TraceEvent {
+    let mut memory = CapturedMemory::default();
     for (address, when, bytes) in pieces {
-        memory.add(Piece {
+        memory.add(MemoryPiece {
             address: *address,
             when: *when,
             bytes: bytes.to_vec(),
         });
     }
-    let call = Call {
+    let call = SyscallRecord {
         abi: Abi::X86_64,
-        number: number(Abi::X86_64, name).unwrap_or_default(),
+        number: syscall_number(Abi::X86_64, name).unwrap_or_default(),
         arguments,
         entered: 0,
-        outcome: Outcome::Returned { value, took: 100 },
+        outcome: SyscallOutcome::Returned { value, took: 100 },
         memory,
         injected: false,
         rewritten: false,
@@ -111,10 +130,10 @@ fn event(name: &str, arguments: [u64; 6], value: i64, pieces: &[(u64, When, &[u8
         instruction: None,
         worked: None,
     };
-    Event {
+    TraceEvent {
         pid: 1234,
         tid: 1234,
         at: 0,
-        what: What::Call(call),
+        kind: EventKind::Call(call),
     }
 }

@@ -3,9 +3,9 @@
 //!
 //! Where it fills up, threads are stopped in turn until there is room again, so that nothing is lost. For that the tree is
 //! held with ptrace, without its stops at calls; whoever is traced can't be traced by another. Two threads do it: the
-//! [`backpressure`] starts the command and answers the kernel's stops, and the caller's thread reads the ring and tells events.
+//! `backpressure` starts the command and answers the kernel's stops, and the caller's thread reads the ring and tells events.
 //!
-//! Refuses: to run without privileges (see [`available`]), to tell numbers of another pid namespace than the first, and to
+//! Refuses: to run without privileges (see [`check_available`]), to tell numbers of another pid namespace than the first, and to
 //! change anything in the programs that it traces.
 
 mod backpressure;
@@ -23,30 +23,32 @@ use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use backsight_syscall_decode::{Event, What};
+use backsight_syscall_decode::{EventKind, TraceEvent};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use crate::error::{KernelError, TraceError};
+use crate::error::{BpfEngineError, TraceError};
 use crate::interrupt::Interrupt;
-use crate::options::{Asked, Status, Statuses};
-use crate::outcome::Ended;
-use crate::summary::Summary;
-use programs::Loaded;
+use crate::options::{CallStatus, StatusSet, TraceOptions};
+use crate::outcome::TraceOutcome;
+use crate::summary::CallSummary;
+use programs::LoadedPrograms;
 
 /// Reads records of the ring: see [`crate::fuzzing`].
-pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+pub(crate) fn ring_records(mut bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
     let Ok(nowhere) = std::fs::File::open("/dev/null") else {
         return;
     };
-    let mut story =
-        event_assembler::Story::of(&Asked::default(), programs::Threads::none(nowhere.into()));
+    let mut assembler = event_assembler::EventAssembler::of(
+        &TraceOptions::default(),
+        programs::TaskStorage::none(nowhere.into()),
+    );
     while let [low, high, rest @ ..] = bytes {
         let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
         let (record, rest) = rest.split_at(length);
-        story.record(record, tell);
+        assembler.record(record, tell);
         bytes = rest;
     }
-    story.finish(tell);
+    assembler.finish(tell);
 }
 
 /// Reads a kernel's types: see [`crate::fuzzing`].
@@ -57,18 +59,18 @@ pub(crate) fn kernel_types(bytes: &[u8]) {
 /// Calls by what came of them, as the programs know them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
-enum Outcomes {
+enum OutcomeFilter {
     All = 0,
     Failed = 1,
     Successful = 2,
 }
 
-impl Outcomes {
-    fn of(statuses: Statuses) -> Option<Self> {
+impl OutcomeFilter {
+    fn of(statuses: StatusSet) -> Option<Self> {
         let all = [
-            (Statuses::all(), Self::All),
-            (Statuses::only(Status::Failed), Self::Failed),
-            (Statuses::only(Status::Successful), Self::Successful),
+            (StatusSet::all(), Self::All),
+            (StatusSet::only(CallStatus::Failed), Self::Failed),
+            (StatusSet::only(CallStatus::Successful), Self::Successful),
         ];
         let mut all = all.into_iter();
         all.find_map(|(set, outcomes)| (set == statuses).then_some(outcomes))
@@ -76,41 +78,41 @@ impl Outcomes {
 }
 
 /// What of this the kernel engine can't do.
-pub(crate) fn unfit(asked: &Asked) -> Option<&'static str> {
+pub(crate) fn unsupported_option(options: &TraceOptions) -> Option<&'static str> {
     let reasons = [
-        (!asked.paths.is_empty(), "paths are looked up at a stop"),
+        (!options.paths.is_empty(), "paths are looked up at a stop"),
         (
-            !asked.injections.is_empty(),
+            !options.injections.is_empty(),
             "calls are tampered with at a stop",
         ),
         (
-            !asked.detach_on.is_empty(),
+            !options.detach_on.is_empty(),
             "detaching at a call takes a stop there",
         ),
         (
-            asked.limit.is_some(),
+            options.limit.is_some(),
             "a limit of calls takes a stop at each",
         ),
         (
-            asked
+            options
                 .limits
                 .is_some_and(|limits| limits.string > records::PIECE_MOST / 2),
             "so much of a buffer is read at a stop",
         ),
         (
-            asked.stacks,
+            options.stacks,
             "which functions a thread is in is looked up at a stop",
         ),
         (
-            asked.instructions,
+            options.instructions,
             "where calls are made is looked up at a stop",
         ),
         (
-            asked.command.is_some() && !asked.pids.is_empty(),
+            options.command.is_some() && !options.pids.is_empty(),
             "a command and processes together are traced by the ptrace engine",
         ),
         (
-            Outcomes::of(asked.statuses).is_none(),
+            OutcomeFilter::of(options.statuses).is_none(),
             "these statuses are known at stops",
         ),
     ];
@@ -120,9 +122,9 @@ pub(crate) fn unfit(asked: &Asked) -> Option<&'static str> {
 
 /// Wakes the thread that reads the ring.
 #[derive(Debug)]
-struct Bell(OwnedFd);
+struct ReaderWakeup(OwnedFd);
 
-impl Bell {
+impl ReaderWakeup {
     fn new() -> Result<Self, TraceError> {
         let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         fd.map(Self)
@@ -144,7 +146,7 @@ impl Bell {
 /// # Errors
 ///
 /// Says what is missing.
-pub fn available() -> Result<(), KernelError> {
+pub fn check_available() -> Result<(), BpfEngineError> {
     programs::allowed()
 }
 
@@ -155,11 +157,11 @@ pub fn available() -> Result<(), KernelError> {
 /// Where what is asked for isn't this engine's, the programs can't be loaded, the command can't be started or a process
 /// can't be attached to. Once something is traced nothing fails: what can't be had is missing in the events, and says so.
 pub fn trace(
-    asked: &Asked,
+    options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Event),
-) -> Result<Ended, TraceError> {
-    run(asked, interrupt, false, tell).map(|(ended, _)| ended)
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<TraceOutcome, TraceError> {
+    run(options, interrupt, false, tell).map(|(ended, _)| ended)
 }
 
 /// Counts the calls that are asked for, within the kernel, until everything ended or `interrupt` asks; tells what else
@@ -168,20 +170,20 @@ pub fn trace(
 /// # Errors
 ///
 /// As [`trace`].
-pub fn count(
-    asked: &Asked,
+pub fn count_calls(
+    options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Event),
-) -> Result<(Ended, Summary), TraceError> {
-    let mut summary = Summary::new();
-    let asked = Asked {
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<(TraceOutcome, CallSummary), TraceError> {
+    let mut summary = CallSummary::new();
+    let options = TraceOptions {
         limits: None,
         pending: false,
-        ring: asked.ring.min(RING_OF_NO_CALLS),
-        ..asked.clone()
+        ring: options.ring.min(RING_OF_NO_CALLS),
+        ..options.clone()
     };
-    let (mut ended, counts) = run(&asked, interrupt, true, &mut summary.telling(tell))?;
-    ended.told += counts.map_or(0, |counts| counts.add_to(&mut summary));
+    let (mut ended, counts) = run(&options, interrupt, true, &mut summary.telling(tell))?;
+    ended.calls += counts.map_or(0, |counts| counts.add_to(&mut summary));
     Ok((ended, summary))
 }
 
@@ -189,104 +191,108 @@ pub fn count(
 const RING_OF_NO_CALLS: u32 = 256 << 10;
 
 fn run(
-    asked: &Asked,
+    options: &TraceOptions,
     interrupt: &Interrupt,
     counting: bool,
-    tell: &mut dyn FnMut(Event),
-) -> Result<(Ended, Option<count_map::Counts>), TraceError> {
-    if let Some(why) = unfit(asked) {
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<(TraceOutcome, Option<count_map::CountMap>), TraceError> {
+    if let Some(why) = unsupported_option(options) {
         return Err(TraceError::Unfit { why });
     }
-    if asked.command.is_none() && asked.pids.is_empty() && asked.offspring.is_none() {
+    if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
         return Err(TraceError::Nothing);
     }
-    if !asked.ring.is_power_of_two() || asked.ring < 65536 {
-        return Err(KernelError::Ring { bytes: asked.ring }.into());
+    if !options.ring.is_power_of_two() || options.ring < 65536 {
+        return Err(BpfEngineError::Ring {
+            bytes: options.ring,
+        }
+        .into());
     }
-    let Loaded {
+    let LoadedPrograms {
         mut programs,
         mut ring,
         ring_map,
         counts,
-    } = programs::load(asked, counting)?;
+    } = programs::load(options, counting)?;
     programs.attach()?;
-    let bell = Arc::new(Bell::new()?);
+    let bell = Arc::new(ReaderWakeup::new()?);
     let rung = Arc::clone(&bell);
     interrupt.then(move || rung.ring());
     let control = programs.control();
-    let begin = backpressure::Begin {
-        asked: asked.clone(),
+    let begin = backpressure::StartRequest {
+        options: options.clone(),
         mask: interrupt.blocked_before(),
     };
-    let keeper = backpressure::Keeper::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
-    let mut story = event_assembler::Story::of(asked, programs.threads());
+    let backpressure =
+        backpressure::Backpressure::start(begin, &programs, ring.gauge(), Arc::clone(&bell))?;
+    let mut assembler = event_assembler::EventAssembler::of(options, programs.threads());
     let mut told = 0;
-    let tell: &mut dyn FnMut(Event) = &mut |event| {
-        told += u64::from(matches!(event.what, What::Call(_)));
-        match &event.what {
-            What::Signal { number, .. } if !asked.signals.has(*number) => {}
+    let tell: &mut dyn FnMut(TraceEvent) = &mut |event| {
+        told += u64::from(matches!(event.kind, EventKind::Call(_)));
+        match &event.kind {
+            EventKind::Signal { number, .. } if !options.signals.contains(*number) => {}
             _ => tell(event),
         }
     };
     let mut attached = Some(programs);
-    // What the keeper saw, until what happened before is told.
-    let mut kept: VecDeque<backpressure::Told> = VecDeque::new();
+    // What the backpressure thread saw, until what happened before is told.
+    let mut kept: VecDeque<backpressure::TraceeReport> = VecDeque::new();
     loop {
         ring.drain(
             |record| {
-                if keeper.has_told() {
-                    kept.extend(keeper.told());
+                if backpressure.has_reports() {
+                    kept.extend(backpressure.reports());
                 }
                 while let Some(told) =
                     kept.pop_front_if(|it| it.is_before(event_assembler::at(record)))
                 {
-                    story.kept(told, tell);
+                    assembler.kept(told, tell);
                 }
-                story.record(record, tell);
+                assembler.record(record, tell);
             },
-            || keeper.freed(),
+            || backpressure.freed(),
         );
-        kept.extend(keeper.told());
+        kept.extend(backpressure.reports());
         for told in kept.drain(..) {
-            story.kept(told, tell);
+            assembler.kept(told, tell);
         }
-        if let Some(signal) = interrupt.asked()
+        if let Some(signal) = interrupt.pending_signal()
             && attached.take().is_some()
         {
-            story.leave();
+            assembler.leave();
             // The links are gone: no thread asks for a stop from here on, and those that did are let go.
-            keeper.release(signal);
+            backpressure.release(signal);
         }
-        if keeper.is_done() {
+        if backpressure.is_done() {
             break;
         }
         control.sleeps(true);
-        if ring.gauge().waiting() < u64::from(asked.ring) / 8 {
+        if ring.gauge().waiting() < u64::from(options.ring) / 8 {
             let idle = wait(&ring_map, &bell);
             if idle && ring.gauge().waiting() == 0 {
-                story.idle(tell);
+                assembler.idle(tell);
             }
         }
         control.sleeps(false);
     }
     drop(attached);
-    ring.drain(|record| story.record(record, tell), || ());
-    for told in keeper.told() {
-        story.kept(told, tell);
+    ring.drain(|record| assembler.record(record, tell), || ());
+    for told in backpressure.reports() {
+        assembler.kept(told, tell);
     }
-    story.finish(tell);
-    let ended = Ended {
-        command: keeper.finish()?,
-        told,
+    assembler.finish(tell);
+    let ended = TraceOutcome {
+        command: backpressure.finish()?,
+        calls: told,
         lost: control.lost(),
-        held: control.held(),
+        backpressure_stops: control.held(),
     };
     Ok((ended, counts))
 }
 
 /// Waits for the ring or for the bell, so long that few records make few wake-ups and yet are soon seen. Says whether
 /// nothing came.
-fn wait(ring: &OwnedFd, bell: &Bell) -> bool {
+fn wait(ring: &OwnedFd, bell: &ReaderWakeup) -> bool {
     let most = Timespec {
         tv_sec: 0,
         tv_nsec: 20_000_000,
@@ -316,17 +322,20 @@ mod tests {
 
     #[test]
     fn what_takes_a_stop_is_not_this_engine_s() {
-        assert_eq!(unfit(&Asked::default()), None);
-        let limited = Asked {
+        assert_eq!(unsupported_option(&TraceOptions::default()), None);
+        let limited = TraceOptions {
             limit: Some(3),
-            ..Asked::default()
+            ..TraceOptions::default()
         };
-        assert!(unfit(&limited).is_some());
-        let successful = |statuses| Asked {
+        assert!(unsupported_option(&limited).is_some());
+        let successful = |statuses| TraceOptions {
             statuses,
-            ..Asked::default()
+            ..TraceOptions::default()
         };
-        assert_eq!(unfit(&successful(Statuses::only(Status::Failed))), None);
-        assert!(unfit(&successful(Statuses::only(Status::Unfinished))).is_some());
+        assert_eq!(
+            unsupported_option(&successful(StatusSet::only(CallStatus::Failed))),
+            None
+        );
+        assert!(unsupported_option(&successful(StatusSet::only(CallStatus::Unfinished))).is_some());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A command to start.
 #[derive(Debug, Clone, Default)]
-pub struct Command {
+pub struct TracedCommand {
     /// The program: a path, or a name to be found in PATH.
     pub program: OsString,
     /// Its arguments, without its own name.
@@ -15,16 +15,16 @@ pub struct Command {
     /// Variables of its environment to set, or to remove.
     pub environment: Vec<(OsString, Option<OsString>)>,
     /// Whose rights it gets.
-    pub user: Option<User>,
+    pub user: Option<UserRights>,
     /// What is done once it has all that it inherits, before it is executed.
-    pub started: Option<fn()>,
-    /// Who waits to become it, if it isn't to be a child of the tracer: see [`stand_aside`](crate::ptrace::command_start::stand_aside).
-    pub stand_in: Option<StandIn>,
+    pub before_execve: Option<fn()>,
+    /// Who waits to become it, if it isn't to be a child of the tracer: see [`detach_from_command`](crate::ptrace::command_start::detach_from_command).
+    pub waiting_process: Option<WaitingProcess>,
 }
 
 /// Somebody whose rights a command gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct User {
+pub struct UserRights {
     /// The user's number.
     pub uid: u32,
     /// The number of the user's first group.
@@ -33,13 +33,13 @@ pub struct User {
     pub groups: Vec<u32>,
 }
 
-impl User {
+impl UserRights {
     /// Somebody by name; nothing if nobody is named so.
     ///
     /// # Errors
     ///
     /// If the list of users can't be read.
-    pub fn named(name: &str) -> std::io::Result<Option<Self>> {
+    pub fn from_name(name: &str) -> std::io::Result<Option<Self>> {
         let Some(user) = nix::unistd::User::from_name(name)? else {
             return Ok(None);
         };
@@ -53,7 +53,7 @@ impl User {
     }
 }
 
-impl Command {
+impl TracedCommand {
     /// A command by its program and its arguments.
     pub fn new(
         program: impl Into<OsString>,
@@ -91,7 +91,7 @@ fn is_program(file: &Path) -> bool {
 
 /// A process that waits to become the command, and how it is told to.
 #[derive(Debug, Clone)]
-pub struct StandIn {
+pub struct WaitingProcess {
     /// Its number.
     pub(crate) tid: i32,
     /// Its end of the pair says when it may go on, and why it can't.

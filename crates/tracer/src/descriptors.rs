@@ -21,16 +21,16 @@ use rustix::net::{
 };
 
 use crate::error::ExpressionError;
-use crate::processes::{self, Processes, Told, shown_as};
-use backsight_syscall_decode::Call;
-use backsight_syscall_decode::format::{self, Escapes};
-use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, Described, Descriptors};
+use crate::processes::{self, PidDetails, PidTranslator, shown_as};
+use backsight_syscall_decode::SyscallRecord;
+use backsight_syscall_decode::format::{self, EscapeStyle};
+use backsight_syscall_decode::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
 use backsight_syscall_decode::table;
-use backsight_syscall_decode::table::Whose;
+use backsight_syscall_decode::table::PidKind;
 
 /// Which of what is known of descriptors is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Aspects {
+pub struct DescriptorDetails {
     /// Paths, and what the kernel has instead.
     pub path: bool,
     /// Sockets' protocols and addresses.
@@ -41,7 +41,7 @@ pub struct Aspects {
     pub pidfd: bool,
 }
 
-impl Aspects {
+impl DescriptorDetails {
     /// Paths alone (`-y`).
     pub const PATHS: Self = Self {
         path: true,
@@ -100,39 +100,39 @@ impl Aspects {
 
 /// The files of descriptors. One that was just closed is what it was.
 #[derive(Debug)]
-pub struct Files {
-    aspects: Aspects,
-    seen: HashMap<(i32, i32), Described>,
+pub struct ProcResolver {
+    aspects: DescriptorDetails,
+    seen: HashMap<(i32, i32), DescriptorInfo>,
     /// What is told of processes, if anything.
-    processes: Option<Processes>,
-    escapes: Escapes,
+    processes: Option<PidTranslator>,
+    escapes: EscapeStyle,
     /// What asks for Unix sockets; nothing until one is to be asked for, or where it can't be had.
     diagnostics: Option<Option<OwnedFd>>,
     /// Unix sockets that had a peer, by their inodes.
     pairs: HashMap<u32, String>,
 }
 
-impl Files {
+impl ProcResolver {
     /// Tells of these aspects.
-    pub fn new(aspects: Aspects) -> Self {
+    pub fn new(aspects: DescriptorDetails) -> Self {
         Self {
             aspects,
             seen: HashMap::new(),
             processes: None,
-            escapes: Escapes::default(),
+            escapes: EscapeStyle::default(),
             diagnostics: None,
             pairs: HashMap::new(),
         }
     }
 
     /// Tells of processes too, their names with these escapes.
-    pub fn with_processes(mut self, told: Told, escapes: Escapes) -> Self {
-        self.processes = (!told.is_empty()).then(|| Processes::new(told));
+    pub fn with_processes(mut self, told: PidDetails, escapes: EscapeStyle) -> Self {
+        self.processes = (!told.is_empty()).then(|| PidTranslator::new(told));
         self.escapes = escapes;
         self
     }
 
-    fn look(&mut self, pid: i32, fd: i32) -> Option<Described> {
+    fn look(&mut self, pid: i32, fd: i32) -> Option<DescriptorInfo> {
         let pid = shown_as(pid);
         let place = if fd == CURRENT_DIRECTORY {
             format!("/proc/{pid}/cwd")
@@ -140,13 +140,13 @@ impl Files {
             format!("/proc/{pid}/fd/{fd}")
         };
         let link = fs::read_link(&place).ok()?.into_os_string().into_vec();
-        let mut told = Described::default();
+        let mut told = DescriptorInfo::default();
         if fd != CURRENT_DIRECTORY {
             if self.aspects.socket && self.socket(pid, &place, &link, &mut told.detail) {
                 return Some(told);
             }
             if self.aspects.device && device(&place, &mut told.detail) {
-                (told.path, told.gone) = path_of(&place, link);
+                (told.path, told.deleted) = path_of(&place, link);
                 return Some(told);
             }
             if self.aspects.pidfd
@@ -157,7 +157,7 @@ impl Files {
             }
         }
         if self.aspects.path {
-            (told.path, told.gone) = path_of(&place, link);
+            (told.path, told.deleted) = path_of(&place, link);
         }
         Some(told)
     }
@@ -267,28 +267,28 @@ const MOST_ANSWERS: usize = 64;
 /// How long the kernel's answer is waited for.
 const ANSWERS: std::time::Duration = std::time::Duration::from_millis(100);
 
-impl Descriptors for Files {
-    fn process(&mut self, pid: i32, number: i32, whose: Whose) -> Vec<u8> {
+impl Resolver for ProcResolver {
+    fn describe_pid(&mut self, pid: i32, number: i32, whose: PidKind) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.explain(pid, number, whose, self.escapes))
     }
 
-    fn here(&mut self, pid: i32, number: i32) -> Option<i32> {
+    fn translate_pid(&mut self, pid: i32, number: i32) -> Option<i32> {
         processes::here(pid, number)
     }
 
-    fn meant(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
+    fn pid_of_descriptor(&mut self, pid: i32, descriptor: i32) -> Option<i32> {
         meant(shown_as(pid), descriptor)
     }
 
-    fn thread(&mut self, tid: i32) -> Vec<u8> {
+    fn describe_thread(&mut self, tid: i32) -> Vec<u8> {
         let processes = self.processes.as_mut();
         processes.map_or_else(Vec::new, |it| it.thread(tid, self.escapes))
     }
 
-    fn describe(&mut self, pid: i32, fd: i32, call: &Call) -> Described {
+    fn describe_descriptor(&mut self, pid: i32, fd: i32, call: &SyscallRecord) -> DescriptorInfo {
         if self.aspects.is_empty() {
-            return Described::default();
+            return DescriptorInfo::default();
         }
         match self.look(pid, fd) {
             Some(told) => {
@@ -296,8 +296,10 @@ impl Descriptors for Files {
                 told
             }
             // Others are asked what isn't a descriptor any longer.
-            None if table::row(call.abi, call.number).is_none_or(|row| row.name != "close") => {
-                Described::default()
+            None if table::find_syscall(call.abi, call.number)
+                .is_none_or(|row| row.name != "close") =>
+            {
+                DescriptorInfo::default()
             }
             None => self.seen.remove(&(pid, fd)).unwrap_or_default(),
         }
@@ -598,7 +600,7 @@ fn unix_answer(protocol: &str, inode: u32, answer: &[u8]) -> Option<String> {
             None => ("", name.strip_suffix(b"\0").unwrap_or(name)),
         };
         let mut quoted = Vec::new();
-        format::quoted(&mut quoted, name, Escapes::Octal);
+        format::quoted(&mut quoted, name, EscapeStyle::Octal);
         let _ = write!(text, ",{sign}{}", String::from_utf8_lossy(&quoted));
     }
     text.push(']');
@@ -632,11 +634,17 @@ mod tests {
 
     #[test]
     fn aspects_are_named_as_strace_names_them() {
-        assert_eq!(Aspects::parse("path"), Ok(Aspects::PATHS));
-        assert_eq!(Aspects::parse("path,socket,dev,pidfd"), Ok(Aspects::ALL));
-        assert!(Aspects::parse("!all").unwrap().is_empty());
-        assert!(!Aspects::parse("!path").unwrap().path);
-        assert!(Aspects::parse("bogus").is_err());
+        assert_eq!(
+            DescriptorDetails::parse("path"),
+            Ok(DescriptorDetails::PATHS)
+        );
+        assert_eq!(
+            DescriptorDetails::parse("path,socket,dev,pidfd"),
+            Ok(DescriptorDetails::ALL)
+        );
+        assert!(DescriptorDetails::parse("!all").unwrap().is_empty());
+        assert!(!DescriptorDetails::parse("!path").unwrap().path);
+        assert!(DescriptorDetails::parse("bogus").is_err());
     }
 
     #[test]
@@ -645,7 +653,7 @@ mod tests {
         let inode = |socket: &std::os::unix::net::UnixStream| {
             rustix::fs::fstat(socket).unwrap().st_ino as u32
         };
-        let mut files = Files::new(Aspects::ALL);
+        let mut files = ProcResolver::new(DescriptorDetails::ALL);
         let told = files.unix("UNIX-STREAM", inode(&one)).unwrap();
         assert_eq!(
             told,
@@ -662,7 +670,7 @@ mod tests {
             .unwrap()
             .port();
         let inode = rustix::fs::fstat(&bound).unwrap().st_ino as u32;
-        if let Some(told) = Files::new(Aspects::ALL).bound("TCP", inode) {
+        if let Some(told) = ProcResolver::new(DescriptorDetails::ALL).bound("TCP", inode) {
             assert_eq!(told, format!("127.0.0.1:{port}"));
         }
     }

@@ -2,25 +2,25 @@
 //!
 //! Refuses: to trace otherwise than asked without saying so.
 
-use backsight_syscall_decode::{Abi, Event, table};
+use backsight_syscall_decode::{Abi, TraceEvent, table};
 
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
-use crate::options::Asked;
-use crate::outcome::Ended;
-use crate::summary::Summary;
+use crate::options::TraceOptions;
+use crate::outcome::TraceOutcome;
+use crate::summary::CallSummary;
 use crate::{bpf_engine, ptrace_engine};
 
 /// What collects calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Engine {
+pub enum EngineKind {
     /// Programs in the kernel.
     Kernel,
     /// Stops at each call.
     Ptrace,
 }
 
-impl Engine {
+impl EngineKind {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -31,25 +31,28 @@ impl Engine {
 }
 
 /// Whether the kernel engine can't run here, and nothing was begun when it said so: the other one can take its place.
-pub fn can_be_replaced(error: &TraceError) -> bool {
-    use crate::error::KernelError as Error;
+pub fn can_fall_back(error: &TraceError) -> bool {
+    use crate::error::BpfEngineError as Error;
     matches!(error, TraceError::Kernel(why) if !matches!(why, Error::Ring { .. }))
 }
 
 /// The kernel engine if it can do what is asked; else the other one, with the reason.
-pub fn fitting(asked: &Asked) -> (Engine, Option<String>) {
-    let why =
-        bpf_engine::unfit(asked)
-            .or(asked
-                .descriptors
-                .then_some("descriptors and processes are looked up at a stop"))
-            .or(reaches_far(asked)
-                .then_some("memory behind pointers in memory is looked up at a stop"));
+pub fn choose_engine(options: &TraceOptions) -> (EngineKind, Option<String>) {
+    let why = bpf_engine::unsupported_option(options)
+        .or(options
+            .descriptors
+            .then_some("descriptors and processes are looked up at a stop"))
+        .or(reaches_far(options)
+            .then_some("memory behind pointers in memory is looked up at a stop"));
     let why = why.map(str::to_owned);
-    let why = why.or_else(|| bpf_engine::available().err().map(|error| error.to_string()));
+    let why = why.or_else(|| {
+        bpf_engine::check_available()
+            .err()
+            .map(|error| error.to_string())
+    });
     match why {
-        None => (Engine::Kernel, None),
-        why => (Engine::Ptrace, why),
+        None => (EngineKind::Kernel, None),
+        why => (EngineKind::Ptrace, why),
     }
 }
 
@@ -58,14 +61,14 @@ const FEW: usize = 8;
 
 /// Whether nothing but a few calls is asked for, and some of them point to memory that points to memory: the kernel engine
 /// would look there when the program may have gone on.
-fn reaches_far(asked: &Asked) -> bool {
-    let Some(limits) = asked.limits else {
+fn reaches_far(options: &TraceOptions) -> bool {
+    let Some(limits) = options.limits else {
         return false;
     };
     let mut count = 0;
     let mut far = false;
-    for (_, row) in
-        table::rows(Abi::NATIVE).filter(|(number, _)| asked.calls.has(Abi::NATIVE, *number))
+    for (_, row) in table::syscalls(Abi::NATIVE)
+        .filter(|(number, _)| options.calls.contains(Abi::NATIVE, *number))
     {
         count += 1;
         far |= row.reaches_far(limits.verbose);
@@ -83,14 +86,14 @@ fn reaches_far(asked: &Asked) -> bool {
 /// As the engines': nothing is asked for, what is asked for isn't this engine's, the command can't be started, a process
 /// can't be attached to, or the kernel refuses.
 pub fn trace(
-    engine: Engine,
-    asked: &Asked,
+    engine: EngineKind,
+    options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Event),
-) -> Result<Ended, TraceError> {
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<TraceOutcome, TraceError> {
     match engine {
-        Engine::Ptrace => ptrace_engine::trace(asked, interrupt, tell),
-        Engine::Kernel => bpf_engine::trace(asked, interrupt, tell),
+        EngineKind::Ptrace => ptrace_engine::trace(options, interrupt, tell),
+        EngineKind::Kernel => bpf_engine::trace(options, interrupt, tell),
     }
 }
 
@@ -101,52 +104,52 @@ pub fn trace(
 /// # Errors
 ///
 /// As [`trace`].
-pub fn count(
-    engine: Engine,
-    asked: &Asked,
+pub fn count_calls(
+    engine: EngineKind,
+    options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Event),
-) -> Result<(Ended, Summary), TraceError> {
-    if engine == Engine::Kernel {
-        return bpf_engine::count(asked, interrupt, tell);
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<(TraceOutcome, CallSummary), TraceError> {
+    if engine == EngineKind::Kernel {
+        return bpf_engine::count_calls(options, interrupt, tell);
     }
-    let mut summary = Summary::new();
-    let asked = Asked {
+    let mut summary = CallSummary::new();
+    let options = TraceOptions {
         limits: None,
         pending: false,
-        ..asked.clone()
+        ..options.clone()
     };
-    let ended = ptrace_engine::trace(&asked, interrupt, &mut summary.telling(tell))?;
+    let ended = ptrace_engine::trace(&options, interrupt, &mut summary.telling(tell))?;
     Ok((ended, summary))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_syscall_decode::call_set::Calls;
+    use backsight_syscall_decode::syscall_set::SyscallSet;
 
     #[test]
     fn what_takes_a_stop_is_for_the_engine_that_stops() {
-        let limited = Asked {
+        let limited = TraceOptions {
             limit: Some(3),
-            ..Asked::default()
+            ..TraceOptions::default()
         };
-        let looked_up = Asked {
+        let looked_up = TraceOptions {
             descriptors: true,
-            ..Asked::default()
+            ..TraceOptions::default()
         };
-        let mut calls = Calls::none();
+        let mut calls = SyscallSet::none();
         for abi in [Abi::X86_64, Abi::Aarch64] {
-            calls.add(abi, table::number(abi, "seccomp").unwrap());
+            calls.insert(abi, table::syscall_number(abi, "seccomp").unwrap());
         }
-        let far = Asked {
+        let far = TraceOptions {
             calls,
-            limits: Some(backsight_syscall_decode::memory::Limits::default()),
-            ..Asked::default()
+            limits: Some(backsight_syscall_decode::memory::CaptureLimits::default()),
+            ..TraceOptions::default()
         };
-        for asked in [limited, looked_up, far] {
-            let (engine, why) = fitting(&asked);
-            assert_eq!(engine, Engine::Ptrace);
+        for options in [limited, looked_up, far] {
+            let (engine, why) = choose_engine(&options);
+            assert_eq!(engine, EngineKind::Ptrace);
             assert!(why.is_some());
         }
     }

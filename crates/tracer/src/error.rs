@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 
-use backsight_syscall_decode::call_set::CallSetError;
+use backsight_syscall_decode::syscall_set::SyscallSetError;
 
 /// Why nothing was traced, or no further.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum TraceError {
     },
     /// The kernel engine can't trace.
     #[error(transparent)]
-    Kernel(#[from] KernelError),
+    Kernel(#[from] BpfEngineError),
     /// There is nothing to trace.
     #[error("nothing to trace: give a command, or the number of a process")]
     Nothing,
@@ -71,7 +71,7 @@ fn way_out(why: &io::Error) -> &'static str {
 pub enum ExpressionError {
     /// Not a set of calls.
     #[error(transparent)]
-    Calls(#[from] CallSetError),
+    Calls(#[from] SyscallSetError),
     /// Not a signal.
     #[error(
         "invalid signal `{0}`: none is named so; names are as in SIGTERM or TERM, numbers 1 to 64"
@@ -113,7 +113,7 @@ pub enum ExpressionError {
 
 /// Why the kernel engine can't trace.
 #[derive(Debug, thiserror::Error)]
-pub enum KernelError {
+pub enum BpfEngineError {
     /// It isn't allowed to.
     #[error(
         "the kernel engine needs {name}: run it as root, or grant it with `setcap`; the ptrace engine needs none"

@@ -1,10 +1,10 @@
 //! Doors for fuzzing to readers of foreign bytes that nothing else calls from outside.
 
-use backsight_syscall_decode::Event;
+use backsight_syscall_decode::TraceEvent;
 
 /// Reads bytes as records of the kernel engine's ring, each as its length in two bytes (little-endian) and itself.
 #[cfg(target_os = "linux")]
-pub fn ring_records(bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+pub fn ring_records(bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
     crate::bpf_engine::ring_records(bytes, tell);
 }
 

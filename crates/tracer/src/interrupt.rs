@@ -37,7 +37,7 @@ impl std::fmt::Debug for Interrupt {
 }
 
 impl Interrupt {
-    /// One that only [`Interrupt::ask`] triggers.
+    /// One that only [`Interrupt::trigger`] triggers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -60,7 +60,7 @@ impl Interrupt {
             .name("signals".to_owned())
             .spawn(move || {
                 while let Ok(signal) = blocked.wait() {
-                    asker.ask(signal as i32);
+                    asker.trigger(signal as i32);
                 }
             })?;
         Ok(interrupt)
@@ -88,7 +88,7 @@ impl Interrupt {
 
     /// Ends tracing as this signal would; comes back when the engine knows, or if there is none. The engine's own thread
     /// may ask too: tracing ends when it is back from what it told.
-    pub fn ask(&self, signal: i32) {
+    pub fn trigger(&self, signal: i32) {
         self.signal.store(signal, Ordering::SeqCst);
         if let Some(then) = &*self.then.lock().unwrap_or_else(PoisonError::into_inner) {
             then();
@@ -113,14 +113,14 @@ impl Interrupt {
     /// Does this too when it is asked; at once if it was asked already.
     pub(crate) fn then(&self, what: impl Fn() + Send + 'static) {
         let mut then = self.then.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.asked().is_some() {
+        if self.pending_signal().is_some() {
             what();
         }
         *then = Some(Box::new(what));
     }
 
     /// The signal that tracing is to end by.
-    pub(crate) fn asked(&self) -> Option<i32> {
+    pub(crate) fn pending_signal(&self) -> Option<i32> {
         let signal = self.signal()?;
         self.seen.store(true, Ordering::SeqCst);
         Some(signal)
@@ -132,7 +132,7 @@ impl Interrupt {
     }
 
     /// Lets this thread be woken as long as the result lives.
-    pub(crate) fn wakes_this_thread(&self) -> nix::Result<Waking<'_>> {
+    pub(crate) fn wakes_this_thread(&self) -> nix::Result<WakeHandler<'_>> {
         extern "C" fn nothing(_signal: libc::c_int) {}
         // Without SA_RESTART: a wait ends.
         let action = SigAction::new(
@@ -145,14 +145,14 @@ impl Interrupt {
         self.seen.store(false, Ordering::SeqCst);
         self.thread
             .store(nix::unistd::gettid().as_raw(), Ordering::SeqCst);
-        Ok(Waking(self))
+        Ok(WakeHandler(self))
     }
 }
 
 /// As long as it lives, a thread can be woken.
-pub(crate) struct Waking<'a>(&'a Interrupt);
+pub(crate) struct WakeHandler<'a>(&'a Interrupt);
 
-impl Drop for Waking<'_> {
+impl Drop for WakeHandler<'_> {
     fn drop(&mut self) {
         self.0.thread.store(0, Ordering::SeqCst);
     }

@@ -8,44 +8,44 @@ mod status_set;
 
 use std::path::PathBuf;
 
-use backsight_syscall_decode::call_set::Calls;
-use backsight_syscall_decode::memory::Limits;
+use backsight_syscall_decode::memory::CaptureLimits;
+use backsight_syscall_decode::syscall_set::SyscallSet;
 
-use crate::command::Command;
-pub use injection::{Injection, Occasions, Poke, Tamper, duration};
-pub use signal_set::Signals;
-pub use status_set::{Status, Statuses};
+use crate::command::TracedCommand;
+pub use injection::{Injection, InjectionSchedule, MemoryPoke, SyscallTampering, parse_duration};
+pub use signal_set::SignalSet;
+pub use status_set::{CallStatus, StatusSet};
 
 /// What is asked of an engine.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct TraceOptions {
     /// A command to start.
-    pub command: Option<Command>,
+    pub command: Option<TracedCommand>,
     /// Processes, or threads, to attach to.
     pub pids: Vec<i32>,
     /// Somebody whose children are traced. Processes of `pids` that can't be attached to are then passed over.
-    pub offspring: Option<Offspring>,
+    pub children_of: Option<ChildSelection>,
     /// Whether children and threads are traced too, and of processes that are attached to every thread.
     pub follow: bool,
     /// The calls to tell.
-    pub calls: Calls,
+    pub calls: SyscallSet,
     /// Only calls that concern one of these paths, by name or by descriptor; every call if there are none.
     pub paths: Vec<PathBuf>,
     /// Only calls that ended so.
-    pub statuses: Statuses,
+    pub statuses: StatusSet,
     /// The signals to tell.
-    pub signals: Signals,
+    pub signals: SignalSet,
     /// What is to be done to calls.
     pub injections: Vec<Injection>,
     /// Calls at which a process is detached from.
-    pub detach_on: Calls,
+    pub detach_on: SyscallSet,
     /// Whether calls that aren't asked for may be let pass by a seccomp filter without a stop. It stays with the program:
     /// should the tracer be killed, so is the program. Used only for a command that is followed and where it helps.
     pub filter: bool,
     /// Detach from everything after so many calls were told.
     pub limit: Option<u64>,
     /// How much of what pointers point to is captured; nothing if only calls are counted.
-    pub limits: Option<Limits>,
+    pub limits: Option<CaptureLimits>,
     /// Whether a call is told while it goes on when something else is to be told: for those who write one line after
     /// the other.
     pub pending: bool,
@@ -66,23 +66,23 @@ pub struct Asked {
     pub ring: u32,
 }
 
-impl Default for Asked {
+impl Default for TraceOptions {
     /// Every call of nothing.
     fn default() -> Self {
         Self {
             command: None,
             pids: Vec::new(),
-            offspring: None,
+            children_of: None,
             follow: false,
-            calls: Calls::all(),
+            calls: SyscallSet::all(),
             paths: Vec::new(),
-            statuses: Statuses::all(),
-            signals: Signals::all(),
+            statuses: StatusSet::all(),
+            signals: SignalSet::all(),
             injections: Vec::new(),
-            detach_on: Calls::none(),
+            detach_on: SyscallSet::none(),
             filter: true,
             limit: None,
-            limits: Some(Limits::default()),
+            limits: Some(CaptureLimits::default()),
             pending: false,
             descriptors: false,
             early: false,
@@ -95,20 +95,20 @@ impl Default for Asked {
     }
 }
 
-impl Asked {
+impl TraceOptions {
     /// Whether children and threads are traced too.
     pub(crate) fn follows(&self) -> bool {
-        self.follow || self.offspring.is_some()
+        self.follow || self.children_of.is_some()
     }
 }
 
 /// A process whose children are traced with all that they start, each from the first call of its own program on. What the
-/// process does itself isn't told, but for an [`Attached`](crate::What::Attached) when it is followed; nor what a child
+/// process does itself isn't told, but for an [`Attached`](backsight_syscall_decode::EventKind::Attached) when it is followed; nor what a child
 /// does up to its `execve`.
 #[derive(Debug, Clone, Copy)]
-pub struct Offspring {
+pub struct ChildSelection {
     /// The process.
-    pub of: i32,
+    pub parent: i32,
     /// Whether a child that has just become another program is traced; else it is let go.
-    pub joins: fn(i32) -> bool,
+    pub accepts: fn(i32) -> bool,
 }

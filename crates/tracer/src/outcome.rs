@@ -2,20 +2,20 @@
 
 /// How tracing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct TraceOutcome {
     /// How the command that was started ended; nothing if none was, or if it goes on without being traced.
-    pub command: Option<Finish>,
+    pub command: Option<CommandExit>,
     /// How many calls were told.
-    pub told: u64,
+    pub calls: u64,
     /// How many events were lost: 0, unless something is wrong.
     pub lost: u64,
     /// How often the kernel engine held a thread until it had read what came before.
-    pub held: u64,
+    pub backpressure_stops: u64,
 }
 
-impl Finish {
+impl CommandExit {
     /// Ends this process in the same way: a shell sees no difference. Comes back with a status if a signal doesn't end it.
-    pub fn follow(self) -> u8 {
+    pub fn exit_likewise(self) -> u8 {
         use nix::sys::{
             resource::{Resource, setrlimit},
             signal::{SigHandler, SigSet, Signal, raise, signal},
@@ -40,7 +40,7 @@ impl Finish {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
+pub enum CommandExit {
     /// By itself, with this status.
     Exited(i32),
     /// By a signal.

@@ -5,41 +5,43 @@
 
 use std::io::Write as _;
 
-use backsight_syscall_decode::{Event, Outcome, What, table};
+use backsight_syscall_decode::{EventKind, SyscallOutcome, TraceEvent, table};
 
 /// Makes the viewer's JSON of events.
 #[derive(Debug, Default)]
-pub struct Perfetto {
+pub struct PerfettoWriter {
     begun: bool,
 }
 
-impl Perfetto {
+impl PerfettoWriter {
     /// Appends an event, if it is one that is shown.
-    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) {
+    pub fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) {
         let micros = |nanos: u64| nanos as f64 / 1e3;
-        let (name, kind, at, took) = match &event.what {
-            What::Call(call) => {
+        let (name, kind, at, took) = match &event.kind {
+            EventKind::Call(call) => {
                 let took = match call.outcome {
-                    Outcome::Returned { took, .. } => took,
-                    Outcome::Open => 0,
+                    SyscallOutcome::Returned { took, .. } => took,
+                    SyscallOutcome::Open => 0,
                 };
-                let name = match table::row(call.abi, call.number) {
+                let name = match table::find_syscall(call.abi, call.number) {
                     Some(row) => row.name.to_owned(),
                     None => format!("syscall_{:#x}", call.number),
                 };
                 (name, "X", call.entered, Some(took))
             }
-            What::Signal { number, .. } => (format!("signal {number}"), "i", event.at, None),
-            What::Exited { status } => (format!("exited with {status}"), "i", event.at, None),
-            What::Killed { signal, .. } => (format!("killed by {signal}"), "i", event.at, None),
-            What::Lost { number } => (format!("{number} events lost"), "i", event.at, None),
-            What::Pending(_)
-            | What::Stopped { .. }
-            | What::Superseded { .. }
-            | What::Attached { .. }
-            | What::Detached
-            | What::Stack(_)
-            | What::Unchanged { .. } => return,
+            EventKind::Signal { number, .. } => (format!("signal {number}"), "i", event.at, None),
+            EventKind::Exited { status } => (format!("exited with {status}"), "i", event.at, None),
+            EventKind::Killed { signal, .. } => {
+                (format!("killed by {signal}"), "i", event.at, None)
+            }
+            EventKind::Lost { number } => (format!("{number} events lost"), "i", event.at, None),
+            EventKind::Pending(_)
+            | EventKind::Stopped { .. }
+            | EventKind::Superseded { .. }
+            | EventKind::Attached { .. }
+            | EventKind::Detached
+            | EventKind::Stack(_)
+            | EventKind::Unchanged { .. } => return,
         };
         out.extend_from_slice(if self.begun { b",\n" } else { b"[\n" });
         self.begun = true;
@@ -66,16 +68,16 @@ mod tests {
 
     #[test]
     fn it_is_a_list_of_events() {
-        let (mut perfetto, mut out) = (Perfetto::default(), Vec::new());
-        let event = |what| Event {
+        let (mut perfetto, mut out) = (PerfettoWriter::default(), Vec::new());
+        let event = |what| TraceEvent {
             pid: 1,
             tid: 2,
             at: 1500,
-            what,
+            kind: what,
         };
-        perfetto.write(&event(What::Exited { status: 3 }), &mut out);
-        perfetto.write(&event(What::Detached), &mut out);
-        perfetto.write(&event(What::Lost { number: 2 }), &mut out);
+        perfetto.write(&event(EventKind::Exited { status: 3 }), &mut out);
+        perfetto.write(&event(EventKind::Detached), &mut out);
+        perfetto.write(&event(EventKind::Lost { number: 2 }), &mut out);
         perfetto.finish(&mut out);
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(read.as_array().unwrap().len(), 2);

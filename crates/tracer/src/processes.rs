@@ -9,19 +9,19 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::sync::LazyLock;
 
-use backsight_syscall_decode::format::{self, Escapes};
-use backsight_syscall_decode::table::Whose;
+use backsight_syscall_decode::format::{self, EscapeStyle};
+use backsight_syscall_decode::table::PidKind;
 
 /// Which of what is known of processes is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct PidDetails {
     /// What they are called.
     pub name: bool,
     /// Their numbers in this process's name space, where a program has others.
     pub number: bool,
 }
 
-impl Told {
+impl PidDetails {
     /// Reads a set as `-e decode-pids=` names it: `comm`, `pidns`, `all` or `none`, separated by commas; `!` before the
     /// whole for all others. Nothing if something isn't known.
     pub fn parse(text: &str) -> Option<Self> {
@@ -53,21 +53,21 @@ impl Told {
 
 /// What is known of processes.
 #[derive(Debug)]
-pub(crate) struct Processes {
-    told: Told,
+pub(crate) struct PidTranslator {
+    told: PidDetails,
     /// This process's name space.
     here: Option<u64>,
     /// How deep it is within the one that `/proc` shows.
     base: usize,
     /// What numbers of other name spaces mean here, as far as they were looked for.
-    found: HashMap<(u64, i32, Whose), i32>,
+    found: HashMap<(u64, i32, PidKind), i32>,
     /// What threads were called when they were seen last.
     names: HashMap<i32, Vec<u8>>,
 }
 
-impl Processes {
+impl PidTranslator {
     /// Tells this.
-    pub fn new(told: Told) -> Self {
+    pub fn new(told: PidDetails) -> Self {
         Self {
             told,
             here: space_of("self"),
@@ -78,11 +78,17 @@ impl Processes {
     }
 
     /// What stands behind the number of a process that `of` knows.
-    pub fn explain(&mut self, of: i32, number: i32, whose: Whose, escapes: Escapes) -> Vec<u8> {
+    pub fn explain(
+        &mut self,
+        of: i32,
+        number: i32,
+        whose: PidKind,
+        escapes: EscapeStyle,
+    ) -> Vec<u8> {
         let mut out = Vec::new();
         let (number, whose) = match whose {
-            Whose::ProcessOrGroup if number < -1 => (number.saturating_neg(), Whose::Group),
-            Whose::ProcessOrGroup => (number, Whose::Process),
+            PidKind::ProcessOrGroup if number < -1 => (number.saturating_neg(), PidKind::Group),
+            PidKind::ProcessOrGroup => (number, PidKind::Process),
             _ => (number, whose),
         };
         if number <= 0 {
@@ -96,7 +102,7 @@ impl Processes {
             Some(number)
         };
         let Some(here) = here else { return out };
-        if self.told.name && matches!(whose, Whose::Thread | Whose::Process) {
+        if self.told.name && matches!(whose, PidKind::Thread | PidKind::Process) {
             // One that is gone may have another's number.
             if let Some(name) = name_of(here) {
                 put_name(&name, escapes, &mut out);
@@ -111,7 +117,7 @@ impl Processes {
     }
 
     /// What stands behind the number of a thread at the beginning of a line.
-    pub fn thread(&mut self, tid: i32, escapes: Escapes) -> Vec<u8> {
+    pub fn thread(&mut self, tid: i32, escapes: EscapeStyle) -> Vec<u8> {
         let mut out = Vec::new();
         if self.told.name {
             if let Some(name) = name_of(tid) {
@@ -124,8 +130,10 @@ impl Processes {
         out
     }
 
-    fn translate(&mut self, space: u64, of: i32, number: i32, whose: Whose) -> Option<i32> {
-        let depth = numbers(&status(of)?, Whose::Thread).len().checked_sub(1)?;
+    fn translate(&mut self, space: u64, of: i32, number: i32, whose: PidKind) -> Option<i32> {
+        let depth = numbers(&status(of)?, PidKind::Thread)
+            .len()
+            .checked_sub(1)?;
         if depth <= self.base {
             return None;
         }
@@ -150,7 +158,7 @@ fn name_of(tid: i32) -> Option<Vec<u8>> {
     Some(name)
 }
 
-fn put_name(name: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
+fn put_name(name: &[u8], escapes: EscapeStyle, out: &mut Vec<u8>) {
     out.push(b'<');
     format::escaped(out, name, escapes, b"<>\"\\");
     out.push(b'>');
@@ -167,12 +175,12 @@ fn status(process: i32) -> Option<String> {
 }
 
 /// The numbers that a process has, from this name space inwards.
-fn numbers(status: &str, whose: Whose) -> Vec<i32> {
+fn numbers(status: &str, whose: PidKind) -> Vec<i32> {
     let name = match whose {
-        Whose::Thread => "NSpid:",
-        Whose::Process | Whose::ProcessOrGroup => "NStgid:",
-        Whose::Group => "NSpgid:",
-        Whose::Session => "NSsid:",
+        PidKind::Thread => "NSpid:",
+        PidKind::Process | PidKind::ProcessOrGroup => "NStgid:",
+        PidKind::Group => "NSpgid:",
+        PidKind::Session => "NSsid:",
     };
     let line = status.lines().find_map(|line| line.strip_prefix(name));
     line.into_iter()
@@ -182,7 +190,7 @@ fn numbers(status: &str, whose: Whose) -> Vec<i32> {
 }
 
 /// What numbers one has, from the outermost name space inwards, that has this number so deep in this name space.
-fn means(process: i32, space: u64, depth: usize, number: i32, whose: Whose) -> Option<Vec<i32>> {
+fn means(process: i32, space: u64, depth: usize, number: i32, whose: PidKind) -> Option<Vec<i32>> {
     let status = status(process)?;
     let all = numbers(&status, whose);
     if *all.get(depth)? != number {
@@ -195,7 +203,7 @@ fn means(process: i32, space: u64, depth: usize, number: i32, whose: Whose) -> O
 fn base() -> usize {
     static BASE: LazyLock<usize> = LazyLock::new(|| {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        numbers(&status, Whose::Thread).len().saturating_sub(1)
+        numbers(&status, PidKind::Thread).len().saturating_sub(1)
     });
     *BASE
 }
@@ -209,20 +217,20 @@ pub(crate) fn shown_as(thread: i32) -> i32 {
     let Some(here) = space_of("self") else {
         return thread;
     };
-    let found = candidates(Whose::Thread)
-        .find(|one| means(*one, here, base, thread, Whose::Thread).is_some());
+    let found = candidates(PidKind::Thread)
+        .find(|one| means(*one, here, base, thread, PidKind::Thread).is_some());
     found.unwrap_or(thread)
 }
 
 /// The number here of a process that another one calls so.
 pub(crate) fn here(of: i32, number: i32) -> Option<i32> {
-    let mut processes = Processes::new(Told::default());
+    let mut processes = PidTranslator::new(PidDetails::default());
     let shown = shown_as(of);
     let space = space_of(shown)?;
     if Some(space) == processes.here {
         Some(number)
     } else {
-        processes.translate(space, shown, number, Whose::Process)
+        processes.translate(space, shown, number, PidKind::Process)
     }
 }
 
@@ -231,7 +239,7 @@ fn lives_in(process: i32, status: &str, space: u64, depth: usize) -> bool {
     const FARTHEST: usize = 64;
     let (mut process, mut status) = (process, status.to_owned());
     for _ in 0..FARTHEST {
-        if numbers(&status, Whose::Thread).len() == depth + 1 {
+        if numbers(&status, PidKind::Thread).len() == depth + 1 {
             return space_of(process) == Some(space);
         }
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"));
@@ -247,10 +255,10 @@ fn lives_in(process: i32, status: &str, space: u64, depth: usize) -> bool {
 }
 
 /// Every process, or every thread.
-fn candidates(whose: Whose) -> impl Iterator<Item = i32> {
+fn candidates(whose: PidKind) -> impl Iterator<Item = i32> {
     let processes = numbered("/proc");
     processes.into_iter().flat_map(move |process| match whose {
-        Whose::Thread => numbered(&format!("/proc/{process}/task")),
+        PidKind::Thread => numbered(&format!("/proc/{process}/task")),
         _ => vec![process],
     })
 }
@@ -270,18 +278,18 @@ mod tests {
     #[test]
     fn numbers_are_listed_from_here_inwards() {
         let status = "Name:\tsh\nNStgid:\t70\t1\nNSpid:\t71\t2\nNSpgid:\t70\t1\nNSsid:\t60\t0\n";
-        assert_eq!(numbers(status, Whose::Thread), [71, 2]);
-        assert_eq!(numbers(status, Whose::Process), [70, 1]);
-        assert_eq!(numbers(status, Whose::Session), [60, 0]);
+        assert_eq!(numbers(status, PidKind::Thread), [71, 2]);
+        assert_eq!(numbers(status, PidKind::Process), [70, 1]);
+        assert_eq!(numbers(status, PidKind::Session), [60, 0]);
     }
 
     #[test]
     fn sets_name_what_is_told() {
-        let told = |name, number| Some(Told { name, number });
-        assert_eq!(Told::parse("comm"), told(true, false));
-        assert_eq!(Told::parse("!comm"), told(false, true));
-        assert_eq!(Told::parse("pidns,comm"), told(true, true));
-        assert_eq!(Told::parse("none"), told(false, false));
-        assert_eq!(Told::parse("x"), None);
+        let told = |name, number| Some(PidDetails { name, number });
+        assert_eq!(PidDetails::parse("comm"), told(true, false));
+        assert_eq!(PidDetails::parse("!comm"), told(false, true));
+        assert_eq!(PidDetails::parse("pidns,comm"), told(true, true));
+        assert_eq!(PidDetails::parse("none"), told(false, false));
+        assert_eq!(PidDetails::parse("x"), None);
     }
 }

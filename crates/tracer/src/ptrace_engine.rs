@@ -16,21 +16,21 @@ use std::collections::HashMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use backsight_syscall_decode::{Call, Event, What};
+use backsight_syscall_decode::{EventKind, SyscallRecord, TraceEvent};
 use nix::errno::Errno;
 
 use crate::error::TraceError;
 use crate::interrupt::Interrupt;
-use crate::options::Asked;
-use crate::outcome::{Ended, Finish};
-use crate::ptrace::command_start::{self, Starting};
-use crate::ptrace::requests::{self, Go, Tid, Who, option};
-use crate::ptrace::seccomp_filter::Filter;
-use crate::ptrace::tracee_status::Halt;
-use cpu_placement::Placement;
-use page_cache::Pages;
+use crate::options::TraceOptions;
+use crate::outcome::{CommandExit, TraceOutcome};
+use crate::ptrace::command_start::{self, StartedCommand};
+use crate::ptrace::requests::{self, ResumeMode, Tid, WaitTarget, option};
+use crate::ptrace::seccomp_filter::SeccompFilter;
+use crate::ptrace::tracee_status::TraceeStatus;
+use cpu_placement::CpuPlacement;
+use page_cache::PageCache;
 use tracee::Tracee;
-use unwinder::Stacks;
+use unwinder::StackUnwinder;
 
 /// Between two looks at whether a delay is over or something happened.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
@@ -50,17 +50,17 @@ const MANY: usize = 32;
 ///
 /// If nothing is asked for, the command can't be started, a process can't be attached to, or the kernel refuses.
 pub fn trace(
-    asked: &Asked,
+    options: &TraceOptions,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Event),
-) -> Result<Ended, TraceError> {
-    if asked.command.is_none() && asked.pids.is_empty() && asked.offspring.is_none() {
+    tell: &mut dyn FnMut(TraceEvent),
+) -> Result<TraceOutcome, TraceError> {
+    if options.command.is_none() && options.pids.is_empty() && options.children_of.is_none() {
         return Err(TraceError::Nothing);
     }
     let _waking = interrupt
         .wakes_this_thread()
         .map_err(|errno| refused("wake a thread by a signal", errno))?;
-    let mut engine = Engine::new(asked, tell);
+    let mut engine = Engine::new(options, tell);
     let traced = engine.begin(interrupt).and_then(|()| engine.run(interrupt));
     if traced.is_err() {
         engine.detach_all();
@@ -82,8 +82,8 @@ fn now() -> u64 {
 }
 
 struct Engine<'a> {
-    asked: &'a Asked,
-    tell: &'a mut dyn FnMut(Event),
+    options: &'a TraceOptions,
+    tell: &'a mut dyn FnMut(TraceEvent),
     tracees: HashMap<Tid, Tracee>,
     /// Threads that showed themselves before who made them did.
     early: HashMap<Tid, i32>,
@@ -95,17 +95,17 @@ struct Engine<'a> {
     alone_for: u32,
     /// Threads that are held for a while.
     held: Vec<Held>,
-    pages: Pages,
-    stacks: Stacks,
-    placement: Placement,
+    pages: PageCache,
+    stacks: StackUnwinder,
+    placement: CpuPlacement,
     /// The thread whose call was entered last, if nothing else was told since.
     line: Option<Tid>,
     /// The command, until it is executed.
-    starting: Option<Starting>,
+    starting: Option<StartedCommand>,
     command: Option<Tid>,
     /// Whether calls stop only where the filter says so.
     filtered: bool,
-    ended: Ended,
+    ended: TraceOutcome,
 }
 
 /// A thread that is held for a while.
@@ -124,9 +124,9 @@ enum Next {
 }
 
 impl<'a> Engine<'a> {
-    fn new(asked: &'a Asked, tell: &'a mut dyn FnMut(Event)) -> Self {
+    fn new(options: &'a TraceOptions, tell: &'a mut dyn FnMut(TraceEvent)) -> Self {
         Self {
-            asked,
+            options,
             tell,
             tracees: HashMap::new(),
             early: HashMap::new(),
@@ -134,37 +134,39 @@ impl<'a> Engine<'a> {
             stopped_before: 0,
             alone_for: 0,
             held: Vec::new(),
-            pages: Pages::default(),
-            stacks: Stacks::default(),
-            placement: Placement::new(asked.share_processor),
+            pages: PageCache::default(),
+            stacks: StackUnwinder::default(),
+            placement: CpuPlacement::new(options.share_processor),
             line: None,
             starting: None,
             command: None,
             filtered: false,
-            ended: Ended::default(),
+            ended: TraceOutcome::default(),
         }
     }
 
     /// Attaches to processes and starts the command.
     fn begin(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
-        for pid in &self.asked.pids {
+        for pid in &self.options.pids {
             match self.attach(*pid) {
-                Err(_) if self.asked.offspring.is_some() => {}
+                Err(_) if self.options.children_of.is_some() => {}
                 attached => attached?,
             }
         }
-        if let Some(offspring) = self.asked.offspring {
-            self.follow_parent(offspring.of)?;
+        if let Some(offspring) = self.options.children_of {
+            self.follow_parent(offspring.parent)?;
         }
-        let Some(command) = &self.asked.command else {
+        let Some(command) = &self.options.command else {
             return Ok(());
         };
         self.filtered = self.may_filter();
-        let filter = self.filtered.then(|| Filter::new(&self.asked.calls));
+        let filter = self
+            .filtered
+            .then(|| SeccompFilter::new(&self.options.calls));
         let starting = command_start::start(
             command,
             filter,
-            self.options(self.filtered),
+            self.ptrace_options(self.filtered),
             interrupt.blocked_before(),
         )?;
         let tid = starting.tid;
@@ -178,28 +180,28 @@ impl<'a> Engine<'a> {
 
     /// Whether the calls that nobody asks for may pass a filter: every process that gets it must be traced and stay so.
     fn may_filter(&self) -> bool {
-        let asked = self.asked;
-        asked.filter
-            && asked.follow
-            && asked.pids.is_empty()
-            && asked
+        let options = self.options;
+        options.filter
+            && options.follow
+            && options.pids.is_empty()
+            && options
                 .command
                 .as_ref()
-                .is_some_and(|it| it.stand_in.is_none())
-            && asked.limit.is_none()
-            && asked.detach_on.is_empty()
-            && !asked.calls.is_all()
+                .is_some_and(|it| it.waiting_process.is_none())
+            && options.limit.is_none()
+            && options.detach_on.is_empty()
+            && !options.calls.is_all()
     }
 
-    fn options(&self, filtered: bool) -> usize {
-        let mut options = option::CALLS_MARKED | option::EXEC;
-        if self.asked.follows() {
-            options |= option::CHILDREN;
+    fn ptrace_options(&self, filtered: bool) -> usize {
+        let mut flags = option::CALLS_MARKED | option::EXEC;
+        if self.options.follows() {
+            flags |= option::CHILDREN;
         }
         if filtered {
-            options |= option::FILTER | option::DIES_WITH_US;
+            flags |= option::FILTER | option::DIES_WITH_US;
         }
-        options
+        flags
     }
 
     fn run(&mut self, interrupt: &Interrupt) -> Result<(), TraceError> {
@@ -207,7 +209,7 @@ impl<'a> Engine<'a> {
             if self.tracees.is_empty() && !self.adopt() {
                 return Ok(());
             }
-            if let Some(signal) = interrupt.asked() {
+            if let Some(signal) = interrupt.pending_signal() {
                 self.end_by(signal);
                 return Ok(());
             }
@@ -232,15 +234,15 @@ impl<'a> Engine<'a> {
     }
 
     fn is_at_limit(&self) -> bool {
-        self.asked
+        self.options
             .limit
-            .is_some_and(|limit| self.ended.told >= limit)
+            .is_some_and(|limit| self.ended.calls >= limit)
     }
 
     /// Fills the queue with all that happened; waits if nothing has.
     fn collect(&mut self) -> Result<(), TraceError> {
         let block = self.held.is_empty();
-        match self.wait(Who::Any, block) {
+        match self.wait(WaitTarget::Any, block) {
             Ok(Some(happened)) => self.queue.push(happened),
             Ok(None) => {
                 std::thread::sleep(LOOK_AGAIN);
@@ -266,8 +268,8 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    fn wait(&mut self, who: Who, block: bool) -> Result<Option<(Tid, i32)>, Errno> {
-        if !self.asked.work {
+    fn wait(&mut self, who: WaitTarget, block: bool) -> Result<Option<(Tid, i32)>, Errno> {
+        if !self.options.work {
             return requests::wait(who, block);
         }
         let happened = requests::wait_with_work(who, block)?;
@@ -287,12 +289,12 @@ impl<'a> Engine<'a> {
             let others = self.tracees.keys().filter(|tid| Some(**tid) != first);
             let others: Vec<Tid> = others.copied().collect();
             for tid in others {
-                if let Ok(Some(happened)) = self.wait(Who::One(tid), false) {
+                if let Ok(Some(happened)) = self.wait(WaitTarget::One(tid), false) {
                     self.queue.push(happened);
                 }
             }
         }
-        while let Ok(Some(happened)) = self.wait(Who::Any, false) {
+        while let Ok(Some(happened)) = self.wait(WaitTarget::Any, false) {
             self.queue.push(happened);
         }
         self.stopped_before = self.queue.len();
@@ -303,20 +305,20 @@ impl<'a> Engine<'a> {
 
     /// Serves one thing that happened.
     fn serve(&mut self, tid: Tid, status: i32) {
-        let halt = Halt::of(status);
+        let halt = TraceeStatus::from_wait_status(status);
         if !self.tracees.contains_key(&tid) {
             self.early.insert(tid, status);
             return;
         }
         let next = match halt {
-            Halt::Call => self.call(tid),
-            Halt::Filtered => self.filtered_call(tid),
-            Halt::Signal(signal) => self.signal(tid, signal),
-            Halt::Group(signal) => self.stopped(tid, signal),
-            Halt::Child => self.child(tid),
-            Halt::Exec => self.exec(tid),
-            Halt::Trap | Halt::Other => Next::Go(0),
-            Halt::Exited(_) | Halt::Killed(..) => self.gone(tid, halt),
+            TraceeStatus::Call => self.call(tid),
+            TraceeStatus::Filtered => self.filtered_call(tid),
+            TraceeStatus::Signal(signal) => self.signal(tid, signal),
+            TraceeStatus::Group(signal) => self.stopped(tid, signal),
+            TraceeStatus::Child => self.child(tid),
+            TraceeStatus::Exec => self.exec(tid),
+            TraceeStatus::Trap | TraceeStatus::Other => Next::Go(0),
+            TraceeStatus::Exited(_) | TraceeStatus::Killed(..) => self.gone(tid, halt),
         };
         if let Next::Go(signal) = next {
             self.go(tid, signal);
@@ -329,9 +331,13 @@ impl<'a> Engine<'a> {
             return;
         };
         let passes = tracee.passing || (self.filtered && tracee.call.is_none());
-        let how = if passes { Go::On } else { Go::ToCall };
+        let how = if passes {
+            ResumeMode::On
+        } else {
+            ResumeMode::ToCall
+        };
         // A thread that was killed meanwhile tells so by its end.
-        let _killed = requests::go(tid, how, signal);
+        let _killed = requests::resume(tid, how, signal);
     }
 
     /// Holds a stopped thread for a while.
@@ -357,15 +363,15 @@ impl<'a> Engine<'a> {
     }
 
     fn signal(&mut self, tid: Tid, signal: i32) -> Next {
-        let told = self.asked.signals.has(signal);
+        let told = self.options.signals.contains(signal);
         if told && let Some(pid) = self.speaks(tid) {
             let info = requests::signal_info(tid).unwrap_or_default();
-            let asks = self.asked.instructions;
+            let asks = self.options.instructions;
             let instruction = asks.then(|| requests::instruction(tid).ok()).flatten();
             self.say(
                 pid,
                 tid,
-                What::Signal {
+                EventKind::Signal {
                     number: signal,
                     info,
                     instruction,
@@ -380,7 +386,7 @@ impl<'a> Engine<'a> {
     /// Job control stopped a thread: it stays so until job control lets it go on.
     fn stopped(&mut self, tid: Tid, signal: i32) -> Next {
         if let Some(pid) = self.speaks(tid) {
-            self.say(pid, tid, What::Stopped { signal });
+            self.say(pid, tid, EventKind::Stopped { signal });
         }
         match requests::listen(tid) {
             Ok(()) => Next::Stay,
@@ -395,13 +401,13 @@ impl<'a> Engine<'a> {
     }
 
     /// Tells something of a thread.
-    fn say(&mut self, pid: i32, tid: Tid, what: What) {
+    fn say(&mut self, pid: i32, tid: Tid, what: EventKind) {
         self.finish_line(tid);
-        (self.tell)(Event {
+        (self.tell)(TraceEvent {
             pid,
             tid,
             at: now(),
-            what,
+            kind: what,
         });
     }
 
@@ -415,9 +421,9 @@ impl<'a> Engine<'a> {
     }
 
     /// Remembers that a call was entered last, if those are told that something comes between.
-    fn begin_line(&mut self, tid: Tid, open: &tracee::Open) {
+    fn begin_line(&mut self, tid: Tid, open: &tracee::OngoingCall) {
         // Whether a call is told is known only at its end, if that depends on how it ends.
-        if open.told && self.asked.pending && self.asked.statuses.is_all() {
+        if open.told && self.options.pending && self.options.statuses.is_all() {
             self.break_line();
             self.line = Some(tid);
         }
@@ -438,22 +444,22 @@ impl<'a> Engine<'a> {
     }
 
     /// Tells a call as going on.
-    fn tell_pending(&mut self, tid: Tid, call: Call) {
+    fn tell_pending(&mut self, tid: Tid, call: SyscallRecord) {
         self.finish_line(tid);
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             if let Some(open) = &mut tracee.call {
                 open.pending = true;
             }
-            (self.tell)(Event {
+            (self.tell)(TraceEvent {
                 pid: tracee.pid,
                 tid,
                 at: now(),
-                what: What::Pending(call),
+                kind: EventKind::Pending(call),
             });
         }
     }
 
-    fn finish(&mut self, tid: Tid, finish: Finish) {
+    fn finish(&mut self, tid: Tid, finish: CommandExit) {
         if self.command == Some(tid) {
             self.ended.command = Some(finish);
         }

@@ -1,6 +1,6 @@
 //! Events kept in a compact file, to be told again later and elsewhere.
 //!
-//! Eight bytes that say what it is and how it is written; then, compressed as one Zstandard stream, a [`Header`] and events,
+//! Eight bytes that say what it is and how it is written; then, compressed as one Zstandard stream, a [`RecordingHeader`] and events,
 //! each as its length in four bytes (little-endian) and itself in the format of `postcard`. A tracer that is killed leaves a
 //! file that ends in the middle: what is there is read, and that it ends is an error.
 //!
@@ -10,7 +10,7 @@ use std::io::{self, BufReader, Read, Write as _};
 
 use serde::{Deserialize, Serialize};
 
-use backsight_syscall_decode::Event;
+use backsight_syscall_decode::TraceEvent;
 
 /// What a recording begins with; the last byte is the version.
 const MAGIC: [u8; 8] = *b"BSTRACE\x03";
@@ -21,7 +21,7 @@ const LEVEL: i32 = 1;
 
 /// What is known of a recording as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct RecordingHeader {
     /// What is added to an event's clock to have nanoseconds since 1970.
     pub wall: i64,
     /// The command that was traced; empty if there was none.
@@ -52,24 +52,24 @@ pub enum RecordingError {
 }
 
 /// Makes a recording.
-pub struct Recorder {
+pub struct RecordingWriter {
     stream: zstd::stream::write::Encoder<'static, Vec<u8>>,
     entry: Vec<u8>,
 }
 
-impl std::fmt::Debug for Recorder {
+impl std::fmt::Debug for RecordingWriter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recorder").finish_non_exhaustive()
     }
 }
 
-impl Recorder {
+impl RecordingWriter {
     /// Begins one.
     ///
     /// # Errors
     ///
     /// The library that compresses has no memory.
-    pub fn new(header: &Header) -> io::Result<Self> {
+    pub fn new(header: &RecordingHeader) -> io::Result<Self> {
         let mut recorder = Self {
             stream: zstd::stream::write::Encoder::new(MAGIC.to_vec(), LEVEL)?,
             entry: Vec::new(),
@@ -82,8 +82,8 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// As [`Recorder::new`].
-    pub fn write(&mut self, event: &Event, out: &mut Vec<u8>) -> io::Result<()> {
+    /// As [`RecordingWriter::new`].
+    pub fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) -> io::Result<()> {
         self.put(event)?;
         out.append(self.stream.get_mut());
         Ok(())
@@ -93,7 +93,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// As [`Recorder::new`].
+    /// As [`RecordingWriter::new`].
     pub fn finish(self, out: &mut Vec<u8>) -> io::Result<()> {
         out.append(&mut self.stream.finish()?);
         Ok(())
@@ -110,15 +110,15 @@ impl Recorder {
 }
 
 /// Reads a recording, event by event. After an error there is nothing more.
-pub struct Recording<R: Read> {
+pub struct RecordingReader<R: Read> {
     /// What is known of it as a whole.
-    pub header: Header,
+    pub header: RecordingHeader,
     stream: Option<zstd::stream::read::Decoder<'static, BufReader<R>>>,
     entry: Vec<u8>,
     events: u64,
 }
 
-impl<R: Read> std::fmt::Debug for Recording<R> {
+impl<R: Read> std::fmt::Debug for RecordingReader<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Recording")
             .field("header", &self.header)
@@ -126,7 +126,7 @@ impl<R: Read> std::fmt::Debug for Recording<R> {
     }
 }
 
-impl<R: Read> Recording<R> {
+impl<R: Read> RecordingReader<R> {
     /// Opens one.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl<R: Read> Recording<R> {
             _ => return Err(RecordingError::Foreign),
         }
         let mut recording = Self {
-            header: Header {
+            header: RecordingHeader {
                 wall: 0,
                 command: Vec::new(),
             },
@@ -188,8 +188,8 @@ impl<R: Read> Recording<R> {
     }
 }
 
-impl<R: Read> Iterator for Recording<R> {
-    type Item = Result<Event, RecordingError>;
+impl<R: Read> Iterator for RecordingReader<R> {
+    type Item = Result<TraceEvent, RecordingError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.entry() {
@@ -209,26 +209,28 @@ impl<R: Read> Iterator for Recording<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_syscall_decode::{Abi, Call, Memory, Outcome, Piece, What, When};
+    use backsight_syscall_decode::{
+        Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    };
     use proptest::prelude::*;
 
-    fn event(number: u64) -> Event {
-        let mut memory = Memory::default();
-        memory.add(Piece {
+    fn event(number: u64) -> TraceEvent {
+        let mut memory = CapturedMemory::default();
+        memory.add(MemoryPiece {
             address: 4096,
-            when: When::Entered,
+            when: CapturePoint::Entered,
             bytes: b"/etc/hostname\0".to_vec(),
         });
-        Event {
+        TraceEvent {
             pid: 10,
             tid: 11,
             at: 1000 * number,
-            what: What::Call(Call {
+            kind: EventKind::Call(SyscallRecord {
                 abi: Abi::X86_64,
                 number: 257,
                 arguments: [4096, number, 0, 0, 0, 0],
                 entered: 1000 * number - 7,
-                outcome: Outcome::Returned { value: 3, took: 7 },
+                outcome: SyscallOutcome::Returned { value: 3, took: 7 },
                 memory,
                 injected: false,
                 rewritten: false,
@@ -240,11 +242,11 @@ mod tests {
     }
 
     fn recorded(events: u64) -> Vec<u8> {
-        let header = Header {
+        let header = RecordingHeader {
             wall: 5,
             command: vec!["true".to_owned()],
         };
-        let (mut recorder, mut out) = (Recorder::new(&header).unwrap(), Vec::new());
+        let (mut recorder, mut out) = (RecordingWriter::new(&header).unwrap(), Vec::new());
         for number in 1..=events {
             recorder.write(&event(number), &mut out).unwrap();
         }
@@ -256,38 +258,38 @@ mod tests {
     fn what_was_recorded_is_told_again() {
         let bytes = recorded(5000);
         assert!(bytes.len() < 5000 * 30, "{} bytes", bytes.len());
-        let recording = Recording::open(&bytes[..]).unwrap();
+        let recording = RecordingReader::open(&bytes[..]).unwrap();
         assert_eq!(
             (recording.header.wall, recording.header.command.len()),
             (5, 1)
         );
-        let told: Result<Vec<Event>, _> = recording.collect();
+        let told: Result<Vec<TraceEvent>, _> = recording.collect();
         assert_eq!(told.unwrap(), (1..=5000).map(event).collect::<Vec<_>>());
     }
 
     #[test]
     fn one_that_ends_in_the_middle_is_read_up_to_there() {
         let bytes = recorded(20_000);
-        let mut told = Recording::open(&bytes[..bytes.len() / 2]).unwrap();
+        let mut told = RecordingReader::open(&bytes[..bytes.len() / 2]).unwrap();
         let good = told.by_ref().take_while(Result::is_ok).count();
         assert!(good > 1000, "{good}");
         assert!(told.next().is_none());
         assert!(matches!(
-            Recording::open(&b"BSTR"[..]),
+            RecordingReader::open(&b"BSTR"[..]),
             Err(RecordingError::Foreign)
         ));
         assert!(matches!(
-            Recording::open(&b"strace's text"[..]),
+            RecordingReader::open(&b"strace's text"[..]),
             Err(RecordingError::Foreign)
         ));
     }
 
     #[test]
     fn a_call_that_ends_as_another_than_it_began_as_is_told() {
-        use backsight_syscall_decode::text::{Options, Text};
+        use backsight_syscall_decode::text::{TextOptions, TextWriter};
         let of = |number: u64| {
             let mut event = event(1);
-            if let What::Call(call) = &mut event.what {
+            if let EventKind::Call(call) = &mut event.kind {
                 call.number = number;
             }
             event
@@ -295,10 +297,10 @@ mod tests {
         // Unknown, raw or of six arguments, then of one, two or none: what a flipped bit makes of a recording.
         for begun in [257, 9, 9999, 56] {
             for ended in [3, 39, 11, 9999, 202, 72] {
-                let (mut text, mut out) = (Text::new(Options::default()), Vec::new());
+                let (mut text, mut out) = (TextWriter::new(TextOptions::default()), Vec::new());
                 let mut pending = of(begun);
-                if let What::Call(call) = pending.what {
-                    pending.what = What::Pending(call);
+                if let EventKind::Call(call) = pending.kind {
+                    pending.kind = EventKind::Pending(call);
                 }
                 text.write(&pending, &mut out);
                 text.write(&of(ended), &mut out);
@@ -318,7 +320,7 @@ mod tests {
             mangled[place] ^= by;
             mangled.truncate(cut.max(1));
             for file in [[&MAGIC[..], &bytes].concat(), mangled] {
-                if let Ok(recording) = Recording::open(&file[..]) {
+                if let Ok(recording) = RecordingReader::open(&file[..]) {
                     let _read_or_refused = recording.count();
                 }
             }

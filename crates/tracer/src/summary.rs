@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use backsight_syscall_decode::{Abi, Call, Event, Outcome, What, table};
+use backsight_syscall_decode::{Abi, EventKind, SyscallOutcome, SyscallRecord, TraceEvent, table};
 use serde::{Deserialize, Serialize};
 
-pub use changes::{Change, changes, changes_table};
+pub use changes::{CallChange, compare_summaries, format_changes};
 
 /// Buckets of each doubling, as a power of two.
 const FINE: u32 = 5;
@@ -86,7 +86,7 @@ fn middle(bucket: usize) -> u64 {
 
 /// What is known of one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Figures {
+pub struct CallStatistics {
     /// How often it was made.
     pub calls: u64,
     /// How often it failed.
@@ -101,7 +101,7 @@ pub struct Figures {
     pub times: Histogram,
 }
 
-impl Figures {
+impl CallStatistics {
     fn add(&mut self, took: u64, failed: bool) {
         self.least = if self.calls == 0 {
             took
@@ -115,7 +115,7 @@ impl Figures {
         self.times.add(took);
     }
 
-    fn merge(&mut self, other: &Figures) {
+    fn merge(&mut self, other: &CallStatistics) {
         if other.calls == 0 {
             return;
         }
@@ -156,13 +156,13 @@ impl Figures {
 /// Counts of every call of every process. Where the kernel counted, it counted those of all processes together, and they
 /// are said to be of process 0.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Summary {
-    counted: HashMap<(i32, Abi, u64), Figures>,
+pub struct CallSummary {
+    counted: HashMap<(i32, Abi, u64), CallStatistics>,
 }
 
 /// What rows are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub enum SummaryOrder {
     /// All the time, longest first.
     Time,
     /// The shortest, longest first.
@@ -181,18 +181,18 @@ pub enum Sort {
     Nothing,
 }
 
-impl Sort {
+impl SummaryOrder {
     /// By strace's name for it.
-    pub fn named(name: &str) -> Option<Sort> {
+    pub fn named(name: &str) -> Option<SummaryOrder> {
         Some(match name.replace('_', "-").as_str() {
-            "time" | "time-total" | "total-time" | "time-percent" => Sort::Time,
-            "min-time" | "shortest" | "time-min" => Sort::Least,
-            "max-time" | "longest" | "time-max" => Sort::Most,
-            "avg-time" | "time-avg" => Sort::Mean,
-            "calls" | "count" => Sort::Calls,
-            "errors" | "error" => Sort::Errors,
-            "name" | "syscall" | "syscall-name" => Sort::Name,
-            "none" | "nothing" => Sort::Nothing,
+            "time" | "time-total" | "total-time" | "time-percent" => SummaryOrder::Time,
+            "min-time" | "shortest" | "time-min" => SummaryOrder::Least,
+            "max-time" | "longest" | "time-max" => SummaryOrder::Most,
+            "avg-time" | "time-avg" => SummaryOrder::Mean,
+            "calls" | "count" => SummaryOrder::Calls,
+            "errors" | "error" => SummaryOrder::Errors,
+            "name" | "syscall" | "syscall-name" => SummaryOrder::Name,
+            "none" | "nothing" => SummaryOrder::Nothing,
             _ => return None,
         })
     }
@@ -200,7 +200,7 @@ impl Sort {
 
 /// A column of strace's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Column {
+pub enum SummaryColumn {
     /// Which part of all the time.
     Percent,
     /// All the time, in seconds.
@@ -219,97 +219,97 @@ pub enum Column {
     Name,
 }
 
-impl Column {
+impl SummaryColumn {
     /// What strace shows when nothing else is asked for.
-    pub const USUAL: [Column; 6] = [
-        Column::Percent,
-        Column::Total,
-        Column::Mean,
-        Column::Calls,
-        Column::Errors,
-        Column::Name,
+    pub const USUAL: [SummaryColumn; 6] = [
+        SummaryColumn::Percent,
+        SummaryColumn::Total,
+        SummaryColumn::Mean,
+        SummaryColumn::Calls,
+        SummaryColumn::Errors,
+        SummaryColumn::Name,
     ];
 
     /// By strace's name for it.
-    pub fn named(name: &str) -> Option<Column> {
+    pub fn from_name(name: &str) -> Option<SummaryColumn> {
         Some(match name.replace('_', "-").as_str() {
-            "time-percent" | "time" => Column::Percent,
-            "total-time" | "time-total" => Column::Total,
-            "min-time" | "shortest" | "time-min" => Column::Least,
-            "max-time" | "longest" | "time-max" => Column::Most,
-            "avg-time" | "time-avg" => Column::Mean,
-            "calls" | "count" => Column::Calls,
-            "errors" | "error" => Column::Errors,
-            "name" | "syscall" | "syscall-name" => Column::Name,
+            "time-percent" | "time" => SummaryColumn::Percent,
+            "total-time" | "time-total" => SummaryColumn::Total,
+            "min-time" | "shortest" | "time-min" => SummaryColumn::Least,
+            "max-time" | "longest" | "time-max" => SummaryColumn::Most,
+            "avg-time" | "time-avg" => SummaryColumn::Mean,
+            "calls" | "count" => SummaryColumn::Calls,
+            "errors" | "error" => SummaryColumn::Errors,
+            "name" | "syscall" | "syscall-name" => SummaryColumn::Name,
             _ => return None,
         })
     }
 
     fn title(self) -> &'static str {
         match self {
-            Column::Percent => "% time",
-            Column::Total => "seconds",
-            Column::Least => "shortest",
-            Column::Most => "longest",
-            Column::Mean => "usecs/call",
-            Column::Calls => "calls",
-            Column::Errors => "errors",
-            Column::Name => "syscall",
+            SummaryColumn::Percent => "% time",
+            SummaryColumn::Total => "seconds",
+            SummaryColumn::Least => "shortest",
+            SummaryColumn::Most => "longest",
+            SummaryColumn::Mean => "usecs/call",
+            SummaryColumn::Calls => "calls",
+            SummaryColumn::Errors => "errors",
+            SummaryColumn::Name => "syscall",
         }
     }
 
     fn width(self) -> usize {
         match self {
-            Column::Percent => 6,
-            Column::Total | Column::Mean => 11,
-            Column::Least | Column::Most => 8,
-            Column::Calls | Column::Errors => 9,
-            Column::Name => 16,
+            SummaryColumn::Percent => 6,
+            SummaryColumn::Total | SummaryColumn::Mean => 11,
+            SummaryColumn::Least | SummaryColumn::Most => 8,
+            SummaryColumn::Calls | SummaryColumn::Errors => 9,
+            SummaryColumn::Name => 16,
         }
     }
 
-    fn value(self, name: &str, figures: &Figures, all: u64) -> String {
+    fn value(self, name: &str, figures: &CallStatistics, all: u64) -> String {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         match self {
-            Column::Percent if all == 0 => "0.00".to_owned(),
-            Column::Percent => format!("{:.2}", 100.0 * figures.total as f64 / all as f64),
-            Column::Total => format!("{:.6}", seconds(figures.total)),
-            Column::Least => format!("{:.6}", seconds(figures.least)),
-            Column::Most => format!("{:.6}", seconds(figures.most)),
-            Column::Mean => (figures.mean() / 1000).to_string(),
-            Column::Calls => figures.calls.to_string(),
-            Column::Errors if figures.errors == 0 => String::new(),
-            Column::Errors => figures.errors.to_string(),
-            Column::Name => name.to_owned(),
+            SummaryColumn::Percent if all == 0 => "0.00".to_owned(),
+            SummaryColumn::Percent => format!("{:.2}", 100.0 * figures.total as f64 / all as f64),
+            SummaryColumn::Total => format!("{:.6}", seconds(figures.total)),
+            SummaryColumn::Least => format!("{:.6}", seconds(figures.least)),
+            SummaryColumn::Most => format!("{:.6}", seconds(figures.most)),
+            SummaryColumn::Mean => (figures.mean() / 1000).to_string(),
+            SummaryColumn::Calls => figures.calls.to_string(),
+            SummaryColumn::Errors if figures.errors == 0 => String::new(),
+            SummaryColumn::Errors => figures.errors.to_string(),
+            SummaryColumn::Name => name.to_owned(),
         }
     }
 }
 
-impl Summary {
+impl CallSummary {
     /// Nothing counted yet.
     pub fn new() -> Self {
-        Summary::default()
+        CallSummary::default()
     }
 
     /// Counts what an event says: calls that came back, and those that never do, with no time.
-    pub fn add(&mut self, event: &Event) {
-        if let What::Call(call) = &event.what {
+    pub fn add(&mut self, event: &TraceEvent) {
+        if let EventKind::Call(call) = &event.kind {
             self.count(event.pid, call);
         }
     }
 
     /// Takes what happens: counts the calls, and passes the rest on.
-    pub(crate) fn telling(&mut self, rest: &mut dyn FnMut(Event)) -> impl FnMut(Event) {
-        |event| match &event.what {
-            What::Call(call) => self.count(event.pid, call),
+    pub(crate) fn telling(&mut self, rest: &mut dyn FnMut(TraceEvent)) -> impl FnMut(TraceEvent) {
+        |event| match &event.kind {
+            EventKind::Call(call) => self.count(event.pid, call),
             _ => rest(event),
         }
     }
 
-    fn count(&mut self, pid: i32, call: &Call) {
+    fn count(&mut self, pid: i32, call: &SyscallRecord) {
         let took = match call.outcome {
-            Outcome::Returned { took, .. } => call.worked.unwrap_or(took),
-            Outcome::Open => 0,
+            SyscallOutcome::Returned { took, .. } => call.worked.unwrap_or(took),
+            SyscallOutcome::Open => 0,
         };
         let failed = call.error().is_some();
         self.counted
@@ -319,7 +319,7 @@ impl Summary {
     }
 
     /// Counts calls that were counted elsewhere, as within the kernel.
-    pub fn merge(&mut self, pid: i32, abi: Abi, number: u64, figures: &Figures) {
+    pub fn merge(&mut self, pid: i32, abi: Abi, number: u64, figures: &CallStatistics) {
         self.counted
             .entry((pid, abi, number))
             .or_default()
@@ -327,8 +327,8 @@ impl Summary {
     }
 
     /// The figures of each call of all processes together, by number.
-    pub fn calls(&self) -> Vec<(String, Figures)> {
-        let mut together: BTreeMap<(Abi, u64), Figures> = BTreeMap::new();
+    pub fn calls(&self) -> Vec<(String, CallStatistics)> {
+        let mut together: BTreeMap<(Abi, u64), CallStatistics> = BTreeMap::new();
         for ((_, abi, number), figures) in &self.counted {
             together.entry((*abi, *number)).or_default().merge(figures);
         }
@@ -339,20 +339,20 @@ impl Summary {
     }
 
     /// The figures of all calls of all processes together.
-    pub fn total(&self) -> Figures {
+    pub fn total(&self) -> CallStatistics {
         total(&self.calls())
     }
 
     /// The figures of each call of each process, by process and number.
-    pub fn processes(&self) -> Vec<(i32, Vec<(String, Figures)>)> {
-        let mut processes: BTreeMap<i32, BTreeMap<(Abi, u64), &Figures>> = BTreeMap::new();
+    pub fn processes(&self) -> Vec<(i32, Vec<(String, CallStatistics)>)> {
+        let mut processes: BTreeMap<i32, BTreeMap<(Abi, u64), &CallStatistics>> = BTreeMap::new();
         for ((pid, abi, number), figures) in &self.counted {
             processes
                 .entry(*pid)
                 .or_default()
                 .insert((*abi, *number), figures);
         }
-        let named = |calls: BTreeMap<(Abi, u64), &Figures>| {
+        let named = |calls: BTreeMap<(Abi, u64), &CallStatistics>| {
             calls
                 .into_iter()
                 .map(|((abi, number), figures)| (name(abi, number), figures.clone()))
@@ -365,7 +365,12 @@ impl Summary {
     }
 
     /// strace's table of `-c`, each call having taken so much less.
-    pub fn strace(&self, columns: &[Column], sort: Sort, overhead: Duration) -> String {
+    pub fn strace_table(
+        &self,
+        columns: &[SummaryColumn],
+        sort: SummaryOrder,
+        overhead: Duration,
+    ) -> String {
         let mut rows = self.calls();
         for (_, figures) in &mut rows {
             figures.shorten(u64::try_from(overhead.as_nanos()).unwrap_or(u64::MAX));
@@ -373,20 +378,22 @@ impl Summary {
         sort_rows(&mut rows, sort);
         let total = total(&rows);
         let mut text = String::new();
-        let line = |text: &mut String, cell: &dyn Fn(Column) -> String| {
+        let line = |text: &mut String, cell: &dyn Fn(SummaryColumn) -> String| {
             for (index, column) in columns.iter().enumerate() {
                 let (cell, width) = (cell(*column), column.width());
                 let separator = if index == 0 { "" } else { " " };
                 // Writing to a string can't fail.
                 let _ = match column {
-                    Column::Name if index + 1 == columns.len() => write!(text, "{separator}{cell}"),
-                    Column::Name => write!(text, "{separator}{cell:<width$}"),
+                    SummaryColumn::Name if index + 1 == columns.len() => {
+                        write!(text, "{separator}{cell}")
+                    }
+                    SummaryColumn::Name => write!(text, "{separator}{cell:<width$}"),
                     _ => write!(text, "{separator}{cell:>width$}"),
                 };
             }
             text.push('\n');
         };
-        let rule = |column: Column| "-".repeat(column.width());
+        let rule = |column: SummaryColumn| "-".repeat(column.width());
         line(&mut text, &|column| column.title().to_owned());
         line(&mut text, &rule);
         for (name, figures) in &rows {
@@ -402,19 +409,19 @@ impl Summary {
     }
 
     /// A wider table: calls, errors, time, mean, percentiles and the longest.
-    pub fn wide(&self, sort: Sort) -> String {
+    pub fn percentile_table(&self, sort: SummaryOrder) -> String {
         let mut rows = self.calls();
         sort_rows(&mut rows, sort);
-        wide_table(&rows)
+        percentile_table(&rows)
     }
 
     /// The wider table for each process.
-    pub fn wide_by_process(&self, sort: Sort) -> String {
+    pub fn percentile_table_by_process(&self, sort: SummaryOrder) -> String {
         let mut text = String::new();
         for (pid, mut rows) in self.processes() {
             sort_rows(&mut rows, sort);
             let _ = writeln!(text, "process {pid}");
-            text.push_str(&wide_table(&rows));
+            text.push_str(&percentile_table(&rows));
             text.push('\n');
         }
         text
@@ -422,7 +429,7 @@ impl Summary {
 }
 
 fn name(abi: Abi, number: u64) -> String {
-    let named = table::row(abi, number)
+    let named = table::find_syscall(abi, number)
         .map_or_else(|| format!("syscall_{number:#x}"), |row| row.name.to_owned());
     // Calls of 32-bit programs have other numbers, and some other arguments: they are counted apart.
     if abi == Abi::I386 {
@@ -432,27 +439,27 @@ fn name(abi: Abi, number: u64) -> String {
     }
 }
 
-fn total(rows: &[(String, Figures)]) -> Figures {
-    let mut total = Figures::default();
+fn total(rows: &[(String, CallStatistics)]) -> CallStatistics {
+    let mut total = CallStatistics::default();
     for (_, figures) in rows {
         total.merge(figures);
     }
     total
 }
 
-fn sort_rows(rows: &mut [(String, Figures)], sort: Sort) {
-    let key = |figures: &Figures| match sort {
-        Sort::Time => figures.total,
-        Sort::Least => figures.least,
-        Sort::Most => figures.most,
-        Sort::Mean => figures.mean(),
-        Sort::Calls => figures.calls,
-        Sort::Errors => figures.errors,
-        Sort::Name | Sort::Nothing => 0,
+fn sort_rows(rows: &mut [(String, CallStatistics)], sort: SummaryOrder) {
+    let key = |figures: &CallStatistics| match sort {
+        SummaryOrder::Time => figures.total,
+        SummaryOrder::Least => figures.least,
+        SummaryOrder::Most => figures.most,
+        SummaryOrder::Mean => figures.mean(),
+        SummaryOrder::Calls => figures.calls,
+        SummaryOrder::Errors => figures.errors,
+        SummaryOrder::Name | SummaryOrder::Nothing => 0,
     };
     match sort {
-        Sort::Nothing => {}
-        Sort::Name => rows.sort_by(|a, b| a.0.cmp(&b.0)),
+        SummaryOrder::Nothing => {}
+        SummaryOrder::Name => rows.sort_by(|a, b| a.0.cmp(&b.0)),
         _ => rows.sort_by(|a, b| key(&b.1).cmp(&key(&a.1)).then_with(|| a.0.cmp(&b.0))),
     }
 }
@@ -474,7 +481,7 @@ fn duration(nanoseconds: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-fn wide_table(rows: &[(String, Figures)]) -> String {
+fn percentile_table(rows: &[(String, CallStatistics)]) -> String {
     let total = total(rows);
     let titles = [
         "calls", "errors", "total", "mean", "p50", "p90", "p99", "max", "call",
@@ -521,33 +528,33 @@ fn aligned<const N: usize>(lines: &[[String; N]]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_syscall_decode::Memory;
+    use backsight_syscall_decode::CapturedMemory;
     use proptest::prelude::*;
 
-    fn event(pid: i32, name: &str, value: i64, took: u64) -> Event {
-        let call = Call {
+    fn event(pid: i32, name: &str, value: i64, took: u64) -> TraceEvent {
+        let call = SyscallRecord {
             abi: Abi::X86_64,
-            number: table::number(Abi::X86_64, name).unwrap(),
+            number: table::syscall_number(Abi::X86_64, name).unwrap(),
             arguments: [0; 6],
             entered: 0,
-            outcome: Outcome::Returned { value, took },
-            memory: Memory::default(),
+            outcome: SyscallOutcome::Returned { value, took },
+            memory: CapturedMemory::default(),
             injected: false,
             rewritten: false,
             delayed: false,
             instruction: None,
             worked: None,
         };
-        Event {
+        TraceEvent {
             pid,
             tid: pid,
             at: 0,
-            what: What::Call(call),
+            kind: EventKind::Call(call),
         }
     }
 
-    pub fn summary(events: &[(i32, &str, i64, u64)]) -> Summary {
-        let mut summary = Summary::new();
+    pub fn summary(events: &[(i32, &str, i64, u64)]) -> CallSummary {
+        let mut summary = CallSummary::new();
         for (pid, name, value, took) in events {
             summary.add(&event(*pid, name, *value, *took));
         }
@@ -562,7 +569,7 @@ mod tests {
             (1, "close", 0, 10_400),
         ]);
         assert_eq!(
-            summary.strace(&Column::USUAL, Sort::Time, Duration::ZERO),
+            summary.strace_table(&SummaryColumn::USUAL, SummaryOrder::Time, Duration::ZERO),
             "\
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
@@ -573,9 +580,13 @@ mod tests {
 "
         );
         assert_eq!(
-            summary.strace(
-                &[Column::Name, Column::Calls, Column::Least],
-                Sort::Name,
+            summary.strace_table(
+                &[
+                    SummaryColumn::Name,
+                    SummaryColumn::Calls,
+                    SummaryColumn::Least
+                ],
+                SummaryOrder::Name,
                 Duration::ZERO
             ),
             "\
@@ -594,7 +605,7 @@ total                    3 0.000010
         let events: Vec<_> = (1..=100)
             .map(|number| (1, "read", 1, number * 1000))
             .collect();
-        let text = summary(&events).wide(Sort::Time);
+        let text = summary(&events).percentile_table(SummaryOrder::Time);
         assert!(
             text.lines()
                 .nth(1)
@@ -608,7 +619,7 @@ total                    3 0.000010
         );
         assert!(
             summary(&[(7, "read", 1, 1)])
-                .wide_by_process(Sort::Time)
+                .percentile_table_by_process(SummaryOrder::Time)
                 .starts_with("process 7\n")
         );
     }

@@ -4,14 +4,14 @@
 //!
 //! Refuses: to keep a program waiting for a line that nobody sees at once, and to go on when nobody reads any more.
 
-use backsight_syscall_decode::json::Json;
-use backsight_syscall_decode::text::Text;
-use backsight_syscall_decode::{Abi, Event, What, table};
+use backsight_syscall_decode::json::JsonWriter;
+use backsight_syscall_decode::text::TextWriter;
+use backsight_syscall_decode::{Abi, EventKind, TraceEvent, table};
 use backsight_tracer::Signal;
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::perfetto::Perfetto;
-use backsight_tracer::recording::Recorder;
-use backsight_tracer::summary::{Column, Sort, Summary};
+use backsight_tracer::perfetto::PerfettoWriter;
+use backsight_tracer::recording::RecordingWriter;
+use backsight_tracer::summary::{CallSummary, SummaryColumn, SummaryOrder};
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::{
@@ -34,7 +34,7 @@ const GATHERED: usize = 1 << 18;
 const WAITS: Duration = Duration::from_millis(100);
 
 /// Where it is to be written, and how.
-pub struct Where {
+pub struct OutputTarget {
     /// A file or a command.
     pub file: Option<OsString>,
     /// A file for each thread.
@@ -44,11 +44,11 @@ pub struct Where {
 }
 
 /// Where what is traced is written.
-pub struct Output {
-    shown: Shown,
+pub struct TraceOutput {
+    shown: EventView,
     /// Ends before the place does.
-    writer: Option<Writer>,
-    place: Arc<Mutex<Gathered>>,
+    writer: Option<FlushThread>,
+    place: Arc<Mutex<BufferedOutput>>,
     line: Vec<u8>,
     /// Whether each line is to be seen at once.
     at_once: bool,
@@ -56,7 +56,7 @@ pub struct Output {
     reader: Option<JoinHandle<io::Result<process::ExitStatus>>>,
 }
 
-enum Place {
+enum OutputSink {
     One(Box<dyn Write + Send>),
     /// A file for each thread.
     Each {
@@ -67,43 +67,43 @@ enum Place {
 }
 
 /// A place, and whether something waits there to be written.
-struct Gathered {
-    place: Place,
+struct BufferedOutput {
+    place: OutputSink,
     waits: bool,
 }
 
-impl Gathered {
+impl BufferedOutput {
     fn flush(&mut self) -> io::Result<()> {
         self.waits = false;
         match &mut self.place {
-            Place::One(out) => out.flush(),
-            Place::Each { files, .. } => files.values_mut().try_for_each(Write::flush),
+            OutputSink::One(out) => out.flush(),
+            OutputSink::Each { files, .. } => files.values_mut().try_for_each(Write::flush),
         }
     }
 }
 
-fn held(place: &Mutex<Gathered>) -> MutexGuard<'_, Gathered> {
+fn held(place: &Mutex<BufferedOutput>) -> MutexGuard<'_, BufferedOutput> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Output {
+impl TraceOutput {
     /// Into this file or command; else to the standard error, or to the standard output where nothing is traced now, which
     /// is where there is no `interrupt` to ask that tracing ends when nobody reads any more.
     pub fn open(
-        into: Where,
+        into: OutputTarget,
         interrupt: Option<&Arc<Interrupt>>,
-        shown: Shown,
+        shown: EventView,
     ) -> miette::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let (mut at_once, mut reader) = (false, None);
         let replayed = interrupt.is_none();
         let to_standard_error = into.file.is_none() && !replayed;
-        let Where { file, each, append } = into;
+        let OutputTarget { file, each, append } = into;
         let place = match file {
             None if replayed => gathered(io::stdout()),
             None if io::stderr().is_terminal() => {
                 at_once = true;
-                Place::One(Box::new(io::stderr()))
+                OutputSink::One(Box::new(io::stderr()))
             }
             None => gathered(io::stderr()),
             Some(file) => match file.as_bytes() {
@@ -112,7 +112,7 @@ impl Output {
                     reader = Some(read);
                     place
                 }
-                _ if each => Place::Each {
+                _ if each => OutputSink::Each {
                     path: PathBuf::from(file),
                     append,
                     files: HashMap::new(),
@@ -120,17 +120,17 @@ impl Output {
                 _ => {
                     let made = created(Path::new(&file), append).into_diagnostic();
                     let made = made.wrap_err_with(|| file.display().to_string())?;
-                    Place::One(Box::new(made))
+                    OutputSink::One(Box::new(made))
                 }
             },
         };
-        let place = Arc::new(Mutex::new(Gathered {
+        let place = Arc::new(Mutex::new(BufferedOutput {
             place,
             waits: false,
         }));
         let writer = match interrupt {
             Some(interrupt) if !at_once => {
-                let writer = Writer::start(&place, interrupt, to_standard_error);
+                let writer = FlushThread::start(&place, interrupt, to_standard_error);
                 Some(writer.into_diagnostic()?)
             }
             _ => None,
@@ -146,12 +146,12 @@ impl Output {
     }
 
     /// Shows an event.
-    pub fn show(&mut self, event: &Event) -> io::Result<()> {
-        if let What::Unchanged {
+    pub fn show(&mut self, event: &TraceEvent) -> io::Result<()> {
+        if let EventKind::Unchanged {
             abi,
             number,
             argument,
-        } = event.what
+        } = event.kind
         {
             // Wherever the calls go to, whoever asked for it is to know.
             crate::files::say(&unchanged(event.tid, abi, number, argument));
@@ -164,13 +164,13 @@ impl Output {
         let mut gathered = held(&self.place);
         gathered.waits = true;
         match &mut gathered.place {
-            Place::One(out) => {
+            OutputSink::One(out) => {
                 out.write_all(&self.line)?;
                 if self.at_once {
                     out.flush()?;
                 }
             }
-            Place::Each {
+            OutputSink::Each {
                 path,
                 append,
                 files,
@@ -184,8 +184,10 @@ impl Output {
                     }
                 };
                 file.write_all(&self.line)?;
-                if matches!(event.what, What::Exited { .. } | What::Killed { .. })
-                    && let Some(mut file) = files.remove(&event.tid)
+                if matches!(
+                    event.kind,
+                    EventKind::Exited { .. } | EventKind::Killed { .. }
+                ) && let Some(mut file) = files.remove(&event.tid)
                 {
                     file.flush()?;
                 }
@@ -195,7 +197,7 @@ impl Output {
     }
 
     /// Shows this summary at the end.
-    pub fn summarize(&mut self, summary: Summary) {
+    pub fn summarize(&mut self, summary: CallSummary) {
         self.shown.summary = Some(summary);
     }
 
@@ -205,7 +207,7 @@ impl Output {
         self.shown.finish(&mut self.line)?;
         drop(self.writer);
         let mut gathered = held(&self.place);
-        if let Place::One(out) = &mut gathered.place {
+        if let OutputSink::One(out) = &mut gathered.place {
             out.write_all(&self.line)?;
         }
         gathered.flush()?;
@@ -221,14 +223,14 @@ impl Output {
 
 /// A thread that writes what has waited for a while. What can't be written stays, and whoever writes next is told; if that
 /// is because nobody reads it, tracing is asked to end.
-struct Writer {
+struct FlushThread {
     ends: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Writer {
+impl FlushThread {
     fn start(
-        place: &Arc<Mutex<Gathered>>,
+        place: &Arc<Mutex<BufferedOutput>>,
         interrupt: &Arc<Interrupt>,
         to_standard_error: bool,
     ) -> io::Result<Self> {
@@ -248,7 +250,7 @@ impl Writer {
                     // The engine may wait for the place.
                     drop(gathered);
                     if unread {
-                        interrupt.ask(Signal::SIGPIPE as i32);
+                        interrupt.trigger(Signal::SIGPIPE as i32);
                         break;
                     }
                 }
@@ -260,7 +262,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for FlushThread {
     fn drop(&mut self) {
         self.ends = None;
         let _panicked = self.thread.take().map(JoinHandle::join);
@@ -269,13 +271,13 @@ impl Drop for Writer {
 
 /// Whether this is a pipe that nobody reads from any more.
 fn nobody_reads(out: impl AsFd) -> bool {
-    let mut asked = [PollFd::new(&out, PollFlags::empty())];
+    let mut options = [PollFd::new(&out, PollFlags::empty())];
     let now = rustix::time::Timespec::default();
-    poll(&mut asked, Some(&now)).is_ok() && asked[0].revents().contains(PollFlags::ERR)
+    poll(&mut options, Some(&now)).is_ok() && options[0].revents().contains(PollFlags::ERR)
 }
 
-fn gathered(out: impl Write + Send + 'static) -> Place {
-    Place::One(Box::new(BufWriter::with_capacity(GATHERED, out)))
+fn gathered(out: impl Write + Send + 'static) -> OutputSink {
+    OutputSink::One(Box::new(BufWriter::with_capacity(GATHERED, out)))
 }
 
 fn created(path: &Path, append: bool) -> io::Result<BufWriter<File>> {
@@ -287,8 +289,8 @@ fn created(path: &Path, append: bool) -> io::Result<BufWriter<File>> {
 
 /// Says why what lies behind an argument of a call wasn't changed, in the words that scripts look for.
 fn unchanged(tid: i32, abi: Abi, number: u64, argument: usize) -> String {
-    let (name, arguments) =
-        table::row(abi, number).map_or(("unknown", 0), |row| (row.name, row.arguments.len()));
+    let (name, arguments) = table::find_syscall(abi, number)
+        .map_or(("unknown", 0), |row| (row.name, row.arguments.len()));
     let why = if argument < arguments {
         "couldn't poke".to_owned()
     } else {
@@ -302,7 +304,7 @@ fn unchanged(tid: i32, abi: Abi, number: u64, argument: usize) -> String {
 
 /// A command that reads what is written. Its end is awaited by a thread of its own: the tracer's waits for all of its
 /// children at once.
-fn piped(command: &[u8]) -> io::Result<(Place, JoinHandle<io::Result<process::ExitStatus>>)> {
+fn piped(command: &[u8]) -> io::Result<(OutputSink, JoinHandle<io::Result<process::ExitStatus>>)> {
     use std::os::unix::ffi::OsStrExt as _;
     let (input, output) = io::pipe()?;
     let command = std::ffi::OsStr::from_bytes(command).to_owned();
@@ -316,27 +318,27 @@ fn piped(command: &[u8]) -> io::Result<(Place, JoinHandle<io::Result<process::Ex
             child.wait()
         })?;
     let out = BufWriter::with_capacity(GATHERED, output);
-    Ok((Place::One(Box::new(out)), reader))
+    Ok((OutputSink::One(Box::new(out)), reader))
 }
 
 /// What is made of events.
-pub struct Shown {
+pub struct EventView {
     /// Line by line.
-    pub lines: Lines,
+    pub lines: EventFormat,
     /// And in sum.
-    pub summary: Option<Summary>,
+    pub summary: Option<CallSummary>,
     /// How that is shown.
-    pub table: Table,
+    pub table: SummaryTable,
     /// What it is sorted by.
-    pub sort: Sort,
+    pub sort: SummaryOrder,
 }
 
 /// How a summary is shown.
-pub enum Table {
+pub enum SummaryTable {
     /// As strace does.
     Narrow {
         /// With these columns.
-        columns: Vec<Column>,
+        columns: Vec<SummaryColumn>,
         /// So much less for each call.
         overhead: Duration,
     },
@@ -347,52 +349,52 @@ pub enum Table {
 }
 
 /// How each event is written.
-pub enum Lines {
+pub enum EventFormat {
     /// strace's text.
-    Text(Box<Text<'static>>),
+    Text(Box<TextWriter<'static>>),
     /// An object a line.
-    Json(Json<'static>),
+    Json(JsonWriter<'static>),
     /// A list for a trace viewer.
-    Perfetto(Perfetto),
+    Perfetto(PerfettoWriter),
     /// A recording; nothing once it is ended.
-    Recording(Option<Recorder>),
+    Recording(Option<RecordingWriter>),
     /// Not at all.
     None,
 }
 
-impl Shown {
-    fn write(&mut self, event: &Event, out: &mut Vec<u8>) -> io::Result<()> {
+impl EventView {
+    fn write(&mut self, event: &TraceEvent, out: &mut Vec<u8>) -> io::Result<()> {
         if let Some(summary) = &mut self.summary {
             summary.add(event);
         }
         match &mut self.lines {
-            Lines::Text(text) => text.write(event, out),
-            Lines::Json(json) => json.write(event, out),
-            Lines::Perfetto(perfetto) => perfetto.write(event, out),
-            Lines::Recording(Some(recorder)) => recorder.write(event, out)?,
-            Lines::Recording(None) | Lines::None => {}
+            EventFormat::Text(text) => text.write(event, out),
+            EventFormat::Json(json) => json.write(event, out),
+            EventFormat::Perfetto(perfetto) => perfetto.write(event, out),
+            EventFormat::Recording(Some(recorder)) => recorder.write(event, out)?,
+            EventFormat::Recording(None) | EventFormat::None => {}
         }
         Ok(())
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         match &mut self.lines {
-            Lines::Text(text) => text.finish(out),
-            Lines::Perfetto(perfetto) => perfetto.finish(out),
-            Lines::Recording(recorder) => {
+            EventFormat::Text(text) => text.finish(out),
+            EventFormat::Perfetto(perfetto) => perfetto.finish(out),
+            EventFormat::Recording(recorder) => {
                 if let Some(recorder) = recorder.take() {
                     recorder.finish(out)?;
                 }
             }
-            Lines::Json(_) | Lines::None => {}
+            EventFormat::Json(_) | EventFormat::None => {}
         }
         if let Some(summary) = &self.summary {
             let text = match &self.table {
-                Table::Narrow { columns, overhead } => {
-                    summary.strace(columns, self.sort, *overhead)
+                SummaryTable::Narrow { columns, overhead } => {
+                    summary.strace_table(columns, self.sort, *overhead)
                 }
-                Table::Wide => summary.wide(self.sort),
-                Table::ByProcess => summary.wide_by_process(self.sort),
+                SummaryTable::Wide => summary.percentile_table(self.sort),
+                SummaryTable::ByProcess => summary.percentile_table_by_process(self.sort),
             };
             out.extend_from_slice(text.as_bytes());
         }

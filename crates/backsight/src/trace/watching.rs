@@ -5,11 +5,11 @@
 //! already is attached to. Refuses: to watch what no agent started.
 
 use backsight_agent::{MonitoredProcesses, is_monitor, monitored_processes};
-use backsight_syscall_decode::{Event, What};
+use backsight_syscall_decode::{EventKind, TraceEvent};
 use backsight_tracer::engine;
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::{Asked, Offspring};
-use backsight_tracer::summary::Figures;
+use backsight_tracer::options::{ChildSelection, TraceOptions};
+use backsight_tracer::summary::CallStatistics;
 use indexmap::IndexMap;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 use serde::Serialize;
@@ -54,7 +54,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(figures: &Figures) -> Self {
+    fn of(figures: &CallStatistics) -> Self {
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
         Self {
             calls: figures.calls,
@@ -80,25 +80,25 @@ pub fn execute() -> miette::Result<ExitCode> {
         )
     })?;
     let interrupt = Interrupt::on(&ENDS).into_diagnostic()?;
-    let asked = Asked {
+    let options = TraceOptions {
         pids: steps.clone(),
-        offspring: Some(Offspring {
-            of: agent,
-            joins: |pid| !is_monitor(pid),
+        children_of: Some(ChildSelection {
+            parent: agent,
+            accepts: |pid| !is_monitor(pid),
         }),
         follow: true,
         limits: None,
         share_processor: false,
-        ..Asked::default()
+        ..TraceOptions::default()
     };
     let mut attached = HashSet::new();
     let (by, reason) = (Cell::new(""), Cell::new(None));
-    let says = |chosen: engine::Engine, why: Option<String>| {
+    let says = |chosen: engine::EngineKind, why: Option<String>| {
         by.set(chosen.name());
         reason.set(why);
     };
-    let mut tell = |event: Event| {
-        if matches!(event.what, What::Attached { .. })
+    let mut tell = |event: TraceEvent| {
+        if matches!(event.kind, EventKind::Attached { .. })
             && attached.insert(event.pid)
             && event.pid == agent
         {
@@ -108,8 +108,8 @@ pub fn execute() -> miette::Result<ExitCode> {
             crate::files::say(&format!("watching: the {} engine{why}", by.get()));
         }
     };
-    let mut count = |chosen| engine::count(chosen, &asked, &interrupt, &mut tell);
-    let counted = by_what_fits(&asked, &says, &mut count);
+    let mut count = |chosen| engine::count_calls(chosen, &options, &interrupt, &mut tell);
+    let counted = by_what_fits(&options, &says, &mut count);
     let (ended, summary) = counted.map_err(|error| miette::miette!("{}", chain(&error)))?;
     let unwatched = steps.iter().filter(|pid| !attached.contains(pid));
     print(&Counts {

@@ -2,15 +2,15 @@
 //!
 //! Refuses: to guess what an address of a family says that is shorter than that family's are; it is shown as bytes.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
-use crate::format::{self, Constants, Number};
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::address::{
     ALGORITHM, BLUETOOTH, CHANNEL, CONNECTION, FAMILIES, MULTIPLEXED, NEAR_FIELD, NEAR_SERVICE,
     PACKET, REMOTE,
 };
 use crate::table::netlink::names::diag::ETHERNET;
-use crate::table::{Names, Width, Wire, flags};
+use crate::table::{IntegerWidth, Names, NetworkKind, flags};
 
 const INET: u16 = 2;
 const INET6: u16 = 10;
@@ -22,7 +22,7 @@ const INET6_LEAST: usize = 24;
 const CALL: usize = 7;
 const RADIO: usize = 16;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// An address.
     pub(super) fn socket_address_at(&mut self, bytes: &'a [u8]) {
         self.sink.begin(Bracket::Structure);
@@ -131,7 +131,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Array);
         for (index, byte) in there.chunks_exact(1).take(said).enumerate() {
             self.sink.item(index == 0);
-            self.wire(Wire::Padded(Width::One), byte);
+            self.wire(NetworkKind::Padded(IntegerWidth::One), byte);
         }
         if said > there.len() {
             self.sink.more(Bracket::Array, false);
@@ -198,7 +198,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let value = u64::from(value);
         self.sink.words(|out, constants, _| {
             out.extend_from_slice(b"htobs(");
-            format::constant(out, constants, Number::Hex(value), |out| {
+            format::constant(out, constants, NamedNumber::Hex(value), |out| {
                 let from = range.map(|(from, _)| u64::from(*from));
                 match (from, from.and_then(|from| names.name(from))) {
                     (Some(from), Some(name)) if names.name(value).is_none() => {
@@ -257,7 +257,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.ended("salg_type", &bytes[2..2 + KIND]);
         for (name, at) in [("salg_feat", 16), ("salg_mask", 20)] {
             self.sink.field(false, name);
-            self.wire(Wire::Flags(Width::Four, &ALGORITHM), &bytes[at..at + 4]);
+            self.wire(
+                NetworkKind::Flags(IntegerWidth::Four, &ALGORITHM),
+                &bytes[at..at + 4],
+            );
         }
         self.ended("salg_name", &bytes[NAME..]);
     }
@@ -330,22 +333,22 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// A call sign, in words where it is one.
     pub(super) fn call_sign(&mut self, bytes: &[u8]) {
         let style = call_style(bytes).unwrap_or(self.sink.constants());
-        if style != Constants::Names {
+        if style != ConstantStyle::Names {
             self.sink.begin(Bracket::Structure);
             self.sink.field(true, "ax25_call");
             self.sink.binary(bytes, false);
             self.sink.end(Bracket::Structure);
         }
         match style {
-            Constants::Names => self.sink.word(|out| put_call(out, bytes)),
-            Constants::Numbers => {}
-            Constants::Both => self.sink.aside(|out| put_call(out, bytes)),
+            ConstantStyle::Names => self.sink.word(|out| put_call(out, bytes)),
+            ConstantStyle::Numbers => {}
+            ConstantStyle::Both => self.sink.aside(|out| put_call(out, bytes)),
         }
     }
 }
 
 /// How a call sign must be shown: what isn't one with its bytes, what can't be written by these alone.
-fn call_style(bytes: &[u8]) -> Option<Constants> {
+fn call_style(bytes: &[u8]) -> Option<ConstantStyle> {
     const LAST: usize = CALL - 1;
     let mut style = None;
     let (mut blank, mut letters) = (false, false);
@@ -355,14 +358,14 @@ fn call_style(bytes: &[u8]) -> Option<Constants> {
         blank |= letter == b' ';
         letters |= letter != b' ';
         if byte & 1 != 0 || !known || letter != b' ' && blank {
-            style = Some(Constants::Both);
+            style = Some(ConstantStyle::Both);
         }
         if !(b' '..=b'~').contains(&letter) || letter == b'*' || letter == b'/' {
-            return Some(Constants::Numbers);
+            return Some(ConstantStyle::Numbers);
         }
     }
     if bytes[LAST] & !0x1e != 0 || !letters && bytes[LAST] != 0 {
-        style = Some(Constants::Both);
+        style = Some(ConstantStyle::Both);
     }
     style
 }

@@ -6,10 +6,10 @@ use backsight_syscall_tables::sets::{
     ANCILLARY_IP_KINDS as IP_KINDS, ANCILLARY_SOCKET_KINDS as SOCKET_KINDS,
 };
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::structure::{IP_ERROR, PACKET_INFORMATION, TIMESPEC, TIMEVAL, UCRED};
-use crate::table::{Kind, Structure, Way, Width, flags};
+use crate::table::{Direction, IntegerWidth, StructureLayout, ValueKind, flags};
 
 const HEAD: usize = 16;
 /// As much is captured of them.
@@ -20,18 +20,18 @@ const IP: u32 = 0;
 /// What one holds.
 enum Data {
     /// Several of the same.
-    Several(Kind),
+    Several(ValueKind),
     /// A structure, which is there as a whole.
-    Whole(&'static Structure),
+    Whole(&'static StructureLayout),
     /// So many structures; a part of them is none.
-    Times(&'static Structure, usize),
+    Times(&'static StructureLayout, usize),
     Text,
     Address,
 }
 
 /// By level and kind, what they hold, in no less than so many bytes.
 static HELD: &[(u32, u32, usize, Data)] = &[
-    (SOCKET, 1, 4, Data::Several(Kind::Fd)),
+    (SOCKET, 1, 4, Data::Several(ValueKind::Fd)),
     (SOCKET, 2, 12, Data::Whole(&UCRED)),
     (SOCKET, 3, 1, Data::Text),
     (SOCKET, 29, 1, Data::Times(&TIMEVAL, 1)),
@@ -41,19 +41,29 @@ static HELD: &[(u32, u32, usize, Data)] = &[
     (SOCKET, 64, 1, Data::Times(&TIMESPEC, 1)),
     (SOCKET, 65, 1, Data::Times(&TIMESPEC, 3)),
     (IP, 8, 12, Data::Whole(&PACKET_INFORMATION)),
-    (IP, 2, 4, Data::Several(Kind::Unsigned(Width::Four))),
-    (IP, 1, 1, Data::Several(Kind::Hex(Width::One))),
-    (IP, 6, 1, Data::Several(Kind::Hex(Width::One))),
-    (IP, 7, 1, Data::Several(Kind::Hex(Width::One))),
+    (
+        IP,
+        2,
+        4,
+        Data::Several(ValueKind::Unsigned(IntegerWidth::Four)),
+    ),
+    (IP, 1, 1, Data::Several(ValueKind::Hex(IntegerWidth::One))),
+    (IP, 6, 1, Data::Several(ValueKind::Hex(IntegerWidth::One))),
+    (IP, 7, 1, Data::Several(ValueKind::Hex(IntegerWidth::One))),
     (IP, 11, 32, Data::Whole(&IP_ERROR)),
     (IP, 20, 16, Data::Address),
-    (IP, 23, 4, Data::Several(Kind::Unsigned(Width::Four))),
+    (
+        IP,
+        23,
+        4,
+        Data::Several(ValueKind::Unsigned(IntegerWidth::Four)),
+    ),
     (IP, 3, 1, Data::Text),
 ];
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What rides along with a message.
-    pub(super) fn control_messages(&mut self, address: u64, length: u64, way: Way) {
+    pub(super) fn control_messages(&mut self, address: u64, length: u64, way: Direction) {
         let said = usize::try_from(length).unwrap_or(usize::MAX);
         let length = said.min(LONGEST);
         let Some(all) = self
@@ -130,7 +140,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let size = structure.size * count;
                 match said.get(..size) {
                     Some(bytes) if *count == 1 => self.structure(structure, bytes, 0),
-                    Some(bytes) => self.place(Kind::Array(&TIMES, *count), bytes, 0),
+                    Some(bytes) => self.place(ValueKind::Array(&TIMES, *count), bytes, 0),
                     None => self.sink.word(|out| out.extend_from_slice(b"???")),
                 }
             }
@@ -140,4 +150,4 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 }
 
-static TIMES: Kind = Kind::Structure(&TIMESPEC);
+static TIMES: ValueKind = ValueKind::Structure(&TIMESPEC);

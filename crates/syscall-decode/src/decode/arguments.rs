@@ -3,25 +3,31 @@
 //! Refuses: to look behind pointers.
 
 use super::Walk;
-use super::sink::Sink;
-use crate::Outcome;
-use crate::table::{Answer, Kind, Special, Way, Width};
+use super::sink::ValueSink;
+use crate::SyscallOutcome;
+use crate::table::{Direction, IntegerWidth, ResultKind, SpecialKind, ValueKind};
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Which arguments are shown, in this order: some calls have fewer, by what they are asked to do.
     pub fn shown(&self) -> ([usize; 6], usize) {
         const ALL: [usize; 6] = [0, 1, 2, 3, 4, 5];
         let most = self.row.arguments.len().min(6);
         match self.row.kinds {
-            [_, Kind::Special(Special::FutexOperation), ..] => {
+            [_, ValueKind::Special(SpecialKind::FutexOperation), ..] => {
                 let mut shown = ALL;
                 let places = self.futex_arguments();
                 shown[..places.len()].copy_from_slice(places);
                 (shown, places.len())
             }
-            [_, _, Kind::Special(Special::Fcntl), ..] => (ALL, self.fcntl_count()),
-            [_, _, Kind::Special(Special::NodeDevice(mode)), ..]
-            | [_, _, _, Kind::Special(Special::NodeDevice(mode)), ..] => (
+            [_, _, ValueKind::Special(SpecialKind::Fcntl), ..] => (ALL, self.fcntl_count()),
+            [_, _, ValueKind::Special(SpecialKind::NodeDevice(mode)), ..]
+            | [
+                _,
+                _,
+                _,
+                ValueKind::Special(SpecialKind::NodeDevice(mode)),
+                ..,
+            ] => (
                 ALL,
                 if self.makes_device(mode) {
                     mode + 2
@@ -30,11 +36,15 @@ impl<'a, S: Sink> Walk<'a, S> {
                 },
             ),
             _ if let Some(count) = self.asked_count() => (ALL, count),
-            [_, _, _, _, Kind::Hidden, Kind::Flags(..)] if most == 6 => ([0, 1, 2, 3, 5, 4], 5),
-            [_, _, _, _, Kind::Hidden, _] if most == 5 => (ALL, 4),
-            [_, _, Kind::Special(Special::OpenMode(_)), ..]
-            | [_, _, _, Kind::Special(Special::OpenMode(_)), ..] => (ALL, self.open_count(most)),
-            [_, _, _, _, Kind::Special(Special::NewAddress), _]
+            [_, _, _, _, ValueKind::Hidden, ValueKind::Flags(..)] if most == 6 => {
+                ([0, 1, 2, 3, 5, 4], 5)
+            }
+            [_, _, _, _, ValueKind::Hidden, _] if most == 5 => (ALL, 4),
+            [_, _, ValueKind::Special(SpecialKind::OpenMode(_)), ..]
+            | [_, _, _, ValueKind::Special(SpecialKind::OpenMode(_)), ..] => {
+                (ALL, self.open_count(most))
+            }
+            [_, _, _, _, ValueKind::Special(SpecialKind::NewAddress), _]
                 if self.call.arguments[3] & 6 == 0 =>
             {
                 (ALL, 4)
@@ -49,14 +59,16 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let there = |number: &usize| {
                     let depends = matches!(
                         self.row.kinds[*number],
-                        Kind::By(..) | Kind::Per(..) | Kind::Special(Special::Requested)
+                        ValueKind::By(..)
+                            | ValueKind::Per(..)
+                            | ValueKind::Special(SpecialKind::Requested)
                     );
-                    !(depends && self.kind(*number) == Kind::Hidden)
+                    !(depends && self.kind(*number) == ValueKind::Hidden)
                 };
                 let mut shown = ALL;
                 let mut count = 0;
                 for number in (0..most).take_while(there) {
-                    if self.kind(number) != Kind::Skipped {
+                    if self.kind(number) != ValueKind::Skipped {
                         shown[count] = number;
                         count += 1;
                     }
@@ -79,7 +91,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Whether this is `clone`, whose arguments are said with their names.
     pub fn is_clone(&self) -> bool {
-        self.row.answer == Answer::Child
+        self.row.result == ResultKind::Child
     }
 
     /// How many arguments are known as the call is entered, before the first that it fills in.
@@ -100,93 +112,95 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What an argument means, given the others.
-    fn kind(&self, number: usize) -> Kind {
+    fn kind(&self, number: usize) -> ValueKind {
         self.meant(self.row.kinds[number], number)
     }
 
-    fn meant(&self, kind: Kind, number: usize) -> Kind {
+    fn meant(&self, kind: ValueKind, number: usize) -> ValueKind {
         match kind {
-            Kind::By(place, cases, otherwise) => {
+            ValueKind::By(place, cases, otherwise) => {
                 let asked = self.call.arguments[place] & 0xffff_ffff;
                 let case = cases.iter().find(|(value, _)| *value == asked);
                 self.meant(case.map_or(*otherwise, |(_, kind)| *kind), number)
             }
-            Kind::Per(place, shift, cases) => {
+            ValueKind::Per(place, shift, cases) => {
                 let asked = (self.call.arguments[place] & 0xffff_ffff) >> shift;
                 let case = |asked| cases.iter().find(|(value, _)| *value == asked);
                 match case(asked).or_else(|| case(u64::MAX)) {
                     Some((_, kinds)) => {
                         let kind = kinds.get(number.wrapping_sub(place + 1));
-                        self.meant(kind.copied().unwrap_or(Kind::Hidden), number)
+                        self.meant(kind.copied().unwrap_or(ValueKind::Hidden), number)
                     }
-                    None => Kind::Hex(Width::Eight),
+                    None => ValueKind::Hex(IntegerWidth::Eight),
                 }
             }
-            Kind::Special(Special::Requested) => self.requested_kind(),
+            ValueKind::Special(SpecialKind::Requested) => self.requested_kind(),
             kind => kind,
         }
     }
 
     fn filled_in(&self, number: usize) -> bool {
         match self.kind(number) {
-            Kind::To(Way::Out, _)
-            | Kind::Sized(Way::Out, ..)
-            | Kind::InOut(_)
-            | Kind::Exchange(..)
-            | Kind::Answered(..)
-            | Kind::Cleared(..)
-            | Kind::Despite(_)
-            | Kind::Many(Way::Out, ..)
-            | Kind::Bytes(Way::Out, _)
-            | Kind::Binary(Way::Out, _)
-            | Kind::Value(Way::Out, _)
-            | Kind::Path(Way::Out)
-            | Kind::Name(Way::Out, _)
-            | Kind::Text(Way::Out) => true,
-            Kind::Growing(growing, _) => growing.changes(),
-            Kind::Within(
+            ValueKind::To(Direction::Out, _)
+            | ValueKind::Sized(Direction::Out, ..)
+            | ValueKind::InOut(_)
+            | ValueKind::Exchange(..)
+            | ValueKind::Answered(..)
+            | ValueKind::Cleared(..)
+            | ValueKind::Despite(_)
+            | ValueKind::Many(Direction::Out, ..)
+            | ValueKind::Bytes(Direction::Out, _)
+            | ValueKind::Binary(Direction::Out, _)
+            | ValueKind::Value(Direction::Out, _)
+            | ValueKind::Path(Direction::Out)
+            | ValueKind::Name(Direction::Out, _)
+            | ValueKind::Text(Direction::Out) => true,
+            ValueKind::Growing(growing, _) => growing.changes(),
+            ValueKind::Within(
                 ..,
-                Kind::Bytes(Way::Out, _) | Kind::Value(Way::Out, _) | Kind::To(Way::Out, _),
+                ValueKind::Bytes(Direction::Out, _)
+                | ValueKind::Value(Direction::Out, _)
+                | ValueKind::To(Direction::Out, _),
             ) => true,
-            Kind::Special(special) => match special {
-                Special::Signals(way)
-                | Special::Schedule(way)
-                | Special::Spoken(way, _)
-                | Special::Queued(way)
-                | Special::Message(way)
-                | Special::Information(way)
-                | Special::Option(way)
-                | Special::Action(way)
-                | Special::Capabilities(way)
-                | Special::Processors(way)
-                | Special::Nodes(way, _)
-                | Special::SizedSignals(way, _)
-                | Special::Registers(way, _)
-                | Special::RegisterSet(way)
-                | Special::Key(way)
-                | Special::SayingKey(way)
-                | Special::Vectors(way, _) => way == Way::Out,
-                Special::Status
-                | Special::Messages(_)
-                | Special::AddressOut(_)
-                | Special::AddressLength
-                | Special::OptionLength
-                | Special::Remainder
-                | Special::Entries
-                | Special::Usage
-                | Special::Random
-                | Special::BitSet(_)
-                | Special::StopInformation
-                | Special::Counter
-                | Special::Slots(_)
-                | Special::Scsi
-                | Special::Mapper
-                | Special::Mappings
-                | Special::Resident => true,
-                Special::Terminal(way, _) => way == Way::Out,
-                Special::Fcntl => self.fcntl_fills_in(),
-                Special::ArchPrctl => self.arch_prctl_fills_in(),
-                Special::ThreadName(way) => way == Way::Out,
+            ValueKind::Special(special) => match special {
+                SpecialKind::Signals(way)
+                | SpecialKind::Schedule(way)
+                | SpecialKind::Spoken(way, _)
+                | SpecialKind::Queued(way)
+                | SpecialKind::Message(way)
+                | SpecialKind::Information(way)
+                | SpecialKind::Option(way)
+                | SpecialKind::Action(way)
+                | SpecialKind::Capabilities(way)
+                | SpecialKind::Processors(way)
+                | SpecialKind::Nodes(way, _)
+                | SpecialKind::SizedSignals(way, _)
+                | SpecialKind::Registers(way, _)
+                | SpecialKind::RegisterSet(way)
+                | SpecialKind::Key(way)
+                | SpecialKind::SayingKey(way)
+                | SpecialKind::Vectors(way, _) => way == Direction::Out,
+                SpecialKind::Status
+                | SpecialKind::Messages(_)
+                | SpecialKind::AddressOut(_)
+                | SpecialKind::AddressLength
+                | SpecialKind::OptionLength
+                | SpecialKind::Remainder
+                | SpecialKind::Entries
+                | SpecialKind::Usage
+                | SpecialKind::Random
+                | SpecialKind::BitSet(_)
+                | SpecialKind::StopInformation
+                | SpecialKind::Counter
+                | SpecialKind::Slots(_)
+                | SpecialKind::Scsi
+                | SpecialKind::Mapper
+                | SpecialKind::Mappings
+                | SpecialKind::Resident => true,
+                SpecialKind::Terminal(way, _) => way == Direction::Out,
+                SpecialKind::Fcntl => self.fcntl_fills_in(),
+                SpecialKind::ArchPrctl => self.arch_prctl_fills_in(),
+                SpecialKind::ThreadName(way) => way == Direction::Out,
                 _ => false,
             },
             _ => false,
@@ -196,9 +210,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Whether an argument is shown as it was and as it became.
     pub fn becomes(&self, number: usize) -> bool {
         match self.kind(number) {
-            Kind::Growing(growing, _) => growing.anew.is_some(),
-            Kind::Special(Special::Clone) => self.clone3_becomes(),
-            Kind::Special(Special::Offset | Special::Schedule(Way::In)) => true,
+            ValueKind::Growing(growing, _) => growing.anew.is_some(),
+            ValueKind::Special(SpecialKind::Clone) => self.clone3_becomes(),
+            ValueKind::Special(SpecialKind::Offset | SpecialKind::Schedule(Direction::In)) => true,
             _ => false,
         }
     }
@@ -206,12 +220,16 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Shows what became of an argument.
     pub fn became(&mut self, number: usize) {
         match self.kind(number) {
-            Kind::Growing(growing, length) => {
+            ValueKind::Growing(growing, length) => {
                 self.grew(self.call.arguments[number], growing, length)
             }
-            Kind::Special(Special::Clone) => self.clone3_became(self.call.arguments[number]),
-            Kind::Special(Special::Offset) => self.offset_became(self.call.arguments[number]),
-            Kind::Special(Special::Schedule(Way::In)) => {
+            ValueKind::Special(SpecialKind::Clone) => {
+                self.clone3_became(self.call.arguments[number])
+            }
+            ValueKind::Special(SpecialKind::Offset) => {
+                self.offset_became(self.call.arguments[number])
+            }
+            ValueKind::Special(SpecialKind::Schedule(Direction::In)) => {
                 self.schedule_became(self.call.arguments[number])
             }
             _ => {}
@@ -225,7 +243,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         self.late = !self.is_asking()
-            && matches!(self.call.outcome, Outcome::Returned { .. })
+            && matches!(self.call.outcome, SyscallOutcome::Returned { .. })
             && self.failed()
             && self.is_late(number);
         self.value(self.kind(number), self.call.arguments[number], number);
@@ -233,16 +251,16 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn is_late(&self, number: usize) -> bool {
         // Of these strace remembers the time from before.
-        if self.row.answer == Answer::Signal
+        if self.row.result == ResultKind::Signal
             || self.keeps_time()
             || matches!(
                 self.kind(number),
-                Kind::InOut(_)
-                    | Kind::Growing(..)
-                    | Kind::Exchange(..)
-                    | Kind::Answered(..)
-                    | Kind::Cleared(..)
-                    | Kind::Despite(_)
+                ValueKind::InOut(_)
+                    | ValueKind::Growing(..)
+                    | ValueKind::Exchange(..)
+                    | ValueKind::Answered(..)
+                    | ValueKind::Cleared(..)
+                    | ValueKind::Despite(_)
             )
         {
             return false;
@@ -260,8 +278,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What the program says in a structure; nothing where strace wouldn't look at it any longer.
-    pub fn read_in_time(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        if self.late && way == Way::In {
+    pub fn read_in_time(
+        &mut self,
+        address: u64,
+        length: usize,
+        way: Direction,
+    ) -> Option<&'a [u8]> {
+        if self.late && way == Direction::In {
             None
         } else {
             self.read(address, length, way)

@@ -2,11 +2,11 @@
 //!
 //! Refuses: to show what the kernel said of a key in a call that failed.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, long_at, short_at};
 use crate::table::ioctl::console as layout;
-use crate::table::{Kind, Structure, Way};
-use crate::{Outcome, format};
+use crate::table::{Direction, StructureLayout, ValueKind};
+use crate::{SyscallOutcome, format};
 
 /// So often a second its timer counts.
 const TICKS: u32 = 1_193_182;
@@ -15,7 +15,7 @@ const SAID_MOST: usize = 512;
 /// Most bytes of a font's name.
 const FONT_NAME: usize = 32;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// How long a tone is, and after how many of its timer's ticks it begins anew.
     pub(super) fn tone(&mut self, raw: u32) {
         let (long, count) = (raw >> 16, raw & 0xffff);
@@ -37,7 +37,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What a key does.
-    pub(super) fn key(&mut self, raw: u64, way: Way) {
+    pub(super) fn key(&mut self, raw: u64, way: Direction) {
         self.key_of(raw, way, &layout::KEY_OF, 2, |walk, bytes| match bytes {
             Some(bytes) if bytes.len() >= 2 => {
                 walk.fields(&layout::KEY_DOES, &bytes[..2], 0, false);
@@ -47,7 +47,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What a key says.
-    pub(super) fn saying_key(&mut self, raw: u64, way: Way) {
+    pub(super) fn saying_key(&mut self, raw: u64, way: Direction) {
         // strace shows what a key does wherever no structures are wanted, too, but not what it says.
         if self.style.opaque {
             return self.address(raw);
@@ -72,20 +72,20 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn key_of(
         &mut self,
         raw: u64,
-        way: Way,
-        which: &'static Structure,
+        way: Direction,
+        which: &'static StructureLayout,
         more: usize,
         show: impl FnOnce(&mut Self, Option<&'a [u8]>),
     ) {
         let size = which.size;
-        let before = self.read_text(raw, size + more, Way::In);
+        let before = self.read_text(raw, size + more, Direction::In);
         let after = self.read_text(raw, size + more, way);
         let Some(before) = before.filter(|bytes| bytes.len() >= size) else {
             return self.address(raw);
         };
         self.sink.begin(Bracket::Structure);
         self.fields(which, &before[..size], 0, true);
-        if way == Way::In || !self.failed() {
+        if way == Direction::In || !self.failed() {
             show(self, after.and_then(|after| after.get(size..)));
         }
         self.sink.end(Bracket::Structure);
@@ -102,8 +102,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         const SIZE: usize = 16;
         const NO_ROOM: i64 = 12;
         let whole = |bytes: &&[u8]| bytes.len() >= SIZE;
-        let before = self.read(raw, SIZE, Way::In).filter(whole);
-        let after = self.read_always(raw, SIZE, Way::Out).filter(whole);
+        let before = self.read(raw, SIZE, Direction::In).filter(whole);
+        let after = self.read_always(raw, SIZE, Direction::Out).filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
@@ -118,14 +118,13 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.turned(start, middle);
             self.sink.field(false, "entries");
             let entries = long_at(after, 8);
-            let cut =
-                matches!(self.call.outcome, Outcome::Returned { value, .. } if value == -NO_ROOM);
+            let cut = matches!(self.call.outcome, SyscallOutcome::Returned { value, .. } if value == -NO_ROOM);
             if self.failed() && !cut {
                 self.address(entries);
             } else {
                 let despite = std::mem::replace(&mut self.despite, true);
-                let inner = Kind::Structure(&layout::MAPPING);
-                self.elements(entries, Way::Out, inner, usize::from(room), 0);
+                let inner = ValueKind::Structure(&layout::MAPPING);
+                self.elements(entries, Direction::Out, inner, usize::from(room), 0);
                 self.despite = despite;
             }
         }
@@ -134,7 +133,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// The name of a font, which has to end.
     pub(super) fn font_name(&mut self, raw: u64) {
-        let bytes = self.read(raw, FONT_NAME, Way::In).unwrap_or_default();
+        let bytes = self.read(raw, FONT_NAME, Direction::In).unwrap_or_default();
         let end = bytes.iter().position(|byte| *byte == 0);
         let most = match end {
             Some(end) => end,

@@ -1,19 +1,20 @@
 //! Calls that mean something else by what they are asked: `open`'s flags, `fcntl`, `arch_prctl`.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
-use crate::format::{self, Constants, Number};
-use crate::table::{Structure, Way, Whose, flags, structure};
+use crate::format::{self, ConstantStyle, NamedNumber};
+use crate::table::{Direction, PidKind, StructureLayout, flags, structure};
 
 const CREAT: u64 = 0o100;
 const TMPFILE: u64 = 0o20_000_000;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     pub fn open_flags(&mut self, raw: u64) {
         let arm = self.call.abi == Abi::Aarch64;
-        self.sink
-            .constant(Number::Hex(raw), |out| format::open_flags(out, raw, arm));
+        self.sink.constant(NamedNumber::Hex(raw), |out| {
+            format::open_flags(out, raw, arm)
+        });
     }
 
     /// How many arguments of `open` are shown: the mode only where a file may be made.
@@ -42,28 +43,28 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     pub fn fcntl(&mut self, raw: u64, number: usize) {
-        let lock: (Way, &'static Structure) = match self.fcntl_asked() {
+        let lock: (Direction, &'static StructureLayout) = match self.fcntl_asked() {
             0 | 1030 | 1031 => return self.sink.signed(i64::from(raw as i32)),
             2 => return self.flags(raw, &flags::FD_FLAGS),
             4 => return self.open_flags(raw),
-            8 => return self.sink.process(raw as i32, Whose::ProcessOrGroup),
+            8 => return self.sink.process(raw as i32, PidKind::ProcessOrGroup),
             10 => return self.signal_number(raw as i32),
             1024 => return self.one(raw, &flags::LOCK_TYPE),
             1026 => return self.flags(raw, &flags::NOTIFY),
             1033 => return self.flags(raw, &flags::SEALS),
-            5 | 36 => (Way::Out, &structure::FLOCK_GET),
-            6 | 7 | 37 | 38 => (Way::In, &structure::FLOCK),
-            15 => return self.owner(raw, Way::In),
-            16 => return self.owner(raw, Way::Out),
-            1035 | 1037 => return self.hint(raw, Way::Out),
-            1036 | 1038 => return self.hint(raw, Way::In),
+            5 | 36 => (Direction::Out, &structure::FLOCK_GET),
+            6 | 7 | 37 | 38 => (Direction::In, &structure::FLOCK),
+            15 => return self.owner(raw, Direction::In),
+            16 => return self.owner(raw, Direction::Out),
+            1035 | 1037 => return self.hint(raw, Direction::Out),
+            1036 | 1038 => return self.hint(raw, Direction::In),
             _ => return self.sink.hex(raw),
         };
         self.structure_behind(raw, lock.0, lock.1, number);
     }
 
     /// Who is told of what happens to a file.
-    fn owner(&mut self, raw: u64, way: Way) {
+    fn owner(&mut self, raw: u64, way: Direction) {
         let bytes = self.read(raw, 8, way).filter(|bytes| bytes.len() == 8);
         let Some(bytes) = bytes.filter(|_| !self.narrow()) else {
             self.address(raw);
@@ -74,7 +75,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "type");
         self.one(u64::from(kind), &flags::OWNER);
         self.sink.field(false, "pid");
-        let whose = [Whose::Thread, Whose::Process, Whose::Group];
+        let whose = [PidKind::Thread, PidKind::Process, PidKind::Group];
         let number = int_at(bytes, 4) as i32;
         match whose.get(kind as usize) {
             Some(whose) => self.sink.process(number, *whose),
@@ -83,7 +84,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn hint(&mut self, raw: u64, way: Way) {
+    fn hint(&mut self, raw: u64, way: Direction) {
         match self.read(raw, 8, way).filter(|bytes| bytes.len() == 8) {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
@@ -98,8 +99,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn structure_behind(
         &mut self,
         raw: u64,
-        way: Way,
-        structure: &'static Structure,
+        way: Direction,
+        structure: &'static StructureLayout,
         number: usize,
     ) {
         match self
@@ -112,14 +113,14 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A thread's name. The kernel looks at no more than fifteen letters.
-    pub fn thread_name(&mut self, raw: u64, way: Way) {
+    pub fn thread_name(&mut self, raw: u64, way: Direction) {
         const NAME: usize = 15;
         match self.read_text(raw, NAME, way) {
             Some(bytes) if bytes.contains(&0) || bytes.len() == NAME => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 let name = &bytes[..length.unwrap_or(NAME)];
                 let shown = name.len().min(self.style.string);
-                let cut = shown < name.len() || (length.is_none() && way == Way::In);
+                let cut = shown < name.len() || (length.is_none() && way == Direction::In);
                 self.sink.text(&name[..shown], cut);
             }
             _ => self.address(raw),
@@ -135,7 +136,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn arch_prctl(&mut self, raw: u64) {
         match self.call.arguments[0] & 0xffff_ffff {
-            0x1003 | 0x1004 => match self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) {
+            0x1003 | 0x1004 => match self
+                .read(raw, 8, Direction::Out)
+                .filter(|bytes| bytes.len() == 8)
+            {
                 Some(bytes) => {
                     self.sink.begin(Bracket::Array);
                     self.sink.item(true);
@@ -153,14 +157,17 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Parts of the processor's state, as the kernel says them.
     fn features(&mut self, raw: u64) {
-        let Some(bytes) = self.read(raw, 8, Way::Out).filter(|bytes| bytes.len() == 8) else {
+        let Some(bytes) = self
+            .read(raw, 8, Direction::Out)
+            .filter(|bytes| bytes.len() == 8)
+        else {
             self.address(raw);
             return;
         };
         let bits = long_at(bytes, 0);
         let names = &flags::FEATURES;
         let known = names.list.iter().any(|(_, known)| bits & known != 0);
-        let shown = self.sink.constants() != Constants::Numbers && bits != 0;
+        let shown = self.sink.constants() != ConstantStyle::Numbers && bits != 0;
         self.sink.begin(Bracket::Array);
         self.sink.item(true);
         self.sink.hex(bits);
@@ -177,7 +184,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn feature(&mut self, raw: u64) {
         let names = &flags::FEATURE;
         self.sink.hex(raw);
-        if self.sink.constants() != Constants::Numbers {
+        if self.sink.constants() != ConstantStyle::Numbers {
             let name = names.name(raw).unwrap_or(names.unknown);
             self.sink
                 .aside(|out| out.extend_from_slice(name.as_bytes()));

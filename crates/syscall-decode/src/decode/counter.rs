@@ -2,11 +2,11 @@
 //!
 //! Refuses: to say what the numbers of a processor's own events mean.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
-use crate::Outcome;
-use crate::format::{self, Number};
-use crate::table::{Names, Way, counters as c, flags};
+use crate::SyscallOutcome;
+use crate::format::{self, NamedNumber};
+use crate::table::{Direction, Names, counters as c, flags};
 
 /// What it was at first, what is known of it, and what is shown of it where not everything is.
 const LEAST: usize = 64;
@@ -25,13 +25,13 @@ const SKID: [&[u8]; 4] = [
     b"must have 0 skid",
 ];
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What is counted.
     pub(super) fn counter(&mut self, raw: u64) {
         if raw == 0 {
             return self.sink.null();
         }
-        let said = self.read(raw.wrapping_add(SIZE_AT), 4, Way::In);
+        let said = self.read(raw.wrapping_add(SIZE_AT), 4, Direction::In);
         let said = said.filter(|bytes| bytes.len() == 4);
         let Some(said) = said.map(|bytes| int_at(bytes, 0) as usize) else {
             return self.address(raw);
@@ -45,8 +45,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             true => known,
             false => FEW,
         };
-        let bytes = self.read(raw, known, Way::In);
-        let became = self.read_always(raw.wrapping_add(SIZE_AT), 4, Way::Out);
+        let bytes = self.read(raw, known, Direction::In);
+        let became = self.read_always(raw.wrapping_add(SIZE_AT), 4, Direction::Out);
         let Some(bytes) = bytes.filter(|bytes| known > 0 && bytes.len() >= known) else {
             return self.address(raw);
         };
@@ -55,8 +55,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.named_number("type", u64::from(int_at(bytes, 0)), &c::KIND, true);
         self.named_number("size", said as u64, &c::SIZE_OF, false);
         const TOO_BIG: i64 = -7;
-        if matches!(self.call.outcome, Outcome::Returned { value: TOO_BIG, .. })
-            && let Some(became) = became.filter(|bytes| bytes.len() == 4)
+        if matches!(
+            self.call.outcome,
+            SyscallOutcome::Returned { value: TOO_BIG, .. }
+        ) && let Some(became) = became.filter(|bytes| bytes.len() == 4)
         {
             let start = self.sink.begins();
             let middle = self.sink.turns();
@@ -144,7 +146,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 if index > 0 {
                     out.push(b'|');
                 }
-                format::constant(out, constants, Number::Hex(*value), |out| {
+                format::constant(out, constants, NamedNumber::Hex(*value), |out| {
                     format::one(out, *value, names)
                 });
                 if *shift > 0 {

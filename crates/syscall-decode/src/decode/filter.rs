@@ -10,9 +10,9 @@ use backsight_syscall_tables::sets::{
     FILTER_REGISTER as REGISTER,
 };
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
-use crate::format::{self, Constants, Number};
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::Names;
 use crate::table::filter::{CLASS, SOURCE, parts};
 
@@ -23,7 +23,7 @@ const BESIDE: [(u32, &str); 3] = [
     (0xffe0_0000, "SKF_LL_OFF"),
 ];
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// An instruction of the machine that came after that (`struct bpf_insn`).
     pub(super) fn instruction(&mut self, bytes: &[u8]) {
         let (code, registers) = (u64::from(bytes[0]), u64::from(bytes[1]));
@@ -65,13 +65,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 }
 
-fn put_part(out: &mut Vec<u8>, constants: Constants, value: u64, names: &'static Names) {
-    format::constant(out, constants, Number::Hex(value), |out| {
+fn put_part(out: &mut Vec<u8>, constants: ConstantStyle, value: u64, names: &'static Names) {
+    format::constant(out, constants, NamedNumber::Hex(value), |out| {
         format::one(out, value, names)
     });
 }
 
-fn put_extended(out: &mut Vec<u8>, constants: Constants, code: u64) {
+fn put_extended(out: &mut Vec<u8>, constants: ConstantStyle, code: u64) {
     let class = code & 7;
     put_part(out, constants, class, &EXTENDED_CLASS);
     let parts: &[(u64, &Names)] = match class {
@@ -92,7 +92,7 @@ fn put_extended(out: &mut Vec<u8>, constants: Constants, code: u64) {
     }
 }
 
-fn put_code(out: &mut Vec<u8>, constants: Constants, code: u64) {
+fn put_code(out: &mut Vec<u8>, constants: ConstantStyle, code: u64) {
     let class = code & 7;
     put_part(out, constants, class, &CLASS);
     let mut rest = code & !7;
@@ -110,13 +110,13 @@ fn put_code(out: &mut Vec<u8>, constants: Constants, code: u64) {
 }
 
 /// What an operation is given: a place, where it loads from one.
-fn put_given(out: &mut Vec<u8>, constants: Constants, code: u64, given: u32) {
+fn put_given(out: &mut Vec<u8>, constants: ConstantStyle, code: u64, given: u32) {
     const LOADS: u64 = 0x20;
     let beside = BESIDE.iter().find(|(from, _)| given >= *from);
     let (Some((from, name)), true) = (beside, code & 0xe7 == LOADS) else {
         return format::hex(out, u64::from(given));
     };
-    format::constant(out, constants, Number::Hex(u64::from(*from)), |out| {
+    format::constant(out, constants, NamedNumber::Hex(u64::from(*from)), |out| {
         out.extend_from_slice(name.as_bytes())
     });
     out.push(b'+');

@@ -1,9 +1,9 @@
 //! Futexes, whose arguments mean something else by operation.
 
 use super::Walk;
-use super::sink::Sink;
-use crate::format::{self, Number};
-use crate::table::{Names, Way, flags, structure};
+use super::sink::ValueSink;
+use crate::format::{self, NamedNumber};
+use crate::table::{Direction, Names, flags, structure};
 
 const PRIVATE: u64 = 128;
 const REALTIME: u64 = 256;
@@ -13,7 +13,7 @@ const WAKE_OP: u64 = 5;
 /// Operations that the clock may be said of.
 const TIMED: [u64; 3] = [0, 9, 11];
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     fn futex_asked(&self) -> u64 {
         self.call.arguments[1] & !(PRIVATE | REALTIME) & 0xffff_ffff
     }
@@ -36,7 +36,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let asked = self.futex_asked();
         let raw = raw & 0xffff_ffff;
         let timed = raw & REALTIME == 0 || TIMED.contains(&asked);
-        self.sink.constant(Number::Hex(raw), |out| {
+        self.sink.constant(NamedNumber::Hex(raw), |out| {
             match flags::FUTEX.name(asked).filter(|_| timed) {
                 Some(name) => {
                     out.extend_from_slice(name.as_bytes());
@@ -70,7 +70,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 if raw == 0 {
                     self.sink.null();
                 } else if let Some(bytes) = self
-                    .read(raw, 16, Way::In)
+                    .read(raw, 16, Direction::In)
                     .filter(|bytes| bytes.len() == 16)
                 {
                     self.structure(&structure::TIMESPEC, bytes, number);

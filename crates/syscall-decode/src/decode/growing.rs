@@ -3,18 +3,18 @@
 //!
 //! Refuses: to hide what a program says beyond what is known here, and to read more than the kernel would.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, load};
 use crate::format;
-use crate::table::{Field, Growing, Said, Shown, Way};
+use crate::table::{Direction, ExtensibleStructure, FieldSource, FieldVisibility, StructureField};
 
 /// The kernel takes no more.
 const PAGE: usize = 4096;
 
-impl Growing {
+impl ExtensibleStructure {
     /// Whether the kernel says something in it.
     pub(super) fn changes(&self) -> bool {
-        let says = |field: &Field| field.said != Said::Before;
+        let says = |field: &StructureField| field.said != FieldSource::Before;
         self.structure.fields.iter().any(says)
     }
 
@@ -32,7 +32,7 @@ impl Growing {
     }
 
     /// Whether a field is there where the structure goes so far.
-    fn has(&self, field: &Field, length: usize) -> bool {
+    fn has(&self, field: &StructureField, length: usize) -> bool {
         let mut added = self.since.iter().rev();
         added
             .find(|since| **since <= field.at)
@@ -40,12 +40,12 @@ impl Growing {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Such a structure.
     pub(super) fn growing(
         &mut self,
         raw: u64,
-        growing: &'static Growing,
+        growing: &'static ExtensibleStructure,
         length: usize,
         number: usize,
     ) {
@@ -54,9 +54,9 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.address(raw);
         }
         let whole = |bytes: &&[u8]| bytes.len() >= length;
-        let before = self.read(raw, length, Way::In).filter(whole);
+        let before = self.read(raw, length, Direction::In).filter(whole);
         let after = if growing.changes() {
-            self.read_always(raw, length, Way::Out).filter(whole)
+            self.read_always(raw, length, Direction::Out).filter(whole)
         } else {
             None
         };
@@ -81,7 +81,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The fields that are there; what isn't there of the last of them is zero.
     pub(super) fn grown_fields(
         &mut self,
-        growing: &'static Growing,
+        growing: &'static ExtensibleStructure,
         (before, after): (&'a [u8], Option<&'a [u8]>),
         number: usize,
     ) {
@@ -89,8 +89,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         let mut first = true;
         for field in growing.structure.fields {
             let bytes = match field.said {
-                Said::After | Said::Awaited => after.unwrap_or(before),
-                Said::Before | Said::Both | Said::Changed | Said::Renewed => before,
+                FieldSource::After | FieldSource::Awaited => after.unwrap_or(before),
+                FieldSource::Before
+                | FieldSource::Both
+                | FieldSource::Changed
+                | FieldSource::Renewed => before,
             };
             self.within = bytes;
             let Some(kind) = self
@@ -105,14 +108,14 @@ impl<'a, S: Sink> Walk<'a, S> {
                 &rest[..rest.len().min(size)]
             };
             let there = at(bytes);
-            if field.shown == Shown::NotZero && there.iter().all(|byte| *byte == 0) {
+            if field.shown == FieldVisibility::NotZero && there.iter().all(|byte| *byte == 0) {
                 continue;
             }
             self.sink.field(std::mem::take(&mut first), field.name);
             let start = self.sink.begins();
             self.place(kind, there, number);
             let became = after.map(at).filter(|became| *became != there);
-            if let (Said::Changed, Some(became)) = (field.said, became) {
+            if let (FieldSource::Changed, Some(became)) = (field.said, became) {
                 let middle = self.sink.turns();
                 self.place(kind, became, number);
                 self.sink.turned(start, middle);
@@ -143,7 +146,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What the kernel made of it, where that is told behind it.
-    pub(super) fn grew(&mut self, raw: u64, growing: &'static Growing, length: usize) {
+    pub(super) fn grew(&mut self, raw: u64, growing: &'static ExtensibleStructure, length: usize) {
         let length = self.size_of_argument(length);
         let Some(field) = growing.anew.filter(|_| (1..=PAGE).contains(&length)) else {
             return;
@@ -152,8 +155,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             let whole = bytes.len() >= length;
             whole.then(|| bytes.get(field.at..).map_or(0, |rest| load(rest, 4)))
         };
-        let before = self.read(raw, length, Way::In).and_then(number);
-        let after = self.read_always(raw, length, Way::Out).and_then(number);
+        let before = self.read(raw, length, Direction::In).and_then(number);
+        let after = self
+            .read_always(raw, length, Direction::Out)
+            .and_then(number);
         if let (Some(before), Some(after)) = (before, after)
             && before != after
         {

@@ -4,19 +4,19 @@
 
 use backsight_syscall_tables::sets::IOCTL_LINE_DISCIPLINE as LINE;
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
-use crate::format::{self, Constants, Number};
-use crate::table::ioctl::{self, Answered};
-use crate::table::kind::Settings;
-use crate::table::{Kind, Names, Way, flags};
+use crate::format::{self, ConstantStyle, NamedNumber};
+use crate::table::ioctl::{self, RequestResult};
+use crate::table::kind::TermiosVersion;
+use crate::table::{Direction, Names, ValueKind, flags};
 
-impl<S: Sink> Walk<'_, S> {
+impl<S: ValueSink> Walk<'_, S> {
     pub fn request(&mut self, raw: u64) {
         let raw = raw & 0xffff_ffff;
         // What has no name within the name of a request says so only where the name stands alone.
         let (_, numbers) = self.sink.names_and_numbers();
-        self.sink.constant(Number::Hex(raw), |out| {
+        self.sink.constant(NamedNumber::Hex(raw), |out| {
             if !ioctl::put_name(out, raw as u32, !numbers) {
                 put_request(out, raw);
             }
@@ -24,7 +24,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     /// What the third argument means by what is asked.
-    pub fn requested_kind(&self) -> Kind {
+    pub fn requested_kind(&self) -> ValueKind {
         ioctl::given(self.call.arguments[1] as u32, self.style.opaque)
     }
 
@@ -34,18 +34,18 @@ impl<S: Sink> Walk<'_, S> {
             return;
         };
         match answered {
-            Answered::Descriptor => {}
-            Answered::Named(names) => {
+            RequestResult::Descriptor => {}
+            RequestResult::Named(names) => {
                 if let Some(name) = names.name(self.result() as u64) {
                     self.sink.beside(true, "");
                     self.sink.word(|out| out.extend_from_slice(name.as_bytes()));
                     self.sink.beside_end();
                 }
             }
-            Answered::Behind(structure) => {
+            RequestResult::Behind(structure) => {
                 let address = self.call.arguments[2];
                 if let Some(bytes) = self
-                    .read(address, structure.size, Way::Out)
+                    .read(address, structure.size, Direction::Out)
                     .filter(|bytes| bytes.len() == structure.size)
                 {
                     self.sink.beside(true, "");
@@ -57,7 +57,7 @@ impl<S: Sink> Walk<'_, S> {
     }
 
     /// A terminal's settings.
-    pub fn terminal(&mut self, raw: u64, way: Way, settings: Settings) {
+    pub fn terminal(&mut self, raw: u64, way: Direction, settings: TermiosVersion) {
         let size = settings.bytes();
         let Some(bytes) = self
             .read(raw, size, way)
@@ -67,8 +67,8 @@ impl<S: Sink> Walk<'_, S> {
             return;
         };
         let modes = |place: usize| match settings {
-            Settings::Old => u32::from(short_at(bytes, 2 * place)),
-            Settings::Usual | Settings::Speeds => int_at(bytes, 4 * place),
+            TermiosVersion::Old => u32::from(short_at(bytes, 2 * place)),
+            TermiosVersion::Usual | TermiosVersion::Speeds => int_at(bytes, 4 * place),
         };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "c_iflag");
@@ -94,10 +94,10 @@ impl<S: Sink> Walk<'_, S> {
             .words(|out, constants, _| put_more_modes(out, modes, names, constants));
     }
 
-    fn terminal_characters(&mut self, bytes: &[u8], settings: Settings) {
+    fn terminal_characters(&mut self, bytes: &[u8], settings: TermiosVersion) {
         let (line, characters) = match settings {
-            Settings::Old => (bytes[8], &bytes[9..17]),
-            Settings::Usual | Settings::Speeds => (bytes[16], &bytes[17..36]),
+            TermiosVersion::Old => (bytes[8], &bytes[9..17]),
+            TermiosVersion::Usual | TermiosVersion::Speeds => (bytes[16], &bytes[17..36]),
         };
         self.sink.field(false, "c_line");
         self.one(u64::from(line), &LINE);
@@ -116,7 +116,7 @@ impl<S: Sink> Walk<'_, S> {
             });
         }
         self.sink.end(Bracket::Array);
-        if settings == Settings::Speeds {
+        if settings == TermiosVersion::Speeds {
             for (at, name) in [(36, "c_ispeed"), (40, "c_ospeed")] {
                 self.sink.field(false, name);
                 self.sink.unsigned(u64::from(int_at(bytes, at)));
@@ -166,7 +166,7 @@ fn speed(modes: u32) -> &'static str {
     table[(modes & 15) as usize]
 }
 
-fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
+fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: ConstantStyle) {
     const DELAYS: [(u32, &[&str]); 6] = [
         (8, &["NL0", "NL1"]),
         (9, &["CR0", "CR1", "CR2", "CR3"]),
@@ -183,7 +183,7 @@ fn put_output_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     put_more_modes(out, modes & !0xff00, &flags::TTY_OUT, constants);
 }
 
-fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
+fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: ConstantStyle) {
     const INPUT_SPEED: u32 = 16;
     const SPEED: u32 = 0o10_017;
     const SIZES: [&str; 4] = ["CS5", "CS6", "CS7", "CS8"];
@@ -203,17 +203,17 @@ fn put_control_modes(out: &mut Vec<u8>, modes: u32, constants: Constants) {
     put_more_modes(out, rest, &flags::TTY_CONTROL, constants);
 }
 
-fn put_mode(out: &mut Vec<u8>, constants: Constants, value: u32, name: &str) {
-    format::constant(out, constants, Number::Hex(u64::from(value)), |out| {
+fn put_mode(out: &mut Vec<u8>, constants: ConstantStyle, value: u32, name: &str) {
+    format::constant(out, constants, NamedNumber::Hex(u64::from(value)), |out| {
         out.extend_from_slice(name.as_bytes())
     });
 }
 
 /// What else is set, if anything: strace says nothing where nothing is.
-fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static Names, constants: Constants) {
+fn put_more_modes(out: &mut Vec<u8>, modes: u32, names: &'static Names, constants: ConstantStyle) {
     let modes = u64::from(modes);
     if modes != 0 {
-        format::constant(out, constants, Number::Hex(modes), |out| {
+        format::constant(out, constants, NamedNumber::Hex(modes), |out| {
             format::some_flags(out, modes, names)
         });
     }

@@ -2,14 +2,20 @@
 //!
 //! Refuses: to show more elements than there is room for.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{MOST_BYTES, Walk, load};
 use crate::Abi;
-use crate::memory::MOST_ELEMENTS;
-use crate::table::{Kind, Length, Special, Way, Width};
+use crate::memory::MAX_ELEMENTS;
+use crate::table::{Direction, IntegerWidth, LengthSource, SpecialKind, ValueKind};
 
-impl<'a, S: Sink> Walk<'a, S> {
-    pub(super) fn to(&mut self, address: u64, way: Way, inner: &'static Kind, number: usize) {
+impl<'a, S: ValueSink> Walk<'a, S> {
+    pub(super) fn to(
+        &mut self,
+        address: u64,
+        way: Direction,
+        inner: &'static ValueKind,
+        number: usize,
+    ) {
         let size = self.size(*inner);
         let outer = std::mem::replace(&mut self.base, address);
         self.behind_pointer(address, size, way, inner, number);
@@ -20,8 +26,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         &mut self,
         address: u64,
         size: usize,
-        way: Way,
-        inner: &'static Kind,
+        way: Direction,
+        inner: &'static ValueKind,
         number: usize,
     ) {
         match self.read_in_time(address, size, way) {
@@ -39,21 +45,21 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn bracketed(&self, kind: Kind) -> bool {
+    fn bracketed(&self, kind: ValueKind) -> bool {
         match kind {
-            Kind::Structure(_)
-            | Kind::Array(..)
-            | Kind::Counted(..)
-            | Kind::Characters(_)
-            | Kind::Plain(_)
-            | Kind::ByAbi(..) => false,
-            Kind::Special(special) => !matches!(
+            ValueKind::Structure(_)
+            | ValueKind::Array(..)
+            | ValueKind::Counted(..)
+            | ValueKind::Characters(_)
+            | ValueKind::Plain(_)
+            | ValueKind::ByAbi(..) => false,
+            ValueKind::Special(special) => !matches!(
                 special,
-                Special::Stat
-                    | Special::Statx
-                    | Special::TimevalMoment
-                    | Special::Instant(_)
-                    | Special::Pair(..)
+                SpecialKind::Stat
+                    | SpecialKind::Statx
+                    | SpecialKind::TimevalMoment
+                    | SpecialKind::Instant(_)
+                    | SpecialKind::Pair(..)
             ),
             _ => true,
         }
@@ -62,9 +68,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub(super) fn many(
         &mut self,
         address: u64,
-        way: Way,
-        inner: &'static Kind,
-        length: Length,
+        way: Direction,
+        inner: &'static ValueKind,
+        length: LengthSource,
         number: usize,
     ) {
         let count = self.length(length);
@@ -72,13 +78,16 @@ impl<'a, S: Sink> Walk<'a, S> {
         let none = count == 0
             && matches!(
                 length,
-                Length::Field(..) | Length::Few(..) | Length::Capped(..) | Length::Argument(_)
+                LengthSource::Field(..)
+                    | LengthSource::Few(..)
+                    | LengthSource::Capped(..)
+                    | LengthSource::Argument(_)
             );
-        if way == Way::Out && self.failed() && !self.despite && !none {
+        if way == Direction::Out && self.failed() && !self.despite && !none {
             self.address(address);
             return;
         }
-        if let Length::Capped(.., most) = length
+        if let LengthSource::Capped(.., most) = length
             && count > most
         {
             return self.elements_and_more(address, way, *inner, (most, true), number);
@@ -91,11 +100,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let style = self.style;
         match length {
-            Length::First(_, most) => {
+            LengthSource::First(_, most) => {
                 self.style.elements = self.shown_elements().min(most);
                 self.style.verbose &= count <= most;
             }
-            Length::Few(.., most) if !self.style.verbose => {
+            LengthSource::Few(.., most) if !self.style.verbose => {
                 self.style.elements = self.shown_elements().min(most);
             }
             _ => {}
@@ -105,7 +114,14 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// So many elements from an address on.
-    pub fn elements(&mut self, address: u64, way: Way, inner: Kind, count: usize, number: usize) {
+    pub fn elements(
+        &mut self,
+        address: u64,
+        way: Direction,
+        inner: ValueKind,
+        count: usize,
+        number: usize,
+    ) {
         self.elements_and_more(address, way, inner, (count, false), number);
     }
 
@@ -113,8 +129,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn elements_and_more(
         &mut self,
         address: u64,
-        way: Way,
-        inner: Kind,
+        way: Direction,
+        inner: ValueKind,
         (count, more): (usize, bool),
         number: usize,
     ) {
@@ -159,43 +175,43 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     pub fn shown_elements(&self) -> usize {
         if self.style.verbose {
-            MOST_ELEMENTS
+            MAX_ELEMENTS
         } else {
-            self.style.elements.min(MOST_ELEMENTS)
+            self.style.elements.min(MAX_ELEMENTS)
         }
     }
 
     /// Shows what lies in memory.
-    pub fn place(&mut self, kind: Kind, bytes: &'a [u8], number: usize) {
+    pub fn place(&mut self, kind: ValueKind, bytes: &'a [u8], number: usize) {
         match kind {
-            Kind::Structure(structure) => self.structure(structure, bytes, number),
-            Kind::Array(inner, count) => self.in_place(*inner, bytes, (count, count), number),
-            Kind::Counted(inner, length, most) => {
+            ValueKind::Structure(structure) => self.structure(structure, bytes, number),
+            ValueKind::Array(inner, count) => self.in_place(*inner, bytes, (count, count), number),
+            ValueKind::Counted(inner, length, most) => {
                 let count = self.length(length).min(most);
                 let shown = self.allow(count);
                 self.in_place(*inner, bytes, (count, shown), number);
             }
-            Kind::Octets(length, _) => {
+            ValueKind::Octets(length, _) => {
                 let length = self.length(length).min(bytes.len());
                 self.sink.text(&bytes[..length], false);
             }
-            Kind::Letters(length, _) => {
+            ValueKind::Letters(length, _) => {
                 let size = self.length(length).min(bytes.len());
-                self.place(Kind::Characters(size), &bytes[..size], number);
+                self.place(ValueKind::Characters(size), &bytes[..size], number);
             }
-            Kind::Characters(size) => {
+            ValueKind::Characters(size) => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 // Without an end, the last place is kept for one.
                 let shown = length.unwrap_or(bytes.len().min(size).saturating_sub(1));
                 self.sink.text(&bytes[..shown], length.is_none());
             }
-            Kind::ByField(..) | Kind::Only(..) => {
+            ValueKind::ByField(..) | ValueKind::Only(..) => {
                 if let Some(kind) = self.in_structure(kind) {
                     self.place(kind, bytes, number);
                 }
             }
-            Kind::Plain(inner) => self.place(*inner, bytes, number),
-            Kind::ByAbi(x86_64, elsewhere) => {
+            ValueKind::Plain(inner) => self.place(*inner, bytes, number),
+            ValueKind::ByAbi(x86_64, elsewhere) => {
                 let kind = if self.call.abi == Abi::X86_64 {
                     *x86_64
                 } else {
@@ -203,18 +219,22 @@ impl<'a, S: Sink> Walk<'a, S> {
                 };
                 self.place(kind, bytes, number);
             }
-            Kind::Wire(wire) => self.wire(wire, bytes),
-            Kind::Special(Special::Instruction) => self.instruction(bytes),
-            Kind::Special(Special::Restriction) => self.restriction(bytes),
-            Kind::Special(Special::InformationInPlace) => {
+            ValueKind::Wire(wire) => self.wire(wire, bytes),
+            ValueKind::Special(SpecialKind::Instruction) => self.instruction(bytes),
+            ValueKind::Special(SpecialKind::Restriction) => self.restriction(bytes),
+            ValueKind::Special(SpecialKind::InformationInPlace) => {
                 super::signal_information(self.sink, bytes, Some(self.call));
             }
-            Kind::Special(Special::InPlaceAddress(_)) => self.socket_address_at(bytes),
-            Kind::Special(Special::Pair(one, other)) => self.pair(*one, *other, bytes, number),
-            Kind::Special(Special::Instant(structure)) => self.instant(structure, bytes, number),
-            Kind::Special(Special::Stat) => self.stat(bytes),
-            Kind::Special(Special::Statx) => self.statx(bytes),
-            Kind::Special(Special::TimevalMoment) => self.timeval_moment(bytes),
+            ValueKind::Special(SpecialKind::InPlaceAddress(_)) => self.socket_address_at(bytes),
+            ValueKind::Special(SpecialKind::Pair(one, other)) => {
+                self.pair(*one, *other, bytes, number)
+            }
+            ValueKind::Special(SpecialKind::Instant(structure)) => {
+                self.instant(structure, bytes, number)
+            }
+            ValueKind::Special(SpecialKind::Stat) => self.stat(bytes),
+            ValueKind::Special(SpecialKind::Statx) => self.statx(bytes),
+            ValueKind::Special(SpecialKind::TimevalMoment) => self.timeval_moment(bytes),
             _ => {
                 let raw = load(bytes, self.size(kind));
                 self.value(kind, raw, number);
@@ -223,56 +243,62 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// How many bytes something takes in memory.
-    pub fn size(&self, kind: Kind) -> usize {
+    pub fn size(&self, kind: ValueKind) -> usize {
         match kind {
-            Kind::Signed(width)
-            | Kind::Unsigned(width)
-            | Kind::Hex(width)
-            | Kind::Octal(width)
-            | Kind::Flags(width, _)
-            | Kind::Named(width, _)
-            | Kind::Known(width, _)
-            | Kind::One(width, _)
-            | Kind::Parts(width, _)
-            | Kind::Several(width, _)
-            | Kind::Joined(width, _)
-            | Kind::Worded(width, _)
-            | Kind::OneAndFlags(width, ..) => {
-                if self.narrow() && width == Width::Eight {
+            ValueKind::Signed(width)
+            | ValueKind::Unsigned(width)
+            | ValueKind::Hex(width)
+            | ValueKind::Octal(width)
+            | ValueKind::Flags(width, _)
+            | ValueKind::Named(width, _)
+            | ValueKind::Known(width, _)
+            | ValueKind::One(width, _)
+            | ValueKind::Parts(width, _)
+            | ValueKind::Several(width, _)
+            | ValueKind::Joined(width, _)
+            | ValueKind::Worded(width, _)
+            | ValueKind::OneAndFlags(width, ..) => {
+                if self.narrow() && width == IntegerWidth::Eight {
                     4
                 } else {
                     width.bytes()
                 }
             }
-            Kind::Fd
-            | Kind::FdOf(_)
-            | Kind::FdBehind(_)
-            | Kind::FdOr(_)
-            | Kind::DirFd
-            | Kind::Id
-            | Kind::Process(_)
-            | Kind::Signal
-            | Kind::FileMode => 4,
-            Kind::Permissions | Kind::Special(Special::Restriction) => 2,
-            Kind::Structure(structure) => structure.size,
-            Kind::Array(inner, count) | Kind::Counted(inner, _, count) => self.size(*inner) * count,
-            Kind::Characters(size) | Kind::Octets(_, size) | Kind::Letters(_, size) => size,
-            Kind::ByField(.., otherwise) => self.size(*otherwise),
-            Kind::Only(_, inner) | Kind::Plain(inner) => self.size(*inner),
-            Kind::Tail(_) | Kind::Unsaid | Kind::Gap | Kind::Dots(_) => 0,
-            Kind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
+            ValueKind::Fd
+            | ValueKind::FdOf(_)
+            | ValueKind::FdBehind(_)
+            | ValueKind::FdOr(_)
+            | ValueKind::DirFd
+            | ValueKind::Id
+            | ValueKind::Process(_)
+            | ValueKind::Signal
+            | ValueKind::FileMode => 4,
+            ValueKind::Permissions | ValueKind::Special(SpecialKind::Restriction) => 2,
+            ValueKind::Structure(structure) => structure.size,
+            ValueKind::Array(inner, count) | ValueKind::Counted(inner, _, count) => {
+                self.size(*inner) * count
+            }
+            ValueKind::Characters(size)
+            | ValueKind::Octets(_, size)
+            | ValueKind::Letters(_, size) => size,
+            ValueKind::ByField(.., otherwise) => self.size(*otherwise),
+            ValueKind::Only(_, inner) | ValueKind::Plain(inner) => self.size(*inner),
+            ValueKind::Tail(_) | ValueKind::Unsaid | ValueKind::Gap | ValueKind::Dots(_) => 0,
+            ValueKind::ByAbi(x86_64, elsewhere) => self.size(if self.call.abi == Abi::X86_64 {
                 *x86_64
             } else {
                 *elsewhere
             }),
-            Kind::Wire(wire) => wire.size(self.narrow()),
-            Kind::Special(Special::Pair(one, other)) => self.size(*one) + self.size(*other),
-            Kind::Special(Special::Instant(structure)) => structure.size,
-            Kind::Special(Special::Stat) => self.stat_size(),
-            Kind::Special(Special::Statx) => 256,
-            Kind::Special(Special::InformationInPlace) => 128,
-            Kind::Special(Special::TimevalMoment) => 16,
-            Kind::Special(Special::InPlaceAddress(size)) => size,
+            ValueKind::Wire(wire) => wire.size(self.narrow()),
+            ValueKind::Special(SpecialKind::Pair(one, other)) => {
+                self.size(*one) + self.size(*other)
+            }
+            ValueKind::Special(SpecialKind::Instant(structure)) => structure.size,
+            ValueKind::Special(SpecialKind::Stat) => self.stat_size(),
+            ValueKind::Special(SpecialKind::Statx) => 256,
+            ValueKind::Special(SpecialKind::InformationInPlace) => 128,
+            ValueKind::Special(SpecialKind::TimevalMoment) => 16,
+            ValueKind::Special(SpecialKind::InPlaceAddress(size)) => size,
             _ => 8,
         }
     }

@@ -2,10 +2,10 @@
 //!
 //! Refuses: to follow a place that lies beyond what the program says that there is, or that doesn't come after the last.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::table::ioctl::mapper as layout;
-use crate::table::{Kind, Structure, Way};
+use crate::table::{Direction, StructureLayout, ValueKind};
 
 /// What of the header is looked at; behind it there may be data at once.
 const HEADER: usize = 305;
@@ -46,7 +46,7 @@ struct Header<'a> {
     /// Where it lies.
     at: u64,
     bytes: &'a [u8],
-    way: Way,
+    way: Direction,
 }
 
 impl Header<'_> {
@@ -86,7 +86,7 @@ impl Header<'_> {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What a request of the device mapper is given, and what it became.
     pub(super) fn mapper(&mut self, raw: u64) {
         let request = self.call.arguments[1] as u32 & 0xff;
@@ -100,14 +100,14 @@ impl<'a, S: Sink> Walk<'a, S> {
             (bytes.len() >= HEADER && header.size() >= 12).then_some(header)
         };
         // strace shows the header wherever no structures are wanted, too.
-        let before = self.read_text(raw, HEADER, Way::In);
-        let after = self.read_text_always(raw, HEADER, Way::Out);
-        let Some(before) = before.and_then(|bytes| header(bytes, Way::In)) else {
+        let before = self.read_text(raw, HEADER, Direction::In);
+        let after = self.read_text_always(raw, HEADER, Direction::Out);
+        let Some(before) = before.and_then(|bytes| header(bytes, Direction::In)) else {
             return self.address(raw);
         };
         let start = self.sink.begins();
         self.mapped(before);
-        let after = after.and_then(|bytes| header(bytes, Way::Out));
+        let after = after.and_then(|bytes| header(bytes, Direction::Out));
         if let Some(after) = after.filter(|after| !self.failed() || after.differs(before)) {
             let middle = self.sink.turns();
             self.mapped(after);
@@ -139,7 +139,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.remark("data_size too small");
             return false;
         }
-        let of = |request, structure: &'static Structure| (request, structure);
+        let of = |request, structure: &'static StructureLayout| (request, structure);
         let shown = [
             of(header.has_data(), &layout::START),
             of(header.has_device(), &layout::DEVICE),
@@ -167,8 +167,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// What belongs to a header.
     fn mapper_data(&mut self, header: Header<'a>) {
         let is_empty = header.start() == header.size();
-        let answered = header.way == Way::Out && !self.failed();
-        let is_said = header.way == Way::In;
+        let answered = header.way == Direction::Out && !self.failed();
+        let is_said = header.way == Direction::In;
         let (there, show): (bool, fn(&mut Self, Header<'a>)) = match header.request {
             DEV_WAIT | TABLE_STATUS => (answered && header.targets() > 0, Self::mapper_targets),
             TABLE_LOAD => (is_said && header.targets() > 0, Self::mapper_targets),
@@ -235,16 +235,16 @@ impl<'a, S: Sink> Walk<'a, S> {
             };
             self.sink.begin(Bracket::Structure);
             let shown = match header.way {
-                Way::In => &layout::TARGET,
-                Way::Out => &layout::TARGET_STATUS,
+                Direction::In => &layout::TARGET,
+                Direction::Out => &layout::TARGET_STATUS,
             };
             self.fields(shown, target, 0, true);
             self.mapper_string(header, false, "string", end);
             self.sink.end(Bracket::Structure);
             let next = int_at(target, 20);
             offset = match header.way {
-                Way::In => offset.wrapping_add(next),
-                Way::Out => header.start().wrapping_add(next),
+                Direction::In => offset.wrapping_add(next),
+                Direction::Out => header.start().wrapping_add(next),
             };
         }
     }
@@ -270,7 +270,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.elements(
             header.address(end),
             header.way,
-            Kind::Device,
+            ValueKind::Device,
             count as usize,
             0,
         );
@@ -395,12 +395,12 @@ impl Header<'_> {
     }
 
     fn says_targets(self) -> bool {
-        self.way == Way::In && self.request == TABLE_LOAD
+        self.way == Direction::In && self.request == TABLE_LOAD
     }
 
     fn says_event(self) -> bool {
         let resumes = self.flags() & SUSPEND == 0;
-        self.way == Way::In
+        self.way == Direction::In
             && match self.request {
                 DEV_SUSPEND => resumes,
                 request => matches!(request, DEV_RENAME | DEV_REMOVE | DEV_WAIT),
@@ -409,7 +409,7 @@ impl Header<'_> {
 
     /// Whether the kernel says of a device how it is.
     fn is_answer(self) -> bool {
-        self.way == Way::Out
+        self.way == Direction::Out
             && matches!(
                 self.request,
                 DEV_CREATE

@@ -2,14 +2,14 @@
 //!
 //! Refuses: to read more than is shown, and to show a part of what has an end as if it were all.
 
-use super::sink::Sink;
+use super::sink::ValueSink;
 use super::{MOST_BYTES, MOST_OF_BUFFER, MOST_WANTS, PATH_MAX, Walk, int_at, word32};
-use crate::memory::{Extent, Want, When};
-use crate::table::{Kind, Length, Special, Way, Width};
+use crate::memory::{CapturePoint, MemoryRequest, ReadExtent};
+use crate::table::{Direction, IntegerWidth, LengthSource, SpecialKind, ValueKind};
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Memory that was there when it is to be shown, up to so many bytes; what isn't there is asked for on a walk that asks.
-    pub fn read(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+    pub fn read(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
         if self.style.opaque {
             return None;
         }
@@ -17,20 +17,26 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// The same of what is shown wherever structures aren't, as text.
-    pub fn read_text(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+    pub fn read_text(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
         let length = length.min(MOST_OF_BUFFER);
-        self.fetch(address, Extent::Bytes(length), length, way)
+        self.fetch(address, ReadExtent::Bytes(length), length, way)
     }
 
-    fn fetch(&mut self, address: u64, extent: Extent, length: usize, way: Way) -> Option<&'a [u8]> {
-        if address == 0 || (way == Way::Out && self.failed() && !self.reads_failures()) {
+    fn fetch(
+        &mut self,
+        address: u64,
+        extent: ReadExtent,
+        length: usize,
+        way: Direction,
+    ) -> Option<&'a [u8]> {
+        if address == 0 || (way == Direction::Out && self.failed() && !self.reads_failures()) {
             return None;
         }
         self.fetch_always(address, extent, length, way)
     }
 
     /// Like [`Self::read`], also where the call failed.
-    pub fn read_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+    pub fn read_always(&mut self, address: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
         if self.style.opaque {
             return None;
         }
@@ -38,20 +44,25 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Like [`Self::read_text`], also where the call failed.
-    pub fn read_text_always(&mut self, address: u64, length: usize, way: Way) -> Option<&'a [u8]> {
-        self.fetch_always(address, Extent::Bytes(length), length, way)
+    pub fn read_text_always(
+        &mut self,
+        address: u64,
+        length: usize,
+        way: Direction,
+    ) -> Option<&'a [u8]> {
+        self.fetch_always(address, ReadExtent::Bytes(length), length, way)
     }
 
     fn fetch_always(
         &mut self,
         address: u64,
-        extent: Extent,
+        extent: ReadExtent,
         length: usize,
-        way: Way,
+        way: Direction,
     ) -> Option<&'a [u8]> {
         let when = match way {
-            Way::In => When::Entered,
-            Way::Out => When::Left,
+            Direction::In => CapturePoint::Entered,
+            Direction::Out => CapturePoint::Left,
         };
         let call = self.call;
         if let Some(bytes) = call.memory.at(address, length, when) {
@@ -59,7 +70,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         if let Some((asked, missing)) = &mut self.missing {
             if *asked == when && missing.len() < MOST_WANTS && length > 0 {
-                let want = Want { address, extent };
+                let want = MemoryRequest { address, extent };
                 if !missing.contains(&want) {
                     missing.push(want);
                 }
@@ -67,8 +78,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             return None;
         }
         // What couldn't be read as the call was entered may have been as it came back: pages that it brought in.
-        if way == Way::In {
-            call.memory.at(address, length, When::Left)
+        if way == Direction::In {
+            call.memory.at(address, length, CapturePoint::Left)
         } else {
             None
         }
@@ -76,23 +87,35 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn reads_failures(&self) -> bool {
         self.despite
-            || matches!(self.row.kinds[1], Kind::Special(Special::Remainder))
-            || matches!(self.row.kinds[3], Kind::Special(Special::Remainder))
+            || matches!(
+                self.row.kinds[1],
+                ValueKind::Special(SpecialKind::Remainder)
+            )
+            || matches!(
+                self.row.kinds[3],
+                ValueKind::Special(SpecialKind::Remainder)
+            )
     }
 
     /// Text up to a zero byte, in full.
-    pub(super) fn path(&mut self, address: u64, way: Way) {
+    pub(super) fn path(&mut self, address: u64, way: Direction) {
         self.zero_terminated(address, way, PATH_MAX - 1, PATH_MAX);
     }
 
     /// Text up to a zero byte, cut.
-    pub fn text(&mut self, address: u64, way: Way) {
+    pub fn text(&mut self, address: u64, way: Direction) {
         let most = self.style.string.min(MOST_BYTES);
         self.zero_terminated(address, way, most, most + 1);
     }
 
-    pub(super) fn zero_terminated(&mut self, address: u64, way: Way, shown: usize, read: usize) {
-        match self.fetch(address, Extent::Text(read), read, way) {
+    pub(super) fn zero_terminated(
+        &mut self,
+        address: u64,
+        way: Direction,
+        shown: usize,
+        read: usize,
+    ) {
+        match self.fetch(address, ReadExtent::Text(read), read, way) {
             Some(bytes) if !bytes.is_empty() => {
                 let length = bytes.iter().position(|byte| *byte == 0);
                 let all = &bytes[..length.unwrap_or(bytes.len())];
@@ -114,12 +137,12 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A length that lies behind an argument; nothing where it can't be read.
     fn length_at(&mut self, number: usize, at: usize, size: usize) -> Option<usize> {
-        let bytes = self.read(self.call.arguments[number], size, Way::In)?;
+        let bytes = self.read(self.call.arguments[number], size, Direction::In)?;
         (bytes.len() >= size).then(|| int_at(bytes, at) as usize)
     }
 
-    pub(super) fn bytes(&mut self, address: u64, way: Way, length: Length) {
-        if let Length::At(number, at, size) = length
+    pub(super) fn bytes(&mut self, address: u64, way: Direction, length: LengthSource) {
+        if let LengthSource::At(number, at, size) = length
             && self.length_at(number, at, size).is_none()
         {
             self.address(address);
@@ -129,7 +152,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.buffer(address, length, way);
     }
 
-    pub(super) fn binary(&mut self, address: u64, way: Way, length: Length) {
+    pub(super) fn binary(&mut self, address: u64, way: Direction, length: LengthSource) {
         let length = self.length(length);
         let shown = length.min(self.style.string);
         // Whether there is another byte is looked at before it is left out.
@@ -143,9 +166,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A buffer that is text more often than not: the zero byte at its end isn't shown.
-    pub(super) fn text_value(&mut self, address: u64, way: Way, length: Length) {
+    pub(super) fn text_value(&mut self, address: u64, way: Direction, length: LengthSource) {
         let length = self.length(length);
-        if length == 0 || length > self.style.string || (way == Way::Out && self.failed()) {
+        if length == 0 || length > self.style.string || (way == Direction::Out && self.failed()) {
             self.buffer(address, length, way);
             return;
         }
@@ -159,8 +182,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A buffer of this length, cut where it is longer than what is shown.
-    pub fn buffer(&mut self, address: u64, length: usize, way: Way) {
-        if way == Way::Out && self.failed() && !self.despite {
+    pub fn buffer(&mut self, address: u64, length: usize, way: Direction) {
+        if way == Direction::Out && self.failed() && !self.despite {
             self.address(address);
             return;
         }
@@ -187,53 +210,55 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    pub fn length(&mut self, length: Length) -> usize {
+    pub fn length(&mut self, length: LengthSource) -> usize {
         match length {
-            Length::Fixed(bytes) => bytes,
-            Length::Argument(number) | Length::First(number, _) => self.size_of_argument(number),
-            Length::UpTo(number, most) => match self.size_of_argument(number) {
+            LengthSource::Fixed(bytes) => bytes,
+            LengthSource::Argument(number) | LengthSource::First(number, _) => {
+                self.size_of_argument(number)
+            }
+            LengthSource::UpTo(number, most) => match self.size_of_argument(number) {
                 size if size > most => usize::MAX,
                 size => size,
             },
-            Length::Result => usize::try_from(self.result()).unwrap_or(0),
-            Length::ResultWithin(number) => {
+            LengthSource::Result => usize::try_from(self.result()).unwrap_or(0),
+            LengthSource::ResultWithin(number) => {
                 let result = usize::try_from(self.result()).unwrap_or(0);
                 result.min(self.size_of_argument(number))
             }
-            Length::Behind(number) => self.behind(number),
-            Length::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
-            Length::Few(at, width, _) | Length::Capped(at, width, _) => {
-                self.length(Length::Field(at, width, 1))
+            LengthSource::Behind(number) => self.behind(number),
+            LengthSource::At(number, at, size) => self.length_at(number, at, size).unwrap_or(0),
+            LengthSource::Few(at, width, _) | LengthSource::Capped(at, width, _) => {
+                self.length(LengthSource::Field(at, width, 1))
             }
-            Length::Most(at, width, most) => {
+            LengthSource::Most(at, width, most) => {
                 let value = self.sibling(at, width);
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)
             }
-            Length::Pairs(at, most) => {
-                let value = self.sibling(at, Width::Four).saturating_mul(2) + 1;
+            LengthSource::Pairs(at, most) => {
+                let value = self.sibling(at, IntegerWidth::Four).saturating_mul(2) + 1;
                 usize::try_from(value).unwrap_or(usize::MAX).min(most)
             }
-            Length::Whole(at, width, size) => {
+            LengthSource::Whole(at, width, size) => {
                 let value = self.signed(self.sibling(at, width), width).max(0);
                 usize::try_from(value).unwrap_or(0) / size
             }
-            Length::Positive(at, width, more) => {
+            LengthSource::Positive(at, width, more) => {
                 let value = self.signed(self.sibling(at, width), width).max(0);
                 usize::try_from(value).unwrap_or(0).saturating_add(more)
             }
-            Length::Without(at, remained) => {
-                let all = self.sibling(at, Width::Four) as u32;
-                let remained = self.sibling(remained, Width::Four) as u32;
+            LengthSource::Without(at, remained) => {
+                let all = self.sibling(at, IntegerWidth::Four) as u32;
+                let remained = self.sibling(remained, IntegerWidth::Four) as u32;
                 // More than there was, or less than nothing, is no remainder.
                 let remained = if remained <= all { remained } else { 0 };
                 (all - remained) as usize
             }
-            Length::Glyphs(width, count) => {
-                let of = |at| self.sibling(at, Width::Four) as usize;
+            LengthSource::Glyphs(width, count) => {
+                let of = |at| self.sibling(at, IntegerWidth::Four) as usize;
                 // Wider or more than that there are none.
                 of(width).min(32).div_ceil(8) * 32 * of(count).min(512)
             }
-            Length::Field(at, width, unit) => {
+            LengthSource::Field(at, width, unit) => {
                 let value = self.sibling(at, width);
                 usize::try_from(value)
                     .unwrap_or(usize::MAX)
@@ -245,8 +270,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The 32-bit number that an argument points to.
     pub fn behind(&mut self, number: usize) -> usize {
         let address = self.call.arguments[number];
-        let before = self.read(address, 4, Way::In).and_then(word32);
-        let after = self.read(address, 4, Way::Out).and_then(word32);
+        let before = self.read(address, 4, Direction::In).and_then(word32);
+        let after = self.read(address, 4, Direction::Out).and_then(word32);
         match (before, after) {
             (Some(before), Some(after)) => before.min(after) as usize,
             (Some(one), None) | (None, Some(one)) => one as usize,

@@ -3,20 +3,20 @@
 //! Refuses: to look at what the kernel ignores.
 
 use super::Walk;
-use super::sink::Sink;
-use crate::format::{self, Number};
-use crate::table::Way;
+use super::sink::ValueSink;
+use crate::format::{self, NamedNumber};
+use crate::table::Direction;
 
 /// What stood in the upper half of `mount`'s flags once, and still may.
 const MOUNT_MAGIC: u64 = 0xc0ed_0000;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     pub(super) fn mount_flags(&mut self, raw: u64) {
         let names = &crate::table::flags::MOUNT;
         self.sink.words(|out, constants, _| {
             let mut rest = raw;
             if raw & 0xffff_0000 == MOUNT_MAGIC {
-                format::constant(out, constants, Number::Hex(MOUNT_MAGIC), |out| {
+                format::constant(out, constants, NamedNumber::Hex(MOUNT_MAGIC), |out| {
                     out.extend_from_slice(b"MS_MGC_VAL")
                 });
                 rest = raw & !MOUNT_MAGIC;
@@ -25,7 +25,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 out.push(b'|');
             }
-            format::constant(out, constants, Number::Hex(rest), |out| {
+            format::constant(out, constants, NamedNumber::Hex(rest), |out| {
                 format::flags(out, rest, names)
             });
         });
@@ -45,7 +45,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let ignored = bits & (MOVED_OR_SHARED | BIND) != 0 || (!data && bits & REMOUNT != 0);
         let remounted = data && bits & REMOUNT != 0 && bits & MOVED_OR_SHARED == 0;
         if raw != 0 && (!ignored || remounted) {
-            self.text(raw, Way::In);
+            self.text(raw, Direction::In);
         } else {
             self.address(raw);
         }
@@ -58,7 +58,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let constants = self.sink.constants();
         self.sink.word(|out| {
             if bits != 0 {
-                format::constant(out, constants, Number::Hex(bits), |out| {
+                format::constant(out, constants, NamedNumber::Hex(bits), |out| {
                     format::flags(out, bits, &crate::table::flags::SWAP);
                 });
                 out.push(b'|');

@@ -7,15 +7,15 @@ mod attributes;
 mod own;
 mod span;
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
-use crate::format::{self, Number};
+use crate::format::{self, NamedNumber};
 use crate::table::netlink::names::message as n;
 use crate::table::netlink::{
-    ALGORITHM, ALGORITHM_ATTRIBUTES, Behind, ERROR, Message, NETFILTER, ROUTING, SELINUX, Sockets,
-    UDEV,
+    ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, MessageAttributes, MessageLayout, NETFILTER, ROUTING,
+    SELINUX, Sockets, UDEV,
 };
-use crate::table::{Names, Structure, Way, Whose, flags};
+use crate::table::{Direction, Names, PidKind, StructureLayout, flags};
 pub(super) use span::Span;
 
 const HEAD: usize = 16;
@@ -61,10 +61,10 @@ struct Head {
     length: usize,
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What goes through a socket.
-    pub fn spoken(&mut self, raw: u64, length: usize, way: Way) {
-        let received = way == Way::In || !self.failed();
+    pub fn spoken(&mut self, raw: u64, length: usize, way: Direction) {
+        let received = way == Direction::In || !self.failed();
         match self.call.memory.netlink() {
             Some(protocol) if received && raw != 0 && !self.style.opaque => {
                 let bytes = self.read_text(raw, length, way).unwrap_or(&[]);
@@ -160,7 +160,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.unsigned(u64::from(int_at(head, 8)));
         self.sink.field(false, "nlmsg_pid");
         let sender = int_at(head, 12) as i32;
-        self.sink.process(sender, Whose::Process);
+        self.sink.process(sender, PidKind::Process);
         self.sink.end(Bracket::Structure);
         if holds {
             self.sink.item(false);
@@ -194,12 +194,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let [part, asked] = kind.to_be_bytes().map(u64::from);
         self.sink.words(|out, constants, _| {
-            format::constant(out, constants, Number::Hex(part), |out| {
+            format::constant(out, constants, NamedNumber::Hex(part), |out| {
                 format::one(out, part, &n::NETFILTER_PART)
             });
             out.extend_from_slice(b"<<8|");
             match part_names(part as u8) {
-                Some(names) => format::constant(out, constants, Number::Hex(asked), |out| {
+                Some(names) => format::constant(out, constants, NamedNumber::Hex(asked), |out| {
                     format::one(out, asked, names)
                 }),
                 None => format::hex(out, asked),
@@ -210,7 +210,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn netlink_flags(&mut self, said: Head, protocol: u8) {
         let more = more_flags(said.kind, protocol);
         let value = u64::from(said.flags);
-        self.sink.constant(Number::Hex(value), |out| {
+        self.sink.constant(NamedNumber::Hex(value), |out| {
             if value == 0 {
                 out.push(b'0');
                 return;
@@ -281,7 +281,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A message that begins with a family and goes on with attributes.
-    fn begun_message(&mut self, message: &'static Message, family: u8, span: Span<'a>) {
+    fn begun_message(&mut self, message: &'static MessageLayout, family: u8, span: Span<'a>) {
         let structure = message.head;
         let whole = span.first(structure.size);
         self.sink.begin(Bracket::Structure);
@@ -308,12 +308,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let rest = span.from(at);
         match &message.attributes {
-            Behind::Nothing => {}
-            Behind::Attributes(attributes) => {
+            MessageAttributes::Nothing => {}
+            MessageAttributes::Attributes(attributes) => {
                 self.sink.item(false);
                 self.attributes(attributes, rest, family);
             }
-            Behind::ByFamily(known) => {
+            MessageAttributes::ByFamily(known) => {
                 self.sink.item(false);
                 self.attributes_of_family(known, rest, family);
             }
@@ -332,7 +332,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A structure, or bytes where there are fewer than it has.
-    fn structure_or_hex(&mut self, structure: &'static Structure, span: Span<'a>) {
+    fn structure_or_hex(&mut self, structure: &'static StructureLayout, span: Span<'a>) {
         if span.length < structure.size {
             self.span_in_hex(span);
         } else if let Some(bytes) = span.first(structure.size) {
@@ -366,14 +366,15 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "error");
         let code = int_at(bytes, 0) as i32;
-        self.sink.constant(Number::Signed(i64::from(code)), |out| {
-            if code < 0 {
-                out.push(b'-');
-                format::error_name(out, -i64::from(code));
-            } else {
-                format::signed(out, i64::from(code));
-            }
-        });
+        self.sink
+            .constant(NamedNumber::Signed(i64::from(code)), |out| {
+                if code < 0 {
+                    out.push(b'-');
+                    format::error_name(out, -i64::from(code));
+                } else {
+                    format::signed(out, i64::from(code));
+                }
+            });
         self.sink.field(false, "msg");
         self.netlink_message(message.up_to(length), &bytes[CODE..], protocol);
         self.sink.end(Bracket::Structure);
@@ -400,7 +401,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let [part, _] = kind.to_be_bytes();
         let id = short_at(bytes, 2);
         let tables = |written: u16| part == TABLES && written == u16::from(TABLES);
-        let number = Number::Hex(u64::from(id));
+        let number = NamedNumber::Hex(u64::from(id));
         if tables(id.swap_bytes()) {
             self.sink.constant(number, |out| {
                 out.extend_from_slice(b"htons(NFNL_SUBSYS_NFTABLES)")
@@ -472,7 +473,7 @@ static GENERIC_FAMILIES: Names = Names {
 };
 
 /// Attributes of which nothing is known.
-static UNKNOWN: crate::table::netlink::Attributes = crate::table::netlink::Attributes {
+static UNKNOWN: crate::table::netlink::AttributeSet = crate::table::netlink::AttributeSet {
     names: &Names {
         unknown: "",
         zero: "0",
@@ -493,7 +494,7 @@ fn part_names(part: u8) -> Option<&'static Names> {
     found.map(|(_, names)| *names)
 }
 
-fn sockets_message(said: Head, family: u8, length: usize) -> Option<&'static Message> {
+fn sockets_message(said: Head, family: u8, length: usize) -> Option<&'static MessageLayout> {
     const OLD: std::ops::RangeInclusive<u16> = 18..=19;
     let sockets = Sockets::of(family).filter(|_| length > 1)?;
     Some(match &sockets.old_request {

@@ -3,17 +3,17 @@
 //! Refuses: to look behind what is shorter than it is to be; then it is shown as bytes, or as an address.
 
 use super::netlink::Span;
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at, short_at};
-use crate::format::{self, Number};
+use crate::format::{self, NamedNumber};
 use crate::table::option::names::{ICMP, PACKET_MEMBER};
-use crate::table::option::{self, Setting};
-use crate::table::{Names, Structure, Way};
+use crate::table::option::{self, OptionKind};
+use crate::table::{Direction, Names, StructureLayout};
 
 const NUMBER: usize = 4;
 const OPERATION: usize = 8;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     fn option_asked(&self) -> (u32, u32, bool) {
         let [_, level, option, ..] = self.call.arguments;
         (level as u32, option as u32, self.row.name == "setsockopt")
@@ -29,23 +29,25 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// How long an option is: nothing where that is no length.
-    fn option_length(&mut self, way: Way) -> Option<usize> {
+    fn option_length(&mut self, way: Direction) -> Option<usize> {
         let length = self.call.arguments[4];
-        if way == Way::In {
+        if way == Direction::In {
             return usize::try_from(length as i32).ok();
         }
         if self.failed() {
             return None;
         }
         let number = |bytes: &[u8]| (bytes.len() == NUMBER).then(|| int_at(bytes, 0) as i32);
-        let room = self.read_always(length, NUMBER, Way::In).and_then(number);
-        let came = self.read(length, NUMBER, Way::Out).and_then(number);
+        let room = self
+            .read_always(length, NUMBER, Direction::In)
+            .and_then(number);
+        let came = self.read(length, NUMBER, Direction::Out).and_then(number);
         let (room, came) = (room.or(came)?, came?);
         (room > 0 && came > 0).then_some(came as usize)
     }
 
     /// What a socket is set to.
-    pub fn socket_option(&mut self, raw: u64, way: Way) {
+    pub fn socket_option(&mut self, raw: u64, way: Direction) {
         if raw == 0 || self.style.opaque {
             return self.address(raw);
         }
@@ -54,7 +56,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let length = match self.option_length(way) {
             Some(length) => length,
             // What was told may be longer than anything.
-            None if way == Way::In && setting.is_none() => self.size_of_argument(4),
+            None if way == Direction::In && setting.is_none() => self.size_of_argument(4),
             None => return self.address(raw),
         };
         match setting {
@@ -64,31 +66,31 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn setting(&mut self, raw: u64, way: Way, length: usize, setting: &'static Setting) {
+    fn setting(&mut self, raw: u64, way: Direction, length: usize, setting: &'static OptionKind) {
         match setting {
-            Setting::Number if length < NUMBER => self.short_option(raw, way, length),
-            Setting::Named(_) if length < NUMBER => self.short_option(raw, way, length),
-            Setting::Number | Setting::Always => self.option_number(raw, way, None),
-            Setting::Named(names) => self.option_number(raw, way, Some(names)),
-            Setting::Error if length < NUMBER => self.short_option(raw, way, length),
-            Setting::Error => self.option_error(raw, way),
-            Setting::Numbers => self.option_numbers(raw, way, length),
-            Setting::Partial(structure) => self.option_part(raw, way, length, structure),
-            Setting::Whole(structure) if length >= structure.size => {
+            OptionKind::Number if length < NUMBER => self.short_option(raw, way, length),
+            OptionKind::Named(_) if length < NUMBER => self.short_option(raw, way, length),
+            OptionKind::Number | OptionKind::Always => self.option_number(raw, way, None),
+            OptionKind::Named(names) => self.option_number(raw, way, Some(names)),
+            OptionKind::Error if length < NUMBER => self.short_option(raw, way, length),
+            OptionKind::Error => self.option_error(raw, way),
+            OptionKind::Numbers => self.option_numbers(raw, way, length),
+            OptionKind::Partial(structure) => self.option_part(raw, way, length, structure),
+            OptionKind::Whole(structure) if length >= structure.size => {
                 self.option_whole(raw, way, structure)
             }
-            Setting::Exact(structure) if length == structure.size => {
+            OptionKind::Exact(structure) if length == structure.size => {
                 self.option_whole(raw, way, structure)
             }
-            Setting::Whole(_) | Setting::Exact(_) => self.address(raw),
-            Setting::Member => self.option_member(raw, way, length),
-            Setting::Filter => self.option_filter(raw, way, length),
-            Setting::Operations => self.option_operations(raw, way, length),
-            Setting::Messages => self.option_messages(raw, way, length),
+            OptionKind::Whole(_) | OptionKind::Exact(_) => self.address(raw),
+            OptionKind::Member => self.option_member(raw, way, length),
+            OptionKind::Filter => self.option_filter(raw, way, length),
+            OptionKind::Operations => self.option_operations(raw, way, length),
+            OptionKind::Messages => self.option_messages(raw, way, length),
         }
     }
 
-    fn option_bytes(&mut self, raw: u64, length: usize, way: Way) -> Option<&'a [u8]> {
+    fn option_bytes(&mut self, raw: u64, length: usize, way: Direction) -> Option<&'a [u8]> {
         let bytes = self.read(raw, length, way);
         let bytes = bytes.filter(|bytes| bytes.len() >= length);
         if bytes.is_none() {
@@ -98,8 +100,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Of what is too short: what the kernel said of it; what a program said isn't looked at.
-    fn short_option(&mut self, raw: u64, way: Way, length: usize) {
-        if way == Way::In {
+    fn short_option(&mut self, raw: u64, way: Direction, length: usize) {
+        if way == Direction::In {
             return self.address(raw);
         }
         if let Some(bytes) = self.option_bytes(raw, length, way) {
@@ -107,7 +109,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn option_number(&mut self, raw: u64, way: Way, names: Option<&'static Names>) {
+    fn option_number(&mut self, raw: u64, way: Direction, names: Option<&'static Names>) {
         let Some(bytes) = self.option_bytes(raw, NUMBER, way) else {
             return;
         };
@@ -116,7 +118,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.item(true);
         match names {
             Some(names) => {
-                let number = Number::Signed(i64::from(value as i32));
+                let number = NamedNumber::Signed(i64::from(value as i32));
                 self.sink
                     .constant(number, |out| match names.name(u64::from(value)) {
                         Some(name) => out.extend_from_slice(name.as_bytes()),
@@ -131,7 +133,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn option_error(&mut self, raw: u64, way: Way) {
+    fn option_error(&mut self, raw: u64, way: Direction) {
         if let Some(bytes) = self.option_bytes(raw, NUMBER, way) {
             let value = int_at(bytes, 0);
             self.sink.begin(Bracket::Array);
@@ -146,17 +148,24 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn option_numbers(&mut self, raw: u64, way: Way, length: usize) {
-        const NUMBERS: crate::table::Kind = crate::table::Kind::Unsigned(crate::table::Width::Four);
+    fn option_numbers(&mut self, raw: u64, way: Direction, length: usize) {
+        const NUMBERS: crate::table::ValueKind =
+            crate::table::ValueKind::Unsigned(crate::table::IntegerWidth::Four);
         let room = self.call.arguments[4];
         let room = self
-            .read_always(room, NUMBER, Way::In)
+            .read_always(room, NUMBER, Direction::In)
             .map_or(length, |bytes| int_at(bytes, 0) as usize);
         self.elements(raw, way, NUMBERS, length.min(room) / NUMBER, 0);
     }
 
     /// A structure as far as it goes: a field that is cut is shown as bytes.
-    fn option_part(&mut self, raw: u64, way: Way, length: usize, structure: &'static Structure) {
+    fn option_part(
+        &mut self,
+        raw: u64,
+        way: Direction,
+        length: usize,
+        structure: &'static StructureLayout,
+    ) {
         let length = length.min(structure.size);
         let Some(bytes) = self.option_bytes(raw, length, way) else {
             return;
@@ -175,13 +184,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_whole(&mut self, raw: u64, way: Way, structure: &'static Structure) {
+    fn option_whole(&mut self, raw: u64, way: Direction, structure: &'static StructureLayout) {
         if let Some(bytes) = self.option_bytes(raw, structure.size, way) {
             self.structure(structure, bytes, 0);
         }
     }
 
-    fn option_member(&mut self, raw: u64, way: Way, length: usize) {
+    fn option_member(&mut self, raw: u64, way: Direction, length: usize) {
         const SIZE: usize = 16;
         if length != SIZE {
             return self.address(raw);
@@ -204,7 +213,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_filter(&mut self, raw: u64, way: Way, length: usize) {
+    fn option_filter(&mut self, raw: u64, way: Direction, length: usize) {
         const SIZE: usize = 16;
         if length != SIZE {
             return self.address(raw);
@@ -217,11 +226,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.field(true, "len");
         self.sink.unsigned(count as u64);
         self.sink.field(false, "filter");
-        self.operations(long_at(bytes, 8), Way::In, count);
+        self.operations(long_at(bytes, 8), Direction::In, count);
         self.sink.end(Bracket::Structure);
     }
 
-    fn option_operations(&mut self, raw: u64, way: Way, count: usize) {
+    fn option_operations(&mut self, raw: u64, way: Direction, count: usize) {
         if count > usize::from(u16::MAX) {
             return self.address(raw);
         }
@@ -229,7 +238,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Operations of a filter, where everything is asked for.
-    fn operations(&mut self, raw: u64, way: Way, count: usize) {
+    fn operations(&mut self, raw: u64, way: Direction, count: usize) {
         if !self.style.verbose || raw == 0 {
             return self.address(raw);
         }
@@ -248,7 +257,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Which messages are let through: those that aren't, where these are fewer.
-    fn option_messages(&mut self, raw: u64, way: Way, length: usize) {
+    fn option_messages(&mut self, raw: u64, way: Direction, length: usize) {
         if length == 0 {
             return self.address(raw);
         }
@@ -275,7 +284,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 }
                 first = false;
                 let bit = u64::from(bit);
-                format::constant(out, constants, Number::Hex(bit), |out| {
+                format::constant(out, constants, NamedNumber::Hex(bit), |out| {
                     format::one(out, bit, &ICMP)
                 });
             }

@@ -2,22 +2,28 @@
 //!
 //! Refuses: to look beyond the structure that a field stands in.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, load, long_at};
-use crate::format::{self, Number, has_words, moment};
+use crate::format::{self, NamedNumber, has_words, moment};
 use crate::table::{
-    Bare, Field, Kind, Part, PartShown, Said, Shown, Structure, Test, Way, Width, Wire, Wording,
+    BitField, BitFieldStyle, CustomFormat, Direction, FieldCondition, FieldSource, FieldVisibility,
+    IntegerWidth, NetworkKind, StructureField, StructureLayout, UnnamedStyle, ValueKind,
 };
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// The fields of a structure in braces.
-    pub fn structure(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize) {
+    pub fn structure(
+        &mut self,
+        structure: &'static StructureLayout,
+        bytes: &'a [u8],
+        number: usize,
+    ) {
         self.said(structure, bytes, None, number);
     }
 
     fn said(
         &mut self,
-        structure: &'static Structure,
+        structure: &'static StructureLayout,
         before: &'a [u8],
         after: Option<&'a [u8]>,
         number: usize,
@@ -33,7 +39,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The fields of a structure, without braces.
     pub fn fields(
         &mut self,
-        structure: &'static Structure,
+        structure: &'static StructureLayout,
         bytes: &'a [u8],
         number: usize,
         first: bool,
@@ -44,14 +50,14 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// The same, as they were and as they became; whether some weren't shown, and whether nothing was shown at all.
     fn fields_of(
         &mut self,
-        structure: &'static Structure,
+        structure: &'static StructureLayout,
         (before, after): (&'a [u8], Option<&'a [u8]>),
         number: usize,
         mut first: bool,
     ) -> (bool, bool) {
         let outer = self.within;
         let mut elided = false;
-        for Field {
+        for StructureField {
             name,
             at,
             kind,
@@ -60,21 +66,24 @@ impl<'a, S: Sink> Walk<'a, S> {
         } in structure.fields
         {
             let Some(bytes) = (match said {
-                Said::After | Said::Awaited => after,
-                Said::Before | Said::Both | Said::Changed | Said::Renewed => Some(before),
+                FieldSource::After | FieldSource::Awaited => after,
+                FieldSource::Before
+                | FieldSource::Both
+                | FieldSource::Changed
+                | FieldSource::Renewed => Some(before),
             }) else {
-                elided |= *said == Said::Awaited;
+                elided |= *said == FieldSource::Awaited;
                 continue;
             };
             self.within = bytes;
             let Some(kind) = self.in_structure(*kind) else {
                 continue;
             };
-            if kind == Kind::Unsaid {
+            if kind == ValueKind::Unsaid {
                 elided = true;
                 continue;
             }
-            if kind == Kind::Gap {
+            if kind == ValueKind::Gap {
                 if !self.style.verbose {
                     self.sink.more(Bracket::Structure, first);
                     first = false;
@@ -86,18 +95,20 @@ impl<'a, S: Sink> Walk<'a, S> {
                 break;
             };
             match shown {
-                Shown::Verbose if !self.style.verbose => {
+                FieldVisibility::Verbose if !self.style.verbose => {
                     elided = true;
                     continue;
                 }
-                Shown::VerboseNotZero if !self.style.verbose => {
+                FieldVisibility::VerboseNotZero if !self.style.verbose => {
                     elided = true;
                     continue;
                 }
-                Shown::NotZero | Shown::VerboseNotZero if field.iter().all(|byte| *byte == 0) => {
+                FieldVisibility::NotZero | FieldVisibility::VerboseNotZero
+                    if field.iter().all(|byte| *byte == 0) =>
+                {
                     continue;
                 }
-                Shown::With(bits)
+                FieldVisibility::With(bits)
                     if field.iter().all(|byte| *byte == 0) && long_at(bytes, 0) & bits == 0 =>
                 {
                     continue;
@@ -105,8 +116,11 @@ impl<'a, S: Sink> Walk<'a, S> {
                 _ => {}
             }
             let name = name.strip_prefix("r#").unwrap_or(name);
-            if let Kind::Wire(wire @ (Wire::Inet | Wire::WideInet | Wire::Inet6)) = kind {
-                let address = if wire == Wire::WideInet {
+            if let ValueKind::Wire(
+                wire @ (NetworkKind::Inet | NetworkKind::WideInet | NetworkKind::Inet6),
+            ) = kind
+            {
+                let address = if wire == NetworkKind::WideInet {
                     &field[..4]
                 } else {
                     field
@@ -121,19 +135,19 @@ impl<'a, S: Sink> Walk<'a, S> {
             let base = self.base;
             self.base = base.wrapping_add(*at as u64);
             match kind {
-                Kind::Tail(_) => self.value(kind, self.base, number),
+                ValueKind::Tail(_) => self.value(kind, self.base, number),
                 _ => self.place(kind, field, number),
             }
             self.base = base;
             let became = after.and_then(|after| after.get(*at..at + size));
             let turns = became.filter(|became| match said {
-                Said::Both => true,
-                Said::Changed | Said::Renewed => *became != field,
-                Said::Before | Said::After | Said::Awaited => false,
+                FieldSource::Both => true,
+                FieldSource::Changed | FieldSource::Renewed => *became != field,
+                FieldSource::Before | FieldSource::After | FieldSource::Awaited => false,
             });
             if let Some(became) = turns {
                 let middle = self.sink.turns();
-                if *said == Said::Renewed {
+                if *said == FieldSource::Renewed {
                     self.sink.note(|out| {
                         out.extend_from_slice(name.as_bytes());
                         out.push(b'=');
@@ -148,29 +162,33 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A number of the structure that is walked over.
-    pub fn sibling(&self, at: usize, width: Width) -> u64 {
+    pub fn sibling(&self, at: usize, width: IntegerWidth) -> u64 {
         self.within
             .get(at..)
             .map_or(0, |rest| load(rest, width.bytes()))
     }
 
     /// What a field means, given the others; nothing where it isn't there.
-    pub fn in_structure(&self, kind: Kind) -> Option<Kind> {
+    pub fn in_structure(&self, kind: ValueKind) -> Option<ValueKind> {
         match kind {
-            Kind::ByField(at, width, cases, otherwise) => {
+            ValueKind::ByField(at, width, cases, otherwise) => {
                 let value = self.sibling(at, width);
                 let case = cases.iter().find(|(known, _)| *known == value);
                 self.in_structure(case.map_or(*otherwise, |(_, kind)| *kind))
             }
-            Kind::Only(test, inner) => {
+            ValueKind::Only(test, inner) => {
                 let there = match test {
-                    Test::Is(at, width, values) => values.contains(&self.sibling(at, width)),
-                    Test::Not(at, width, values) => !values.contains(&self.sibling(at, width)),
-                    Test::Has(at, width, bits) => self.sibling(at, width) & bits != 0,
-                    Test::Lacks(at, width, bits) => self.sibling(at, width) & bits == 0,
-                    Test::Failed => self.failed(),
-                    Test::Verbose => self.style.verbose,
-                    Test::Brief => !self.style.verbose,
+                    FieldCondition::Is(at, width, values) => {
+                        values.contains(&self.sibling(at, width))
+                    }
+                    FieldCondition::Not(at, width, values) => {
+                        !values.contains(&self.sibling(at, width))
+                    }
+                    FieldCondition::Has(at, width, bits) => self.sibling(at, width) & bits != 0,
+                    FieldCondition::Lacks(at, width, bits) => self.sibling(at, width) & bits == 0,
+                    FieldCondition::Failed => self.failed(),
+                    FieldCondition::Verbose => self.style.verbose,
+                    FieldCondition::Brief => !self.style.verbose,
                 };
                 if there {
                     self.in_structure(*inner)
@@ -185,7 +203,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// So many elements that lie in place, and how many of them are shown.
     pub fn in_place(
         &mut self,
-        inner: Kind,
+        inner: ValueKind,
         bytes: &'a [u8],
         (count, shown): (usize, usize),
         number: usize,
@@ -203,22 +221,27 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A structure behind a pointer, of which the program says one part and the kernel the other.
-    pub fn in_and_out(&mut self, address: u64, structure: &'static Structure, number: usize) {
-        let said = |field: &&Field| !matches!(field.said, Said::After | Said::Awaited);
+    pub fn in_and_out(&mut self, address: u64, structure: &'static StructureLayout, number: usize) {
+        let said = |field: &&StructureField| {
+            !matches!(field.said, FieldSource::After | FieldSource::Awaited)
+        };
         let ends = structure.fields.iter().filter(said);
         let ends = ends.map(|field| field.at + self.size(field.kind));
-        let awaits = structure.fields.iter().any(|it| it.said == Said::Awaited);
+        let awaits = structure
+            .fields
+            .iter()
+            .any(|it| it.said == FieldSource::Awaited);
         let least = match ends.max() {
             Some(end) if awaits => end,
             _ => structure.size,
         };
-        let before = self.read(address, structure.size, Way::In);
+        let before = self.read(address, structure.size, Direction::In);
         let before = before.filter(|bytes| bytes.len() >= least);
         let whole = |bytes: &&[u8]| bytes.len() >= structure.size;
         let all = structure.fields.iter();
         let end = all.map(|field| field.at + self.size(field.kind)).max();
         let most = end.unwrap_or(0).max(structure.size);
-        let after = self.read(address, most, Way::Out).filter(whole);
+        let after = self.read(address, most, Direction::Out).filter(whole);
         let outer = std::mem::replace(&mut self.base, address);
         match before {
             Some(before) => self.said(structure, before, after, number),
@@ -231,29 +254,29 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn exchange(
         &mut self,
         address: u64,
-        (before, after): (&'static Kind, &'static Kind),
+        (before, after): (&'static ValueKind, &'static ValueKind),
         always: bool,
         number: usize,
     ) {
         let size = self.size(*before);
-        let said = self.read(address, size, Way::In);
+        let said = self.read(address, size, Direction::In);
         let start = self.sink.begins();
         let outer = std::mem::take(&mut self.partly);
-        self.value(Kind::To(Way::In, before), address, number);
+        self.value(ValueKind::To(Direction::In, before), address, number);
         // What was said in part, or is nothing that the kernel would answer to, is all there is.
         let partly = std::mem::replace(&mut self.partly, outer);
         let there = said.is_some_and(|bytes| bytes.len() >= size) && !partly;
         let answers = always || self.despite || !self.failed();
         if there && answers && self.says_something(after, said.unwrap_or_default()) {
             let middle = self.sink.turns();
-            self.value(Kind::To(Way::Out, after), address, number);
+            self.value(ValueKind::To(Direction::Out, after), address, number);
             self.sink.turned(start, middle);
         }
     }
 
     /// Whether any field of this is there.
-    fn says_something(&mut self, kind: &'static Kind, bytes: &'a [u8]) -> bool {
-        let Kind::Structure(structure) = kind else {
+    fn says_something(&mut self, kind: &'static ValueKind, bytes: &'a [u8]) -> bool {
+        let ValueKind::Structure(structure) = kind else {
             return true;
         };
         let outer = std::mem::replace(&mut self.within, bytes);
@@ -266,7 +289,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What the kernel says even where the call failed.
-    pub fn despite(&mut self, inner: Kind, raw: u64, number: usize) {
+    pub fn despite(&mut self, inner: ValueKind, raw: u64, number: usize) {
         let outer = std::mem::replace(&mut self.despite, true);
         self.value(inner, raw, number);
         self.despite = outer;
@@ -276,20 +299,20 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn cleared(
         &mut self,
         address: u64,
-        before: &'static Kind,
-        after: &'static Kind,
+        before: &'static ValueKind,
+        after: &'static ValueKind,
         number: usize,
     ) {
-        let said = self.read(address, self.size(*before), Way::In);
+        let said = self.read(address, self.size(*before), Direction::In);
         if said.is_none_or(|said| said.iter().all(|byte| *byte == 0)) {
-            self.value(Kind::To(Way::Out, after), address, number);
+            self.value(ValueKind::To(Direction::Out, after), address, number);
         } else {
             self.exchange(address, (before, after), true, number);
         }
     }
 
     /// Seconds and nanoseconds, with the moment that they are behind them.
-    pub fn instant(&mut self, structure: &'static Structure, bytes: &'a [u8], number: usize) {
+    pub fn instant(&mut self, structure: &'static StructureLayout, bytes: &'a [u8], number: usize) {
         const SECOND: u32 = 1_000_000_000;
         self.structure(structure, bytes, number);
         let (seconds, fraction) = (long_at(bytes, 0).cast_signed(), int_at(bytes, 8));
@@ -302,13 +325,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A number that consists of parts.
-    pub fn parts(&mut self, value: u64, parts: &'static [Part]) {
+    pub fn parts(&mut self, value: u64, parts: &'static [BitField]) {
         self.sink
-            .constant(Number::Hex(value), |out| put_parts(out, value, parts));
+            .constant(NamedNumber::Hex(value), |out| put_parts(out, value, parts));
     }
 
     /// A number that consists of numbers, as long as there are names for them.
-    pub fn joined(&mut self, value: u64, parts: &'static [Part]) {
+    pub fn joined(&mut self, value: u64, parts: &'static [BitField]) {
         if self.sink.names_and_numbers().0 {
             self.several(value, parts);
         } else {
@@ -317,7 +340,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A number that consists of numbers.
-    pub fn several(&mut self, value: u64, parts: &'static [Part]) {
+    pub fn several(&mut self, value: u64, parts: &'static [BitField]) {
         if !self.sink.names_and_numbers().1 {
             return self.parts(value, parts);
         }
@@ -331,43 +354,44 @@ impl<'a, S: Sink> Walk<'a, S> {
                 self.sink.word(|out| out.push(b'|'));
             }
             match part.shown {
-                PartShown::Worded(wording) => self.worded(value, wording),
+                BitFieldStyle::Worded(wording) => self.worded(value, wording),
                 shown => self
                     .sink
-                    .constant(Number::Hex(value), |out| put_part(out, value, shown)),
+                    .constant(NamedNumber::Hex(value), |out| put_part(out, value, shown)),
             }
         }
     }
 
     /// A number that is put in words.
-    pub fn worded(&mut self, value: u64, wording: &'static Wording) {
+    pub fn worded(&mut self, value: u64, wording: &'static CustomFormat) {
         let number = match wording.number {
-            Bare::Words => return self.sink.word(|out| (wording.put)(out, value)),
-            Bare::HexAlone if self.sink.names_and_numbers().0 => {
-                return self.sink.word(|out| (wording.put)(out, value));
+            UnnamedStyle::Words => return self.sink.word(|out| (wording.write)(out, value)),
+            UnnamedStyle::HexAlone if self.sink.names_and_numbers().0 => {
+                return self.sink.word(|out| (wording.write)(out, value));
             }
-            Bare::Hex | Bare::HexAlone => Number::Hex(value),
-            Bare::Decimal => Number::Signed(value.cast_signed()),
-            Bare::Int => Number::Signed(i64::from(value as u32 as i32)),
-            Bare::Unsigned => Number::Unsigned(value),
-            Bare::Remarked => return self.remarked(value, wording),
-            Bare::HexBeside => {
-                let number = Number::Hex(value);
+            UnnamedStyle::Hex | UnnamedStyle::HexAlone => NamedNumber::Hex(value),
+            UnnamedStyle::Decimal => NamedNumber::Signed(value.cast_signed()),
+            UnnamedStyle::Int => NamedNumber::Signed(i64::from(value as u32 as i32)),
+            UnnamedStyle::Unsigned => NamedNumber::Unsigned(value),
+            UnnamedStyle::Remarked => return self.remarked(value, wording),
+            UnnamedStyle::HexBeside => {
+                let number = NamedNumber::Hex(value);
                 return self
                     .sink
-                    .constant_with_number(number, |out| (wording.put)(out, value));
+                    .constant_with_number(number, |out| (wording.write)(out, value));
             }
         };
-        self.sink.constant(number, |out| (wording.put)(out, value));
+        self.sink
+            .constant(number, |out| (wording.write)(out, value));
     }
 
-    fn remarked(&mut self, value: u64, wording: &'static Wording) {
-        self.sink.constant(Number::Unsigned(value), |out| {
+    fn remarked(&mut self, value: u64, wording: &'static CustomFormat) {
+        self.sink.constant(NamedNumber::Unsigned(value), |out| {
             format::unsigned(out, value);
             let start = out.len();
             out.extend_from_slice(b" /* ");
             let begun = out.len();
-            (wording.put)(out, value);
+            (wording.write)(out, value);
             if out.len() == begun {
                 out.truncate(start);
             } else {
@@ -378,7 +402,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 }
 
 /// A number by its parts.
-pub(crate) fn put_parts(out: &mut Vec<u8>, value: u64, parts: &[Part]) {
+pub(crate) fn put_parts(out: &mut Vec<u8>, value: u64, parts: &[BitField]) {
     let start = out.len();
     for part in parts {
         let value = value & part.mask;
@@ -395,14 +419,14 @@ pub(crate) fn put_parts(out: &mut Vec<u8>, value: u64, parts: &[Part]) {
     }
 }
 
-fn put_part(out: &mut Vec<u8>, value: u64, shown: PartShown) {
+fn put_part(out: &mut Vec<u8>, value: u64, shown: BitFieldStyle) {
     match shown {
-        PartShown::One(names) => format::one(out, value, names),
-        PartShown::Worded(wording) => (wording.put)(out, value),
-        PartShown::Flags(names) => format::some_flags(out, value, names),
-        PartShown::Bits(names) => format::flags(out, value, names),
-        PartShown::Number | PartShown::Rest => format::hex(out, value),
-        PartShown::Shifted(bits, name) => {
+        BitFieldStyle::One(names) => format::one(out, value, names),
+        BitFieldStyle::Worded(wording) => (wording.write)(out, value),
+        BitFieldStyle::Flags(names) => format::some_flags(out, value, names),
+        BitFieldStyle::Bits(names) => format::flags(out, value, names),
+        BitFieldStyle::Number | BitFieldStyle::Rest => format::hex(out, value),
+        BitFieldStyle::Shifted(bits, name) => {
             format::hex(out, value >> bits);
             out.extend_from_slice(b"<<");
             out.extend_from_slice(name.as_bytes());

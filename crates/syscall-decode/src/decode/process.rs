@@ -1,12 +1,12 @@
 //! Processes: what `clone`, `execve`, `wait4` and scheduling are told.
 
 use super::netlink::Span;
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, held, int_at, long_at};
-use crate::format::{self, Number};
-use crate::memory::MOST_ELEMENTS;
-use crate::table::{Way, Whose, flags, structure};
-use crate::{Abi, When};
+use crate::format::{self, NamedNumber};
+use crate::memory::MAX_ELEMENTS;
+use crate::table::{Direction, PidKind, flags, structure};
+use crate::{Abi, CapturePoint};
 
 const PIDFD: u64 = 0x1000;
 const SETTLS: u64 = 0x8_0000;
@@ -21,7 +21,7 @@ const CLONE_LEAST: usize = 64;
 const MOST_TIDS: u64 = 32;
 const PAGE: usize = 4096;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Where `clone`'s arguments stand: stack, flags, the parent's number, thread-local storage, the child's number.
     fn clone_places(&self) -> [usize; 5] {
         match self.call.abi {
@@ -67,7 +67,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let raw = self.call.arguments[place];
         if place == places[1] {
             self.sink
-                .constant(Number::Hex(raw), |out| clone_flags(out, raw));
+                .constant(NamedNumber::Hex(raw), |out| clone_flags(out, raw));
         } else if place == places[2] {
             self.child_out(raw);
         } else {
@@ -79,7 +79,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn child_out(&mut self, raw: u64) {
         let bits = self.call.arguments[0];
         if bits & PIDFD != 0 && bits & PARENT_SETTID == 0 {
-            let kind = crate::table::Kind::To(Way::Out, &crate::table::Kind::Fd);
+            let kind = crate::table::ValueKind::To(Direction::Out, &crate::table::ValueKind::Fd);
             self.value(kind, raw, 2);
         } else {
             self.number_out(raw);
@@ -88,11 +88,14 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A number that the kernel writes.
     fn number_out(&mut self, raw: u64) {
-        match self.read(raw, 4, Way::Out).filter(|bytes| bytes.len() == 4) {
+        match self
+            .read(raw, 4, Direction::Out)
+            .filter(|bytes| bytes.len() == 4)
+        {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
                 self.sink.item(true);
-                self.sink.process(int_at(bytes, 0) as i32, Whose::Thread);
+                self.sink.process(int_at(bytes, 0) as i32, PidKind::Thread);
                 self.sink.end(Bracket::Array);
             }
             None => self.address(raw),
@@ -106,7 +109,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let all = if known < CLONE_LEAST {
             None
         } else {
-            self.read(raw, size.min(PAGE), Way::In)
+            self.read(raw, size.min(PAGE), Direction::In)
         };
         let Some(all) = all.filter(|bytes| bytes.len() >= known) else {
             self.address(raw);
@@ -148,8 +151,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             if set == 0 || !(1..=MOST_TIDS).contains(&count) {
                 self.address(set);
             } else {
-                let number = crate::table::Kind::Signed(crate::table::Width::Four);
-                self.elements(set, Way::In, number, count as usize, 0);
+                let number = crate::table::ValueKind::Signed(crate::table::IntegerWidth::Four);
+                self.elements(set, Direction::In, number, count as usize, 0);
             }
             self.sink.field(false, "set_tid_size");
             self.sink.unsigned(count);
@@ -174,7 +177,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.failed() || known < CLONE_LEAST || self.style.opaque {
             return;
         }
-        let asked = self.read(raw, size.min(PAGE), Way::In);
+        let asked = self.read(raw, size.min(PAGE), Direction::In);
         let Some(asked) = asked.filter(|bytes| bytes.len() >= known) else {
             return;
         };
@@ -207,12 +210,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let width = if self.narrow() { 4 } else { 8 };
         let (mut all, mut at) = (Vec::new(), address);
-        while all.len() < MOST_ELEMENTS {
+        while all.len() < MAX_ELEMENTS {
             // An engine may have read all of them at once, or a step at a time.
-            let held = held(&self.call.memory, at, When::Entered);
+            let held = held(&self.call.memory, at, CapturePoint::Entered);
             let bytes = match held.filter(|bytes| bytes.len() >= width) {
                 Some(bytes) => Some(bytes),
-                None => self.read(at, STEP * width, Way::In),
+                None => self.read(at, STEP * width, Direction::In),
             };
             let Some(bytes) = bytes.filter(|bytes| bytes.len() >= width) else {
                 break;
@@ -243,7 +246,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Array);
         for (index, address) in addresses.into_iter().take(shown).enumerate() {
             self.sink.item(index == 0);
-            self.text(address, Way::In);
+            self.text(address, Direction::In);
         }
         if count > shown {
             self.sink.more(Bracket::Array, shown == 0);
@@ -284,7 +287,10 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.address(raw);
             return;
         }
-        match self.read(raw, 4, Way::Out).filter(|bytes| bytes.len() == 4) {
+        match self
+            .read(raw, 4, Direction::Out)
+            .filter(|bytes| bytes.len() == 4)
+        {
             Some(bytes) => {
                 self.sink.begin(Bracket::Array);
                 self.sink.item(true);
@@ -308,7 +314,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.address(raw);
         } else {
             match self
-                .read(raw, structure::RUSAGE.size, Way::Out)
+                .read(raw, structure::RUSAGE.size, Direction::Out)
                 .filter(|bytes| bytes.len() == structure::RUSAGE.size)
             {
                 Some(bytes) => self.structure(&structure::RUSAGE, bytes, number),

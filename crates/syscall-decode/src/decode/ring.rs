@@ -2,11 +2,11 @@
 //!
 //! Refuses: to show what a program left in memory for what the kernel said.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};
 use crate::format;
 use crate::table::rings::{OPERATIONS, RESTRICTIONS, SUPPORTED, WORKERS};
-use crate::table::{Kind, Way, Width, Wording};
+use crate::table::{CustomFormat, Direction, IntegerWidth, ValueKind};
 
 const HEADER: usize = 16;
 const OPERATION: usize = 8;
@@ -15,19 +15,19 @@ const MOST: usize = 256;
 const COUNT: usize = 4;
 
 /// An operation by its name, else by its number in decimal.
-static NAMED: Wording = Wording {
-    put: |out, value| match OPERATIONS.name(value) {
+static NAMED: CustomFormat = CustomFormat {
+    write: |out, value| match OPERATIONS.name(value) {
         Some(name) => out.extend_from_slice(name.as_bytes()),
         None => {
             format::unsigned(out, value);
             format::remark(out, OPERATIONS.unknown);
         }
     },
-    number: crate::table::Bare::Unsigned,
+    number: crate::table::UnnamedStyle::Unsigned,
 };
-const SPARE: Kind = Kind::Array(&Kind::Hex(Width::Four), 3);
+const SPARE: ValueKind = ValueKind::Array(&ValueKind::Hex(IntegerWidth::Four), 3);
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What a ring can do: what the program left there, where that wasn't nothing, and what the kernel says.
     pub(super) fn probe(&mut self, raw: u64) {
         let count = self.size_of_argument(3);
@@ -36,8 +36,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let length = HEADER + OPERATION * count;
         let whole = |bytes: &&[u8]| bytes.len() >= length;
-        let before = self.read(raw, length, Way::In).filter(whole);
-        let after = self.read(raw, length, Way::Out).filter(whole);
+        let before = self.read(raw, length, Direction::In).filter(whole);
+        let after = self.read(raw, length, Direction::Out).filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
@@ -110,7 +110,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let asked = u64::from(short_at(bytes, 0));
         self.one(asked, &RESTRICTIONS);
         if RESTRICTIONS.name(asked).is_none() {
-            let operation = self.sibling(2, Width::One);
+            let operation = self.sibling(2, IntegerWidth::One);
             self.sink.aside(|out| {
                 out.extend_from_slice(b"op: ");
                 format::hex(out, operation);
@@ -129,8 +129,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.sink.end(Bracket::Array);
         }
         let looked_at = count.min(self.shown_elements() + 1);
-        let before = self.read(raw, looked_at * COUNT, Way::In);
-        let after = self.read(raw, looked_at * COUNT, Way::Out);
+        let before = self.read(raw, looked_at * COUNT, Direction::In);
+        let after = self.read(raw, looked_at * COUNT, Direction::Out);
         let Some(bytes) = before.filter(|bytes| bytes.len() >= COUNT) else {
             return self.address(raw);
         };

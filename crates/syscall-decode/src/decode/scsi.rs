@@ -2,19 +2,19 @@
 //!
 //! Refuses: to tell what commands and their answers mean; they are bytes.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
-use crate::table::ioctl::scsi::{Both, VERSIONS, Version};
-use crate::table::{Length, Way, Width};
+use crate::table::ioctl::scsi::{SgBuffer, SgVersion, VERSIONS};
+use crate::table::{Direction, IntegerWidth, LengthSource};
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// The request, whichever version of it.
     pub(super) fn scsi(&mut self, raw: u64) {
         let sizes = VERSIONS.iter().map(|version| version.said.size);
         let most = sizes.max().unwrap_or(0);
-        let before = self.read(raw, most, Way::In);
+        let before = self.read(raw, most, Direction::In);
         // The kernel tells how it went where the device refused, too.
-        let after = self.read_always(raw, most, Way::Out);
+        let after = self.read_always(raw, most, Direction::Out);
         let Some(before) = before.filter(|bytes| bytes.len() >= 4) else {
             return self.address(raw);
         };
@@ -34,7 +34,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn scsi_version(
         &mut self,
         raw: u64,
-        version: &'static Version,
+        version: &'static SgVersion,
         before: &'a [u8],
         after: Option<&'a [u8]>,
     ) {
@@ -61,7 +61,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn scsi_answer(
         &mut self,
-        version: &'static Version,
+        version: &'static SgVersion,
         before: &'a [u8],
         after: Option<&'a [u8]>,
     ) {
@@ -82,7 +82,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// The buffer that what goes to the device lies in, and what then came from it.
-    fn scsi_both(&mut self, both: &'static Both, before: &'a [u8], after: Option<&'a [u8]>) {
+    fn scsi_both(&mut self, both: &'static SgBuffer, before: &'a [u8], after: Option<&'a [u8]>) {
         let direction = u64::from(int_at(before, both.direction));
         if direction != both.there && direction != both.there_and_back {
             return;
@@ -113,9 +113,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub(super) fn scattered(
         &mut self,
         raw: u64,
-        way: Way,
-        (at, width): (usize, Width),
-        bytes: Length,
+        way: Direction,
+        (at, width): (usize, IntegerWidth),
+        bytes: LengthSource,
     ) {
         let count = self.sibling(at, width) as usize;
         match count {

@@ -1,10 +1,10 @@
 //! Signals: their names, sets, actions and circumstances.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
-use crate::format::{self, Number};
-use crate::table::{Kind, Names, Way, Whose, Width, flags};
-use crate::{Abi, Call};
+use crate::format::{self, NamedNumber};
+use crate::table::{Direction, IntegerWidth, Names, PidKind, ValueKind, flags};
+use crate::{Abi, SyscallRecord};
 
 fn codes(signal: i32) -> Option<&'static Names> {
     Some(match signal {
@@ -21,12 +21,12 @@ fn codes(signal: i32) -> Option<&'static Names> {
 }
 
 /// Shows the kernel's `siginfo`, and the call that it is said of.
-pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Call>) {
+pub(crate) fn information<S: ValueSink>(sink: &mut S, bytes: &[u8], call: Option<&SyscallRecord>) {
     let int = |at| i64::from(int_at(bytes, at) as i32);
     let (signal, error, code) = (int(0) as i32, int_at(bytes, 4), int(8) as i32);
     sink.begin(Bracket::Structure);
     sink.field(true, "si_signo");
-    sink.constant(Number::Signed(i64::from(signal)), |out| {
+    sink.constant(NamedNumber::Signed(i64::from(signal)), |out| {
         format::signal_name(out, signal)
     });
     sink.field(false, "si_code");
@@ -35,14 +35,14 @@ pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Cal
         .name(value)
         .or_else(|| codes(signal).and_then(|names| names.name(value)));
     match known {
-        Some(name) => sink.constant(Number::Hex(value), |out| {
+        Some(name) => sink.constant(NamedNumber::Hex(value), |out| {
             out.extend_from_slice(name.as_bytes())
         }),
         None => sink.hex(value),
     }
     if error != 0 {
         sink.field(false, "si_errno");
-        sink.constant(Number::Unsigned(u64::from(error)), |out| {
+        sink.constant(NamedNumber::Unsigned(u64::from(error)), |out| {
             format::error_name(out, i64::from(error))
         });
     }
@@ -54,20 +54,20 @@ pub(crate) fn information<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Cal
     sink.end(Bracket::Structure);
 }
 
-fn number<S: Sink>(sink: &mut S, name: &str, value: i64) {
+fn number<S: ValueSink>(sink: &mut S, name: &str, value: i64) {
     sink.field(false, name);
     sink.signed(value);
 }
 
-fn place<S: Sink>(sink: &mut S, name: &str, address: u64) {
+fn place<S: ValueSink>(sink: &mut S, name: &str, address: u64) {
     sink.field(false, name);
     pointer(sink, address);
 }
 
 /// Who sent a signal.
-fn sender<S: Sink>(sink: &mut S, bytes: &[u8]) {
+fn sender<S: ValueSink>(sink: &mut S, bytes: &[u8]) {
     sink.field(false, "si_pid");
-    sink.process(int_at(bytes, 16) as i32, Whose::Process);
+    sink.process(int_at(bytes, 16) as i32, PidKind::Process);
     sink.field(false, "si_uid");
     match int_at(bytes, 20) {
         u32::MAX => sink.signed(-1),
@@ -76,13 +76,13 @@ fn sender<S: Sink>(sink: &mut S, bytes: &[u8]) {
 }
 
 /// What was sent with it.
-fn value<S: Sink>(sink: &mut S, bytes: &[u8]) {
+fn value<S: ValueSink>(sink: &mut S, bytes: &[u8]) {
     number(sink, "si_int", i64::from(int_at(bytes, 24) as i32));
     place(sink, "si_ptr", long_at(bytes, 24));
 }
 
 /// What happened to a file.
-fn band<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Call>) {
+fn band<S: ValueSink>(sink: &mut S, bytes: &[u8], call: Option<&SyscallRecord>) {
     number(sink, "si_band", long_at(bytes, 16) as i64);
     let fd = int_at(bytes, 24) as i32;
     sink.field(false, "si_fd");
@@ -92,7 +92,12 @@ fn band<S: Sink>(sink: &mut S, bytes: &[u8], call: Option<&Call>) {
     }
 }
 
-fn said_by_program<S: Sink>(sink: &mut S, bytes: &[u8], code: i32, call: Option<&Call>) {
+fn said_by_program<S: ValueSink>(
+    sink: &mut S,
+    bytes: &[u8],
+    code: i32,
+    call: Option<&SyscallRecord>,
+) {
     const TIMER: i32 = -2;
     const FILE: i32 = -5;
     const THREAD: i32 = -6;
@@ -114,11 +119,11 @@ fn said_by_program<S: Sink>(sink: &mut S, bytes: &[u8], code: i32, call: Option<
     }
 }
 
-fn said_by_kernel<S: Sink>(
+fn said_by_kernel<S: ValueSink>(
     sink: &mut S,
     bytes: &[u8],
     (signal, code): (i32, i32),
-    call: Option<&Call>,
+    call: Option<&SyscallRecord>,
 ) {
     const EXITED: i32 = 1;
     const FILE_CODES: std::ops::RangeInclusive<i32> = 1..=6;
@@ -131,7 +136,7 @@ fn said_by_kernel<S: Sink>(
             if code == EXITED {
                 sink.signed(i64::from(status));
             } else {
-                sink.constant(Number::Signed(i64::from(status)), |out| {
+                sink.constant(NamedNumber::Signed(i64::from(status)), |out| {
                     format::signal_name(out, status)
                 });
             }
@@ -175,7 +180,7 @@ fn said_by_kernel<S: Sink>(
             let arch = int_at(bytes, 28);
             call_name(sink, u64::from(int_at(bytes, 24)), arch);
             sink.field(false, "si_arch");
-            sink.constant(Number::Hex(u64::from(arch)), |out| {
+            sink.constant(NamedNumber::Hex(u64::from(arch)), |out| {
                 format::one(out, u64::from(arch), &flags::AUDIT_ARCH)
             });
         }
@@ -191,15 +196,15 @@ fn said_by_kernel<S: Sink>(
 }
 
 /// The name of a call of some way of calling, where there is one.
-pub(super) fn call_name<S: Sink>(sink: &mut S, call: u64, arch: u32) {
+pub(super) fn call_name<S: ValueSink>(sink: &mut S, call: u64, arch: u32) {
     let abi = match arch {
         0xc000_003e => Some(Abi::X86_64),
         0x4000_0003 => Some(Abi::I386),
         0xc000_00b7 => Some(Abi::Aarch64),
         _ => None,
     };
-    match abi.and_then(|abi| crate::table::row(abi, call)) {
-        Some(row) => sink.constant(Number::Unsigned(call), |out| {
+    match abi.and_then(|abi| crate::table::find_syscall(abi, call)) {
+        Some(row) => sink.constant(NamedNumber::Unsigned(call), |out| {
             out.extend_from_slice(b"__NR_");
             out.extend_from_slice(row.name.as_bytes());
         }),
@@ -207,7 +212,7 @@ pub(super) fn call_name<S: Sink>(sink: &mut S, call: u64, arch: u32) {
     }
 }
 
-fn pointer<S: Sink>(sink: &mut S, address: u64) {
+fn pointer<S: ValueSink>(sink: &mut S, address: u64) {
     if address == 0 {
         sink.null()
     } else {
@@ -215,17 +220,17 @@ fn pointer<S: Sink>(sink: &mut S, address: u64) {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     pub fn signal_number(&mut self, number: i32) {
         self.sink
-            .constant(Number::Signed(i64::from(number)), |out| {
+            .constant(NamedNumber::Signed(i64::from(number)), |out| {
                 format::signal_name(out, number)
             });
     }
 
     /// A set of signals behind a pointer.
-    pub fn signal_set(&mut self, raw: u64, way: Way, number: usize) {
-        const SIZE: Kind = Kind::Unsigned(Width::Eight);
+    pub fn signal_set(&mut self, raw: u64, way: Direction, number: usize) {
+        const SIZE: ValueKind = ValueKind::Unsigned(IntegerWidth::Eight);
         // The size of the set stands in the next argument that is one.
         let size = (number + 1..6).find(|place| self.row.kinds[*place] == SIZE);
         let size = size.map_or(8, |place| self.size_of_argument(place));
@@ -243,7 +248,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A set of signals of so many bytes.
-    pub(super) fn set_behind(&mut self, raw: u64, size: usize, way: Way) {
+    pub(super) fn set_behind(&mut self, raw: u64, size: usize, way: Direction) {
         match self.read_in_time(raw, size, way) {
             Some(bytes) if bytes.len() == size => self
                 .sink
@@ -261,7 +266,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "mask");
-        self.set_behind(raw.wrapping_add(mask), 8, Way::In);
+        self.set_behind(raw.wrapping_add(mask), 8, Direction::In);
         self.sink.end(Bracket::Structure);
     }
 
@@ -272,7 +277,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 16, Way::In)
+            .read(raw, 16, Direction::In)
             .filter(|bytes| bytes.len() == 16)
         else {
             self.sink.address(raw);
@@ -284,7 +289,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if set == 0 || size != 8 {
             self.address(set);
         } else {
-            self.set_behind(set, 8, Way::In);
+            self.set_behind(set, 8, Direction::In);
         }
         self.sink.field(false, "sigsetsize");
         self.sink.unsigned(long_at(bytes, 8));
@@ -292,7 +297,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What is done with a signal.
-    pub fn signal_action(&mut self, raw: u64, way: Way) {
+    pub fn signal_action(&mut self, raw: u64, way: Direction) {
         if raw == 0 {
             self.sink.null();
             return;
@@ -307,10 +312,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         match long_at(bytes, 0) {
             0 => self
                 .sink
-                .constant(Number::Hex(0), |out| out.extend_from_slice(b"SIG_DFL")),
+                .constant(NamedNumber::Hex(0), |out| out.extend_from_slice(b"SIG_DFL")),
             1 => self
                 .sink
-                .constant(Number::Hex(1), |out| out.extend_from_slice(b"SIG_IGN")),
+                .constant(NamedNumber::Hex(1), |out| out.extend_from_slice(b"SIG_IGN")),
             address => self.sink.address(address),
         }
         self.sink.field(false, "sa_mask");
@@ -326,7 +331,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A signal's circumstances behind a pointer.
-    pub fn signal_information(&mut self, raw: u64, way: Way) {
+    pub fn signal_information(&mut self, raw: u64, way: Direction) {
         if raw == 0 {
             self.sink.null();
             return;

@@ -1,8 +1,8 @@
 //! Where what is found on a walk goes: text, JSON, or nowhere.
 
-use crate::Call;
-use crate::format::{Constants, Escapes, Number};
-use crate::table::Whose;
+use crate::SyscallRecord;
+use crate::format::{ConstantStyle, EscapeStyle, NamedNumber};
+use crate::table::PidKind;
 
 /// What is set between brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub(crate) enum Bracket {
 }
 
 /// Takes what is found on a walk.
-pub(crate) trait Sink {
+pub(crate) trait ValueSink {
     fn signed(&mut self, value: i64);
     fn unsigned(&mut self, value: u64);
     /// Bits: `0` without prefix if there are none.
@@ -24,7 +24,7 @@ pub(crate) trait Sink {
     /// An expression: names of bits, a macro's call.
     fn word(&mut self, write: impl FnOnce(&mut Vec<u8>));
     /// A number that has a name, which `write` writes; what has none is written as a number with a remark.
-    fn constant(&mut self, _: Number, write: impl FnOnce(&mut Vec<u8>)) {
+    fn constant(&mut self, _: NamedNumber, write: impl FnOnce(&mut Vec<u8>)) {
         self.word(write);
     }
     /// A remark on what stood before.
@@ -39,16 +39,16 @@ pub(crate) trait Sink {
         self.text(text.unwrap_or(bytes), text.is_none());
     }
     /// The same, of what only the kernel has a name for: the number is always there.
-    fn constant_with_number(&mut self, _: Number, write: impl FnOnce(&mut Vec<u8>)) {
+    fn constant_with_number(&mut self, _: NamedNumber, write: impl FnOnce(&mut Vec<u8>)) {
         self.word(write);
     }
     /// Bytes that are said by an expression, which `write` writes.
-    fn constant_bytes(&mut self, _: &[u8], write: impl FnOnce(&mut Vec<u8>, Escapes)) {
-        self.word(|out| write(out, Escapes::Octal));
+    fn constant_bytes(&mut self, _: &[u8], write: impl FnOnce(&mut Vec<u8>, EscapeStyle)) {
+        self.word(|out| write(out, EscapeStyle::Octal));
     }
     /// An expression in which some parts have names and numbers.
-    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants, Escapes)) {
-        self.word(|out| write(out, Constants::Names, Escapes::Octal));
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, ConstantStyle, EscapeStyle)) {
+        self.word(|out| write(out, ConstantStyle::Names, EscapeStyle::Octal));
     }
     /// Whether what has a name is shown by that alone.
     fn names(&self) -> bool {
@@ -65,18 +65,18 @@ pub(crate) trait Sink {
     fn abstract_text(&mut self, bytes: &[u8]);
     /// Bytes that are never shown as letters.
     fn binary(&mut self, bytes: &[u8], cut: bool);
-    fn fd(&mut self, fd: i32, call: &Call);
+    fn fd(&mut self, fd: i32, call: &SyscallRecord);
     /// A descriptor of another process, whose number the program says.
-    fn fd_of(&mut self, _process: i32, fd: i32, _: &Call) {
+    fn fd_of(&mut self, _process: i32, fd: i32, _: &SyscallRecord) {
         self.signed(i64::from(fd));
     }
     /// A descriptor of the process that a descriptor means.
-    fn fd_behind(&mut self, _descriptor: i32, fd: i32, _: &Call) {
+    fn fd_behind(&mut self, _descriptor: i32, fd: i32, _: &SyscallRecord) {
         self.signed(i64::from(fd));
     }
     /// How what has a name is shown.
-    fn constants(&self) -> Constants {
-        Constants::Names
+    fn constants(&self) -> ConstantStyle {
+        ConstantStyle::Names
     }
     /// Something that is shown by `number` where names aren't, and that `write` writes in words.
     fn named(&mut self, _number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>))
@@ -86,10 +86,10 @@ pub(crate) trait Sink {
         self.word(write);
     }
     /// The number of a process.
-    fn process(&mut self, number: i32, _: Whose) {
+    fn process(&mut self, number: i32, _: PidKind) {
         self.signed(i64::from(number));
     }
-    fn dir_fd(&mut self, fd: i32, call: &Call);
+    fn dir_fd(&mut self, fd: i32, call: &SyscallRecord);
     fn begin(&mut self, bracket: Bracket);
     fn end(&mut self, bracket: Bracket);
     fn field(&mut self, first: bool, name: &str);
@@ -124,9 +124,9 @@ pub(crate) trait Sink {
 }
 
 /// A sink that throws everything away: for walks that only ask for memory.
-pub(crate) struct Nothing;
+pub(crate) struct NullSink;
 
-impl Sink for Nothing {
+impl ValueSink for NullSink {
     fn signed(&mut self, _: i64) {}
     fn unsigned(&mut self, _: u64) {}
     fn hex(&mut self, _: u64) {}
@@ -140,8 +140,8 @@ impl Sink for Nothing {
     fn text(&mut self, _: &[u8], _: bool) {}
     fn abstract_text(&mut self, _: &[u8]) {}
     fn binary(&mut self, _: &[u8], _: bool) {}
-    fn fd(&mut self, _: i32, _: &Call) {}
-    fn dir_fd(&mut self, _: i32, _: &Call) {}
+    fn fd(&mut self, _: i32, _: &SyscallRecord) {}
+    fn dir_fd(&mut self, _: i32, _: &SyscallRecord) {}
     fn begin(&mut self, _: Bracket) {}
     fn end(&mut self, _: Bracket) {}
     fn field(&mut self, _: bool, _: &str) {}

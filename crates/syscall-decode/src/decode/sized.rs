@@ -3,10 +3,10 @@
 //! Refuses: to hide what a program says beyond what is known here; it is shown as bytes.
 
 use super::netlink::Span;
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
-use crate::Outcome;
-use crate::table::{Length, Structure, Way, structure};
+use crate::SyscallOutcome;
+use crate::table::{Direction, LengthSource, StructureLayout, structure};
 
 /// More is never looked at.
 const PAGE: usize = 4096;
@@ -16,18 +16,18 @@ const SCHEDULE_LEAST: usize = 48;
 const KEEP_POLICY: u64 = 8;
 const KEEP_PARAMETERS: u64 = 16;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// A structure of a length that is said elsewhere.
     pub(super) fn sized(
         &mut self,
         raw: u64,
-        way: Way,
-        structure: &'static Structure,
+        way: Direction,
+        structure: &'static StructureLayout,
         least: usize,
-        length: Length,
+        length: LengthSource,
     ) {
         let length = self.length(length);
-        let failed = way == Way::Out && self.failed();
+        let failed = way == Direction::Out && self.failed();
         let known = length.min(structure.size);
         let bytes = if length < least || failed {
             None
@@ -44,13 +44,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// What is said of a thread's schedule.
-    pub(super) fn schedule(&mut self, raw: u64, way: Way) {
+    pub(super) fn schedule(&mut self, raw: u64, way: Direction) {
         let whole = &structure::SCHED_ATTR;
         let most = match way {
-            Way::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
-            Way::In => whole.size,
+            Direction::Out => (self.size_of_argument(2) & 0xffff_ffff).min(whole.size),
+            Direction::In => whole.size,
         };
-        let least = if way == Way::Out {
+        let least = if way == Direction::Out {
             most.max(SCHEDULE_LEAST)
         } else {
             4
@@ -62,11 +62,11 @@ impl<'a, S: Sink> Walk<'a, S> {
             return self.address(raw);
         };
         let size = match (int_at(bytes, 0) as usize, way) {
-            (0, Way::In) => SCHEDULE_LEAST,
+            (0, Direction::In) => SCHEDULE_LEAST,
             (size, _) => size,
         };
         let known = size.min(whole.size);
-        if way == Way::In && size >= SCHEDULE_LEAST && bytes.len() < known {
+        if way == Direction::In && size >= SCHEDULE_LEAST && bytes.len() < known {
             return self.address(raw);
         }
         let bytes = &bytes[..bytes.len().min(known.max(4))];
@@ -82,9 +82,14 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Structure);
     }
 
-    fn schedule_fields(&mut self, whole: &'static Structure, bytes: &'a [u8], way: Way) {
+    fn schedule_fields(
+        &mut self,
+        whole: &'static StructureLayout,
+        bytes: &'a [u8],
+        way: Direction,
+    ) {
         let bits = long_at(bytes, 8);
-        let keeps = |bit| way == Way::In && bits & bit != 0;
+        let keeps = |bit| way == Direction::In && bits & bit != 0;
         for field in &whole.fields[1..] {
             let size = self.size(field.kind);
             let Some(there) = bytes.get(field.at..field.at + size) else {
@@ -109,13 +114,12 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// How long the kernel would have had it, where it was too long or too short.
     pub(super) fn schedule_became(&mut self, raw: u64) {
         const TOO_BIG: i64 = 7;
-        let too_big =
-            matches!(self.call.outcome, Outcome::Returned { value, .. } if value == -TOO_BIG);
-        if !too_big || self.read(raw, 4, Way::In).is_none() {
+        let too_big = matches!(self.call.outcome, SyscallOutcome::Returned { value, .. } if value == -TOO_BIG);
+        if !too_big || self.read(raw, 4, Direction::In).is_none() {
             return;
         }
         if let Some(bytes) = self
-            .read_always(raw, 4, Way::Out)
+            .read_always(raw, 4, Direction::Out)
             .filter(|bytes| bytes.len() == 4)
         {
             self.sink.became();

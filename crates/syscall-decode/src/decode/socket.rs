@@ -1,10 +1,10 @@
 //! Sockets: where their addresses are, messages with what rides along.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format;
-use crate::memory::MOST_ELEMENTS;
-use crate::table::{Way, flags};
+use crate::memory::MAX_ELEMENTS;
+use crate::table::{Direction, flags};
 
 const INET: u16 = 2;
 const INET6: u16 = 10;
@@ -18,17 +18,17 @@ const MESSAGE: usize = 64;
 /// The kernel takes no more at once.
 const MOST_MESSAGES: usize = 1024;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// A socket's address that the program says.
     pub fn socket_address(&mut self, raw: u64, length: u64) {
         if raw == 0 {
             self.sink.null();
             return;
         }
-        self.address_of_length(raw, length as u32, Way::In);
+        self.address_of_length(raw, length as u32, Direction::In);
     }
 
-    fn address_of_length(&mut self, raw: u64, length: u32, way: Way) {
+    fn address_of_length(&mut self, raw: u64, length: u32, way: Direction) {
         let length = match usize::try_from(length as i32) {
             Ok(length) if length >= 2 => length.min(LONGEST),
             _ => return self.address(raw),
@@ -53,7 +53,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else if length == 0 {
             self.sink.text(&[], false);
         } else {
-            self.address_of_length(raw, length.min(LONGEST) as u32, Way::Out);
+            self.address_of_length(raw, length.min(LONGEST) as u32, Direction::Out);
         }
     }
 
@@ -64,8 +64,8 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let number = |bytes: &[u8]| (bytes.len() == 4).then(|| int_at(bytes, 0));
-        let before = self.read_always(raw, 4, Way::In).and_then(number);
-        let after = self.read(raw, 4, Way::Out).and_then(number);
+        let before = self.read_always(raw, 4, Direction::In).and_then(number);
+        let after = self.read(raw, 4, Direction::Out).and_then(number);
         let (Some(before), after) = (before.or(after), after) else {
             self.address(raw);
             return;
@@ -87,13 +87,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Vectors of buffers; for what was received, no more than what came.
-    pub fn vectors(&mut self, raw: u64, count: usize, way: Way) {
-        let came = if way == Way::Out && !self.failed() {
+    pub fn vectors(&mut self, raw: u64, count: usize, way: Direction) {
+        let came = if way == Direction::Out && !self.failed() {
             Some(self.result() as usize)
         } else {
             None
         };
-        self.vectors_of(raw, count, (Way::In, way), came);
+        self.vectors_of(raw, count, (Direction::In, way), came);
     }
 
     /// The same, read as each of both says: the vectors, and what they hold, no more than so many bytes of it.
@@ -101,7 +101,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         &mut self,
         raw: u64,
         count: usize,
-        (told, way): (Way, Way),
+        (told, way): (Direction, Direction),
         came: Option<usize>,
     ) {
         if raw == 0 {
@@ -114,7 +114,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         // The kernel takes no more than 1024.
-        let count = count.min(MOST_ELEMENTS);
+        let count = count.min(MAX_ELEMENTS);
         let shown = self.allow(count);
         // Whether there is another is looked at before it is left out.
         let looked_at = count.min(shown + 1);
@@ -125,7 +125,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(raw);
             return;
         };
-        if way == Way::Out && came.is_none() && !self.failed_shows_vectors() {
+        if way == Direction::Out && came.is_none() && !self.failed_shows_vectors() {
             self.address(raw);
             return;
         }
@@ -143,8 +143,8 @@ impl<'a, S: Sink> Walk<'a, S> {
                     left -= here;
                     self.spoken(base, here, way);
                 }
-                (Way::Out, None) => self.address(base),
-                _ => self.spoken(base, length_here, Way::In),
+                (Direction::Out, None) => self.address(base),
+                _ => self.spoken(base, length_here, Direction::In),
             }
             self.sink.field(false, "iov_len");
             self.sink.unsigned(length);
@@ -166,19 +166,19 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A message.
-    pub fn message(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed() && !self.is_asking()) {
+    pub fn message(&mut self, raw: u64, way: Direction) {
+        if raw == 0 || (way == Direction::Out && self.failed() && !self.is_asking()) {
             self.message_failed(raw);
             return;
         }
-        let came = (way == Way::Out && !self.failed()).then(|| self.result() as usize);
+        let came = (way == Direction::Out && !self.failed()).then(|| self.result() as usize);
         self.message_of(raw, way, came, HEADER);
     }
 
     /// A message that wasn't received: only how long a name could have been.
     fn message_failed(&mut self, raw: u64) {
         match self
-            .read(raw, HEADER, Way::In)
+            .read(raw, HEADER, Direction::In)
             .filter(|bytes| bytes.len() == HEADER)
         {
             Some(bytes) => {
@@ -191,12 +191,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
     }
 
-    fn message_of(&mut self, raw: u64, way: Way, came: Option<usize>, size: usize) {
+    fn message_of(&mut self, raw: u64, way: Direction, came: Option<usize>, size: usize) {
         let before = self
-            .read(raw, size, Way::In)
+            .read(raw, size, Direction::In)
             .filter(|bytes| bytes.len() >= HEADER);
-        let after = if way == Way::Out {
-            self.read(raw, size, Way::Out)
+        let after = if way == Direction::Out {
+            self.read(raw, size, Direction::Out)
                 .filter(|bytes| bytes.len() >= HEADER)
         } else {
             None
@@ -212,7 +212,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         if name == 0 {
             self.sink.null();
         } else {
-            let readable = if way == Way::Out {
+            let readable = if way == Direction::Out {
                 length.min(before_length)
             } else {
                 length
@@ -220,7 +220,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address_of_length(name, readable, way);
         }
         self.sink.field(false, "msg_namelen");
-        if way == Way::Out && before_length != length {
+        if way == Direction::Out && before_length != length {
             self.sink.word(|out| {
                 format::signed(out, i64::from(before_length as i32));
                 out.extend_from_slice(b" => ");
@@ -231,7 +231,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         self.sink.field(false, "msg_iov");
         let count = usize::try_from(long_at(now, 24)).unwrap_or(usize::MAX);
-        self.vectors_of(long_at(now, 16), count, (Way::In, way), came);
+        self.vectors_of(long_at(now, 16), count, (Direction::In, way), came);
         self.sink.field(false, "msg_iovlen");
         self.sink.unsigned(long_at(now, 24));
         let (control, control_length) = (long_at(now, 32), long_at(now, 40));
@@ -247,8 +247,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Several messages: of those that were sent, how long they were.
-    pub fn messages(&mut self, raw: u64, way: Way) {
-        let gone = way == Way::Out && self.failed() && !self.is_asking();
+    pub fn messages(&mut self, raw: u64, way: Direction) {
+        let gone = way == Direction::Out && self.failed() && !self.is_asking();
         if raw == 0 || gone || self.style.opaque {
             self.address(raw);
             return;
@@ -258,20 +258,20 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else {
             self.result() as usize
         };
-        let count = if way == Way::In || self.failed() {
+        let count = if way == Direction::In || self.failed() {
             self.size_of_argument(2) & 0xffff_ffff
         } else {
             done
         };
         let shown = self.allow(count.min(MOST_MESSAGES));
-        let first = self.read(raw, HEADER, Way::In);
+        let first = self.read(raw, HEADER, Direction::In);
         if shown > 0 && first.is_none_or(|bytes| bytes.len() < HEADER) {
             return self.address(raw);
         }
         self.sink.begin(Bracket::Array);
         for index in 0..shown {
             let address = raw.wrapping_add((index * MESSAGE) as u64);
-            let there = self.read(address, HEADER, Way::In);
+            let there = self.read(address, HEADER, Direction::In);
             if !self.is_asking() && there.is_none_or(|bytes| bytes.len() < HEADER) {
                 self.sink.item(false);
                 self.sink.unreadable(address);
@@ -287,10 +287,10 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.end(Bracket::Array);
     }
 
-    fn message_and_length(&mut self, address: u64, way: Way, done: bool) {
+    fn message_and_length(&mut self, address: u64, way: Direction, done: bool) {
         let at = address.wrapping_add(HEADER as u64);
         let length = match done {
-            true => self.read(at, 4, Way::Out),
+            true => self.read(at, 4, Direction::Out),
             false => None,
         };
         let length = length
@@ -298,7 +298,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             .map(|bytes| int_at(bytes, 0));
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "msg_hdr");
-        let came = length.filter(|_| way == Way::Out);
+        let came = length.filter(|_| way == Direction::Out);
         self.message_of(address, way, came.map(|length| length as usize), HEADER);
         if let Some(length) = length {
             self.sink.field(false, "msg_len");

@@ -1,10 +1,10 @@
 //! What is said of files: `stat`, `statx`, directory entries, devices, modes.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at};
 use crate::Abi;
-use crate::format::{self, Number};
-use crate::table::{Way, flags};
+use crate::format::{self, NamedNumber};
+use crate::table::{Direction, flags};
 
 /// Where the fields of `struct stat` lie.
 struct Places {
@@ -50,7 +50,7 @@ fn is_device(mode: u32) -> bool {
     matches!(mode & TYPE, CHARACTERS | BLOCKS)
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     fn stat_places(&self) -> &'static Places {
         if self.call.abi == Abi::X86_64 {
             &X86_64
@@ -122,9 +122,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// A file's type and permissions.
     pub fn file_mode(&mut self, mode: u32) {
-        self.sink.constant(Number::Octal(u64::from(mode)), |out| {
-            format::file_mode(out, mode)
-        });
+        self.sink
+            .constant(NamedNumber::Octal(u64::from(mode)), |out| {
+                format::file_mode(out, mode)
+            });
     }
 
     fn put_device(&mut self, device: u64) {
@@ -132,7 +133,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     fn halves(&mut self, major: u64, minor: u64) {
-        self.value(crate::table::Kind::Halves, major | (minor << 32), 0);
+        self.value(crate::table::ValueKind::Halves, major | (minor << 32), 0);
     }
 
     /// `struct statx`.
@@ -153,7 +154,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let id = |walk: &mut Self, bit, name, at| {
             if mask & bit != 0 {
                 walk.sink.field(false, name);
-                walk.value(crate::table::Kind::Id, u64::from(int_at(bytes, at)), 0);
+                walk.value(crate::table::ValueKind::Id, u64::from(int_at(bytes, at)), 0);
             }
         };
         if verbose {
@@ -250,7 +251,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let read = if length == 0 {
             Some(&[][..])
         } else {
-            self.read(raw, length, Way::Out)
+            self.read(raw, length, Direction::Out)
         };
         let Some(bytes) = read.filter(|bytes| bytes.len() == length || length > super::MOST_BYTES)
         else {

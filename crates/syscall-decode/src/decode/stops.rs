@@ -2,17 +2,17 @@
 //!
 //! Refuses: registers of other processors than those that the kernel's structures are known of.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::Abi;
-use crate::format::{self, Constants, Number};
+use crate::format::{self, ConstantStyle, NamedNumber};
 use crate::table::tracing::{FLOATING, GENERAL, STOPPED, USER};
-use crate::table::{Kind, Structure, Way, Width};
+use crate::table::{Direction, IntegerWidth, StructureLayout, ValueKind};
 
 const VECTOR: usize = 16;
 const WORD: usize = 8;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Where a part of what is seen of a thread begins, by the part that it lies in.
     pub(super) fn user_offset(&mut self, raw: u64) {
         let before = USER.list.iter().filter(|(_, at)| *at <= raw);
@@ -31,22 +31,22 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
         };
         match self.sink.constants() {
-            Constants::Names => self.sink.word(write),
-            Constants::Numbers => self.address(raw),
-            Constants::Both => {
+            ConstantStyle::Names => self.sink.word(write),
+            ConstantStyle::Numbers => self.address(raw),
+            ConstantStyle::Both => {
                 self.address(raw);
                 self.sink.aside(write);
             }
         }
     }
 
-    fn layout(&self, floating: bool) -> Option<&'static Structure> {
+    fn layout(&self, floating: bool) -> Option<&'static StructureLayout> {
         let layout = if floating { &FLOATING } else { &GENERAL };
         (self.call.abi == Abi::X86_64).then_some(layout)
     }
 
     /// All registers.
-    pub(super) fn registers(&mut self, raw: u64, way: Way, floating: bool) {
+    pub(super) fn registers(&mut self, raw: u64, way: Direction, floating: bool) {
         match self.layout(floating) {
             Some(layout) => self.registers_of(raw, layout.size, way, layout),
             None => self.address(raw),
@@ -54,7 +54,13 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// So many bytes of them.
-    fn registers_of(&mut self, raw: u64, size: usize, way: Way, layout: &'static Structure) {
+    fn registers_of(
+        &mut self,
+        raw: u64,
+        size: usize,
+        way: Direction,
+        layout: &'static StructureLayout,
+    ) {
         let known = size.min(layout.size);
         let bytes = match size > 0 && size.is_multiple_of(WORD) {
             true => self.read(raw, known, way),
@@ -73,7 +79,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             };
             self.sink.field(index == 0, field.name);
             match field.kind {
-                Kind::Array(inner, count) => {
+                ValueKind::Array(inner, count) => {
                     let count = count.min(rest.len() / self.size(*inner));
                     let shown = self.allow(count);
                     self.in_place(*inner, rest, (count, shown), 3);
@@ -88,16 +94,16 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A set of registers by a vector, as long as that was and became.
-    pub(super) fn register_set(&mut self, raw: u64, way: Way) {
+    pub(super) fn register_set(&mut self, raw: u64, way: Direction) {
         let whole = |bytes: &&[u8]| bytes.len() == VECTOR;
-        let before = self.read(raw, VECTOR, Way::In).filter(whole);
-        let after = self.read_always(raw, VECTOR, Way::Out).filter(whole);
+        let before = self.read(raw, VECTOR, Direction::In).filter(whole);
+        let after = self.read_always(raw, VECTOR, Direction::Out).filter(whole);
         let Some(before) = before else {
             return self.address(raw);
         };
         let now = match way {
-            Way::In => before,
-            Way::Out => after.unwrap_or(before),
+            Direction::In => before,
+            Direction::Out => after.unwrap_or(before),
         };
         let (base, length) = (long_at(now, 0), long_at(now, 8));
         self.sink.begin(Bracket::Structure);
@@ -132,7 +138,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let size = self.size_of_argument(2).min(came).min(LONGEST);
         let bytes = match size {
             0 => None,
-            _ => self.read(raw, size, Way::Out),
+            _ => self.read(raw, size, Direction::Out),
         };
         let Some(bytes) = bytes.filter(|bytes| bytes.len() >= size) else {
             return self.address(raw);
@@ -161,7 +167,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let count = (bytes.len() / WORD).saturating_sub(1).min(ARGUMENTS);
         if count > 0 {
             self.sink.field(false, "args");
-            let kind = Kind::Hex(Width::Eight);
+            let kind = ValueKind::Hex(IntegerWidth::Eight);
             self.in_place(kind, &bytes[WORD..], (count, count), 3);
         }
         if name == "seccomp" && bytes.len() >= LAST + 4 {
@@ -178,7 +184,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         self.sink.begin(Bracket::Structure);
         self.sink.field(true, "rval");
         if failed.is_some_and(|failed| failed != 0) && (-4095..0).contains(&value) {
-            self.sink.constant(Number::Signed(value), |out| {
+            self.sink.constant(NamedNumber::Signed(value), |out| {
                 out.push(b'-');
                 format::error_name(out, -value);
             });

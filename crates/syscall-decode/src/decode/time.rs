@@ -1,14 +1,14 @@
 //! Moments, times of files, clocks, sleeps and timers.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
 use crate::format::{has_words, moment};
-use crate::table::{Way, flags};
+use crate::table::{Direction, flags};
 
 const NOW: u64 = 0x3fff_ffff;
 const OMIT: u64 = 0x3fff_fffe;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Seconds since 1970, with the moment in words behind them.
     pub fn moment_in_words(&mut self, seconds: i64, fraction: u64, digits: usize) {
         if seconds == 0 && fraction == 0 {
@@ -29,7 +29,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 32, Way::In)
+            .read(raw, 32, Direction::In)
             .filter(|bytes| bytes.len() == 32)
         else {
             self.address(raw);
@@ -78,7 +78,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     pub fn remainder(&mut self, raw: u64, _number: usize) {
         let interrupted = matches!(
             self.call.outcome,
-            crate::Outcome::Returned {
+            crate::SyscallOutcome::Returned {
                 value: -4 | -516,
                 ..
             }
@@ -87,7 +87,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.sink.null();
         } else if interrupted
             && let Some(bytes) = self
-                .read_always(raw, 16, Way::Out)
+                .read_always(raw, 16, Direction::Out)
                 .filter(|bytes| bytes.len() == 16)
         {
             self.structure(&crate::table::structure::TIMESPEC, bytes, 0);
@@ -103,7 +103,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             return;
         }
         let Some(bytes) = self
-            .read(raw, 64, Way::In)
+            .read(raw, 64, Direction::In)
             .filter(|bytes| bytes.len() >= 20)
         else {
             self.address(raw);
@@ -149,7 +149,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 }
 
-fn seconds_and<S: Sink>(sink: &mut S, seconds: i64, fraction: u64, name: &str) {
+fn seconds_and<S: ValueSink>(sink: &mut S, seconds: i64, fraction: u64, name: &str) {
     sink.begin(Bracket::Structure);
     sink.field(true, "tv_sec");
     sink.signed(seconds);

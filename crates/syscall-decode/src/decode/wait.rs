@@ -2,15 +2,15 @@
 
 use backsight_syscall_tables::sets::WAIT_SHARED as SHARED;
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at, short_at};
-use crate::format::{self, Number};
-use crate::memory::MOST_ELEMENTS;
-use crate::table::{Answer, Kind, Special, Way, flags, structure};
+use crate::format::{self, NamedNumber};
+use crate::memory::MAX_ELEMENTS;
+use crate::table::{Direction, ResultKind, SpecialKind, ValueKind, flags, structure};
 
 const POLLFD: usize = 8;
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// What is polled, as it was asked.
     pub fn polled(&mut self, raw: u64) {
         let count = self.size_of_argument(1) & 0xffff_ffff;
@@ -28,12 +28,12 @@ impl<'a, S: Sink> Walk<'a, S> {
         let wanted = count.min(shown + 1);
         // By which descriptors a call is chosen isn't a matter of how many are shown.
         let asked = if self.is_asking() {
-            count.min(MOST_ELEMENTS)
+            count.min(MAX_ELEMENTS)
         } else {
             wanted
         };
         let Some(bytes) = self
-            .read(raw, asked * POLLFD, Way::In)
+            .read(raw, asked * POLLFD, Direction::In)
             .filter(|bytes| bytes.len() >= POLLFD)
         else {
             self.address(raw);
@@ -79,11 +79,11 @@ impl<'a, S: Sink> Walk<'a, S> {
         } else if self.call.arguments[1] & 0xffff_ffff == DELETE {
             self.sink.address(raw);
         } else {
-            const EVENT: Kind = Kind::ByAbi(
-                &Kind::Structure(&structure::EPOLL_EVENT_X86),
-                &Kind::Structure(&structure::EPOLL_EVENT),
+            const EVENT: ValueKind = ValueKind::ByAbi(
+                &ValueKind::Structure(&structure::EPOLL_EVENT_X86),
+                &ValueKind::Structure(&structure::EPOLL_EVENT),
             );
-            self.value(Kind::To(Way::In, &EVENT), raw, number);
+            self.value(ValueKind::To(Direction::In, &EVENT), raw, number);
         }
     }
 
@@ -106,23 +106,23 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let length = self.set_bytes();
         let bytes = self
-            .read(raw, length, Way::In)
+            .read(raw, length, Direction::In)
             .filter(|bytes| length > 0 && bytes.len() == length);
         let Some(bytes) = bytes else {
             self.address(raw);
             return;
         };
-        self.descriptors_in(bytes, Way::In);
+        self.descriptors_in(bytes, Direction::In);
     }
 
-    fn descriptors_in(&mut self, bytes: &[u8], way: Way) {
+    fn descriptors_in(&mut self, bytes: &[u8], way: Direction) {
         let most = self.set_size();
         self.sink.begin(Bracket::Array);
         let mut first = true;
         for fd in (0..most).filter(|fd| bytes[fd / 8] & (1 << (fd % 8)) != 0) {
             self.sink.member(first);
             first = false;
-            if way == Way::In {
+            if way == Direction::In {
                 self.sink.fd(fd as i32, self.call)
             } else {
                 self.sink.unsigned(fd as u64)
@@ -136,11 +136,13 @@ impl<'a, S: Sink> Walk<'a, S> {
         if self.failed() {
             return;
         }
-        match self.row.answer {
-            Answer::Ready => self.polled_result(),
-            Answer::Selected => self.selected_result(),
-            Answer::Received => self.received_result(),
-            _ if self.row.kinds[2] == Kind::Special(Special::Requested) => self.requested_result(),
+        match self.row.result {
+            ResultKind::Ready => self.polled_result(),
+            ResultKind::Selected => self.selected_result(),
+            ResultKind::Received => self.received_result(),
+            _ if self.row.kinds[2] == ValueKind::Special(SpecialKind::Requested) => {
+                self.requested_result()
+            }
             _ => {}
         }
     }
@@ -162,7 +164,8 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let count = self.size_of_argument(1) & 0xffff_ffff;
         let address = self.call.arguments[0];
-        let Some(bytes) = self.read(address, count.min(MOST_ELEMENTS) * POLLFD, Way::Out) else {
+        let Some(bytes) = self.read(address, count.min(MAX_ELEMENTS) * POLLFD, Direction::Out)
+        else {
             return;
         };
         self.sink.beside(true, "");
@@ -211,7 +214,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     fn time_left(
         &mut self,
         argument: usize,
-        structure: &'static crate::table::Structure,
+        structure: &'static crate::table::StructureLayout,
         first: bool,
     ) {
         let address = self.call.arguments[argument];
@@ -220,7 +223,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             self.address(address);
         } else if address != 0
             && let Some(bytes) = self
-                .read(address, 16, Way::Out)
+                .read(address, 16, Direction::Out)
                 .filter(|bytes| bytes.len() == 16)
         {
             self.sink.beside(first, "left");
@@ -241,7 +244,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             // These are shown wherever sets that are asked for aren't.
             let Some(bytes) = self
-                .read_text(address, length, Way::Out)
+                .read_text(address, length, Direction::Out)
                 .filter(|bytes| bytes.len() == length)
             else {
                 continue;
@@ -251,7 +254,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             }
             self.sink.beside(first, name);
             first = false;
-            self.descriptors_in(bytes, Way::Out);
+            self.descriptors_in(bytes, Direction::Out);
         }
         let spec = if self.row.name == "select" {
             &structure::TIMEVAL
@@ -267,8 +270,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Bits of processors.
-    pub fn processors(&mut self, raw: u64, way: Way) {
-        let length = if way == Way::Out {
+    pub fn processors(&mut self, raw: u64, way: Direction) {
+        let length = if way == Direction::Out {
             self.result() as usize
         } else {
             self.size_of_argument(1)
@@ -277,18 +280,18 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// The same of so many bytes.
-    pub fn processor_bits(&mut self, raw: u64, way: Way, length: usize) {
+    pub fn processor_bits(&mut self, raw: u64, way: Direction, length: usize) {
         if raw == 0 {
             self.sink.null();
             return;
         }
-        if way == Way::Out && self.failed() {
+        if way == Direction::Out && self.failed() {
             self.address(raw);
             return;
         }
-        let most = length.min(MOST_ELEMENTS);
+        let most = length.min(MAX_ELEMENTS);
         let bytes = match length {
-            0 if way == Way::In && !self.style.opaque => Some(&[][..]),
+            0 if way == Direction::In && !self.style.opaque => Some(&[][..]),
             _ => self
                 .read(raw, most, way)
                 .filter(|bytes| bytes.len() >= most && most > 0),
@@ -316,7 +319,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let shown = self.allow(pages);
         let Some(bytes) = self
-            .read(raw, shown, Way::Out)
+            .read(raw, shown, Direction::Out)
             .filter(|bytes| bytes.len() == shown && shown > 0)
         else {
             self.address(raw);
@@ -342,7 +345,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         }
         let shown = length.min(self.style.string);
         match self
-            .read_text(raw, shown, Way::Out)
+            .read_text(raw, shown, Direction::Out)
             .filter(|bytes| bytes.len() == shown)
         {
             Some(bytes) => self.sink.binary(bytes, length > shown),
@@ -354,8 +357,9 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// A key of inter-process communication.
     pub fn ipc_key(&mut self, raw: u64) {
         if raw as u32 == 0 {
-            self.sink
-                .constant(Number::Hex(0), |out| out.extend_from_slice(b"IPC_PRIVATE"));
+            self.sink.constant(NamedNumber::Hex(0), |out| {
+                out.extend_from_slice(b"IPC_PRIVATE")
+            });
         } else {
             self.sink.hex(raw & 0xffff_ffff);
         }
@@ -375,7 +379,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         let names = if shared { &SHARED } else { &flags::IPC_FLAGS };
         self.sink.words(|out, constants, _| {
             if rest != 0 {
-                format::constant(out, constants, Number::Hex(rest), |out| {
+                format::constant(out, constants, NamedNumber::Hex(rest), |out| {
                     format::some_flags(out, rest, names)
                 });
                 out.push(b'|');
@@ -383,7 +387,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             if huge != 0 {
                 format::unsigned(out, huge);
                 out.extend_from_slice(b"<<");
-                format::constant(out, constants, Number::Unsigned(HUGE_SHIFT), |out| {
+                format::constant(out, constants, NamedNumber::Unsigned(HUGE_SHIFT), |out| {
                     out.extend_from_slice(b"SHM_HUGE_SHIFT")
                 });
                 out.push(b'|');
@@ -393,11 +397,11 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// A message of a queue: its type, and as many bytes as it was sent or received with.
-    pub fn queued(&mut self, raw: u64, way: Way) {
+    pub fn queued(&mut self, raw: u64, way: Direction) {
         const TYPE: usize = 8;
         let length = match way {
-            Way::In => self.size_of_argument(2),
-            Way::Out => usize::try_from(self.result()).unwrap_or(0),
+            Direction::In => self.size_of_argument(2),
+            Direction::Out => usize::try_from(self.result()).unwrap_or(0),
         };
         let shown = length.min(self.style.string);
         let bytes = self
@@ -435,7 +439,10 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     /// Whose capabilities.
     pub fn capability_header(&mut self, raw: u64) {
-        let Some(bytes) = self.read(raw, 8, Way::In).filter(|bytes| bytes.len() == 8) else {
+        let Some(bytes) = self
+            .read(raw, 8, Direction::In)
+            .filter(|bytes| bytes.len() == 8)
+        else {
             self.address(raw);
             return;
         };
@@ -448,8 +455,8 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Capabilities.
-    pub fn capabilities(&mut self, raw: u64, way: Way) {
-        if raw == 0 || (way == Way::Out && self.failed()) {
+    pub fn capabilities(&mut self, raw: u64, way: Direction) {
+        if raw == 0 || (way == Direction::Out && self.failed()) {
             self.address(raw);
             return;
         }

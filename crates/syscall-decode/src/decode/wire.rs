@@ -3,50 +3,55 @@
 //! Refuses: to ask for the names of interfaces, which are this machine's and not the traced program's. Only the loopback's
 //! number is the same everywhere.
 
-use super::sink::{Bracket, Sink};
+use super::sink::{Bracket, ValueSink};
 use super::{Walk, device_major, device_minor, int_at, load, long_at, short_at, ticks};
-use crate::format::{self, Number};
+use crate::format::{self, NamedNumber};
 use crate::table::netlink::names::diag::ETHERNET;
-use crate::table::{Kind, Width, Wire};
+use crate::table::{IntegerWidth, NetworkKind, ValueKind};
 
 /// The number that the kernel gives the loopback interface of each network.
 const LOOPBACK: u32 = 1;
 
-impl Wire {
+impl NetworkKind {
     /// How many bytes it takes.
     pub(super) fn size(self, narrow: bool) -> usize {
         match self {
-            Wire::Interface | Wire::Bits | Wire::Inet | Wire::Device => 4,
-            Wire::Hardware(size) | Wire::Bytes(size) => size,
-            Wire::Short | Wire::Port | Wire::Protocol(_) => 2,
-            Wire::Long => 8,
-            Wire::WideInet | Wire::Inet6 | Wire::Uuid => 16,
-            Wire::Padded(Width::Eight) if narrow => 4,
-            Wire::Padded(width)
-            | Wire::Named(width, _)
-            | Wire::Flags(width, _)
-            | Wire::Ticks(width) => width.bytes(),
-            Wire::Indexed(width, count, _) => width.bytes() * count,
+            NetworkKind::Interface
+            | NetworkKind::Bits
+            | NetworkKind::Inet
+            | NetworkKind::Device => 4,
+            NetworkKind::Hardware(size) | NetworkKind::Bytes(size) => size,
+            NetworkKind::Short | NetworkKind::Port | NetworkKind::Protocol(_) => 2,
+            NetworkKind::Long => 8,
+            NetworkKind::WideInet | NetworkKind::Inet6 | NetworkKind::Uuid => 16,
+            NetworkKind::Padded(IntegerWidth::Eight) if narrow => 4,
+            NetworkKind::Padded(width)
+            | NetworkKind::Named(width, _)
+            | NetworkKind::Flags(width, _)
+            | NetworkKind::Ticks(width) => width.bytes(),
+            NetworkKind::Indexed(width, count, _) => width.bytes() * count,
         }
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Shows such a thing.
-    pub(super) fn wire(&mut self, wire: Wire, bytes: &'a [u8]) {
+    pub(super) fn wire(&mut self, wire: NetworkKind, bytes: &'a [u8]) {
         match wire {
-            Wire::Interface => self.interface(int_at(bytes, 0)),
-            Wire::Padded(_) => {
+            NetworkKind::Interface => self.interface(int_at(bytes, 0)),
+            NetworkKind::Padded(_) => {
                 let (value, width) = (load(bytes, bytes.len()), 2 * bytes.len());
                 self.sink.word(|out| put_padded(out, value, width));
             }
-            Wire::Hardware(_) => self.hardware(bytes, bytes.len()),
-            Wire::Bytes(_) => self.sink.binary(bytes, false),
-            Wire::Uuid => self.sink.word(|out| format::uuid(out, bytes)),
-            Wire::Short => self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes())),
-            Wire::Port => self.port_number(bytes),
-            Wire::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),
-            Wire::Bits => {
+            NetworkKind::Hardware(_) => self.hardware(bytes, bytes.len()),
+            NetworkKind::Bytes(_) => self.sink.binary(bytes, false),
+            NetworkKind::Uuid => self.sink.word(|out| format::uuid(out, bytes)),
+            NetworkKind::Short => {
+                self.network_order("htons", u64::from(short_at(bytes, 0).swap_bytes()))
+            }
+            NetworkKind::Port => self.port_number(bytes),
+            NetworkKind::Long => self.network_order("htobe64", long_at(bytes, 0).swap_bytes()),
+            NetworkKind::Bits => {
                 let value = u64::from(int_at(bytes, 0).swap_bytes());
                 self.sink.word(|out| {
                     out.extend_from_slice(b"htonl(");
@@ -54,41 +59,41 @@ impl<'a, S: Sink> Walk<'a, S> {
                     out.push(b')');
                 });
             }
-            Wire::Protocol(unknown) => {
+            NetworkKind::Protocol(unknown) => {
                 self.packet_protocol(short_at(bytes, 0).swap_bytes(), unknown)
             }
-            Wire::Inet | Wire::Inet6 => self.internet_address(None, true, bytes),
-            Wire::WideInet => self.internet_address_in(None, true, &bytes[..4], bytes),
-            Wire::Named(..) | Wire::Flags(..) => {
+            NetworkKind::Inet | NetworkKind::Inet6 => self.internet_address(None, true, bytes),
+            NetworkKind::WideInet => self.internet_address_in(None, true, &bytes[..4], bytes),
+            NetworkKind::Named(..) | NetworkKind::Flags(..) => {
                 let value = load(bytes, bytes.len());
                 self.sink
-                    .constant_with_number(Number::Hex(value), |out| match wire {
-                        Wire::Flags(_, names) => format::flags(out, value, names),
-                        Wire::Named(_, names) => format::one(out, value, names),
+                    .constant_with_number(NamedNumber::Hex(value), |out| match wire {
+                        NetworkKind::Flags(_, names) => format::flags(out, value, names),
+                        NetworkKind::Named(_, names) => format::one(out, value, names),
                         _ => {}
                     });
             }
-            Wire::Indexed(width, _, names) => {
+            NetworkKind::Indexed(width, _, names) => {
                 self.sink.begin(Bracket::Array);
                 for (index, element) in bytes.chunks_exact(width.bytes()).enumerate() {
                     self.sink.item(index == 0);
                     self.place_name(index, names);
-                    self.place(Kind::Unsigned(width), element, 0);
+                    self.place(ValueKind::Unsigned(width), element, 0);
                 }
                 self.sink.end(Bracket::Array);
             }
-            Wire::Device => {
+            NetworkKind::Device => {
                 let device = u64::from(int_at(bytes, 0));
                 self.device(device_major(device), device_minor(device));
             }
-            Wire::Ticks(_) => ticks(self.sink, load(bytes, bytes.len())),
+            NetworkKind::Ticks(_) => ticks(self.sink, load(bytes, bytes.len())),
         }
     }
 
     /// An interface's number.
     pub(super) fn interface(&mut self, number: u32) {
         if number == LOOPBACK {
-            let value = Number::Unsigned(u64::from(number));
+            let value = NamedNumber::Unsigned(u64::from(number));
             self.sink.words(|out, constants, escapes| {
                 format::constant(out, constants, value, |out| {
                     out.extend_from_slice(b"if_nametoindex(");
@@ -125,15 +130,18 @@ impl<'a, S: Sink> Walk<'a, S> {
         let value = u64::from(protocol);
         self.sink.words(|out, constants, _| {
             out.extend_from_slice(b"htons(");
-            format::constant(out, constants, Number::Hex(value), |out| {
-                match ETHERNET.name(value) {
+            format::constant(
+                out,
+                constants,
+                NamedNumber::Hex(value),
+                |out| match ETHERNET.name(value) {
                     Some(name) => out.extend_from_slice(name.as_bytes()),
                     None => {
                         format::hex(out, value);
                         format::remark(out, unknown);
                     }
-                }
-            });
+                },
+            );
             out.push(b')');
         });
     }

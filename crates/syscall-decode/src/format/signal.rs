@@ -1,6 +1,6 @@
 //! Names of signals, and of sets of them.
 
-use super::{Constants, Number};
+use super::{ConstantStyle, NamedNumber};
 
 /// The names of signals without `SIG`, by number; real-time signals are numbered.
 const NAMES: [&str; 32] = [
@@ -32,7 +32,7 @@ fn short(out: &mut Vec<u8>, number: i32) {
 }
 
 /// Writes a set of signals; what is not in it where more are in it than not.
-pub fn signal_set(out: &mut Vec<u8>, constants: Constants, bits: u64) {
+pub fn signal_set(out: &mut Vec<u8>, constants: ConstantStyle, bits: u64) {
     let mut shown = bits;
     if bits.count_ones() >= 64 * 2 / 3 {
         out.push(b'~');
@@ -46,9 +46,12 @@ pub fn signal_set(out: &mut Vec<u8>, constants: Constants, bits: u64) {
                 out.push(b' ');
             }
             first = false;
-            super::constant(out, constants, Number::Signed(i64::from(number)), |out| {
-                short(out, number)
-            });
+            super::constant(
+                out,
+                constants,
+                NamedNumber::Signed(i64::from(number)),
+                |out| short(out, number),
+            );
         }
     }
     out.push(b']');

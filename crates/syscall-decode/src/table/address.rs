@@ -14,11 +14,11 @@ use backsight_syscall_tables::sets::{
     ADDRESS_ROUTED_PORT as ROUTED_PORT,
 };
 
-use super::kind::Kind::{
+use super::kind::IntegerWidth::{Four, One as Byte, Two};
+use super::kind::ValueKind::{
     Array, Characters, Fd, Flags, Hex, One, Only, Process, Structure as In, Unsigned, Wire,
 };
-use super::kind::Width::{Four, One as Byte, Two};
-use super::kind::{Kind, Structure, Test, Whose, Wire as W, names};
+use super::kind::{FieldCondition, NetworkKind as W, PidKind, StructureLayout, ValueKind, names};
 use super::structure::{UINT, field, set, structure};
 
 names!(pub(crate) CHANNEL "HCI_CHANNEL_???" "" {
@@ -42,7 +42,7 @@ names!(NEAR_POINT "" "" {
     "LLCP_SAP_SDP" = 1, "LLCP_SAP_IP" = 2, "LLCP_SAP_OBEX" = 3, "LLCP_SAP_SNEP" = 4, "LLCP_SAP_MAX" = 0xff,
 });
 
-const BYTE_OF_ADDRESS: Kind = Wire(W::Padded(Byte));
+const BYTE_OF_ADDRESS: ValueKind = Wire(W::Padded(Byte));
 
 structure!(IPX 16 {
     field sipx_port 2 Wire(W::Port), field sipx_network 4 Wire(W::Bits), field sipx_node 8 Array(&BYTE_OF_ADDRESS, 6),
@@ -51,7 +51,7 @@ structure!(IPX 16 {
 structure!(X25_ADDRESS 16 { field x25_addr 0 Characters(16) });
 structure!(X25 18 { field sx25_addr 2 In(&X25_ADDRESS) });
 structure!(NETLINK 12 {
-    set nl_pad 2 Hex(Two), field nl_pid 4 Process(Whose::Process), field nl_groups 8 Wire(W::Padded(Four)),
+    set nl_pad 2 Hex(Two), field nl_pid 4 Process(PidKind::Process), field nl_groups 8 Wire(W::Padded(Four)),
 });
 structure!(VIRTUAL 16 {
     set svm_reserved1 2 Hex(Two), field svm_cid 8 One(Four, &MACHINE), field svm_port 4 One(Four, &MACHINE_PORT),
@@ -60,8 +60,8 @@ structure!(VIRTUAL 16 {
 structure!(ROUTED 12 { field sq_node 4 One(Four, &ROUTED_NODE), field sq_port 8 One(Four, &ROUTED_PORT) });
 structure!(EXPRESS_DATA 16 {
     field sxdp_flags 2 Flags(Two, &EXPRESS), field sxdp_ifindex 4 Wire(W::Interface), field sxdp_queue_id 8 UINT,
-    field sxdp_shared_umem_fd 12 Only(Test::Has(2, Two, 1), &Fd),
-    set sxdp_shared_umem_fd 12 Only(Test::Lacks(2, Two, 1), &Hex(Four)),
+    field sxdp_shared_umem_fd 12 Only(FieldCondition::Has(2, Two, 1), &Fd),
+    set sxdp_shared_umem_fd 12 Only(FieldCondition::Lacks(2, Two, 1), &Hex(Four)),
 });
 structure!(MANAGED_ADDRESS 1 { field s_addr 0 One(Byte, &MANAGED) });
 structure!(MANAGEMENT 12 {
@@ -71,8 +71,8 @@ structure!(MANAGEMENT 12 {
 });
 structure!(RADIO_PLACE 16 {
     field addr_type 0 Wire(W::Named(Four, &RADIO_KIND)), field pan_id 4 Wire(W::Named(Two, &RADIO_NETWORK)),
-    field short_addr 6 Only(Test::Is(0, Four, &[2]), &Wire(W::Named(Two, &RADIO_ADDRESS))),
-    field hwaddr 6 Only(Test::Not(0, Four, &[0, 2]), &Wire(W::Hardware(8))),
+    field short_addr 6 Only(FieldCondition::Is(0, Four, &[2]), &Wire(W::Named(Two, &RADIO_ADDRESS))),
+    field hwaddr 6 Only(FieldCondition::Not(0, Four, &[0, 2]), &Wire(W::Hardware(8))),
 });
 structure!(RADIO 20 { field addr 4 In(&RADIO_PLACE) });
 structure!(NEAR_FIELD 16 {
@@ -91,7 +91,7 @@ structure!(PACKET 20 {
 });
 
 /// Addresses of a family, where they are no shorter than that.
-pub(crate) static FAMILIES: &[(u16, &Structure)] = &[
+pub(crate) static FAMILIES: &[(u16, &StructureLayout)] = &[
     (4, &IPX),
     (9, &X25),
     (16, &NETLINK),

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 /// A class of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum SyscallClass {
     /// Those that take a path.
     File,
     /// Those that make, replace, await or end processes.
@@ -42,94 +42,94 @@ pub enum Class {
     Pure,
 }
 
-impl Class {
+impl SyscallClass {
     /// All of them.
-    pub const ALL: [Class; 17] = [
-        Class::File,
-        Class::Process,
-        Class::Network,
-        Class::Memory,
-        Class::Signal,
-        Class::Desc,
-        Class::Ipc,
-        Class::Creds,
-        Class::Clock,
-        Class::Stat,
-        Class::Lstat,
-        Class::Fstat,
-        Class::AnyStat,
-        Class::Statfs,
-        Class::Fstatfs,
-        Class::AnyStatfs,
-        Class::Pure,
+    pub const ALL: [SyscallClass; 17] = [
+        SyscallClass::File,
+        SyscallClass::Process,
+        SyscallClass::Network,
+        SyscallClass::Memory,
+        SyscallClass::Signal,
+        SyscallClass::Desc,
+        SyscallClass::Ipc,
+        SyscallClass::Creds,
+        SyscallClass::Clock,
+        SyscallClass::Stat,
+        SyscallClass::Lstat,
+        SyscallClass::Fstat,
+        SyscallClass::AnyStat,
+        SyscallClass::Statfs,
+        SyscallClass::Fstatfs,
+        SyscallClass::AnyStatfs,
+        SyscallClass::Pure,
     ];
 
     /// Its name, without the first percent sign.
     pub fn name(self) -> &'static str {
         match self {
-            Class::File => "file",
-            Class::Process => "process",
-            Class::Network => "network",
-            Class::Memory => "memory",
-            Class::Signal => "signal",
-            Class::Desc => "desc",
-            Class::Ipc => "ipc",
-            Class::Creds => "creds",
-            Class::Clock => "clock",
-            Class::Stat => "stat",
-            Class::Lstat => "lstat",
-            Class::Fstat => "fstat",
-            Class::AnyStat => "%stat",
-            Class::Statfs => "statfs",
-            Class::Fstatfs => "fstatfs",
-            Class::AnyStatfs => "%statfs",
-            Class::Pure => "pure",
+            SyscallClass::File => "file",
+            SyscallClass::Process => "process",
+            SyscallClass::Network => "network",
+            SyscallClass::Memory => "memory",
+            SyscallClass::Signal => "signal",
+            SyscallClass::Desc => "desc",
+            SyscallClass::Ipc => "ipc",
+            SyscallClass::Creds => "creds",
+            SyscallClass::Clock => "clock",
+            SyscallClass::Stat => "stat",
+            SyscallClass::Lstat => "lstat",
+            SyscallClass::Fstat => "fstat",
+            SyscallClass::AnyStat => "%stat",
+            SyscallClass::Statfs => "statfs",
+            SyscallClass::Fstatfs => "fstatfs",
+            SyscallClass::AnyStatfs => "%statfs",
+            SyscallClass::Pure => "pure",
         }
     }
 
     /// The class of this name, without the percent sign; also under the other names that strace knows.
-    pub fn named(name: &str) -> Option<Class> {
+    pub fn from_name(name: &str) -> Option<SyscallClass> {
         if name == "net" {
-            return Some(Class::Network);
+            return Some(SyscallClass::Network);
         }
         Self::ALL.into_iter().find(|class| class.name() == name)
     }
 
     fn calls(self) -> &'static str {
         match self {
-            Class::File => FILE,
-            Class::Process => {
+            SyscallClass::File => FILE,
+            SyscallClass::Process => {
                 "clone clone3 execve execveat exit exit_group fork kill pidfd_send_signal rt_sigqueueinfo rt_tgsigqueueinfo tgkill tkill vfork wait4 waitid waitpid"
             }
-            Class::Network => {
+            SyscallClass::Network => {
                 "accept accept4 bind connect getpeername getpmsg getsockname getsockopt listen putpmsg recv recvfrom recvmmsg recvmmsg_time64 recvmsg send sendmmsg sendmsg sendto setsockopt shutdown socket socketcall socketpair"
             }
-            Class::Memory => {
+            SyscallClass::Memory => {
                 "brk get_mempolicy io_destroy io_setup madvise map_shadow_stack mbind memfd_secret migrate_pages mincore mlock mlock2 mlockall mmap mmap2 move_pages mprotect mremap mseal msync munlock munlockall munmap pkey_mprotect process_madvise remap_file_pages set_mempolicy set_mempolicy_home_node shmat shmdt"
             }
-            Class::Signal => {
+            SyscallClass::Signal => {
                 "kill pause pidfd_send_signal rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_sigtimedwait_time64 rt_tgsigqueueinfo sgetmask sigaction sigaltstack signal signalfd signalfd4 sigpending sigprocmask sigreturn sigsuspend ssetmask tgkill tkill"
             }
-            Class::Desc => DESC,
-            Class::Ipc => {
+            SyscallClass::Desc => DESC,
+            SyscallClass::Ipc => {
                 "ipc msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt shmget"
             }
-            Class::Creds => {
+            SyscallClass::Creds => {
                 "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 getresuid getresuid32 getuid getuid32 prctl setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups setgroups32 setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid setreuid32 setuid setuid32"
             }
-            Class::Clock => {
+            SyscallClass::Clock => {
                 "adjtimex clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_settime clock_settime64 gettimeofday settimeofday stime time"
             }
-            Class::Stat => "stat stat64 oldstat",
-            Class::Lstat => "lstat lstat64 oldlstat",
-            Class::Fstat => "fstat fstat64 oldfstat newfstatat fstatat64 statx",
-            Class::AnyStat => {
+            SyscallClass::Stat => "stat stat64 oldstat",
+            SyscallClass::Lstat => "lstat lstat64 oldlstat",
+            SyscallClass::Fstat => "fstat fstat64 oldfstat newfstatat fstatat64 statx",
+            SyscallClass::AnyStat => {
                 "stat stat64 oldstat lstat lstat64 oldlstat fstat fstat64 oldfstat newfstatat fstatat64 statx"
             }
-            Class::Statfs => "statfs statfs64",
-            Class::Fstatfs => "fstatfs fstatfs64",
-            Class::AnyStatfs => "statfs statfs64 fstatfs fstatfs64 ustat",
-            Class::Pure => {
+            SyscallClass::Statfs => "statfs statfs64",
+            SyscallClass::Fstatfs => "fstatfs fstatfs64",
+            SyscallClass::AnyStatfs => "statfs statfs64 fstatfs fstatfs64 ustat",
+            SyscallClass::Pure => {
                 "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32"
             }
         }
@@ -142,18 +142,18 @@ const DESC: &str = "accept accept4 bind bpf cachestat close close_range connect 
 
 /// The classes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Classes(u32);
+pub struct SyscallClasses(u32);
 
-impl Classes {
+impl SyscallClasses {
     /// Whether the call belongs to this one.
-    pub fn has(self, class: Class) -> bool {
+    pub fn contains(self, class: SyscallClass) -> bool {
         self.0 & (1 << class as u16) != 0
     }
 }
 
-static BY_NAME: LazyLock<HashMap<&'static str, Classes>> = LazyLock::new(|| {
-    let mut classes: HashMap<_, Classes> = HashMap::new();
-    for class in Class::ALL {
+static BY_NAME: LazyLock<HashMap<&'static str, SyscallClasses>> = LazyLock::new(|| {
+    let mut classes: HashMap<_, SyscallClasses> = HashMap::new();
+    for class in SyscallClass::ALL {
         for name in class.calls().split(' ') {
             classes.entry(name).or_default().0 |= 1 << class as u16;
         }
@@ -162,6 +162,6 @@ static BY_NAME: LazyLock<HashMap<&'static str, Classes>> = LazyLock::new(|| {
 });
 
 /// The classes of a call by its name.
-pub fn of(name: &str) -> Classes {
+pub fn of(name: &str) -> SyscallClasses {
     BY_NAME.get(name).copied().unwrap_or_default()
 }

@@ -30,12 +30,12 @@ use std::sync::LazyLock;
 
 use backsight_syscall_tables::{REQUESTS, request_names};
 
-use super::kind::Kind::{self, *};
-use super::kind::Way::{self, In, Out};
-use super::kind::Width::{Eight, Four, One as Byte, Two};
+use super::kind::Direction::{self, In, Out};
+use super::kind::IntegerWidth::{Eight, Four, One as Byte, Two};
+use super::kind::ValueKind::{self, *};
 use super::kind::{
-    Bare, Length, Names, Part, PartShown, Settings, Special as S, Test, Whose, Wire, Wording,
-    names as named,
+    BitField, BitFieldStyle, CustomFormat, FieldCondition, LengthSource, Names, NetworkKind,
+    PidKind, SpecialKind as S, TermiosVersion, UnnamedStyle, names as named,
 };
 use super::structure::{
     awaited, both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,
@@ -43,45 +43,45 @@ use super::structure::{
 use super::{flags as f, structure as s};
 use crate::format;
 
-const U8: Kind = Unsigned(Byte);
-const U16: Kind = Unsigned(Two);
-const INT: Kind = Signed(Four);
-const UINT: Kind = Unsigned(Four);
-const LONG: Kind = Signed(Eight);
-const ULONG: Kind = Unsigned(Eight);
-const BITS: Kind = Hex(Four);
-const LONG_BITS: Kind = Hex(Eight);
-const INT_IN: Kind = To(In, &INT);
-const INT_OUT: Kind = To(Out, &INT);
-const UINT_IN: Kind = To(In, &UINT);
-const UINT_OUT: Kind = To(Out, &UINT);
+const U8: ValueKind = Unsigned(Byte);
+const U16: ValueKind = Unsigned(Two);
+const INT: ValueKind = Signed(Four);
+const UINT: ValueKind = Unsigned(Four);
+const LONG: ValueKind = Signed(Eight);
+const ULONG: ValueKind = Unsigned(Eight);
+const BITS: ValueKind = Hex(Four);
+const LONG_BITS: ValueKind = Hex(Eight);
+const INT_IN: ValueKind = To(In, &INT);
+const INT_OUT: ValueKind = To(Out, &INT);
+const UINT_IN: ValueKind = To(In, &UINT);
+const UINT_OUT: ValueKind = To(Out, &UINT);
 
 /// What a structure behind a pointer is that the program says.
-const fn says(layout: &'static Kind) -> Kind {
+const fn says(layout: &'static ValueKind) -> ValueKind {
     To(In, layout)
 }
 
 /// The same that the kernel says.
-const fn hears(layout: &'static Kind) -> Kind {
+const fn hears(layout: &'static ValueKind) -> ValueKind {
     To(Out, layout)
 }
 
 /// A family of requests: by their names what each is given.
-type Family = &'static [(&'static str, Kind)];
+type Family = &'static [(&'static str, ValueKind)];
 
 /// What stands beside the result of a request that came back.
 #[derive(Debug, Clone, Copy)]
-pub enum Answered {
+pub enum RequestResult {
     /// It is a descriptor: what that is stands behind it.
     Descriptor,
     /// The name of the result.
     Named(&'static Names),
     /// A structure that the kernel left where the request was said.
-    Behind(&'static super::Structure),
+    Behind(&'static super::StructureLayout),
 }
 
 /// Requests by their names, and what stands beside the results.
-type Answers = &'static [(&'static str, Answered)];
+type Answers = &'static [(&'static str, RequestResult)];
 
 static ANSWERS: &[Answers] = &[devices::ANSWERED, kvm::ANSWERED, video::ANSWERED];
 
@@ -108,10 +108,10 @@ static FAMILIES: &[Family] = &[
     video::GIVEN,
 ];
 
-static GIVEN: LazyLock<HashMap<u32, Kind>> =
+static GIVEN: LazyLock<HashMap<u32, ValueKind>> =
     LazyLock::new(|| by_number(FAMILIES.iter().flat_map(|family| family.iter())));
 
-static ANSWERED: LazyLock<HashMap<u32, Answered>> =
+static ANSWERED: LazyLock<HashMap<u32, RequestResult>> =
     LazyLock::new(|| by_number(ANSWERS.iter().flat_map(|family| family.iter())));
 
 fn by_number<T: Copy + 'static>(
@@ -128,15 +128,15 @@ fn by_number<T: Copy + 'static>(
 }
 
 /// Families of which strace tells nothing where it shows no structures.
-static UNTOLD: LazyLock<HashMap<u32, Kind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
+static UNTOLD: LazyLock<HashMap<u32, ValueKind>> = LazyLock::new(|| by_number(video::GIVEN.iter()));
 
 /// What stands beside the result of a request.
-pub fn answered(request: u32) -> Option<Answered> {
+pub fn answered(request: u32) -> Option<RequestResult> {
     ANSWERED.get(&request).copied()
 }
 
 /// What a request is given, where structures are shown or where they aren't.
-pub fn given(request: u32, opaque: bool) -> Kind {
+pub fn given(request: u32, opaque: bool) -> ValueKind {
     if opaque && UNTOLD.contains_key(&request) {
         return LONG_BITS;
     }

@@ -19,7 +19,7 @@ pub(crate) use names;
 
 /// How many bytes a number takes in memory; in a register, how many of the register's are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub enum IntegerWidth {
     /// One byte.
     One,
     /// Two bytes.
@@ -30,21 +30,21 @@ pub enum Width {
     Eight,
 }
 
-impl Width {
+impl IntegerWidth {
     /// In bytes.
     pub const fn bytes(self) -> usize {
         match self {
-            Width::One => 1,
-            Width::Two => 2,
-            Width::Four => 4,
-            Width::Eight => 8,
+            IntegerWidth::One => 1,
+            IntegerWidth::Two => 2,
+            IntegerWidth::Four => 4,
+            IntegerWidth::Eight => 8,
         }
     }
 }
 
 /// Whether memory is read as a call is entered, or as it comes back because the kernel writes there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     /// The program says something to the kernel.
     In,
     /// The kernel says something to the program: nothing if the call failed.
@@ -53,7 +53,7 @@ pub enum Way {
 
 /// How long something behind a pointer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Length {
+pub enum LengthSource {
     /// So many.
     Fixed(usize),
     /// As many as this argument says.
@@ -69,24 +69,24 @@ pub enum Length {
     /// As many as the 32-bit number says that this argument points to, after the call, but no more than before it.
     Behind(usize),
     /// As many as the number says that lies at this place of the structure that it stands in, but no more than this.
-    Most(usize, Width, usize),
+    Most(usize, IntegerWidth, usize),
     /// As many as the number says that lies at this place of the structure that it stands in; unless everything is asked for
     /// no more than this are shown.
-    Few(usize, Width, usize),
+    Few(usize, IntegerWidth, usize),
     /// As many as the number says that lies at this place of the structure that it stands in, of which the kernel looks at no
     /// more than this.
-    Capped(usize, Width, usize),
+    Capped(usize, IntegerWidth, usize),
     /// One more than twice as many as the 32-bit number says that lies at this place of the structure, but no more than this.
     Pairs(usize, usize),
     /// As many as the 32-bit number says that lies at this place behind this argument, in a structure of this size.
     At(usize, usize, usize),
     /// As many as the number says that lies at this place of the structure that it stands in, times this.
-    Field(usize, Width, usize),
+    Field(usize, IntegerWidth, usize),
     /// As many of this size as are whole in the bytes whose number lies at this place of the structure.
-    Whole(usize, Width, usize),
+    Whole(usize, IntegerWidth, usize),
     /// As many as the number with its sign says that lies at this place of the structure, none where it is negative, and so
     /// many more.
-    Positive(usize, Width, usize),
+    Positive(usize, IntegerWidth, usize),
     /// As many as the 32-bit number says that lies at this place of the structure, without those that the number with its
     /// sign at that place says remained.
     Without(usize, usize),
@@ -96,31 +96,31 @@ pub enum Length {
 
 /// A structure in memory.
 #[derive(Debug, PartialEq)]
-pub struct Structure {
+pub struct StructureLayout {
     /// Its size in bytes.
     pub size: usize,
     /// What is shown of it, in order.
-    pub fields: &'static [Field],
+    pub fields: &'static [StructureField],
 }
 
 /// A field of a structure.
 #[derive(Debug, PartialEq)]
-pub struct Field {
+pub struct StructureField {
     /// Its name.
     pub name: &'static str,
     /// Where it lies, in bytes from the structure's beginning.
     pub at: usize,
     /// What it means.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// When it is shown.
-    pub shown: Shown,
+    pub shown: FieldVisibility,
     /// Who says it.
-    pub said: Said,
+    pub said: FieldSource,
 }
 
 /// Who says what stands in a field of a structure that is handed to the kernel and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Said {
+pub enum FieldSource {
     /// The program.
     Before,
     /// The kernel: not shown where the call failed.
@@ -138,31 +138,31 @@ pub enum Said {
 /// A structure that a call is asked with, and that has grown since there is that call: the caller says how long it is, and
 /// what isn't there of it is zero.
 #[derive(Debug, PartialEq)]
-pub struct Growing {
+pub struct ExtensibleStructure {
     /// The member of a union that it stands in; nothing where it stands alone.
     pub member: &'static str,
     /// What is known of it.
-    pub structure: &'static Structure,
+    pub structure: &'static StructureLayout,
     /// Where those of its fields begin that were added at some time: from one of them on to the next they are there where
     /// the length goes beyond the first.
     pub since: &'static [usize],
     /// What stands instead of it where the length goes beyond what it has itself, by the number that lies at this place.
-    pub instead: Option<(usize, &'static [(u64, &'static Growing)])>,
+    pub instead: Option<(usize, &'static [(u64, &'static ExtensibleStructure)])>,
     /// The number that the kernel changes, told again behind the whole.
-    pub anew: Option<&'static Field>,
+    pub anew: Option<&'static StructureField>,
 }
 
 /// What another field of the same structure must be: where it lies, and what of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
+pub enum FieldCondition {
     /// One of these values.
-    Is(usize, Width, &'static [u64]),
+    Is(usize, IntegerWidth, &'static [u64]),
     /// None of these values.
-    Not(usize, Width, &'static [u64]),
+    Not(usize, IntegerWidth, &'static [u64]),
     /// Some of these bits.
-    Has(usize, Width, u64),
+    Has(usize, IntegerWidth, u64),
     /// None of these bits.
-    Lacks(usize, Width, u64),
+    Lacks(usize, IntegerWidth, u64),
     /// The call failed.
     Failed,
     /// Everything is asked for.
@@ -173,20 +173,20 @@ pub enum Test {
 
 /// A part of a number: which of its bits, and how they are shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Part {
+pub struct BitField {
     /// The bits.
     pub mask: u64,
     /// How they are shown.
-    pub shown: PartShown,
+    pub shown: BitFieldStyle,
 }
 
 /// How a part of a number is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum PartShown {
+pub enum BitFieldStyle {
     /// As a value with a name.
     One(&'static Names),
     /// In words that no list of names has.
-    Worded(&'static Wording),
+    Worded(&'static CustomFormat),
     /// As bits with names; not at all where there are none.
     Flags(&'static Names),
     /// The same, with a remark where none has a name.
@@ -199,27 +199,27 @@ pub enum PartShown {
     Rest,
 }
 
-impl PartShown {
+impl BitFieldStyle {
     /// Whether it is shown where none of its bits is set, too.
     pub fn always(self) -> bool {
         matches!(
             self,
-            PartShown::One(_) | PartShown::Worded(_) | PartShown::Number
+            BitFieldStyle::One(_) | BitFieldStyle::Worded(_) | BitFieldStyle::Number
         )
     }
 }
 
 /// How a number is put in words that no list of names has.
-pub struct Wording {
+pub struct CustomFormat {
     /// Writes it.
-    pub put: fn(&mut Vec<u8>, u64),
+    pub write: fn(&mut Vec<u8>, u64),
     /// How the number itself is shown.
-    pub number: Bare,
+    pub number: UnnamedStyle,
 }
 
 /// How a number that is put in words is shown where no words are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bare {
+pub enum UnnamedStyle {
     /// The words are all there is.
     Words,
     /// In hexadecimal.
@@ -238,13 +238,13 @@ pub enum Bare {
     Remarked,
 }
 
-impl std::fmt::Debug for Wording {
+impl std::fmt::Debug for CustomFormat {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Wording").finish_non_exhaustive()
     }
 }
 
-impl PartialEq for Wording {
+impl PartialEq for CustomFormat {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
@@ -252,7 +252,7 @@ impl PartialEq for Wording {
 
 /// When a field is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum FieldVisibility {
     /// Always.
     Always,
     /// Only when everything is asked for (`-v`); else dots stand for it.
@@ -267,7 +267,7 @@ pub enum Shown {
 
 /// What the number of a process is the number of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Whose {
+pub enum PidKind {
     /// A thread.
     Thread,
     /// A process.
@@ -282,15 +282,15 @@ pub enum Whose {
 
 /// What an argument or a field means.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A signed number.
-    Signed(Width),
+    Signed(IntegerWidth),
     /// An unsigned number.
-    Unsigned(Width),
+    Unsigned(IntegerWidth),
     /// Bits without names.
-    Hex(Width),
+    Hex(IntegerWidth),
     /// Bits in octal.
-    Octal(Width),
+    Octal(IntegerWidth),
     /// An address that nothing is known about.
     Address,
     /// A file descriptor.
@@ -312,120 +312,125 @@ pub enum Kind {
     /// A signal's number.
     Signal,
     /// The number of a process, a thread, or several processes.
-    Process(Whose),
+    Process(PidKind),
     /// Bits with names.
-    Flags(Width, &'static Names),
+    Flags(IntegerWidth, &'static Names),
     /// One of several values with names.
-    One(Width, &'static Names),
+    One(IntegerWidth, &'static Names),
     /// A value with a name, and bits with names beside it.
-    OneAndFlags(Width, u64, &'static Names, &'static Names),
+    OneAndFlags(IntegerWidth, u64, &'static Names, &'static Names),
     /// Seconds since 1970, with the moment that they are in words where everything is asked for.
     Moment,
     /// Not shown.
     Hidden,
     /// A path: always shown in full.
-    Path(Way),
+    Path(Direction),
     /// Text up to a zero byte.
-    Text(Way),
+    Text(Direction),
     /// Bytes.
-    Bytes(Way, Length),
+    Bytes(Direction, LengthSource),
     /// Bytes that are never text.
-    Binary(Way, Length),
+    Binary(Direction, LengthSource),
     /// Bytes that are text more often than not.
-    Value(Way, Length),
+    Value(Direction, LengthSource),
     /// Something of its own.
-    To(Way, &'static Kind),
+    To(Direction, &'static ValueKind),
     /// A structure that grew, as long as this says: no less than so many bytes, and what is behind those that are known is
     /// shown where it isn't zero.
-    Sized(Way, &'static Structure, usize, Length),
+    Sized(Direction, &'static StructureLayout, usize, LengthSource),
     /// Such a structure, which this argument says the length of.
-    Growing(&'static Growing, usize),
+    Growing(&'static ExtensibleStructure, usize),
     /// Several of the same.
-    Many(Way, &'static Kind, Length),
+    Many(Direction, &'static ValueKind, LengthSource),
     /// Text up to a zero byte, of which the kernel looks at no more than so many bytes.
-    Name(Way, usize),
+    Name(Direction, usize),
     /// Text up to a zero byte, and no more than so many bytes.
-    Limited(Way, Length),
+    Limited(Direction, LengthSource),
     /// This where another argument is in a range, else an address: the argument, its least and its most.
-    Within(usize, u64, u64, &'static Kind),
+    Within(usize, u64, u64, &'static ValueKind),
     /// A descriptor of the process that this argument names.
     FdOf(usize),
     /// A descriptor of the process that the descriptor in this argument means.
     FdBehind(usize),
     /// Such a thing in place.
-    Structure(&'static Structure),
+    Structure(&'static StructureLayout),
     /// Several of the same in place.
-    Array(&'static Kind, usize),
+    Array(&'static ValueKind, usize),
     /// Text in a field of this size.
     Characters(usize),
     /// The same, where no more than so many bytes of it are looked at.
-    Letters(Length, usize),
+    Letters(LengthSource, usize),
     /// A value with a name; what has none is a number with its sign.
-    Named(Width, &'static Names),
+    Named(IntegerWidth, &'static Names),
     /// The same, without a sign.
-    Known(Width, &'static Names),
+    Known(IntegerWidth, &'static Names),
     /// What depends on another argument: its number, what it may be, and what this is otherwise. Hidden at the end, the
     /// argument isn't there.
-    By(usize, &'static [(u64, Kind)], &'static Kind),
+    By(usize, &'static [(u64, ValueKind)], &'static ValueKind),
     /// An argument that isn't shown, whatever follows it.
     Skipped,
     /// What depends on another argument: its number, how far it is moved to the right, and for what that may be then what
     /// the arguments behind it mean; the largest number stands for all that aren't there. What is behind the last of
     /// them isn't there.
-    Per(usize, u32, &'static [(u64, &'static [Kind])]),
+    Per(usize, u32, &'static [(u64, &'static [ValueKind])]),
     /// What depends on another field of the same structure: where that lies, what it may be, and what this is otherwise.
-    ByField(usize, Width, &'static [(u64, Kind)], &'static Kind),
+    ByField(
+        usize,
+        IntegerWidth,
+        &'static [(u64, ValueKind)],
+        &'static ValueKind,
+    ),
     /// What is there only where another field of the same structure says so.
-    Only(Test, &'static Kind),
+    Only(FieldCondition, &'static ValueKind),
     /// Bytes in a field of a structure: how many there are, and for how many there is room.
-    Octets(Length, usize),
+    Octets(LengthSource, usize),
     /// Several of the same in place: how many there are, and for how many there is room.
-    Counted(&'static Kind, Length, usize),
+    Counted(&'static ValueKind, LengthSource, usize),
     /// A structure behind a pointer, of which the program says one part and the kernel the other.
-    InOut(&'static Structure),
+    InOut(&'static StructureLayout),
     /// What the program says behind a pointer, and what the kernel says there then.
-    Exchange(&'static Kind, &'static Kind),
+    Exchange(&'static ValueKind, &'static ValueKind),
     /// What the kernel says even where the call failed.
-    Despite(&'static Kind),
+    Despite(&'static ValueKind),
     /// What the program says and then the kernel, where its address stands for what the kernel didn't say because the call failed.
-    Answered(&'static Kind, &'static Kind),
+    Answered(&'static ValueKind, &'static ValueKind),
     /// What the kernel says where the program has to leave nothing but zeros; where it didn't, shown like the former.
-    Cleared(&'static Kind, &'static Kind),
+    Cleared(&'static ValueKind, &'static ValueKind),
     /// What lies where this field of a structure begins, however much of it: meant as by a pointer to it.
-    Tail(&'static Kind),
+    Tail(&'static ValueKind),
     /// What has no brackets where it lies behind a pointer.
-    Plain(&'static Kind),
+    Plain(&'static ValueKind),
     /// More that isn't shown.
     Unsaid,
     /// The same, where it is, unless everything is asked for.
     Gap,
     /// Several, of which is shown only whether there are any.
-    Dots(Length),
+    Dots(LengthSource),
     /// Shown where everything is asked for; else as an address.
-    Verbose(&'static Kind),
+    Verbose(&'static ValueKind),
     /// A number that consists of parts.
-    Parts(Width, &'static [Part]),
+    Parts(IntegerWidth, &'static [BitField]),
     /// The same, where each of the parts is shown as a number of its own.
-    Several(Width, &'static [Part]),
+    Several(IntegerWidth, &'static [BitField]),
     /// The same, but as one number where no names are wanted.
-    Joined(Width, &'static [Part]),
+    Joined(IntegerWidth, &'static [BitField]),
     /// A number that is put in words.
-    Worded(Width, &'static Wording),
+    Worded(IntegerWidth, &'static CustomFormat),
     /// What depends on how the program calls the kernel: on x86-64, elsewhere.
-    ByAbi(&'static Kind, &'static Kind),
+    ByAbi(&'static ValueKind, &'static ValueKind),
     /// What networks have in an order of bytes or a form of its own.
-    Wire(Wire),
+    Wire(NetworkKind),
     /// What isn't said by these words.
-    Special(Special),
+    Special(SpecialKind),
 }
 
 /// What is said of networks.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Wire {
+pub enum NetworkKind {
     /// An interface's number.
     Interface,
     /// Bits in hexadecimal with all of their digits.
-    Padded(Width),
+    Padded(IntegerWidth),
     /// The hardware address of a device, so many bytes of it.
     Hardware(usize),
     /// So many bytes that are never text.
@@ -449,20 +454,20 @@ pub enum Wire {
     /// An address of sixteen bytes.
     Inet6,
     /// A value with a name that only the kernel has, shown beside the number.
-    Named(Width, &'static Names),
+    Named(IntegerWidth, &'static Names),
     /// Bits with such names.
-    Flags(Width, &'static Names),
+    Flags(IntegerWidth, &'static Names),
     /// Numbers of which each has a name.
-    Indexed(Width, usize, &'static Names),
+    Indexed(IntegerWidth, usize, &'static Names),
     /// A device's number in four bytes.
     Device,
     /// Hundredths of a second in four bytes or eight.
-    Ticks(Width),
+    Ticks(IntegerWidth),
 }
 
 /// In which structure a terminal's settings are handed over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Settings {
+pub enum TermiosVersion {
     /// `termio`, with two bytes for each set of modes.
     Old,
     /// `termios`.
@@ -471,20 +476,20 @@ pub enum Settings {
     Speeds,
 }
 
-impl Settings {
+impl TermiosVersion {
     /// Its size in bytes.
     pub const fn bytes(self) -> usize {
         match self {
-            Settings::Old => 18,
-            Settings::Usual => 36,
-            Settings::Speeds => 44,
+            TermiosVersion::Old => 18,
+            TermiosVersion::Usual => 36,
+            TermiosVersion::Speeds => 44,
         }
     }
 }
 
 /// What needs code of its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Special {
+pub enum SpecialKind {
     /// Flags of `open`.
     OpenFlags,
     /// The mode of `open`, where the flags of this argument say that a file may be made.
@@ -496,7 +501,7 @@ pub enum Special {
     /// A wait status.
     Status,
     /// A set of signals.
-    Signals(Way),
+    Signals(Direction),
     /// What a signal's handler goes back to: of that, the signals that were blocked.
     SignalFrame,
     /// A socket's address, its length in this argument.
@@ -508,26 +513,26 @@ pub enum Special {
     /// The length of that.
     AddressLength,
     /// A message.
-    Message(Way),
+    Message(Direction),
     /// Several messages.
-    Messages(Way),
+    Messages(Direction),
     /// A message of a queue, its length in the next argument or the result.
-    Queued(Way),
+    Queued(Direction),
     /// What goes through a socket: bytes, but what a netlink socket carries.
-    Spoken(Way, Length),
+    Spoken(Direction, LengthSource),
     /// Vectors of buffers, so many as this argument says.
-    Vectors(Way, usize),
+    Vectors(Direction, usize),
     /// Vectors of buffers or one of bytes that are never text: where in the same structure the number of vectors lies, none
     /// for one buffer, and how many bytes there are in all.
-    Scattered(Way, usize, Width, Length),
+    Scattered(Direction, usize, IntegerWidth, LengthSource),
     /// A console's tone: how high, and how long.
     Tone,
     /// A signal in eight bytes, which may be more than any is.
     WideSignal,
     /// What a key does.
-    Key(Way),
+    Key(Direction),
     /// What a key says.
-    SayingKey(Way),
+    SayingKey(Direction),
     /// Which places of a font show which letters, as the kernel says.
     Mappings,
     /// The name of a font.
@@ -547,7 +552,7 @@ pub enum Special {
     /// What `fcntl` is given.
     Fcntl,
     /// A thread's name.
-    ThreadName(Way),
+    ThreadName(Direction),
     /// What `arch_prctl` is given.
     ArchPrctl,
     /// The timeout of a futex, or its second number.
@@ -559,11 +564,11 @@ pub enum Special {
     /// What `clone3` is asked.
     Clone,
     /// A signal's circumstances.
-    Information(Way),
+    Information(Direction),
     /// Whose events a timer raises.
     Event,
     /// What a socket is set to.
-    Option(Way),
+    Option(Direction),
     /// The protocol of a socket, by its domain.
     Protocol,
     /// The name of a socket's option, by its level.
@@ -571,13 +576,13 @@ pub enum Special {
     /// Directory entries.
     Entries,
     /// Capabilities.
-    Capabilities(Way),
+    Capabilities(Direction),
     /// The times of a file.
     Times,
     /// The remainder of a sleep, said when it was interrupted.
     Remainder,
     /// Bits of processors, the length in the argument before or the result.
-    Processors(Way),
+    Processors(Direction),
     /// A set of signals with its size, as `pselect6` has it.
     SignalsAndSize,
     /// A limit, of which the highest is no limit.
@@ -589,25 +594,25 @@ pub enum Special {
     /// A descriptor in eight bytes, which may be more than any has.
     WideFd,
     /// What `sched_setattr` is told.
-    Schedule(Way),
+    Schedule(Direction),
     /// What `stat` says.
     Stat,
     /// What `statx` says.
     Statx,
     /// Terminal settings.
-    Terminal(Way, Settings),
+    Terminal(Direction, TermiosVersion),
     /// The bits that are set of as many bytes as the result says.
     BitSet(&'static Names),
     /// Seconds and nanoseconds, with the moment that they are where they are one.
-    Instant(&'static Structure),
+    Instant(&'static StructureLayout),
     /// Sets of nodes of memory, of as many bits as this argument says but one.
-    Nodes(Way, usize),
+    Nodes(Direction, usize),
     /// What each contact of a touch screen says of one thing, as many as the request says.
     Slots(&'static Names),
     /// Two things in brackets.
-    Pair(&'static Kind, &'static Kind),
+    Pair(&'static ValueKind, &'static ValueKind),
     /// What is done with a signal.
-    Action(Way),
+    Action(Direction),
     /// A device's number, where the mode in this argument says that it is one.
     NodeDevice(usize),
     /// A moment in seconds and microseconds.
@@ -659,15 +664,15 @@ pub enum Special {
     /// An instruction of a program that the kernel runs.
     Instruction,
     /// A set of signals, its size in this argument.
-    SizedSignals(Way, usize),
+    SizedSignals(Direction, usize),
     /// A signal's circumstances in place.
     InformationInPlace,
     /// Where a part begins of what a debugger sees of a thread.
     UserOffset,
     /// A thread's registers: those of floating numbers, or the general ones.
-    Registers(Way, bool),
+    Registers(Direction, bool),
     /// A set of registers by a vector, its kind in the argument before.
-    RegisterSet(Way),
+    RegisterSet(Direction),
     /// At what a thread has stopped, its size in the argument before.
     StopInformation,
     /// What is counted.

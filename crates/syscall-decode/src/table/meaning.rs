@@ -15,15 +15,17 @@ pub(crate) mod tracing;
 
 use super::classes;
 use super::flags as f;
-use super::kind::Kind::*;
-use super::kind::Width::{Eight, Four, Two};
-use super::kind::{Kind, Length, Special as S, Way::In, Way::Out, Whose};
+use super::kind::IntegerWidth::{Eight, Four, Two};
+use super::kind::ValueKind::*;
+use super::kind::{
+    Direction::In, Direction::Out, LengthSource, PidKind, SpecialKind as S, ValueKind,
+};
 use super::structure as s;
-use super::{Argument, Row};
+use super::{Argument, SyscallDefinition};
 
 /// What a result means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum ResultKind {
     /// A number.
     Number,
     /// An address or bits.
@@ -37,7 +39,7 @@ pub enum Answer {
     /// Permissions.
     Octal,
     /// The number of a process.
-    Process(Whose),
+    Process(PidKind),
     /// The number of a child, of `clone`.
     Child,
     /// It never comes back.
@@ -74,35 +76,35 @@ pub enum Answer {
 
 struct Meaning {
     names: &'static str,
-    kinds: &'static [Kind],
-    answer: Answer,
+    kinds: &'static [ValueKind],
+    answer: ResultKind,
 }
 
-const fn m(names: &'static str, kinds: &'static [Kind]) -> Meaning {
+const fn m(names: &'static str, kinds: &'static [ValueKind]) -> Meaning {
     Meaning {
         names,
         kinds,
-        answer: Answer::Number,
+        answer: ResultKind::Number,
     }
 }
 
-const fn fd(names: &'static str, kinds: &'static [Kind]) -> Meaning {
+const fn fd(names: &'static str, kinds: &'static [ValueKind]) -> Meaning {
     Meaning {
         names,
         kinds,
-        answer: Answer::Fd,
+        answer: ResultKind::Fd,
     }
 }
 
-const fn hex(names: &'static str, kinds: &'static [Kind]) -> Meaning {
+const fn hex(names: &'static str, kinds: &'static [ValueKind]) -> Meaning {
     Meaning {
         names,
         kinds,
-        answer: Answer::Hex,
+        answer: ResultKind::Hex,
     }
 }
 
-const fn other(names: &'static str, kinds: &'static [Kind], answer: Answer) -> Meaning {
+const fn other(names: &'static str, kinds: &'static [ValueKind], answer: ResultKind) -> Meaning {
     Meaning {
         names,
         kinds,
@@ -110,45 +112,45 @@ const fn other(names: &'static str, kinds: &'static [Kind], answer: Answer) -> M
     }
 }
 
-const INT: Kind = Signed(Four);
-const UINT: Kind = Unsigned(Four);
-const PID: Kind = Process(Whose::Process);
-const TID: Kind = Process(Whose::Thread);
-const GROUP: Kind = Process(Whose::Group);
-const SESSION: Answer = Answer::Process(Whose::Session);
-const LISTED: Kind = Within(2, 1, u64::MAX, &Bytes(Out, Length::Result));
-const EITHER: Kind = Process(Whose::ProcessOrGroup);
-const LONG: Kind = Signed(Eight);
-const SIZE: Kind = Unsigned(Eight);
-const PATH: Kind = Path(In);
-const TEXT: Kind = Text(In);
-const TIME_IN: Kind = To(In, &Structure(&s::TIMESPEC));
-const TIME_OUT: Kind = To(Out, &Structure(&s::TIMESPEC));
-const CLOCK: Kind = One(Four, &f::CLOCK);
-const PIPE: Kind = To(Out, &Array(&Fd, 2));
-const EPOLL_EVENT: Kind = ByAbi(&Structure(&s::EPOLL_EVENT_X86), &Structure(&s::EPOLL_EVENT));
-const STAT: Kind = To(Out, &Special(S::Stat));
-const OFFSET: Kind = To(In, &LONG);
-const RESUID: Kind = To(Out, &Id);
+const INT: ValueKind = Signed(Four);
+const UINT: ValueKind = Unsigned(Four);
+const PID: ValueKind = Process(PidKind::Process);
+const TID: ValueKind = Process(PidKind::Thread);
+const GROUP: ValueKind = Process(PidKind::Group);
+const SESSION: ResultKind = ResultKind::Process(PidKind::Session);
+const LISTED: ValueKind = Within(2, 1, u64::MAX, &Bytes(Out, LengthSource::Result));
+const EITHER: ValueKind = Process(PidKind::ProcessOrGroup);
+const LONG: ValueKind = Signed(Eight);
+const SIZE: ValueKind = Unsigned(Eight);
+const PATH: ValueKind = Path(In);
+const TEXT: ValueKind = Text(In);
+const TIME_IN: ValueKind = To(In, &Structure(&s::TIMESPEC));
+const TIME_OUT: ValueKind = To(Out, &Structure(&s::TIMESPEC));
+const CLOCK: ValueKind = One(Four, &f::CLOCK);
+const PIPE: ValueKind = To(Out, &Array(&Fd, 2));
+const EPOLL_EVENT: ValueKind = ByAbi(&Structure(&s::EPOLL_EVENT_X86), &Structure(&s::EPOLL_EVENT));
+const STAT: ValueKind = To(Out, &Special(S::Stat));
+const OFFSET: ValueKind = To(In, &LONG);
+const RESUID: ValueKind = To(Out, &Id);
 
 /// What `syslog` is given, by what it is asked.
-static LOGGED: &[(u64, Kind)] = &[
-    (2, Bytes(Out, Length::Result)),
-    (3, Bytes(Out, Length::Result)),
-    (4, Bytes(Out, Length::Result)),
+static LOGGED: &[(u64, ValueKind)] = &[
+    (2, Bytes(Out, LengthSource::Result)),
+    (3, Bytes(Out, LengthSource::Result)),
+    (4, Bytes(Out, LengthSource::Result)),
 ];
 
 /// The last argument of `syslog`.
-static LOG_SIZE: &[(u64, Kind)] = &[(8, Special(S::LogLevel))];
+static LOG_SIZE: &[(u64, ValueKind)] = &[(8, Special(S::LogLevel))];
 
 /// Whom `waitid` waits for.
-static WAITED: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Fd)];
+static WAITED: &[(u64, ValueKind)] = &[(1, PID), (2, GROUP), (3, Fd)];
 
 /// Whose priority it is.
-static PRIORITY_OF: &[(u64, Kind)] = &[(0, PID), (1, GROUP), (2, Id)];
+static PRIORITY_OF: &[(u64, ValueKind)] = &[(0, PID), (1, GROUP), (2, Id)];
 
 /// The last two arguments of `kcmp`, by what is compared.
-static COMPARED: &[(u64, Kind)] = &[
+static COMPARED: &[(u64, ValueKind)] = &[
     (0, FdOf(0)),
     (1, Hidden),
     (2, Hidden),
@@ -160,7 +162,7 @@ static COMPARED: &[(u64, Kind)] = &[
 ];
 
 /// The last one.
-static COMPARED_WITH: &[(u64, Kind)] = &[
+static COMPARED_WITH: &[(u64, ValueKind)] = &[
     (0, FdOf(1)),
     (1, Hidden),
     (2, Hidden),
@@ -173,12 +175,15 @@ static COMPARED_WITH: &[(u64, Kind)] = &[
 
 static MEANINGS: &[Meaning] = &[
     // files
-    m("read", &[Fd, Bytes(Out, Length::Result), SIZE]),
-    m("write", &[Fd, Bytes(In, Length::Argument(2)), SIZE]),
-    m("pread64", &[Fd, Bytes(Out, Length::Result), SIZE, LONG]),
+    m("read", &[Fd, Bytes(Out, LengthSource::Result), SIZE]),
+    m("write", &[Fd, Bytes(In, LengthSource::Argument(2)), SIZE]),
+    m(
+        "pread64",
+        &[Fd, Bytes(Out, LengthSource::Result), SIZE, LONG],
+    ),
     m(
         "pwrite64",
-        &[Fd, Bytes(In, Length::Argument(2)), SIZE, LONG],
+        &[Fd, Bytes(In, LengthSource::Argument(2)), SIZE, LONG],
     ),
     m("readv", &[Fd, Special(S::Vectors(Out, 2)), SIZE]),
     m("writev", &[Fd, Special(S::Vectors(In, 2)), SIZE]),
@@ -225,7 +230,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             DirFd,
             PATH,
-            Sized(In, &s::OPEN_HOW, 24, Length::Argument(3)),
+            Sized(In, &s::OPEN_HOW, 24, LengthSource::Argument(3)),
             SIZE,
         ],
     ),
@@ -255,10 +260,10 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::AT_FACCESS),
         ],
     ),
-    m("readlink", &[PATH, Bytes(Out, Length::Result), SIZE]),
+    m("readlink", &[PATH, Bytes(Out, LengthSource::Result), SIZE]),
     m(
         "readlinkat",
-        &[DirFd, PATH, Bytes(Out, Length::Result), SIZE],
+        &[DirFd, PATH, Bytes(Out, LengthSource::Result), SIZE],
     ),
     m("rename link symlink pivot_root", &[PATH, PATH]),
     m("renameat", &[DirFd, PATH, DirFd, PATH]),
@@ -300,7 +305,7 @@ static MEANINGS: &[Meaning] = &[
     other(
         "fcntl fcntl64",
         &[Fd, One(Four, &f::FCNTL), Special(S::Fcntl)],
-        Answer::Fcntl,
+        ResultKind::Fcntl,
     ),
     m("ioctl", &[Fd, Special(S::Request), Special(S::Requested)]),
     m("flock", &[Fd, Flags(Four, &f::FLOCK)]),
@@ -324,7 +329,7 @@ static MEANINGS: &[Meaning] = &[
     m("statfs", &[PATH, To(Out, &Structure(&s::STATFS))]),
     m("fstatfs", &[Fd, To(Out, &Structure(&s::STATFS))]),
     m("rt_sigreturn", &[Special(S::SignalFrame)]),
-    other("umask", &[Permissions], Answer::Octal),
+    other("umask", &[Permissions], ResultKind::Octal),
     m(
         "mount",
         &[
@@ -360,7 +365,7 @@ static MEANINGS: &[Meaning] = &[
         &[
             PATH,
             TEXT,
-            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
+            Within(3, 0, 65536, &Value(In, LengthSource::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
@@ -370,16 +375,19 @@ static MEANINGS: &[Meaning] = &[
         &[
             Fd,
             TEXT,
-            Within(3, 0, 65536, &Value(In, Length::Argument(3))),
+            Within(3, 0, 65536, &Value(In, LengthSource::Argument(3))),
             SIZE,
             Flags(Four, &f::XATTR),
         ],
     ),
     m(
         "getxattr lgetxattr",
-        &[PATH, TEXT, Value(Out, Length::Result), SIZE],
+        &[PATH, TEXT, Value(Out, LengthSource::Result), SIZE],
     ),
-    m("fgetxattr", &[Fd, TEXT, Value(Out, Length::Result), SIZE]),
+    m(
+        "fgetxattr",
+        &[Fd, TEXT, Value(Out, LengthSource::Result), SIZE],
+    ),
     m("listxattr llistxattr", &[PATH, LISTED, SIZE]),
     m("flistxattr", &[Fd, LISTED, SIZE]),
     m("removexattr lremovexattr", &[PATH, TEXT]),
@@ -418,7 +426,7 @@ static MEANINGS: &[Meaning] = &[
         &[Fd, To(Out, &Structure(&s::ITIMERSPEC))],
     ),
     // waiting for files
-    other("poll", &[Special(S::Polled), UINT, INT], Answer::Ready),
+    other("poll", &[Special(S::Polled), UINT, INT], ResultKind::Ready),
     other(
         "ppoll",
         &[
@@ -428,7 +436,7 @@ static MEANINGS: &[Meaning] = &[
             Special(S::Signals(In)),
             SIZE,
         ],
-        Answer::Ready,
+        ResultKind::Ready,
     ),
     other(
         "select",
@@ -439,7 +447,7 @@ static MEANINGS: &[Meaning] = &[
             Special(S::Descriptors),
             To(In, &Structure(&s::TIMEVAL)),
         ],
-        Answer::Selected,
+        ResultKind::Selected,
     ),
     other(
         "pselect6",
@@ -451,7 +459,7 @@ static MEANINGS: &[Meaning] = &[
             TIME_IN,
             Special(S::SignalsAndSize),
         ],
-        Answer::Selected,
+        ResultKind::Selected,
     ),
     fd("epoll_create", &[INT]),
     fd("epoll_create1", &[Flags(Four, &f::EPOLL_CREATE)]),
@@ -461,13 +469,13 @@ static MEANINGS: &[Meaning] = &[
     ),
     m(
         "epoll_wait",
-        &[Fd, Many(Out, &EPOLL_EVENT, Length::Result), INT, INT],
+        &[Fd, Many(Out, &EPOLL_EVENT, LengthSource::Result), INT, INT],
     ),
     m(
         "epoll_pwait",
         &[
             Fd,
-            Many(Out, &EPOLL_EVENT, Length::Result),
+            Many(Out, &EPOLL_EVENT, LengthSource::Result),
             INT,
             INT,
             Special(S::Signals(In)),
@@ -478,7 +486,7 @@ static MEANINGS: &[Meaning] = &[
         "epoll_pwait2",
         &[
             Fd,
-            Many(Out, &EPOLL_EVENT, Length::Result),
+            Many(Out, &EPOLL_EVENT, LengthSource::Result),
             INT,
             TIME_IN,
             Special(S::Signals(In)),
@@ -511,7 +519,7 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::AT),
         ],
     ),
-    other("exit exit_group", &[INT], Answer::Never),
+    other("exit exit_group", &[INT], ResultKind::Never),
     m(
         "wait4",
         &[
@@ -531,11 +539,11 @@ static MEANINGS: &[Meaning] = &[
             To(Out, &Structure(&s::RUSAGE)),
         ],
     ),
-    other("clone", &[], Answer::Child),
+    other("clone", &[], ResultKind::Child),
     other(
         "clone3",
         &[Special(S::Clone), SIZE],
-        Answer::Process(Whose::Process),
+        ResultKind::Process(PidKind::Process),
     ),
     m("unshare", &[Flags(Eight, &f::UNSHARE)]),
     m("setns", &[Fd, Flags(Four, &f::CLONE_NS)]),
@@ -548,17 +556,17 @@ static MEANINGS: &[Meaning] = &[
             prctl::ARGUMENT,
             prctl::ARGUMENT,
         ],
-        Answer::Prctl,
+        ResultKind::Prctl,
     ),
     other(
         "arch_prctl",
         &[One(Four, &f::ARCH_PRCTL), Special(S::ArchPrctl)],
-        Answer::Features,
+        ResultKind::Features,
     ),
     other(
         "set_tid_address",
         &[Address],
-        Answer::Process(Whose::Thread),
+        ResultKind::Process(PidKind::Thread),
     ),
     m("set_robust_list", &[Address, SIZE]),
     m("get_robust_list", &[PID, To(Out, &Address), To(Out, &SIZE)]),
@@ -595,7 +603,7 @@ static MEANINGS: &[Meaning] = &[
         "sched_setscheduler",
         &[PID, One(Four, &f::SCHED), To(In, &INT)],
     ),
-    other("sched_getscheduler", &[PID], Answer::Policy),
+    other("sched_getscheduler", &[PID], ResultKind::Policy),
     m("sched_setparam", &[PID, To(In, &INT)]),
     m("sched_getparam", &[PID, To(Out, &INT)]),
     m(
@@ -616,22 +624,25 @@ static MEANINGS: &[Meaning] = &[
         "sched_getattr",
         &[PID, Special(S::Schedule(Out)), UINT, UINT],
     ),
-    other("getpgid", &[PID], Answer::Process(Whose::Group)),
+    other("getpgid", &[PID], ResultKind::Process(PidKind::Group)),
     other("getsid", &[PID], SESSION),
-    other("getpgrp", &[], Answer::Process(Whose::Group)),
+    other("getpgrp", &[], ResultKind::Process(PidKind::Group)),
     other(
         "getpid getppid fork vfork",
         &[],
-        Answer::Process(Whose::Process),
+        ResultKind::Process(PidKind::Process),
     ),
-    other("gettid", &[], Answer::Process(Whose::Thread)),
+    other("gettid", &[], ResultKind::Process(PidKind::Thread)),
     m("setpgid", &[PID, GROUP]),
     m("setuid setgid setfsuid setfsgid", &[Id]),
     m("setreuid setregid", &[Id, Id]),
     m("setresuid setresgid", &[Id, Id, Id]),
     m("getresuid getresgid", &[RESUID, RESUID, RESUID]),
-    m("getgroups", &[INT, Many(Out, &Id, Length::Result)]),
-    m("setgroups", &[INT, Many(In, &Id, Length::Argument(0))]),
+    m("getgroups", &[INT, Many(Out, &Id, LengthSource::Result)]),
+    m(
+        "setgroups",
+        &[INT, Many(In, &Id, LengthSource::Argument(0))],
+    ),
     m(
         "capget",
         &[Special(S::CapabilityHeader), Special(S::Capabilities(Out))],
@@ -640,7 +651,7 @@ static MEANINGS: &[Meaning] = &[
         "capset",
         &[Special(S::CapabilityHeader), Special(S::Capabilities(In))],
     ),
-    other("personality", &[Special(S::Persona)], Answer::Persona),
+    other("personality", &[Special(S::Persona)], ResultKind::Persona),
     fd("pidfd_open", &[PID, Flags(Four, &f::PIDFD)]),
     fd("pidfd_getfd", &[Fd, FdBehind(0), Hex(Four)]),
     m(
@@ -658,7 +669,7 @@ static MEANINGS: &[Meaning] = &[
     other(
         "membarrier",
         &[Special(S::Membarrier), Hex(Four), INT],
-        Answer::Membarrier,
+        ResultKind::Membarrier,
     ),
     m("times", &[To(Out, &Structure(&s::TMS))]),
     m("uname", &[To(Out, &Structure(&s::UTSNAME))]),
@@ -674,7 +685,10 @@ static MEANINGS: &[Meaning] = &[
     m("getcpu", &[To(Out, &UINT), To(Out, &UINT), Address]),
     m(
         "sethostname setdomainname",
-        &[Within(1, 0, 64, &Bytes(In, Length::Argument(1))), UINT],
+        &[
+            Within(1, 0, 64, &Bytes(In, LengthSource::Argument(1))),
+            UINT,
+        ],
     ),
     // memory
     hex(
@@ -742,7 +756,7 @@ static MEANINGS: &[Meaning] = &[
             TIME_IN,
             SIZE,
         ],
-        Answer::Signal,
+        ResultKind::Signal,
     ),
     m(
         "rt_sigqueueinfo",
@@ -816,7 +830,7 @@ static MEANINGS: &[Meaning] = &[
         "sendto",
         &[
             Fd,
-            Special(S::Spoken(In, Length::Argument(2))),
+            Special(S::Spoken(In, LengthSource::Argument(2))),
             SIZE,
             Flags(Four, &f::MSG),
             Special(S::Address(5)),
@@ -827,7 +841,7 @@ static MEANINGS: &[Meaning] = &[
         "recvfrom",
         &[
             Fd,
-            Special(S::Spoken(Out, Length::ResultWithin(2))),
+            Special(S::Spoken(Out, LengthSource::ResultWithin(2))),
             SIZE,
             Flags(Four, &f::MSG),
             Special(S::AddressOut(5)),
@@ -855,7 +869,7 @@ static MEANINGS: &[Meaning] = &[
             Flags(Four, &f::MSG),
             TIME_IN,
         ],
-        Answer::Received,
+        ResultKind::Received,
     ),
     m("shutdown", &[Fd, One(Four, &f::SHUT)]),
     m(
@@ -905,7 +919,7 @@ static MEANINGS: &[Meaning] = &[
             To(In, &Structure(&s::TIMEZONE)),
         ],
     ),
-    other("time", &[To(Out, &Moment)], Answer::Moment),
+    other("time", &[To(Out, &Moment)], ResultKind::Moment),
     m("timer_create", &[CLOCK, Special(S::Event), To(Out, &INT)]),
     m(
         "timer_settime",
@@ -949,7 +963,7 @@ static MEANINGS: &[Meaning] = &[
         "semop",
         &[
             INT,
-            Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
+            Many(In, &Structure(&s::SEMBUF), LengthSource::Argument(2)),
             UINT,
         ],
     ),
@@ -957,7 +971,7 @@ static MEANINGS: &[Meaning] = &[
         "semtimedop",
         &[
             INT,
-            Many(In, &Structure(&s::SEMBUF), Length::Argument(2)),
+            Many(In, &Structure(&s::SEMBUF), LengthSource::Argument(2)),
             UINT,
             TIME_IN,
         ],
@@ -975,13 +989,19 @@ static MEANINGS: &[Meaning] = &[
     m("mq_unlink", &[PATH]),
     m(
         "mq_timedsend",
-        &[Fd, Bytes(In, Length::Argument(2)), SIZE, UINT, TIME_IN],
+        &[
+            Fd,
+            Bytes(In, LengthSource::Argument(2)),
+            SIZE,
+            UINT,
+            TIME_IN,
+        ],
     ),
     m(
         "mq_timedreceive",
         &[
             Fd,
-            Bytes(Out, Length::Result),
+            Bytes(Out, LengthSource::Result),
             SIZE,
             To(Out, &UINT),
             TIME_IN,
@@ -1014,7 +1034,7 @@ fn arguments_of(name: &str, arguments: &'static [Argument]) -> &'static [Argumen
 }
 
 /// The row of a call: what is known of its arguments, else what their types say.
-pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> Row {
+pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> SyscallDefinition {
     let stacked = name == "rt_sigreturn" && !narrow;
     let arguments = match stacked {
         true => FRAME,
@@ -1046,11 +1066,11 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
             _ => by_type(argument),
         };
     }
-    Row {
+    SyscallDefinition {
         name,
         arguments,
         kinds,
-        answer: known.map_or(Answer::Number, |meaning| meaning.answer),
+        result: known.map_or(ResultKind::Number, |meaning| meaning.answer),
         stacked,
         succeeds: SUCCEED.split(' ').any(|call| call == name),
         classes: classes::of(name),
@@ -1058,7 +1078,7 @@ pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> 
 }
 
 /// Whether this means the same for 32-bit programs.
-fn plain(kind: Kind) -> bool {
+fn plain(kind: ValueKind) -> bool {
     !matches!(
         kind,
         To(..)
@@ -1090,7 +1110,7 @@ fn plain(kind: Kind) -> bool {
 }
 
 /// What a type alone says.
-fn by_type(argument: &Argument) -> Kind {
+fn by_type(argument: &Argument) -> ValueKind {
     let c_type = argument.c_type;
     if c_type.ends_with('*') {
         return match argument.name {

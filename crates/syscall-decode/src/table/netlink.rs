@@ -13,36 +13,37 @@ pub(crate) use diag::Sockets;
 pub(crate) use other::{ALGORITHM, ALGORITHM_ATTRIBUTES, ERROR, NETFILTER, SELINUX, UDEV};
 pub(crate) use route::{GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, VIA_FAMILY};
 
-use super::kind::{Kind, Names, Structure};
+use super::kind::{Names, StructureLayout, ValueKind};
 
 /// The attributes that may stand behind each other somewhere.
 #[derive(Debug)]
-pub(crate) struct Attributes {
+pub(crate) struct AttributeSet {
     /// Their names and numbers.
     pub names: &'static Names,
     /// What the names begin with, which isn't repeated below.
     pub prefix: &'static str,
     /// What they hold; what isn't here is shown as bytes.
-    pub held: &'static [(&'static str, Held)],
+    pub held: &'static [(&'static str, AttributeKind)],
 }
 
-impl Attributes {
+impl AttributeSet {
     /// What an attribute holds.
-    pub fn held(&self, number: u16) -> Option<&'static Held> {
+    pub fn held(&self, number: u16) -> Option<&'static AttributeKind> {
         let name = self.names.name(u64::from(number))?;
         let name = name.strip_prefix(self.prefix)?;
-        let known = |(names, _): &&(&str, Held)| names.split(' ').any(|known| known == name);
+        let known =
+            |(names, _): &&(&str, AttributeKind)| names.split(' ').any(|known| known == name);
         self.held.iter().find(known).map(|(_, held)| held)
     }
 }
 
 /// What an attribute holds.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum AttributeKind {
     /// Something, in as many bytes or more.
-    Is(Kind),
+    Is(ValueKind),
     /// A number, in as many bytes or more, but no more than eight.
-    Word(Kind),
+    Word(ValueKind),
     /// A number of any size up to eight bytes.
     Named(&'static Names),
     /// The same without names.
@@ -50,46 +51,46 @@ pub(crate) enum Held {
     /// Hundredths of a second, in a number of any size.
     Ticks,
     /// A structure that once was shorter: its size or more, or exactly one of these.
-    Grown(&'static Structure, &'static [usize]),
+    Grown(&'static StructureLayout, &'static [usize]),
     /// A structure of exactly its size.
-    Sized(&'static [&'static Structure]),
+    Sized(&'static [&'static StructureLayout]),
     /// A structure, or text in as many bytes as there are where these are fewer.
-    OrBytes(&'static Structure),
+    OrBytes(&'static StructureLayout),
     /// Several of the same.
-    Several(Kind),
+    Several(ValueKind),
     /// The same, none of them too.
-    AnySeveral(Kind),
+    AnySeveral(ValueKind),
     /// Several numbers of which each has a name.
-    Indexed(Kind, &'static Names),
+    Indexed(ValueKind, &'static Names),
     /// Text with a zero byte at its end.
     Text,
     /// Text up to a zero byte.
     Terminated,
     /// Attributes.
-    Attributes(&'static Attributes),
+    Attributes(&'static AttributeSet),
     /// The same by the family that the message is about.
-    ByFamily(&'static [(u8, &'static Attributes)]),
+    ByFamily(&'static [(u8, &'static AttributeSet)]),
     /// Attributes whose numbers are families, and hold those of the family.
-    Families(&'static [(u8, &'static Attributes)]),
+    Families(&'static [(u8, &'static AttributeSet)]),
     /// By the family that the message is about: for this one, else.
-    For(u8, &'static Held, &'static Held),
+    For(u8, &'static AttributeKind, &'static AttributeKind),
     /// Something, with attributes behind it.
-    Before(Kind, &'static Attributes),
+    Before(ValueKind, &'static AttributeSet),
     /// Something, with bytes behind it.
-    BeforeBytes(Kind),
+    BeforeBytes(ValueKind),
     /// An address of the family that the message is about.
     Address,
     /// A hardware address; one of the device's type, as the message's family has it.
-    Hardware(Typed),
+    Hardware(HardwareLength),
     /// The text that the attribute before of this name said decides.
-    ByText(&'static str, &'static [(&'static str, Held)]),
+    ByText(&'static str, &'static [(&'static str, AttributeKind)]),
     /// What needs code of its own.
-    Own(Own),
+    Own(SpecialAttribute),
 }
 
 /// Whether the length of a hardware address is that of its device's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Typed {
+pub(crate) enum HardwareLength {
     /// It is as long as it is.
     No,
     /// By the type that stands where other messages have their family.
@@ -98,7 +99,7 @@ pub(crate) enum Typed {
 
 /// What needs code of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum SpecialAttribute {
     /// The ways of a route that has several.
     Multipath,
     /// A gateway of another family.
@@ -123,29 +124,29 @@ pub(crate) enum Own {
 
 /// What a message begins with, and the attributes behind it.
 #[derive(Debug)]
-pub(crate) struct Message {
+pub(crate) struct MessageLayout {
     /// Its beginning; the first byte is a family.
-    pub head: &'static Structure,
+    pub head: &'static StructureLayout,
     /// What is behind.
-    pub attributes: Behind,
+    pub attributes: MessageAttributes,
 }
 
 /// What is behind the beginning of a message.
 #[derive(Debug)]
-pub(crate) enum Behind {
+pub(crate) enum MessageAttributes {
     /// Nothing that is looked at.
     Nothing,
     /// These.
-    Attributes(&'static Attributes),
+    Attributes(&'static AttributeSet),
     /// By family; of others, bytes.
-    ByFamily(&'static [(u8, &'static Attributes)]),
+    ByFamily(&'static [(u8, &'static AttributeSet)]),
 }
 
 /// An attribute's description in words.
 macro_rules! attributes {
     ($(#[$about:meta])* $vis:vis $name:ident = $names:path, $prefix:literal { $($words:literal: $held:expr),* $(,)? }) => {
         $(#[$about])*
-        $vis static $name: Attributes = Attributes {
+        $vis static $name: AttributeSet = AttributeSet {
             names: &$names,
             prefix: $prefix,
             held: &[$(($words, $held)),*],
@@ -156,41 +157,41 @@ macro_rules! attributes {
 use attributes;
 
 mod held {
-    use super::Held::{self, Is, Word};
-    use crate::table::kind::Kind::{Flags, Hex, One as Named, Signed, Unsigned};
-    use crate::table::kind::Width::{Eight, Four, One, Two};
-    use crate::table::kind::{Kind, Names, Wire};
+    use super::AttributeKind::{self, Is, Word};
+    use crate::table::kind::IntegerWidth::{Eight, Four, One, Two};
+    use crate::table::kind::ValueKind::{Flags, Hex, One as Named, Signed, Unsigned};
+    use crate::table::kind::{Names, NetworkKind, ValueKind};
 
-    pub const U8: Held = Is(Unsigned(One));
-    pub const U16: Held = Is(Unsigned(Two));
-    pub const U32: Held = Is(Unsigned(Four));
-    pub const U64: Held = Is(Unsigned(Eight));
-    pub const S32: Held = Is(Signed(Four));
-    pub const X16: Held = Is(Hex(Two));
-    pub const X32: Held = Is(Hex(Four));
-    pub const DESCRIPTOR: Held = Is(Kind::Fd);
-    pub const ID: Held = Is(Kind::Id);
-    pub const INTERFACE: Held = Is(Kind::Wire(Wire::Interface));
-    pub const INET: Held = Is(Kind::Wire(Wire::Inet));
-    pub const INET6: Held = Is(Kind::Wire(Wire::Inet6));
+    pub const U8: AttributeKind = Is(Unsigned(One));
+    pub const U16: AttributeKind = Is(Unsigned(Two));
+    pub const U32: AttributeKind = Is(Unsigned(Four));
+    pub const U64: AttributeKind = Is(Unsigned(Eight));
+    pub const S32: AttributeKind = Is(Signed(Four));
+    pub const X16: AttributeKind = Is(Hex(Two));
+    pub const X32: AttributeKind = Is(Hex(Four));
+    pub const DESCRIPTOR: AttributeKind = Is(ValueKind::Fd);
+    pub const ID: AttributeKind = Is(ValueKind::Id);
+    pub const INTERFACE: AttributeKind = Is(ValueKind::Wire(NetworkKind::Interface));
+    pub const INET: AttributeKind = Is(ValueKind::Wire(NetworkKind::Inet));
+    pub const INET6: AttributeKind = Is(ValueKind::Wire(NetworkKind::Inet6));
 
-    pub const fn one8(names: &'static Names) -> Held {
+    pub const fn one8(names: &'static Names) -> AttributeKind {
         Word(Named(One, names))
     }
 
-    pub const fn one16(names: &'static Names) -> Held {
+    pub const fn one16(names: &'static Names) -> AttributeKind {
         Word(Named(Two, names))
     }
 
-    pub const fn flags8(names: &'static Names) -> Held {
+    pub const fn flags8(names: &'static Names) -> AttributeKind {
         Word(Flags(One, names))
     }
 
-    pub const fn flags16(names: &'static Names) -> Held {
+    pub const fn flags16(names: &'static Names) -> AttributeKind {
         Word(Flags(Two, names))
     }
 
-    pub const fn flags32(names: &'static Names) -> Held {
+    pub const fn flags32(names: &'static Names) -> AttributeKind {
         Word(Flags(Four, names))
     }
 }

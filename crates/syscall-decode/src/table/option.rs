@@ -4,13 +4,13 @@
 
 pub(crate) mod names;
 
-use super::kind::{Kind, Names, Special, Structure as Layout, Wire};
+use super::kind::{Names, NetworkKind, SpecialKind, StructureLayout as Layout, ValueKind};
 use super::structure::{LINGER, UCRED, UINT, field, structure};
 use names as n;
 
 /// What an option is set to.
 #[derive(Debug)]
-pub(crate) enum Setting {
+pub(crate) enum OptionKind {
     /// A number.
     Number,
     /// A number, however long it is said to be.
@@ -38,13 +38,13 @@ pub(crate) enum Setting {
 }
 
 structure!(MULTICAST 8 {
-    field imr_multiaddr 0 Kind::Wire(Wire::Inet), field imr_interface 4 Kind::Wire(Wire::Inet),
+    field imr_multiaddr 0 ValueKind::Wire(NetworkKind::Inet), field imr_interface 4 ValueKind::Wire(NetworkKind::Inet),
 });
 structure!(MULTICAST6 20 {
-    field ipv6mr_multiaddr 0 Kind::Wire(Wire::Inet6), field ipv6mr_interface 16 Kind::Wire(Wire::Interface),
+    field ipv6mr_multiaddr 0 ValueKind::Wire(NetworkKind::Inet6), field ipv6mr_interface 16 ValueKind::Wire(NetworkKind::Interface),
 });
 structure!(GROUP 136 {
-    field gr_interface 0 Kind::Wire(Wire::Interface), field gr_group 8 Kind::Special(Special::InPlaceAddress(128)),
+    field gr_interface 0 ValueKind::Wire(NetworkKind::Interface), field gr_group 8 ValueKind::Special(SpecialKind::InPlaceAddress(128)),
 });
 structure!(RING 16 {
     field tp_block_size 0 UINT, field tp_block_nr 4 UINT, field tp_frame_size 8 UINT, field tp_frame_nr 12 UINT,
@@ -65,35 +65,35 @@ const NUMBERS: &[u32] = &[
 const LINGERS: &[u32] = &[13];
 const FILTERS: &[u32] = &[26];
 
-static GOT: &[(u32, &[u32], Setting)] = &[
-    (SOCKET, NUMBERS, Setting::Number),
-    (SOCKET, LINGERS, Setting::Partial(&LINGER)),
-    (SOCKET, &[17], Setting::Partial(&UCRED)),
-    (SOCKET, FILTERS, Setting::Operations),
-    (SOCKET, &[4], Setting::Error),
-    (SOCKET, &[74], Setting::Named(&n::REHASH)),
-    (PACKET, &[6], Setting::Partial(&PACKETS)),
-    (RAW, &[1], Setting::Messages),
-    (NETLINK, &[9], Setting::Numbers),
-    (NETLINK, &[], Setting::Always),
+static GOT: &[(u32, &[u32], OptionKind)] = &[
+    (SOCKET, NUMBERS, OptionKind::Number),
+    (SOCKET, LINGERS, OptionKind::Partial(&LINGER)),
+    (SOCKET, &[17], OptionKind::Partial(&UCRED)),
+    (SOCKET, FILTERS, OptionKind::Operations),
+    (SOCKET, &[4], OptionKind::Error),
+    (SOCKET, &[74], OptionKind::Named(&n::REHASH)),
+    (PACKET, &[6], OptionKind::Partial(&PACKETS)),
+    (RAW, &[1], OptionKind::Messages),
+    (NETLINK, &[9], OptionKind::Numbers),
+    (NETLINK, &[], OptionKind::Always),
 ];
-static SET: &[(u32, &[u32], Setting)] = &[
-    (SOCKET, NUMBERS, Setting::Number),
-    (SOCKET, LINGERS, Setting::Whole(&LINGER)),
-    (SOCKET, &[26, 51], Setting::Filter),
-    (SOCKET, &[74], Setting::Named(&n::REHASH)),
-    (IP, &[35, 36], Setting::Whole(&MULTICAST)),
-    (IP, &[42, 45], Setting::Whole(&GROUP)),
-    (IPV6, &[20, 21, 27, 28], Setting::Whole(&MULTICAST6)),
-    (IPV6, &[42, 45], Setting::Whole(&GROUP)),
-    (PACKET, &[5, 13], Setting::Exact(&RING)),
-    (PACKET, &[1, 2], Setting::Member),
-    (RAW, &[1], Setting::Messages),
-    (NETLINK, &[], Setting::Number),
+static SET: &[(u32, &[u32], OptionKind)] = &[
+    (SOCKET, NUMBERS, OptionKind::Number),
+    (SOCKET, LINGERS, OptionKind::Whole(&LINGER)),
+    (SOCKET, &[26, 51], OptionKind::Filter),
+    (SOCKET, &[74], OptionKind::Named(&n::REHASH)),
+    (IP, &[35, 36], OptionKind::Whole(&MULTICAST)),
+    (IP, &[42, 45], OptionKind::Whole(&GROUP)),
+    (IPV6, &[20, 21, 27, 28], OptionKind::Whole(&MULTICAST6)),
+    (IPV6, &[42, 45], OptionKind::Whole(&GROUP)),
+    (PACKET, &[5, 13], OptionKind::Exact(&RING)),
+    (PACKET, &[1, 2], OptionKind::Member),
+    (RAW, &[1], OptionKind::Messages),
+    (NETLINK, &[], OptionKind::Number),
 ];
 
 /// What an option is set to, of those that aren't shown by their length.
-pub(crate) fn setting(level: u32, option: u32, set: bool) -> Option<&'static Setting> {
+pub(crate) fn setting(level: u32, option: u32, set: bool) -> Option<&'static OptionKind> {
     let known = if set { SET } else { GOT };
     let found = known
         .iter()

@@ -1,12 +1,21 @@
 //! The structures that lie behind arguments.
 
 use super::flags as f;
-use super::kind::Shown::{Always, NotZero, Verbose, VerboseNotZero, With};
-use super::kind::Width::{Eight, Four, One as One8, Two};
-use super::kind::{Field, Kind, Kind::*, Said, Shown, Special, Whose, Wire as W};
+use super::kind::FieldVisibility::{Always, NotZero, Verbose, VerboseNotZero, With};
+use super::kind::IntegerWidth::{Eight, Four, One as One8, Two};
+use super::kind::{
+    FieldSource, FieldVisibility, NetworkKind as W, PidKind, SpecialKind, StructureField,
+    ValueKind, ValueKind::*,
+};
 
-const fn of(name: &'static str, at: usize, kind: Kind, shown: Shown, said: Said) -> Field {
-    Field {
+const fn of(
+    name: &'static str,
+    at: usize,
+    kind: ValueKind,
+    shown: FieldVisibility,
+    said: FieldSource,
+) -> StructureField {
+    StructureField {
         name,
         at,
         kind,
@@ -15,64 +24,64 @@ const fn of(name: &'static str, at: usize, kind: Kind, shown: Shown, said: Said)
     }
 }
 
-pub(super) const fn field(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::Before)
+pub(super) const fn field(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::Before)
 }
 
-pub(super) const fn more(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Verbose, Said::Before)
+pub(super) const fn more(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Verbose, FieldSource::Before)
 }
 
-pub(super) const fn set(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, NotZero, Said::Before)
+pub(super) const fn set(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, NotZero, FieldSource::Before)
 }
 
 /// What the kernel fills in.
-pub(super) const fn out(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::After)
+pub(super) const fn out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::After)
 }
 
 /// The same where everything is asked for.
-pub(super) const fn more_out(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Verbose, Said::After)
+pub(super) const fn more_out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Verbose, FieldSource::After)
 }
 
 /// The same where everything is asked for and it isn't zero.
-pub(super) const fn more_set_out(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, VerboseNotZero, Said::After)
+pub(super) const fn more_set_out(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, VerboseNotZero, FieldSource::After)
 }
 
 /// The same, in whose place dots stand where the kernel said nothing.
-pub(super) const fn awaited(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::Awaited)
+pub(super) const fn awaited(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::Awaited)
 }
 
 /// What the program says and then the kernel.
-pub(super) const fn both(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::Both)
+pub(super) const fn both(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::Both)
 }
 
 /// The same where the kernel says something else.
-pub(super) const fn changed(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::Changed)
+pub(super) const fn changed(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::Changed)
 }
 
 /// The same with the name before it once more.
-pub(super) const fn renewed(name: &'static str, at: usize, kind: Kind) -> Field {
-    of(name, at, kind, Always, Said::Renewed)
+pub(super) const fn renewed(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
+    of(name, at, kind, Always, FieldSource::Renewed)
 }
 
 /// A field that says something where a file may be made.
-const fn made(name: &'static str, at: usize, kind: Kind) -> Field {
+const fn made(name: &'static str, at: usize, kind: ValueKind) -> StructureField {
     const CREAT_OR_TMPFILE: u64 = 0o20_000_100;
-    of(name, at, kind, With(CREAT_OR_TMPFILE), Said::Before)
+    of(name, at, kind, With(CREAT_OR_TMPFILE), FieldSource::Before)
 }
 
 /// A structure whose fields are all shown.
 macro_rules! structure {
     ($(#[$about:meta])* $name:ident $size:literal { $($how:ident $field:ident $(. $more:ident)* $at:literal $kind:expr),* $(,)? }) => {
         $(#[$about])*
-        pub static $name: $crate::table::Structure = $crate::table::Structure {
+        pub static $name: $crate::table::StructureLayout = $crate::table::StructureLayout {
             size: $size,
             fields: &[$($how(concat!(stringify!($field) $(, ".", stringify!($more))*), $at, $kind)),*],
         };
@@ -81,19 +90,19 @@ macro_rules! structure {
 
 pub(super) use structure;
 
-pub(super) const INT: Kind = Signed(Four);
-pub(super) const UINT: Kind = Unsigned(Four);
-const LONG: Kind = Signed(Eight);
-pub(super) const ULONG: Kind = Unsigned(Eight);
+pub(super) const INT: ValueKind = Signed(Four);
+pub(super) const UINT: ValueKind = Unsigned(Four);
+const LONG: ValueKind = Signed(Eight);
+pub(super) const ULONG: ValueKind = Unsigned(Eight);
 
 structure!(TIMESPEC 16 { field tv_sec 0 LONG, field tv_nsec 8 ULONG });
 structure!(TIMEVAL 16 { field tv_sec 0 LONG, field tv_usec 8 ULONG });
 structure!(TIMEZONE 8 { field tz_minuteswest 0 INT, field tz_dsttime 4 INT });
 structure!(ITIMERVAL 32 { field it_interval 0 Structure(&TIMEVAL), field it_value 16 Structure(&TIMEVAL) });
 structure!(ITIMERSPEC 32 { field it_interval 0 Structure(&TIMESPEC), field it_value 16 Structure(&TIMESPEC) });
-structure!(RLIMIT 16 { field rlim_cur 0 Special(Special::Limit), field rlim_max 8 Special(Special::Limit) });
+structure!(RLIMIT 16 { field rlim_cur 0 Special(SpecialKind::Limit), field rlim_max 8 Special(SpecialKind::Limit) });
 structure!(UTIMBUF 16 { field actime 0 Moment, field modtime 8 Moment });
-structure!(TMS 32 { field tms_utime 0 Special(Special::Ticks), field tms_stime 8 Special(Special::Ticks), field tms_cutime 16 Special(Special::Ticks), field tms_cstime 24 Special(Special::Ticks) });
+structure!(TMS 32 { field tms_utime 0 Special(SpecialKind::Ticks), field tms_stime 8 Special(SpecialKind::Ticks), field tms_cutime 16 Special(SpecialKind::Ticks), field tms_cstime 24 Special(SpecialKind::Ticks) });
 structure!(RUSAGE 144 {
     field ru_utime 0 Structure(&TIMEVAL), field ru_stime 16 Structure(&TIMEVAL),
     more ru_maxrss 32 ULONG, more ru_ixrss 40 ULONG, more ru_idrss 48 ULONG, more ru_isrss 56 ULONG,
@@ -121,10 +130,10 @@ structure!(FLOCK 32 {
 });
 structure!(FLOCK_GET 32 {
     field l_type 0 One(Two, &f::LOCK_TYPE), field l_whence 2 One(Two, &f::WHENCE), field l_start 8 LONG, field l_len 16 LONG,
-    field l_pid 24 Process(Whose::Process),
+    field l_pid 24 Process(PidKind::Process),
 });
 structure!(OPEN_HOW 24 {
-    field flags 0 Special(Special::HowFlags), made mode 8 Special(Special::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
+    field flags 0 Special(SpecialKind::HowFlags), made mode 8 Special(SpecialKind::HowMode), field resolve 16 Flags(Eight, &f::RESOLVE),
 });
 structure!(EPOLL_DATA 8 { field u32 0 UINT, field u64 0 ULONG });
 structure!(EPOLL_EVENT_X86 12 { field events 0 Flags(Four, &f::EPOLL), field data 4 Structure(&EPOLL_DATA) });
@@ -140,13 +149,13 @@ structure!(WINSIZE 8 {
 });
 structure!(STACK 24 { field ss_sp 0 Address, field ss_flags 8 Flags(Four, &f::SS), field ss_size 16 ULONG });
 structure!(LINGER 8 { field l_onoff 0 INT, field l_linger 4 INT });
-structure!(UCRED 12 { field pid 0 Process(Whose::Process), field uid 4 Id, field gid 8 Id });
+structure!(UCRED 12 { field pid 0 Process(PidKind::Process), field uid 4 Id, field gid 8 Id });
 structure!(PACKET_INFORMATION 12 {
     field ipi_ifindex 0 Wire(W::Interface), field ipi_spec_dst 4 Wire(W::Inet), field ipi_addr 8 Wire(W::Inet),
 });
 structure!(IP_ERROR 32 {
     field ee_errno 0 UINT, field ee_origin 4 Unsigned(One8), field ee_type 5 Unsigned(One8), field ee_code 6 Unsigned(One8),
-    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(Special::InPlaceAddress(16)),
+    field ee_info 8 UINT, field ee_data 12 UINT, field offender 16 Special(SpecialKind::InPlaceAddress(16)),
 });
 structure!(SEMBUF 6 { field sem_num 0 Unsigned(Two), field sem_op 2 Signed(Two), field sem_flg 4 Flags(Two, &f::SEM) });
 structure!(MQ_ATTR_OPEN 64 {

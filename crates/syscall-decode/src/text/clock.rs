@@ -1,38 +1,38 @@
 //! Times as text: the time of day before a line, how long after the line before, how long a call took.
 
-use super::Options;
+use super::TextOptions;
 use crate::format;
 
 /// How the time of day is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Time {
+pub struct TimestampFormat {
     /// Seconds since 1970 instead of hours, minutes and seconds.
     pub epoch: bool,
     /// How exactly.
-    pub precision: Precision,
+    pub precision: TimePrecision,
 }
 
-impl Time {
+impl TimestampFormat {
     /// `13:51:09`
     pub const SECONDS: Self = Self {
         epoch: false,
-        precision: Precision::Seconds,
+        precision: TimePrecision::Seconds,
     };
     /// `13:51:09.800511`
     pub const MICROSECONDS: Self = Self {
         epoch: false,
-        precision: Precision::Micro,
+        precision: TimePrecision::Micro,
     };
     /// `1795355469.800511`
     pub const EPOCH: Self = Self {
         epoch: true,
-        precision: Precision::Micro,
+        precision: TimePrecision::Micro,
     };
 }
 
 /// How exactly a time is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Precision {
+pub enum TimePrecision {
     /// Whole seconds.
     Seconds,
     /// Three digits.
@@ -43,9 +43,9 @@ pub enum Precision {
     Nano,
 }
 
-impl Precision {
+impl TimePrecision {
     /// As strace names it: `s`, `ms`, `us`, `ns`.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Some(match name {
             "s" => Self::Seconds,
             "ms" => Self::Milli,
@@ -69,7 +69,7 @@ impl Precision {
 }
 
 /// Writes what time stands before a line that begins at `at`, where the line before began at `last`.
-pub(super) fn leader(options: &Options, at: u64, last: Option<u64>, out: &mut Vec<u8>) {
+pub(super) fn leader(options: &TextOptions, at: u64, last: Option<u64>, out: &mut Vec<u8>) {
     if let Some(time) = options.time {
         of_day(options, time, at, out);
         if options.since.is_none() {
@@ -97,7 +97,7 @@ pub(super) fn leader(options: &Options, at: u64, last: Option<u64>, out: &mut Ve
     out.extend_from_slice(after);
 }
 
-fn of_day(options: &Options, time: Time, at: u64, out: &mut Vec<u8>) {
+fn of_day(options: &TextOptions, time: TimestampFormat, at: u64, out: &mut Vec<u8>) {
     let wall = i128::from(at) + i128::from(options.wall);
     let seconds = wall.div_euclid(1_000_000_000) as i64;
     if time.epoch {
@@ -119,7 +119,7 @@ fn of_day(options: &Options, time: Time, at: u64, out: &mut Vec<u8>) {
 }
 
 /// Writes how long a call took.
-pub(super) fn took(precision: Precision, nanoseconds: u64, out: &mut Vec<u8>) {
+pub(super) fn took(precision: TimePrecision, nanoseconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b" <");
     format::unsigned(out, nanoseconds / 1_000_000_000);
     precision.fraction(out, nanoseconds % 1_000_000_000);

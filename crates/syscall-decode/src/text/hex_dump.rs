@@ -2,8 +2,8 @@
 //!
 //! Refuses: to show anything of what couldn't be read at its beginning; what can't be read further on is said to be missing.
 
-use crate::descriptor_set::Numbers;
-use crate::{Call, Outcome, When, format};
+use crate::descriptor_set::DescriptorSet;
+use crate::{CapturePoint, SyscallOutcome, SyscallRecord, format};
 
 /// Most bytes that are shown or missing together.
 const TOGETHER: usize = 1 << 16;
@@ -25,13 +25,13 @@ enum Buffers {
 
 /// Appends what a call has read or written, if its descriptor is one of these.
 pub(super) fn dump(
-    (call, tid): (&Call, i32),
+    (call, tid): (&SyscallRecord, i32),
     name: &str,
-    reads: &Numbers,
-    writes: &Numbers,
+    reads: &DescriptorSet,
+    writes: &DescriptorSet,
     out: &mut Vec<u8>,
 ) {
-    let Outcome::Returned { value, .. } = call.outcome else {
+    let SyscallOutcome::Returned { value, .. } = call.outcome else {
         return;
     };
     // What was to be written is shown also where that failed.
@@ -39,19 +39,23 @@ pub(super) fn dump(
     let fd = call.arguments[0];
     let (when, most, buffers) = match name {
         "read" | "pread64" | "recvfrom" | "recv" | "mq_timedreceive" if reads.has(fd) => {
-            (When::Left, value, Buffers::One(value))
+            (CapturePoint::Left, value, Buffers::One(value))
         }
-        "readv" | "preadv" | "preadv2" if reads.has(fd) => (When::Left, value, Buffers::Vectors),
-        "recvmsg" if reads.has(fd) => (When::Left, value, Buffers::Message),
-        "write" | "pwrite64" | "sendto" | "send" | "mq_timedsend" if writes.has(fd) => {
-            (When::Entered, u64::MAX, Buffers::One(call.arguments[2]))
+        "readv" | "preadv" | "preadv2" if reads.has(fd) => {
+            (CapturePoint::Left, value, Buffers::Vectors)
         }
+        "recvmsg" if reads.has(fd) => (CapturePoint::Left, value, Buffers::Message),
+        "write" | "pwrite64" | "sendto" | "send" | "mq_timedsend" if writes.has(fd) => (
+            CapturePoint::Entered,
+            u64::MAX,
+            Buffers::One(call.arguments[2]),
+        ),
         "writev" | "pwritev" | "pwritev2" | "vmsplice" if writes.has(fd) => {
-            (When::Entered, u64::MAX, Buffers::Vectors)
+            (CapturePoint::Entered, u64::MAX, Buffers::Vectors)
         }
-        "recvmmsg" if reads.has(fd) => (When::Left, value, Buffers::Messages(value)),
-        "sendmmsg" if writes.has(fd) => (When::Entered, value, Buffers::Messages(value)),
-        "sendmsg" if writes.has(fd) => (When::Entered, u64::MAX, Buffers::Message),
+        "recvmmsg" if reads.has(fd) => (CapturePoint::Left, value, Buffers::Messages(value)),
+        "sendmmsg" if writes.has(fd) => (CapturePoint::Entered, value, Buffers::Messages(value)),
+        "sendmsg" if writes.has(fd) => (CapturePoint::Entered, u64::MAX, Buffers::Message),
         _ => return,
     };
     match buffers {
@@ -71,7 +75,7 @@ pub(super) fn dump(
 }
 
 /// As much of a stretch of memory as any one piece has.
-fn held(call: &Call, address: u64, most: usize, when: When) -> &[u8] {
+fn held(call: &SyscallRecord, address: u64, most: usize, when: CapturePoint) -> &[u8] {
     let pieces = call.memory.pieces().iter();
     let parts = pieces
         .filter(|piece| piece.when == when)
@@ -83,15 +87,15 @@ fn held(call: &Call, address: u64, most: usize, when: When) -> &[u8] {
     parts.max_by_key(|part| part.len()).unwrap_or_default()
 }
 
-fn word(call: &Call, address: u64, when: When) -> Option<u64> {
-    let both = [when, When::Entered, When::Left];
+fn word(call: &SyscallRecord, address: u64, when: CapturePoint) -> Option<u64> {
+    let both = [when, CapturePoint::Entered, CapturePoint::Left];
     let mut found = both.into_iter().map(|when| held(call, address, 8, when));
     let bytes = found.find(|bytes| bytes.len() == 8)?;
     Some(u64::from_ne_bytes(bytes.try_into().ok()?))
 }
 
 /// The buffers of messages, each as far as it was filled or sent.
-fn messages((call, tid): (&Call, i32), count: u64, when: When, out: &mut Vec<u8>) {
+fn messages((call, tid): (&SyscallRecord, i32), count: u64, when: CapturePoint, out: &mut Vec<u8>) {
     const SIZE: u64 = 64;
     const LENGTH: u64 = 56;
     for number in 0..count.min(1024) {
@@ -100,7 +104,7 @@ fn messages((call, tid): (&Call, i32), count: u64, when: When, out: &mut Vec<u8>
         let (Some(array), Some(vectors_in_it)) = (word(16), word(24)) else {
             return;
         };
-        let came = held(call, message.wrapping_add(LENGTH), 4, When::Left);
+        let came = held(call, message.wrapping_add(LENGTH), 4, CapturePoint::Left);
         let Ok(came) = <[u8; 4]>::try_from(came) else {
             return;
         };
@@ -116,11 +120,11 @@ fn messages((call, tid): (&Call, i32), count: u64, when: When, out: &mut Vec<u8>
 
 /// Buffers by vectors, of which `most` bytes in all are meant.
 fn vectors(
-    (call, tid): (&Call, i32),
+    (call, tid): (&SyscallRecord, i32),
     array: u64,
     count: u64,
     most: u64,
-    when: When,
+    when: CapturePoint,
     out: &mut Vec<u8>,
 ) {
     let mut left = most;
@@ -152,7 +156,13 @@ fn vectors(
     }
 }
 
-fn lines((call, tid): (&Call, i32), address: u64, length: u64, when: When, out: &mut Vec<u8>) {
+fn lines(
+    (call, tid): (&SyscallRecord, i32),
+    address: u64,
+    length: u64,
+    when: CapturePoint,
+    out: &mut Vec<u8>,
+) {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let mut bytes = held(call, address, length, when);
     if bytes.len() < length {
@@ -199,11 +209,11 @@ mod tests {
 
     #[test]
     fn a_set_of_descriptors_is_read_as_strace_reads_it() {
-        let has = |text: &str, number| Numbers::parse(text).unwrap().has(number);
+        let has = |text: &str, number| DescriptorSet::parse(text).unwrap().has(number);
         assert!(has("3,5", 5) && !has("3,5", 4));
         assert!(has("all", 7) && !has("none", 7));
         assert!(has("!0,1", 2) && !has("!0,1", 1));
         assert!(!has("!all", 3) && has("!!3", 3) && !has("!!!3", 3));
-        assert!(Numbers::parse("x").is_err());
+        assert!(DescriptorSet::parse("x").is_err());
     }
 }

@@ -2,20 +2,20 @@
 //!
 //! Refuses: to know which of it is asked for.
 
-use crate::table::{Kind, Row};
-use crate::{Call, What, format};
+use crate::table::{SyscallDefinition, ValueKind};
+use crate::{EventKind, SyscallRecord, format};
 
 /// The result of a call that is to be taken up again by another: `ERESTART_RESTARTBLOCK`.
 pub(super) const TAKE_UP: i64 = -516;
 
 /// Whether a call takes up another where that was interrupted.
-pub(super) fn takes_up(row: &Row) -> bool {
+pub(super) fn takes_up(row: &SyscallDefinition) -> bool {
     row.arguments.is_empty() && row.name == "restart_syscall"
 }
 
 /// Writes the number of the call that a line is about.
-pub(super) fn number_of(what: &What, out: &mut Vec<u8>) {
-    let (What::Call(call) | What::Pending(call)) = what else {
+pub(super) fn number_of(what: &EventKind, out: &mut Vec<u8>) {
+    let (EventKind::Call(call) | EventKind::Pending(call)) = what else {
         out.extend_from_slice(b"[????] ");
         return;
     };
@@ -31,10 +31,10 @@ pub(super) fn number_of(what: &What, out: &mut Vec<u8>) {
 }
 
 /// Writes where in the program it was that a line is about.
-pub(super) fn place_of(what: &What, out: &mut Vec<u8>) {
+pub(super) fn place_of(what: &EventKind, out: &mut Vec<u8>) {
     let known = match what {
-        What::Call(call) | What::Pending(call) => call.instruction,
-        What::Signal { instruction, .. } => *instruction,
+        EventKind::Call(call) | EventKind::Pending(call) => call.instruction,
+        EventKind::Signal { instruction, .. } => *instruction,
         _ => None,
     };
     let place = known.map_or("?".repeat(16), |place| format!("{place:016x}"));
@@ -49,7 +49,7 @@ pub(super) fn line_start(out: &[u8], from: usize) -> usize {
         .map_or(from, |at| from + at + 1)
 }
 
-pub(super) fn put_name(out: &mut Vec<u8>, call: &Call, row: Option<&Row>) {
+pub(super) fn put_name(out: &mut Vec<u8>, call: &SyscallRecord, row: Option<&SyscallDefinition>) {
     match row {
         Some(row) => out.extend_from_slice(row.name.as_bytes()),
         None => {
@@ -59,15 +59,15 @@ pub(super) fn put_name(out: &mut Vec<u8>, call: &Call, row: Option<&Row>) {
     }
 }
 
-pub(super) fn put_unknown(out: &mut Vec<u8>, call: &Call) {
+pub(super) fn put_unknown(out: &mut Vec<u8>, call: &SyscallRecord) {
     put_numbers(out, &call.arguments);
 }
 
 /// How many arguments a call has where they are shown as numbers: one that is never used isn't counted.
-pub(super) fn raw_arguments(row: &Row) -> usize {
+pub(super) fn raw_arguments(row: &SyscallDefinition) -> usize {
     match row.kinds {
         _ if row.stacked => 0,
-        [_, _, _, _, Kind::Hidden, _] if row.arguments.len() == 5 => 4,
+        [_, _, _, _, ValueKind::Hidden, _] if row.arguments.len() == 5 => 4,
         _ => row.arguments.len().min(6),
     }
 }

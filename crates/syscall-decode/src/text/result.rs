@@ -1,20 +1,22 @@
 //! What came of a call, behind ` = `.
 
 use super::sink::TextSink;
-use crate::decode::{Sink as _, Style, Walk, put_parts};
-use crate::format::Constants;
+use crate::decode::{DecodeStyle, ValueSink as _, Walk, put_parts};
+use crate::format::ConstantStyle;
 use crate::format::signal_name;
-use crate::table::{Answer, Kind, Row, Special, Whose, flags, ioctl, prctl_answer};
-use crate::{Call, Outcome};
+use crate::table::{
+    PidKind, ResultKind, SpecialKind, SyscallDefinition, ValueKind, flags, ioctl, prctl_answer,
+};
+use crate::{SyscallOutcome, SyscallRecord};
 use crate::{errno, format};
 
 pub(super) fn put_result(
     sink: &mut TextSink<'_, '_>,
-    call: &Call,
-    row: Option<&'static Row>,
-    style: Style,
+    call: &SyscallRecord,
+    row: Option<&'static SyscallDefinition>,
+    style: DecodeStyle,
 ) {
-    let Outcome::Returned { value, .. } = call.outcome else {
+    let SyscallOutcome::Returned { value, .. } = call.outcome else {
         sink.out.push(b'?');
         return;
     };
@@ -53,31 +55,36 @@ fn put_named_error(out: &mut Vec<u8>, value: &[u8], name: &str, text: &str) {
     out.push(b')');
 }
 
-fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
+fn put_value(
+    sink: &mut TextSink<'_, '_>,
+    call: &SyscallRecord,
+    row: &SyscallDefinition,
+    value: i64,
+) {
     let prctl = call.arguments[0] & 0xffff_ffff;
-    match row.answer {
-        Answer::Hex => format::hex(sink.out, value as u64),
-        Answer::Fd => {
+    match row.result {
+        ResultKind::Hex => format::hex(sink.out, value as u64),
+        ResultKind::Fd => {
             format::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
-        Answer::FdFor(asked) if asked.contains(&(call.arguments[0] & 0xffff_ffff)) => {
+        ResultKind::FdFor(asked) if asked.contains(&(call.arguments[0] & 0xffff_ffff)) => {
             format::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
-        Answer::Process(whose) => {
+        ResultKind::Process(whose) => {
             format::signed(sink.out, value);
             sink.explain(value as i32, whose);
         }
-        Answer::Child => {
+        ResultKind::Child => {
             format::signed(sink.out, value);
-            sink.explain(value as i32, Whose::Process);
+            sink.explain(value as i32, PidKind::Process);
         }
-        Answer::FdUnless(argument, bits) if call.arguments[argument] & bits == 0 => {
+        ResultKind::FdUnless(argument, bits) if call.arguments[argument] & bits == 0 => {
             format::signed(sink.out, value);
             sink.describe(value as i32, call);
         }
-        Answer::Short => {
+        ResultKind::Short => {
             format::signed(sink.out, value);
             let error = i64::from((value as u32).cast_signed());
             if let (-4095..0, Some((name, text))) = (error, errno::named(-error)) {
@@ -86,51 +93,51 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 parenthesised(sink.out, |out| out.extend_from_slice(text.as_bytes()));
             }
         }
-        Answer::Octal => format::permissions(sink.out, value as u64),
-        Answer::Fcntl => put_fcntl(sink, call, value),
-        Answer::Moment => {
+        ResultKind::Octal => format::permissions(sink.out, value as u64),
+        ResultKind::Fcntl => put_fcntl(sink, call, value),
+        ResultKind::Moment => {
             format::signed(sink.out, value);
             sink.out.extend_from_slice(b" (");
             format::moment(sink.out, value, 0, 0);
             sink.out.push(b')');
         }
-        Answer::Signal => {
+        ResultKind::Signal => {
             format::signed(sink.out, value);
             parenthesised(sink.out, |out| signal_name(out, value as i32));
         }
-        Answer::Persona => {
+        ResultKind::Persona => {
             format::hex(sink.out, value as u64);
             let constants = sink.constants();
             parenthesised(sink.out, |out| {
                 format::persona(out, value as u64, constants)
             });
         }
-        Answer::InputPriority => {
+        ResultKind::InputPriority => {
             format::signed(sink.out, value);
             let constants = sink.constants();
-            if constants != Constants::Numbers {
+            if constants != ConstantStyle::Numbers {
                 parenthesised(sink.out, |out| {
                     format::io_priority(out, value as i32, constants)
                 });
             }
         }
-        Answer::Features
+        ResultKind::Features
             if matches!(call.arguments[0] & 0xffff_ffff, 0x1023 | 0x1025) && value > 0 =>
         {
             format::hex(sink.out, value as u64);
             let names = &flags::FEATURES;
             let known = names.list.iter().any(|(_, bits)| value as u64 & bits != 0);
-            if sink.constants() != Constants::Numbers && known {
+            if sink.constants() != ConstantStyle::Numbers && known {
                 parenthesised(sink.out, |out| format::flags(out, value as u64, names));
             }
         }
-        Answer::Policy => {
+        ResultKind::Policy => {
             format::signed(sink.out, value);
             parenthesised(sink.out, |out| {
                 format::one(out, value as u64, &flags::SCHED)
             });
         }
-        Answer::Clock => {
+        ResultKind::Clock => {
             format::signed(sink.out, value);
             if let Some(name) = usize::try_from(value)
                 .ok()
@@ -139,7 +146,7 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 parenthesised(sink.out, |out| out.extend_from_slice(name.as_bytes()));
             }
         }
-        Answer::Prctl if let Some((decimal, kind)) = prctl_answer(prctl, call.arguments[1]) => {
+        ResultKind::Prctl if let Some((decimal, kind)) = prctl_answer(prctl, call.arguments[1]) => {
             if decimal {
                 format::signed(sink.out, value);
             } else {
@@ -155,7 +162,7 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
                 }
             }
         }
-        Answer::Membarrier if call.arguments[0] == 0 && value != 0 => {
+        ResultKind::Membarrier if call.arguments[0] == 0 && value != 0 => {
             format::hex(sink.out, value as u64);
             parenthesised(sink.out, |out| {
                 format::flags(out, value as u64, &flags::MEMBARRIER)
@@ -172,10 +179,10 @@ fn put_value(sink: &mut TextSink<'_, '_>, call: &Call, row: &Row, value: i64) {
 }
 
 /// Whether what came of an `ioctl` is a descriptor.
-fn is_descriptor(call: &Call, row: &Row) -> bool {
+fn is_descriptor(call: &SyscallRecord, row: &SyscallDefinition) -> bool {
     let answered = || ioctl::answered(call.arguments[1] as u32);
-    row.kinds[2] == Kind::Special(Special::Requested)
-        && matches!(answered(), Some(ioctl::Answered::Descriptor))
+    row.kinds[2] == ValueKind::Special(SpecialKind::Requested)
+        && matches!(answered(), Some(ioctl::RequestResult::Descriptor))
 }
 
 /// What the kernel says of its clock.
@@ -194,7 +201,7 @@ fn parenthesised(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b')');
 }
 
-fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
+fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &SyscallRecord, value: i64) {
     let arm = call.abi == crate::Abi::Aarch64;
     let bits = value as u64;
     match call.arguments[1] & 0xffff_ffff {
@@ -218,7 +225,7 @@ fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
         }
         9 => {
             format::signed(sink.out, value);
-            sink.explain(value as i32, Whose::ProcessOrGroup);
+            sink.explain(value as i32, PidKind::ProcessOrGroup);
         }
         11 if value != 0 => {
             format::signed(sink.out, value);
@@ -240,20 +247,20 @@ fn put_fcntl(sink: &mut TextSink<'_, '_>, call: &Call, value: i64) {
 }
 
 /// Puts a result in words; whether there are any.
-fn put_words(out: &mut Vec<u8>, kind: Kind, value: u64) -> bool {
+fn put_words(out: &mut Vec<u8>, kind: ValueKind, value: u64) -> bool {
     let start = out.len();
     match kind {
-        Kind::One(_, names) if names.name(value).is_some() => format::one(out, value, names),
-        Kind::Flags(_, names) if value == 0 && names.zero != "0" => {
+        ValueKind::One(_, names) if names.name(value).is_some() => format::one(out, value, names),
+        ValueKind::Flags(_, names) if value == 0 && names.zero != "0" => {
             out.extend_from_slice(names.zero.as_bytes());
         }
-        Kind::Flags(_, names) if value != 0 => {
+        ValueKind::Flags(_, names) if value != 0 => {
             if format::named_bits(&mut Vec::new(), value, names, b"") == value {
                 return false;
             }
             format::flags(out, value, names);
         }
-        Kind::Parts(_, parts) => {
+        ValueKind::Parts(_, parts) => {
             put_parts(out, value, parts);
             // What says no more than the number itself.
             let mut bare = Vec::new();

@@ -1,17 +1,17 @@
 //! What is found on a walk as strace's text.
 
-use crate::Call;
-use crate::decode::{Bracket, Sink};
-use crate::format::{self, Constants, Escapes, Number};
-use crate::resolver::{CURRENT_DIRECTORY, Described, Descriptors};
-use crate::table::Whose;
+use crate::SyscallRecord;
+use crate::decode::{Bracket, ValueSink};
+use crate::format::{self, ConstantStyle, EscapeStyle, NamedNumber};
+use crate::resolver::{CURRENT_DIRECTORY, DescriptorInfo, Resolver};
+use crate::table::PidKind;
 
 /// Writes text to the end of a buffer.
 pub(super) struct TextSink<'o, 'd> {
     pub out: &'o mut Vec<u8>,
-    escapes: Escapes,
-    constants: Constants,
-    descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+    escapes: EscapeStyle,
+    constants: ConstantStyle,
+    descriptors: Option<&'o mut (dyn Resolver + 'd)>,
     pid: i32,
     beside: bool,
 }
@@ -19,8 +19,8 @@ pub(super) struct TextSink<'o, 'd> {
 impl<'o, 'd> TextSink<'o, 'd> {
     pub fn new(
         out: &'o mut Vec<u8>,
-        (escapes, constants): (Escapes, Constants),
-        descriptors: Option<&'o mut (dyn Descriptors + 'd)>,
+        (escapes, constants): (EscapeStyle, ConstantStyle),
+        descriptors: Option<&'o mut (dyn Resolver + 'd)>,
         pid: i32,
     ) -> Self {
         TextSink {
@@ -40,21 +40,25 @@ impl<'o, 'd> TextSink<'o, 'd> {
     }
 
     /// Writes what is known of a process behind its number.
-    pub fn explain(&mut self, number: i32, whose: Whose) {
+    pub fn explain(&mut self, number: i32, whose: PidKind) {
         if let Some(descriptors) = &mut self.descriptors
             && number != 0
         {
-            let known = descriptors.process(self.pid, number, whose);
+            let known = descriptors.describe_pid(self.pid, number, whose);
             self.out.extend_from_slice(&known);
         }
     }
 
     /// Writes what a descriptor is behind its number.
-    pub fn describe(&mut self, fd: i32, call: &Call) {
+    pub fn describe(&mut self, fd: i32, call: &SyscallRecord) {
         let Some(descriptors) = &mut self.descriptors else {
             return;
         };
-        let Described { path, gone, detail } = descriptors.describe(self.pid, fd, call);
+        let DescriptorInfo {
+            path,
+            deleted: gone,
+            detail,
+        } = descriptors.describe_descriptor(self.pid, fd, call);
         if !(path.is_empty() && detail.is_empty()) {
             self.out.push(b'<');
             format::escaped(self.out, &path, self.escapes, b"<>\"\\");
@@ -67,7 +71,7 @@ impl<'o, 'd> TextSink<'o, 'd> {
     }
 
     /// The same of another process's.
-    fn describe_of(&mut self, other: i32, fd: i32, call: &Call) {
+    fn describe_of(&mut self, other: i32, fd: i32, call: &SyscallRecord) {
         if fd >= 0 {
             let pid = std::mem::replace(&mut self.pid, other);
             self.describe(fd, call);
@@ -76,7 +80,7 @@ impl<'o, 'd> TextSink<'o, 'd> {
     }
 }
 
-impl Sink for TextSink<'_, '_> {
+impl ValueSink for TextSink<'_, '_> {
     fn signed(&mut self, value: i64) {
         format::signed(self.out, value);
     }
@@ -101,92 +105,92 @@ impl Sink for TextSink<'_, '_> {
         write(self.out);
     }
 
-    fn constant(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+    fn constant(&mut self, number: NamedNumber, write: impl FnOnce(&mut Vec<u8>)) {
         format::constant(self.out, self.constants, number, write);
     }
 
-    fn constant_with_number(&mut self, number: Number, write: impl FnOnce(&mut Vec<u8>)) {
+    fn constant_with_number(&mut self, number: NamedNumber, write: impl FnOnce(&mut Vec<u8>)) {
         let constants = match self.constants {
-            Constants::Names => Constants::Both,
+            ConstantStyle::Names => ConstantStyle::Both,
             other => other,
         };
         format::constant(self.out, constants, number, write);
     }
 
-    fn constant_bytes(&mut self, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>, Escapes)) {
-        if self.constants != Constants::Names {
-            format::quoted(self.out, bytes, Escapes::Hex);
+    fn constant_bytes(&mut self, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>, EscapeStyle)) {
+        if self.constants != ConstantStyle::Names {
+            format::quoted(self.out, bytes, EscapeStyle::Hex);
         }
         match self.constants {
-            Constants::Names => write(self.out, self.escapes),
-            Constants::Numbers => {}
-            Constants::Both => {
+            ConstantStyle::Names => write(self.out, self.escapes),
+            ConstantStyle::Numbers => {}
+            ConstantStyle::Both => {
                 let escapes = self.escapes;
                 self.aside(|out| write(out, escapes));
             }
         }
     }
 
-    fn constants(&self) -> Constants {
+    fn constants(&self) -> ConstantStyle {
         self.constants
     }
 
     fn named(&mut self, number: impl FnOnce(&mut Self), write: impl FnOnce(&mut Vec<u8>)) {
         match self.constants {
-            Constants::Names => write(self.out),
-            Constants::Numbers => number(self),
-            Constants::Both => {
+            ConstantStyle::Names => write(self.out),
+            ConstantStyle::Numbers => number(self),
+            ConstantStyle::Both => {
                 number(self);
                 self.aside(write);
             }
         }
     }
 
-    fn fd_of(&mut self, process: i32, fd: i32, call: &Call) {
+    fn fd_of(&mut self, process: i32, fd: i32, call: &SyscallRecord) {
         format::signed(self.out, i64::from(fd));
         let pid = self.pid;
         if process > 0
             && let Some(here) = self
                 .descriptors
                 .as_mut()
-                .and_then(|it| it.here(pid, process))
+                .and_then(|it| it.translate_pid(pid, process))
         {
             self.describe_of(here, fd, call);
         }
     }
 
-    fn fd_behind(&mut self, descriptor: i32, fd: i32, call: &Call) {
+    fn fd_behind(&mut self, descriptor: i32, fd: i32, call: &SyscallRecord) {
         format::signed(self.out, i64::from(fd));
         let pid = self.pid;
         let meant = self
             .descriptors
             .as_mut()
-            .and_then(|it| it.meant(pid, descriptor));
+            .and_then(|it| it.pid_of_descriptor(pid, descriptor));
         if let Some(meant) = meant {
             self.describe_of(meant, fd, call);
         }
     }
 
-    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, Constants, Escapes)) {
+    fn words(&mut self, write: impl FnOnce(&mut Vec<u8>, ConstantStyle, EscapeStyle)) {
         write(self.out, self.constants, self.escapes);
     }
 
     fn ended_text(&mut self, bytes: &[u8]) {
         let shown = match self.escapes {
-            Escapes::Octal | Escapes::HexAlone => bytes.strip_suffix(&[0]),
+            EscapeStyle::Octal | EscapeStyle::HexAlone => bytes.strip_suffix(&[0]),
             // Where the end is shown, that it is one isn't seen.
-            Escapes::HexWhereNeeded | Escapes::Hex => None,
+            EscapeStyle::HexWhereNeeded | EscapeStyle::Hex => None,
         };
         self.text(shown.unwrap_or(bytes), shown.is_none());
     }
 
     fn names(&self) -> bool {
-        self.constants == Constants::Names
+        self.constants == ConstantStyle::Names
     }
 
     fn place(&mut self, index: usize, write: impl FnOnce(&mut Vec<u8>)) {
         self.out.push(b'[');
-        self.constant(Number::Unsigned(index as u64), write);
+        self.constant(NamedNumber::Unsigned(index as u64), write);
         self.out.extend_from_slice(b"]=");
     }
 
@@ -195,7 +199,7 @@ impl Sink for TextSink<'_, '_> {
     }
 
     fn zero_ended(&mut self, bytes: &[u8]) {
-        let shown = if self.escapes == Escapes::Octal {
+        let shown = if self.escapes == EscapeStyle::Octal {
             bytes.strip_suffix(&[0])
         } else {
             None
@@ -236,27 +240,27 @@ impl Sink for TextSink<'_, '_> {
     }
 
     fn binary(&mut self, bytes: &[u8], cut: bool) {
-        format::quoted(self.out, bytes, Escapes::Hex);
+        format::quoted(self.out, bytes, EscapeStyle::Hex);
         if cut {
             self.out.extend_from_slice(b"...");
         }
     }
 
-    fn fd(&mut self, fd: i32, call: &Call) {
+    fn fd(&mut self, fd: i32, call: &SyscallRecord) {
         format::signed(self.out, i64::from(fd));
         if fd >= 0 {
             self.describe(fd, call);
         }
     }
 
-    fn process(&mut self, number: i32, whose: Whose) {
+    fn process(&mut self, number: i32, whose: PidKind) {
         format::signed(self.out, i64::from(number));
         self.explain(number, whose);
     }
 
-    fn dir_fd(&mut self, fd: i32, call: &Call) {
+    fn dir_fd(&mut self, fd: i32, call: &SyscallRecord) {
         if fd == CURRENT_DIRECTORY {
-            self.constant(Number::Signed(i64::from(fd)), |out| {
+            self.constant(NamedNumber::Signed(i64::from(fd)), |out| {
                 out.extend_from_slice(b"AT_FDCWD")
             });
             self.describe(fd, call);
@@ -334,8 +338,8 @@ impl Sink for TextSink<'_, '_> {
 
     fn names_and_numbers(&self) -> (bool, bool) {
         (
-            self.constants != Constants::Numbers,
-            self.constants != Constants::Names,
+            self.constants != ConstantStyle::Numbers,
+            self.constants != ConstantStyle::Names,
         )
     }
 

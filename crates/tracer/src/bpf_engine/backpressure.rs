@@ -19,36 +19,36 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use rustix::pipe::{PipeFlags, pipe_with};
 
-use super::programs::{Control, Programs, Threads, hold_at};
+use super::programs::{ControlPage, Programs, TaskStorage, hold_at};
 use super::records::state;
-use super::ring_buffer::Gauge;
-use super::{Bell, refused, stop_guard};
-use crate::command::Command;
+use super::ring_buffer::RingBuffer;
+use super::{ReaderWakeup, refused, stop_guard};
+use crate::command::TracedCommand;
 use crate::error::TraceError;
-use crate::options::{Asked, Offspring};
-use crate::outcome::Finish;
-use crate::ptrace::command_start::{self, Starting};
-use crate::ptrace::requests::{self, Go, Tid, Who, option};
-use crate::ptrace::tracee_status::Halt;
+use crate::options::{ChildSelection, TraceOptions};
+use crate::outcome::CommandExit;
+use crate::ptrace::command_start::{self, StartedCommand};
+use crate::ptrace::requests::{self, ResumeMode, Tid, WaitTarget, option};
+use crate::ptrace::tracee_status::TraceeStatus;
 
 /// What is to be begun.
 #[derive(Debug)]
-pub(super) struct Begin {
-    pub asked: Asked,
+pub(super) struct StartRequest {
+    pub options: TraceOptions,
     /// The signals that a command is to have blocked, if not those of this thread.
     pub mask: Option<SigSet>,
 }
 
-/// What the keeper saw that no record tells.
+/// What the backpressure thread saw that no record tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum TraceeReport {
     /// A thread was attached to.
     Attached { pid: i32, tid: i32 },
     /// A thread's process was stopped by this signal, at this time.
     Stopped { tid: i32, signal: i32, at: u64 },
 }
 
-impl Told {
+impl TraceeReport {
     /// Whether it happened before this.
     pub fn is_before(&self, at: u64) -> bool {
         match self {
@@ -59,33 +59,33 @@ impl Told {
 }
 
 /// The side of it that the reader of the ring sees.
-pub(super) struct Keeper {
+pub(super) struct Backpressure {
     thread: Option<JoinHandle<()>>,
-    told: Receiver<Told>,
-    shared: Arc<Between>,
+    told: Receiver<TraceeReport>,
+    shared: Arc<BackpressureState>,
     /// The bell's other end is the small process's.
     bell: Mutex<Option<OwnedFd>>,
 }
 
 /// What both sides use.
 #[derive(Debug)]
-struct Between {
-    gauge: Gauge,
+struct BackpressureState {
+    gauge: RingBuffer,
     /// Bytes in the ring below which threads may go on.
     low: u64,
-    /// The keeper waits for room.
+    /// The backpressure thread waits for room.
     thirsty: AtomicBool,
     room: (Mutex<()>, Condvar),
     /// Everything is to be let go, and the command is to have this signal, if not 0.
     release: AtomicBool,
     signal: AtomicI32,
-    /// The keeper saw something.
+    /// The backpressure thread saw something.
     said: AtomicBool,
     done: AtomicBool,
     /// How the command ended, or why it wasn't started.
-    finish: Mutex<Option<Result<Finish, TraceError>>>,
+    finish: Mutex<Option<Result<CommandExit, TraceError>>>,
     /// Wakes who reads the ring.
-    reader: Arc<Bell>,
+    reader: Arc<ReaderWakeup>,
 }
 
 /// How many threads that were stopped go on at a time.
@@ -94,19 +94,19 @@ const AT_A_TIME: usize = 8;
 const RECORD: u64 = 160;
 /// A thread that was let go on and isn't seen for so long has nothing to tell: others may go on.
 const PATIENCE: Duration = Duration::from_millis(1);
-/// How long the keeper looks away while threads wait for room.
+/// How long the backpressure thread looks away while threads wait for room.
 const GLANCE: Duration = Duration::from_micros(100);
 
-impl Keeper {
+impl Backpressure {
     /// Starts the command, or attaches to what runs.
     pub fn start(
-        begin: Begin,
+        begin: StartRequest,
         programs: &Programs,
-        gauge: Gauge,
-        reader: Arc<Bell>,
+        gauge: RingBuffer,
+        reader: Arc<ReaderWakeup>,
     ) -> Result<Self, TraceError> {
-        let hold = hold_at(begin.asked.ring);
-        let shared = Arc::new(Between {
+        let hold = hold_at(begin.options.ring);
+        let shared = Arc::new(BackpressureState {
             gauge,
             low: hold / 2,
             thirsty: AtomicBool::new(false),
@@ -123,8 +123,8 @@ impl Keeper {
         let turn = (hold / 2 / (AT_A_TIME as u64 * RECORD)).clamp(1, 512);
         let (bell_in, bell) = pipe_with(PipeFlags::CLOEXEC).map_err(refused("make a pipe"))?;
         let mut hold = Hold {
-            follow: begin.asked.follows(),
-            offspring: begin.asked.offspring,
+            follow: begin.options.follows(),
+            offspring: begin.options.children_of,
             threads: programs.threads(),
             control: programs.control(),
             shared: Arc::clone(&shared),
@@ -143,7 +143,7 @@ impl Keeper {
             seen: 0,
         };
         let thread = std::thread::Builder::new()
-            .name("keeper".into())
+            .name("backpressure".into())
             .spawn(move || {
                 let begun = hold.begin(&begin, &bell_in);
                 drop(bell_in);
@@ -162,23 +162,23 @@ impl Keeper {
             let why = io::Error::other("the thread that does it ended");
             Err(refused("hold what is traced")(why))
         });
-        let keeper = Self {
+        let backpressure = Self {
             thread: Some(thread),
             told,
             shared,
             bell: Mutex::new(Some(bell)),
         };
-        begun.map(|()| keeper)
+        begun.map(|()| backpressure)
     }
 
     /// What was seen since the last time.
-    pub fn told(&self) -> impl Iterator<Item = Told> {
+    pub fn reports(&self) -> impl Iterator<Item = TraceeReport> {
         self.shared.said.store(false, Ordering::SeqCst);
         self.told.try_iter()
     }
 
     /// Whether something was seen since the last time.
-    pub fn has_told(&self) -> bool {
+    pub fn has_reports(&self) -> bool {
         self.shared.said.load(Ordering::Relaxed)
     }
 
@@ -205,12 +205,12 @@ impl Keeper {
     }
 
     /// How the command ended; nothing if none did.
-    pub fn finish(&self) -> Result<Option<Finish>, TraceError> {
+    pub fn finish(&self) -> Result<Option<CommandExit>, TraceError> {
         held(&self.shared.finish).take().transpose()
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Backpressure {
     fn drop(&mut self) {
         self.release(0);
         if let Some(thread) = self.thread.take() {
@@ -225,14 +225,14 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The keeper's own side.
+/// The backpressure thread's own side.
 struct Hold {
     follow: bool,
-    offspring: Option<Offspring>,
-    threads: Threads,
-    control: Arc<Control>,
-    shared: Arc<Between>,
-    told: Sender<Told>,
+    offspring: Option<ChildSelection>,
+    threads: TaskStorage,
+    control: Arc<ControlPage>,
+    shared: Arc<BackpressureState>,
+    told: Sender<TraceeReport>,
     /// Threads that are held with ptrace.
     known: HashSet<i32>,
     /// Threads that were seen before it was said that they are there; they may have ended since.
@@ -249,7 +249,7 @@ struct Hold {
     turns: bool,
     command: Option<Tid>,
     /// The command, until it is executed.
-    starting: Option<Starting>,
+    starting: Option<StartedCommand>,
     /// The small process that ends when everything is to be let go.
     bell: Tid,
     /// Stops that threads asked for and that came.
@@ -258,24 +258,24 @@ struct Hold {
 
 impl Hold {
     /// Attaches to what is traced.
-    fn begin(&mut self, begin: &Begin, bell: &OwnedFd) -> Result<(), TraceError> {
+    fn begin(&mut self, begin: &StartRequest, bell: &OwnedFd) -> Result<(), TraceError> {
         // A child whose end says that everything is to be let go: waiting for threads can't be interrupted otherwise.
         self.bell = stop_guard::start(bell, &self.control).map_err(refused("start a process"))?;
-        if let Some(command) = &begin.asked.command {
+        if let Some(command) = &begin.options.command {
             return self.command(command, begin.mask);
         }
-        for pid in &begin.asked.pids {
+        for pid in &begin.options.pids {
             match self.running(*pid) {
                 Err(_) if self.offspring.is_some() => {}
                 attached => attached?,
             }
         }
         self.offspring
-            .map_or(Ok(()), |offspring| self.parent(offspring.of))
+            .map_or(Ok(()), |offspring| self.parent(offspring.parent))
     }
 
-    fn command(&mut self, command: &Command, mask: Option<SigSet>) -> Result<(), TraceError> {
-        let starting = command_start::start(command, None, self.options(), mask)?;
+    fn command(&mut self, command: &TracedCommand, mask: Option<SigSet>) -> Result<(), TraceError> {
+        let starting = command_start::start(command, None, self.ptrace_options(), mask)?;
         let tid = starting.tid;
         self.known.insert(tid);
         self.threads
@@ -292,7 +292,7 @@ impl Hold {
         let attach = |why| TraceError::NotAttached { pid, why };
         if !self.follow {
             self.seize(pid, state::JOINED).map_err(attach)?;
-            self.say(Told::Attached { pid, tid: pid });
+            self.say(TraceeReport::Attached { pid, tid: pid });
             return Ok(());
         }
         // Threads may be made while others are attached to, until a look finds none that is new.
@@ -315,7 +315,7 @@ impl Hold {
                     Err(error) if tid != pid && error.raw_os_error() != Some(libc::EACCES) => {}
                     Err(error) => return Err(attach(error)),
                     Ok(()) => {
-                        self.say(Told::Attached { pid, tid });
+                        self.say(TraceeReport::Attached { pid, tid });
                     }
                 }
             }
@@ -345,13 +345,13 @@ impl Hold {
                 }
             }
             if self.known.len() == before {
-                self.say(Told::Attached { pid, tid: pid });
+                self.say(TraceeReport::Attached { pid, tid: pid });
                 return Ok(());
             }
         }
     }
 
-    fn say(&self, told: Told) {
+    fn say(&self, told: TraceeReport) {
         // If nobody listens any longer, nobody wants to know.
         let _ = self.told.send(told);
         self.shared.said.store(true, Ordering::SeqCst);
@@ -363,20 +363,20 @@ impl Hold {
     }
 
     fn hold(&mut self, tid: i32) -> io::Result<()> {
-        requests::seize(tid, self.options())?;
+        requests::seize(tid, self.ptrace_options())?;
         self.known.insert(tid);
         Ok(())
     }
 
-    fn options(&self) -> usize {
+    fn ptrace_options(&self) -> usize {
         option::EXEC | if self.follow { option::CHILDREN } else { 0 }
     }
 
     /// Answers stops until nothing is left to be held.
     fn keep(&mut self) {
         while !self.known.is_empty() && !self.shared.release.load(Ordering::SeqCst) {
-            match requests::wait(Who::Any, self.held.is_empty()) {
-                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
+            match requests::wait(WaitTarget::Any, self.held.is_empty()) {
+                Ok(Some((tid, status))) => self.answer(tid, TraceeStatus::from_wait_status(status)),
                 Ok(None) => self.let_some_go(),
                 Err(Errno::EINTR) => {}
                 Err(_) => break,
@@ -385,18 +385,18 @@ impl Hold {
         self.let_all_go();
     }
 
-    fn answer(&mut self, tid: Tid, halt: Halt) {
+    fn answer(&mut self, tid: Tid, halt: TraceeStatus) {
         if tid == self.bell {
             self.bell = 0;
             return;
         }
         match halt {
-            Halt::Exited(status) => self.gone(tid, Finish::Exited(status)),
-            Halt::Killed(signal, _) => self.gone(tid, Finish::Killed(signal)),
-            Halt::Signal(signal) => self.signal(tid, signal),
-            Halt::Trap => self.trapped(tid),
-            Halt::Group(signal) => self.stopped(tid, signal),
-            Halt::Exec => {
+            TraceeStatus::Exited(status) => self.gone(tid, CommandExit::Exited(status)),
+            TraceeStatus::Killed(signal, _) => self.gone(tid, CommandExit::Killed(signal)),
+            TraceeStatus::Signal(signal) => self.signal(tid, signal),
+            TraceeStatus::Trap => self.trapped(tid),
+            TraceeStatus::Group(signal) => self.stopped(tid, signal),
+            TraceeStatus::Exec => {
                 // The thread has its process's number now, and what had it before is gone without a word.
                 let before = event_message(tid);
                 if before != tid {
@@ -407,7 +407,7 @@ impl Hold {
                 }
                 self.executed(tid);
             }
-            Halt::Child => {
+            TraceeStatus::Child => {
                 // It comes with a stop of its own, which may come first, and so may its end and its being let go.
                 let child = event_message(tid);
                 if !self.strangers.remove(&child) {
@@ -415,18 +415,18 @@ impl Hold {
                 }
                 go_on(tid, 0);
             }
-            Halt::Call | Halt::Filtered | Halt::Other => go_on(tid, 0),
+            TraceeStatus::Call | TraceeStatus::Filtered | TraceeStatus::Other => go_on(tid, 0),
         }
     }
 
     /// A process became another program. One that isn't followed yet was made by somebody who is followed for its
     /// children's sake: now it is, or is let go.
     fn executed(&mut self, tid: Tid) {
-        let strange = |it: &Offspring| it.of != tid && self.threads.look(tid).is_err();
+        let strange = |it: &ChildSelection| it.parent != tid && self.threads.look(tid).is_err();
         let Some(offspring) = self.offspring.filter(strange) else {
             return go_on(tid, 0);
         };
-        if !(offspring.joins)(tid) {
+        if !(offspring.accepts)(tid) {
             self.forget(tid);
             // If it was killed meanwhile there is nothing to let go.
             let _ = requests::detach(tid, 0);
@@ -434,7 +434,7 @@ impl Hold {
         }
         // The call that it is in was made before it was itself.
         if self.threads.follow(tid, state::OUTSIDE, now()).is_ok() {
-            self.say(Told::Attached { pid: tid, tid });
+            self.say(TraceeReport::Attached { pid: tid, tid });
         }
         go_on(tid, 0);
     }
@@ -446,7 +446,7 @@ impl Hold {
         self.held.retain(|held| *held != tid);
     }
 
-    fn gone(&mut self, tid: Tid, finish: Finish) {
+    fn gone(&mut self, tid: Tid, finish: CommandExit) {
         if !self.known.contains(&tid) {
             self.strangers.insert(tid);
         }
@@ -492,7 +492,7 @@ impl Hold {
         self.moving.remove(&tid);
         let _killed = requests::listen(tid);
         let at = now();
-        self.say(Told::Stopped { tid, signal, at });
+        self.say(TraceeReport::Stopped { tid, signal, at });
         self.shared.reader.ring();
     }
 
@@ -558,8 +558,8 @@ impl Hold {
             && (self.seen < self.control.held() || !self.moving.is_empty())
             && Instant::now() < late
         {
-            match requests::wait(Who::Any, false) {
-                Ok(Some((tid, status))) => self.answer(tid, Halt::of(status)),
+            match requests::wait(WaitTarget::Any, false) {
+                Ok(Some((tid, status))) => self.answer(tid, TraceeStatus::from_wait_status(status)),
                 Ok(None) | Err(Errno::EINTR) => std::thread::sleep(GLANCE),
                 Err(_) => break,
             }
@@ -598,7 +598,7 @@ impl Hold {
 
 /// Lets a thread go on, with a signal or without. If it can't, it was killed, and that is seen next.
 fn go_on(tid: Tid, signal: i32) {
-    let _killed = requests::go(tid, Go::On, signal);
+    let _killed = requests::resume(tid, ResumeMode::On, signal);
 }
 
 /// Where a thread's signal came from.

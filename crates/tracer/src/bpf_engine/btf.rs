@@ -7,7 +7,7 @@
 
 use aya_obj::btf::Btf;
 
-use crate::error::KernelError;
+use crate::error::BpfEngineError;
 
 /// Where the kernel says what its types are.
 pub(super) const PATH: &str = "/sys/kernel/btf/vmlinux";
@@ -54,14 +54,14 @@ mod kind {
 }
 
 /// The types that the programs need, numbered as the kernel has them; `points` are the tracepoints.
-pub(super) fn of_kernel(points: &[&str]) -> Result<Btf, KernelError> {
-    let bytes = std::fs::read(PATH).map_err(|_| KernelError::Types)?;
+pub(super) fn of_kernel(points: &[&str]) -> Result<Btf, BpfEngineError> {
+    let bytes = std::fs::read(PATH).map_err(|_| BpfEngineError::Types)?;
     let needed = reduced(&bytes, |name| {
         name.strip_prefix(TRACEPOINT)
             .map_or(STRUCTURES.contains(&name), |point| points.contains(&point))
     });
-    let needed = needed.ok_or(KernelError::Types)?;
-    Btf::parse(&needed, Default::default()).map_err(|_| KernelError::Types)
+    let needed = needed.ok_or(BpfEngineError::Types)?;
+    Btf::parse(&needed, Default::default()).map_err(|_| BpfEngineError::Types)
 }
 
 /// Reads types that may come from anywhere.

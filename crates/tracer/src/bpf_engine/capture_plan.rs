@@ -1,15 +1,18 @@
 //! What the programs capture of each call's memory, and when: a few steps a call, loaded into the kernel beside them.
 //!
 //! This is the engine's only knowledge of single calls. What no step covers comes with the event as far as
-//! [`wants`](backsight_syscall_decode::table::wants) asks for it and the program's memory can still be read when its record arrives.
+//! [`missing_memory`](backsight_syscall_decode::capture::missing_memory) asks for it and the program's memory can still be read when its record arrives.
 //! Refuses: calls whose numbers don't fit the kernel's table of plans.
 
 use backsight_syscall_decode::Abi;
-use backsight_syscall_decode::memory::{Limits, MOST_ELEMENTS};
-use backsight_syscall_decode::table::{Answer, Kind, Length, Row, Special, Way, Width, row};
+use backsight_syscall_decode::memory::{CaptureLimits, MAX_ELEMENTS};
+use backsight_syscall_decode::table::{
+    Direction, IntegerWidth, LengthSource, ResultKind, SpecialKind, SyscallDefinition, ValueKind,
+    find_syscall,
+};
 
 use super::records::PIECE_MOST;
-use crate::options::Asked;
+use crate::options::TraceOptions;
 
 /// Calls that a table holds.
 const ROWS: usize = 512;
@@ -96,7 +99,7 @@ struct Step {
 
 /// What is captured of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct CapturePlan {
     steps: Vec<Step>,
     /// Whether that is all that is wanted, as far as it can be read.
     pub whole: bool,
@@ -149,11 +152,11 @@ const fn structure(argument: u8, size: u32, at: At) -> Step {
 
 /// The plan of a call. What its arguments mean says what is behind them; a plan that doesn't cover them all is completed
 /// where records are read.
-pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
-    let mut plan = Plan {
+pub(super) fn plan(abi: Abi, row: &SyscallDefinition) -> CapturePlan {
+    let mut plan = CapturePlan {
         steps: Vec::new(),
         whole: true,
-        speaks: row.speaks(),
+        speaks: row.uses_socket_data(),
         stacked: row.stacked,
     };
     for (number, kind) in row.kinds.iter().enumerate() {
@@ -168,8 +171,8 @@ pub(super) fn plan(abi: Abi, row: &Row) -> Plan {
         }
     }
     if matches!(
-        row.answer,
-        Answer::Ready | Answer::Selected | Answer::Received
+        row.result,
+        ResultKind::Ready | ResultKind::Selected | ResultKind::Received
     ) {
         // What is left of the time is part of the result.
         for step in plan
@@ -200,46 +203,46 @@ enum Behind {
     Guessed(Vec<Step>),
 }
 
-fn at(way: Way) -> At {
+fn at(way: Direction) -> At {
     match way {
-        Way::In => At::Entry,
-        Way::Out => At::Exit,
+        Direction::In => At::Entry,
+        Direction::Out => At::Exit,
     }
 }
 
-fn behind(kind: Kind, argument: u8) -> Behind {
+fn behind(kind: ValueKind, argument: u8) -> Behind {
     use At::Entry;
     use Behind::{Guessed, Known, Nothing};
     match kind {
-        Kind::Path(way) => Known(vec![Step {
+        ValueKind::Path(way) => Known(vec![Step {
             at: at(way),
             ..path(argument)
         }]),
-        Kind::Text(way) | Kind::Name(way, _) => Known(vec![Step {
+        ValueKind::Text(way) | ValueKind::Name(way, _) => Known(vec![Step {
             at: at(way),
             ..text(argument)
         }]),
-        Kind::Within(.., inner) => behind(*inner, argument),
-        Kind::Bytes(way, length) | Kind::Value(way, length) | Kind::Binary(way, length) => {
-            bytes(argument, way, length)
-        }
-        Kind::By(_, cases, otherwise) => {
+        ValueKind::Within(.., inner) => behind(*inner, argument),
+        ValueKind::Bytes(way, length)
+        | ValueKind::Value(way, length)
+        | ValueKind::Binary(way, length) => bytes(argument, way, length),
+        ValueKind::By(_, cases, otherwise) => {
             let kinds = cases.iter().map(|(_, kind)| *kind);
             Guessed(either(kinds.chain([*otherwise]), argument))
         }
-        Kind::Per(place, _, cases) => {
+        ValueKind::Per(place, _, cases) => {
             let index = usize::from(argument).wrapping_sub(place + 1);
             let kinds = cases.iter().filter_map(|(_, kinds)| kinds.get(index));
             Guessed(either(kinds.copied(), argument))
         }
-        Kind::Despite(inner) => behind(*inner, argument),
-        Kind::InOut(inner) => Guessed(both(argument, u32::try_from(inner.size).unwrap_or(0))),
-        Kind::Exchange(before, after)
-        | Kind::Answered(before, after)
-        | Kind::Cleared(before, after) => {
+        ValueKind::Despite(inner) => behind(*inner, argument),
+        ValueKind::InOut(inner) => Guessed(both(argument, u32::try_from(inner.size).unwrap_or(0))),
+        ValueKind::Exchange(before, after)
+        | ValueKind::Answered(before, after)
+        | ValueKind::Cleared(before, after) => {
             Guessed(both(argument, size(*before).max(size(*after)).unwrap_or(0)))
         }
-        Kind::To(way, kind) => match size(*kind) {
+        ValueKind::To(way, kind) => match size(*kind) {
             Some(size) if holds_filter(*kind) => Known(vec![
                 structure(argument, size, at(way)),
                 step(What::Filter, argument, Entry),
@@ -247,7 +250,7 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             Some(size) => Known(vec![structure(argument, size, at(way))]),
             None => Guessed(Vec::new()),
         },
-        Kind::Sized(way, _, _, length) => match count(length) {
+        ValueKind::Sized(way, _, _, length) => match count(length) {
             Some(count) => Known(vec![Step {
                 count,
                 most: Most::Bytes(4096),
@@ -255,7 +258,7 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             }]),
             None => Guessed(Vec::new()),
         },
-        Kind::Growing(_, length) => {
+        ValueKind::Growing(_, length) => {
             let whole = Step {
                 count: Count::Argument(u8::try_from(length).unwrap_or(0).min(5)),
                 most: Most::Bytes(4096),
@@ -267,11 +270,11 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             };
             Guessed(vec![whole, after])
         }
-        Kind::Limited(way, _) => Guessed(vec![Step {
+        ValueKind::Limited(way, _) => Guessed(vec![Step {
             at: at(way),
             ..text(argument)
         }]),
-        Kind::Many(way, kind, length) => match (size(*kind), count(length)) {
+        ValueKind::Many(way, kind, length) => match (size(*kind), count(length)) {
             (Some(size), Some(count)) => Known(vec![Step {
                 size,
                 count,
@@ -280,7 +283,7 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             }]),
             _ => Guessed(Vec::new()),
         },
-        Kind::ByAbi(here, elsewhere) => behind(
+        ValueKind::ByAbi(here, elsewhere) => behind(
             if cfg!(target_arch = "x86_64") {
                 *here
             } else {
@@ -288,25 +291,29 @@ fn behind(kind: Kind, argument: u8) -> Behind {
             },
             argument,
         ),
-        Kind::Special(special) => special_behind(special, argument),
+        ValueKind::Special(special) => special_behind(special, argument),
         _ => Nothing,
     }
 }
 
 /// Whether this says how many operations a filter has, and where they are, as the programs expect it.
-fn holds_filter(kind: Kind) -> bool {
-    let Kind::Structure(structure) = kind else {
+fn holds_filter(kind: ValueKind) -> bool {
+    let ValueKind::Structure(structure) = kind else {
         return false;
     };
     structure.fields.iter().any(|field| {
         let operations = match field.kind {
-            Kind::Verbose(inner) => *inner,
+            ValueKind::Verbose(inner) => *inner,
             kind => kind,
         };
         field.at == 8
             && matches!(
                 operations,
-                Kind::Many(Way::In, _, Length::Field(0, Width::Two, 1))
+                ValueKind::Many(
+                    Direction::In,
+                    _,
+                    LengthSource::Field(0, IntegerWidth::Two, 1)
+                )
             )
     })
 }
@@ -320,7 +327,7 @@ fn both(argument: u8, size: u32) -> Vec<Step> {
 }
 
 /// What one of several kinds needs, whichever it turns out to be: of structures the largest.
-fn either(kinds: impl Iterator<Item = Kind>, argument: u8) -> Vec<Step> {
+fn either(kinds: impl Iterator<Item = ValueKind>, argument: u8) -> Vec<Step> {
     let mut all: Vec<Step> = Vec::new();
     for kind in kinds {
         let (Behind::Known(steps) | Behind::Guessed(steps)) = behind(kind, argument) else {
@@ -340,11 +347,11 @@ fn either(kinds: impl Iterator<Item = Kind>, argument: u8) -> Vec<Step> {
     all
 }
 
-fn bytes(argument: u8, way: Way, length: Length) -> Behind {
+fn bytes(argument: u8, way: Direction, length: LengthSource) -> Behind {
     let all = step(What::Bytes, argument, at(way));
     match (length, count(length)) {
         (_, Some(count)) => Behind::Known(vec![Step { count, ..all }]),
-        (Length::Fixed(fixed), None) => Behind::Known(vec![Step {
+        (LengthSource::Fixed(fixed), None) => Behind::Known(vec![Step {
             size: u32::try_from(fixed).unwrap_or(0),
             ..all
         }]),
@@ -352,59 +359,61 @@ fn bytes(argument: u8, way: Way, length: Length) -> Behind {
     }
 }
 
-fn count(length: Length) -> Option<Count> {
+fn count(length: LengthSource) -> Option<Count> {
     let small = |argument: usize| u8::try_from(argument).ok().filter(|argument| *argument < 6);
     match length {
-        Length::Argument(argument) | Length::UpTo(argument, _) | Length::First(argument, _) => {
-            small(argument).map(Count::Argument)
-        }
-        Length::Result | Length::ResultWithin(_) => Some(Count::Result),
-        Length::Behind(argument) => small(argument).map(Count::Behind),
-        Length::Fixed(_)
-        | Length::Field(..)
-        | Length::Few(..)
-        | Length::Capped(..)
-        | Length::Positive(..)
-        | Length::Whole(..)
-        | Length::Most(..)
-        | Length::Pairs(..)
-        | Length::Without(..)
-        | Length::Glyphs(..)
-        | Length::At(..) => None,
+        LengthSource::Argument(argument)
+        | LengthSource::UpTo(argument, _)
+        | LengthSource::First(argument, _) => small(argument).map(Count::Argument),
+        LengthSource::Result | LengthSource::ResultWithin(_) => Some(Count::Result),
+        LengthSource::Behind(argument) => small(argument).map(Count::Behind),
+        LengthSource::Fixed(_)
+        | LengthSource::Field(..)
+        | LengthSource::Few(..)
+        | LengthSource::Capped(..)
+        | LengthSource::Positive(..)
+        | LengthSource::Whole(..)
+        | LengthSource::Most(..)
+        | LengthSource::Pairs(..)
+        | LengthSource::Without(..)
+        | LengthSource::Glyphs(..)
+        | LengthSource::At(..) => None,
     }
 }
 
 /// The bytes that something takes in memory.
-fn size(kind: Kind) -> Option<u32> {
+fn size(kind: ValueKind) -> Option<u32> {
     let size = match kind {
-        Kind::Signed(width)
-        | Kind::Unsigned(width)
-        | Kind::Hex(width)
-        | Kind::Octal(width)
-        | Kind::Flags(width, _)
-        | Kind::One(width, _)
-        | Kind::Named(width, _)
-        | Kind::Known(width, _)
-        | Kind::Parts(width, _)
-        | Kind::Several(width, _)
-        | Kind::Joined(width, _)
-        | Kind::Worded(width, _)
-        | Kind::OneAndFlags(width, ..) => width.bytes(),
-        Kind::Structure(structure) => structure.size,
-        Kind::Array(kind, number) => usize::try_from(size(*kind)?).ok()?.checked_mul(number)?,
-        Kind::Characters(size) => size,
-        Kind::Permissions => 2,
-        Kind::Fd
-        | Kind::FdOf(_)
-        | Kind::FdBehind(_)
-        | Kind::Process(_)
-        | Kind::Id
-        | Kind::Signal => 4,
-        Kind::Address | Kind::Moment | Kind::Special(Special::Limit) => 8,
-        Kind::Special(Special::Stat) => STAT,
-        Kind::Special(Special::Statx) => 256,
-        Kind::Special(Special::TimevalMoment) => 16,
-        Kind::ByAbi(here, elsewhere) => {
+        ValueKind::Signed(width)
+        | ValueKind::Unsigned(width)
+        | ValueKind::Hex(width)
+        | ValueKind::Octal(width)
+        | ValueKind::Flags(width, _)
+        | ValueKind::One(width, _)
+        | ValueKind::Named(width, _)
+        | ValueKind::Known(width, _)
+        | ValueKind::Parts(width, _)
+        | ValueKind::Several(width, _)
+        | ValueKind::Joined(width, _)
+        | ValueKind::Worded(width, _)
+        | ValueKind::OneAndFlags(width, ..) => width.bytes(),
+        ValueKind::Structure(structure) => structure.size,
+        ValueKind::Array(kind, number) => {
+            usize::try_from(size(*kind)?).ok()?.checked_mul(number)?
+        }
+        ValueKind::Characters(size) => size,
+        ValueKind::Permissions => 2,
+        ValueKind::Fd
+        | ValueKind::FdOf(_)
+        | ValueKind::FdBehind(_)
+        | ValueKind::Process(_)
+        | ValueKind::Id
+        | ValueKind::Signal => 4,
+        ValueKind::Address | ValueKind::Moment | ValueKind::Special(SpecialKind::Limit) => 8,
+        ValueKind::Special(SpecialKind::Stat) => STAT,
+        ValueKind::Special(SpecialKind::Statx) => 256,
+        ValueKind::Special(SpecialKind::TimevalMoment) => 16,
+        ValueKind::ByAbi(here, elsewhere) => {
             return size(if cfg!(target_arch = "x86_64") {
                 *here
             } else {
@@ -418,46 +427,46 @@ fn size(kind: Kind) -> Option<u32> {
         .filter(|size| usize::try_from(*size).is_ok_and(|size| size <= PIECE_MOST))
 }
 
-fn special_behind(special: Special, argument: u8) -> Behind {
+fn special_behind(special: SpecialKind, argument: u8) -> Behind {
     use At::{Both, BothAlways, Entry, Exit, ExitAlways};
     use Behind::{Guessed, Known, Nothing};
     let other = |argument: usize| u8::try_from(argument).unwrap_or(0).min(5);
     match special {
-        Special::OpenFlags
-        | Special::OpenMode(_)
-        | Special::Request
-        | Special::Protocol
-        | Special::OptionName
-        | Special::FutexOperation
-        | Special::FutexValue
-        | Special::NodeDevice(_)
-        | Special::NewAddress
-        | Special::IpcKey
-        | Special::IpcMode
-        | Special::MountFlags
-        | Special::SyslogType
-        | Special::LogLevel
-        | Special::SwapFlags
-        | Special::Priority
-        | Special::Membarrier
-        | Special::Persona => Nothing,
-        Special::Spoken(way, length) => bytes(argument, way, length),
-        Special::Queued(way) => Guessed(vec![structure(argument, 4096, at(way))]),
-        Special::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
-        Special::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
-        Special::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
-        Special::SignalFrame => Known(vec![structure(argument, FRAME, Entry)]),
-        Special::Action(way) => Known(vec![structure(argument, 32, at(way))]),
-        Special::Watched => Known(vec![structure(
+        SpecialKind::OpenFlags
+        | SpecialKind::OpenMode(_)
+        | SpecialKind::Request
+        | SpecialKind::Protocol
+        | SpecialKind::OptionName
+        | SpecialKind::FutexOperation
+        | SpecialKind::FutexValue
+        | SpecialKind::NodeDevice(_)
+        | SpecialKind::NewAddress
+        | SpecialKind::IpcKey
+        | SpecialKind::IpcMode
+        | SpecialKind::MountFlags
+        | SpecialKind::SyslogType
+        | SpecialKind::LogLevel
+        | SpecialKind::SwapFlags
+        | SpecialKind::Priority
+        | SpecialKind::Membarrier
+        | SpecialKind::Persona => Nothing,
+        SpecialKind::Spoken(way, length) => bytes(argument, way, length),
+        SpecialKind::Queued(way) => Guessed(vec![structure(argument, 4096, at(way))]),
+        SpecialKind::Arguments => Known(vec![step(What::Texts, argument, Entry)]),
+        SpecialKind::Environment => Known(vec![step(What::Pointers, argument, Entry)]),
+        SpecialKind::Signals(way) => Known(vec![structure(argument, 8, at(way))]),
+        SpecialKind::SignalFrame => Known(vec![structure(argument, FRAME, Entry)]),
+        SpecialKind::Action(way) => Known(vec![structure(argument, 32, at(way))]),
+        SpecialKind::Watched => Known(vec![structure(
             argument,
             if cfg!(target_arch = "x86_64") { 12 } else { 16 },
             Entry,
         )]),
-        Special::Entries => Known(vec![Step {
+        SpecialKind::Entries => Known(vec![Step {
             most: Most::Bytes(32768),
             ..got(argument)
         }]),
-        Special::Vectors(way, count) => {
+        SpecialKind::Vectors(way, count) => {
             let count = Count::Argument(other(count));
             let vectors = Step {
                 count,
@@ -471,45 +480,45 @@ fn special_behind(special: Special, argument: u8) -> Behind {
                 ..step(What::Bytes, argument, Entry)
             };
             Known(match way {
-                Way::In => vec![vectors],
-                Way::Out => vec![places, vectors],
+                Direction::In => vec![vectors],
+                Direction::Out => vec![places, vectors],
             })
         }
-        Special::Message(Way::In) => Known(vec![step(What::Message, argument, Entry)]),
+        SpecialKind::Message(Direction::In) => Known(vec![step(What::Message, argument, Entry)]),
         // Its lengths are shown as they were, too.
-        Special::Message(Way::Out) => Known(vec![
+        SpecialKind::Message(Direction::Out) => Known(vec![
             structure(argument, 56, Entry),
             step(What::Message, argument, Exit),
         ]),
         // Where they failed is only told of what was to be sent.
-        Special::Messages(Way::In) => Guessed(vec![
+        SpecialKind::Messages(Direction::In) => Guessed(vec![
             step(What::Messages, argument, Entry),
             step(What::Messages, argument, Exit),
         ]),
-        Special::Messages(Way::Out) => Guessed(vec![
+        SpecialKind::Messages(Direction::Out) => Guessed(vec![
             step(What::Messages, argument, Entry),
             step(What::Messages, argument, Exit),
         ]),
-        Special::Address(length) => Guessed(vec![Step {
+        SpecialKind::Address(length) => Guessed(vec![Step {
             count: Count::Argument(other(length)),
             most: Most::Bytes(128),
             ..step(What::Bytes, argument, Entry)
         }]),
-        Special::AddressOut(length) => Guessed(vec![Step {
+        SpecialKind::AddressOut(length) => Guessed(vec![Step {
             count: Count::Behind(other(length)),
             most: Most::Bytes(128),
             ..step(What::Bytes, argument, Exit)
         }]),
-        Special::Random => Known(vec![got(argument)]),
-        Special::ArchPrctl => Guessed(vec![structure(argument, 8, Exit)]),
-        Special::CapabilityHeader => Guessed(vec![structure(argument, 8, Entry)]),
-        Special::Capabilities(way) => Guessed(vec![structure(argument, 24, at(way))]),
-        Special::SignalsAndSize => Guessed(vec![
+        SpecialKind::Random => Known(vec![got(argument)]),
+        SpecialKind::ArchPrctl => Guessed(vec![structure(argument, 8, Exit)]),
+        SpecialKind::CapabilityHeader => Guessed(vec![structure(argument, 8, Entry)]),
+        SpecialKind::Capabilities(way) => Guessed(vec![structure(argument, 24, at(way))]),
+        SpecialKind::SignalsAndSize => Guessed(vec![
             structure(argument, 16, Entry),
             step(What::Mask, argument, Entry),
         ]),
         // Where these are no addresses, nothing is there.
-        Special::Requested => Guessed(vec![
+        SpecialKind::Requested => Guessed(vec![
             Step {
                 count: Count::Request,
                 most: Most::Bytes(REQUESTED),
@@ -517,47 +526,47 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             },
             step(What::Beneath, argument, BothAlways),
         ]),
-        Special::Nodes(way, count) => Guessed(vec![Step {
+        SpecialKind::Nodes(way, count) => Guessed(vec![Step {
             size: 8,
             count: Count::Argument(other(count)),
             most: Most::Elements,
             ..step(What::Bytes, argument, at(way))
         }]),
-        Special::Terminal(way, settings) => {
+        SpecialKind::Terminal(way, settings) => {
             Guessed(vec![structure(argument, settings.bytes() as u32, at(way))])
         }
-        Special::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
-        Special::ThreadName(way) => Guessed(vec![structure(argument, 16, at(way))]),
-        Special::AddressLength | Special::OptionLength | Special::Offset => {
+        SpecialKind::Fcntl => Guessed(vec![structure(argument, 32, Both)]),
+        SpecialKind::ThreadName(way) => Guessed(vec![structure(argument, 16, at(way))]),
+        SpecialKind::AddressLength | SpecialKind::OptionLength | SpecialKind::Offset => {
             Guessed(vec![structure(
                 argument,
-                if special == Special::Offset { 8 } else { 4 },
+                if special == SpecialKind::Offset { 8 } else { 4 },
                 Both,
             )])
         }
-        Special::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
+        SpecialKind::Descriptors => Guessed(vec![structure(argument, 128, Both)]),
         // Which of them are ready is told of all.
-        Special::Polled => Guessed(vec![Step {
+        SpecialKind::Polled => Guessed(vec![Step {
             size: 8,
             count: Count::Argument(1),
             most: Most::Bytes(8 * 1024),
             ..step(What::Bytes, argument, Both)
         }]),
-        Special::Schedule(Way::In) => Guessed(vec![structure(argument, 56, BothAlways)]),
-        Special::Schedule(Way::Out) => Guessed(vec![Step {
+        SpecialKind::Schedule(Direction::In) => Guessed(vec![structure(argument, 56, BothAlways)]),
+        SpecialKind::Schedule(Direction::Out) => Guessed(vec![Step {
             count: Count::Argument(2),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
-        Special::Event => Guessed(vec![structure(argument, 64, Entry)]),
-        Special::Status => Guessed(vec![structure(argument, 4, Exit)]),
-        Special::Usage => Guessed(vec![structure(argument, 144, Exit)]),
-        Special::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
+        SpecialKind::Event => Guessed(vec![structure(argument, 64, Entry)]),
+        SpecialKind::Status => Guessed(vec![structure(argument, 4, Exit)]),
+        SpecialKind::Usage => Guessed(vec![structure(argument, 144, Exit)]),
+        SpecialKind::Information(way) => Guessed(vec![structure(argument, 128, at(way))]),
         // One byte for each page, at most for so many as are shown.
-        Special::Resident => Guessed(vec![structure(argument, 64, Exit)]),
-        Special::Times => Guessed(vec![structure(argument, 32, Entry)]),
-        Special::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
-        Special::Clone => Guessed(vec![
+        SpecialKind::Resident => Guessed(vec![structure(argument, 64, Exit)]),
+        SpecialKind::Times => Guessed(vec![structure(argument, 32, Entry)]),
+        SpecialKind::Remainder => Guessed(vec![structure(argument, 16, ExitAlways)]),
+        SpecialKind::Clone => Guessed(vec![
             Step {
                 count: Count::Argument(1),
                 most: Most::Bytes(4096),
@@ -565,7 +574,7 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             },
             step(What::Tids, argument, Entry),
         ]),
-        Special::Option(Way::In) => Guessed(vec![
+        SpecialKind::Option(Direction::In) => Guessed(vec![
             Step {
                 count: Count::Argument(4),
                 most: Most::Bytes(256),
@@ -574,32 +583,32 @@ fn special_behind(special: Special, argument: u8) -> Behind {
             step(What::Filter, argument, Entry),
         ]),
         // Of a filter the length counts operations of eight bytes.
-        Special::Option(Way::Out) => Guessed(vec![Step {
+        SpecialKind::Option(Direction::Out) => Guessed(vec![Step {
             size: 8,
             count: Count::Behind(4),
             most: Most::Bytes(4096),
             ..step(What::Bytes, argument, Exit)
         }]),
-        Special::Processors(Way::Out) => Guessed(vec![Step {
+        SpecialKind::Processors(Direction::Out) => Guessed(vec![Step {
             most: Most::Bytes(1024),
             ..got(argument)
         }]),
-        Special::Processors(Way::In) => Guessed(vec![Step {
+        SpecialKind::Processors(Direction::In) => Guessed(vec![Step {
             count: Count::Argument(1),
             most: Most::Bytes(1024),
             ..step(What::Bytes, argument, Entry)
         }]),
-        Special::MountType | Special::MountData => Guessed(vec![text(argument)]),
+        SpecialKind::MountType | SpecialKind::MountData => Guessed(vec![text(argument)]),
         // A number for most of what a futex can be asked, a time for waiting: then it is readable.
-        Special::FutexTimeout => Guessed(vec![structure(argument, 16, Entry)]),
+        SpecialKind::FutexTimeout => Guessed(vec![structure(argument, 16, Entry)]),
         _ => Guessed(Vec::new()),
     }
 }
 
 /// Most elements of an array: where everything is shown, all of them.
-pub(super) fn elements(limits: Limits) -> usize {
+pub(super) fn elements(limits: CaptureLimits) -> usize {
     match limits.verbose {
-        true => MOST_ELEMENTS,
+        true => MAX_ELEMENTS,
         false => limits.elements,
     }
 }
@@ -615,25 +624,26 @@ pub(super) fn replaces(name: &str) -> bool {
 }
 
 /// The plans of all calls, as the programs read them: `struct plan plans[2][512]`, a way of calling after the other.
-pub(super) fn table(asked: &Asked) -> Vec<u8> {
+pub(super) fn table(options: &TraceOptions) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(2 * ROWS * PLAN_BYTES);
     for abi in ABIS {
         for number in 0..ROWS as u64 {
-            let row = row(abi, number);
+            let row = find_syscall(abi, number);
             let name = row.map_or("", |row| row.name);
             // What never comes back is neither a failure nor a success.
-            let chosen = asked.calls.has(abi, number) && (asked.statuses.is_all() || !ends(name));
-            let wanted = row.zip(asked.limits);
+            let chosen =
+                options.calls.contains(abi, number) && (options.statuses.is_all() || !ends(name));
+            let wanted = row.zip(options.limits);
             let mut plan = wanted.map(|(row, _)| plan(abi, row)).unwrap_or_default();
             // Where everything is shown, a program's environment is.
-            if asked.limits.is_some_and(|limits| limits.verbose) {
+            if options.limits.is_some_and(|limits| limits.verbose) {
                 for step in &mut plan.steps {
                     if step.what == What::Pointers {
                         step.what = What::Texts;
                     }
                 }
             }
-            plan.write(name, chosen, asked.limits.unwrap_or_default(), &mut bytes);
+            plan.write(name, chosen, options.limits.unwrap_or_default(), &mut bytes);
         }
     }
     bytes
@@ -657,7 +667,7 @@ impl Step {
         }
     }
 
-    fn most(&self, limits: Limits) -> u32 {
+    fn most(&self, limits: CaptureLimits) -> u32 {
         let most = match self.most {
             Most::Bytes(bytes) => return bytes,
             // One more, for whether it goes on is shown; and of text, one for the zero that the kernel puts behind what
@@ -673,7 +683,7 @@ impl Step {
         u32::try_from(most.min(PIECE_MOST)).unwrap_or(0)
     }
 
-    fn write(&self, limits: Limits, bytes: &mut Vec<u8>) {
+    fn write(&self, limits: CaptureLimits, bytes: &mut Vec<u8>) {
         let count = match self.count {
             Count::One => 0xff,
             Count::Argument(argument) => argument,
@@ -687,8 +697,8 @@ impl Step {
     }
 }
 
-impl Plan {
-    fn write(&self, name: &str, chosen: bool, limits: Limits, bytes: &mut Vec<u8>) {
+impl CapturePlan {
+    fn write(&self, name: &str, chosen: bool, limits: CaptureLimits, bytes: &mut Vec<u8>) {
         let at = |when: At| {
             self.steps
                 .iter()
@@ -720,7 +730,7 @@ pub(super) const ABIS: [Abi; 2] = [Abi::NATIVE, Abi::I386];
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: CaptureLimits = CaptureLimits {
         string: 32,
         elements: 16,
         verbose: false,
@@ -728,15 +738,15 @@ mod tests {
 
     #[test]
     fn the_table_has_the_size_that_the_programs_expect() {
-        assert_eq!(table(&Asked::default()).len(), 2 * 512 * PLAN_BYTES);
+        assert_eq!(table(&TraceOptions::default()).len(), 2 * 512 * PLAN_BYTES);
     }
 
-    fn of(name: &str) -> Plan {
+    fn of(name: &str) -> CapturePlan {
         plan(
             ABIS[0],
-            row(
+            find_syscall(
                 ABIS[0],
-                backsight_syscall_decode::table::number(ABIS[0], name).unwrap(),
+                backsight_syscall_decode::table::syscall_number(ABIS[0], name).unwrap(),
             )
             .unwrap(),
         )
@@ -772,7 +782,7 @@ mod tests {
     #[test]
     fn no_plan_has_more_steps_than_fit_or_an_argument_too_many() {
         for abi in ABIS {
-            for (_, row) in backsight_syscall_decode::table::rows(abi) {
+            for (_, row) in backsight_syscall_decode::table::syscalls(abi) {
                 let plan = plan(abi, row);
                 assert!(plan.steps.len() <= STEPS, "{}", row.name);
                 assert!(

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use backsight_syscall_decode::Abi;
 
 use super::capture_plan::ABIS;
-use super::ring_buffer::Shared;
-use crate::summary::{Figures, Summary};
+use super::ring_buffer::SharedMemory;
+use crate::summary::{CallStatistics, CallSummary};
 
 const NUMBERS: usize = 512;
 const FIGURES: usize = 2 * NUMBERS;
@@ -25,25 +25,25 @@ const BUCKET_BITS: u32 = 11;
 
 /// The counts of all processors.
 #[derive(Debug)]
-pub(super) struct Counts {
-    memory: Shared,
+pub(super) struct CountMap {
+    memory: SharedMemory,
     processors: usize,
 }
 
-impl Counts {
+impl CountMap {
     /// Maps the map of so many processors.
     pub fn of(map: BorrowedFd<'_>, processors: u32) -> rustix::io::Result<Self> {
         let processors = processors as usize;
         let page = rustix::param::page_size();
         let length = (processors * COUNTS).next_multiple_of(page);
         Ok(Self {
-            memory: Shared::of(map, 0, length, false)?,
+            memory: SharedMemory::of(map, 0, length, false)?,
             processors,
         })
     }
 
     /// Adds them all to a summary; says how many calls there were.
-    pub fn add_to(&self, summary: &mut Summary) -> u64 {
+    pub fn add_to(&self, summary: &mut CallSummary) -> u64 {
         let mut all = 0;
         for processor in 0..self.processors {
             for (row, figures) in self.of_processor(processor * COUNTS) {
@@ -54,7 +54,7 @@ impl Counts {
         all
     }
 
-    fn of_processor(&self, start: usize) -> BTreeMap<(Abi, u64), Figures> {
+    fn of_processor(&self, start: usize) -> BTreeMap<(Abi, u64), CallStatistics> {
         let word = |at: usize| self.memory.u64(at).load(Ordering::Relaxed);
         let mut counted = BTreeMap::new();
         for cell in 0..CELLS {
@@ -69,12 +69,12 @@ impl Counts {
                 .entry((ABIS[(row / NUMBERS) & 1], (row % NUMBERS) as u64))
                 .or_insert_with(|| {
                     let at = start + (row % FIGURES) * FIGURES_BYTES;
-                    Figures {
+                    CallStatistics {
                         errors: word(at),
                         total: word(at + 8),
                         least: !word(at + 16),
                         most: word(at + 24),
-                        ..Figures::default()
+                        ..CallStatistics::default()
                     }
                 });
             figures.calls += calls;

@@ -12,15 +12,18 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
-use backsight_syscall_decode::capture::wants;
-use backsight_syscall_decode::memory::{Extent, Limits, Want};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When, table};
+use backsight_syscall_decode::capture::missing_memory;
+use backsight_syscall_decode::memory::{CaptureLimits, MemoryRequest, ReadExtent};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent, table,
+};
 
-use super::backpressure::{Told, now};
+use super::backpressure::{TraceeReport, now};
 use super::capture_plan::{self, ABIS};
-use super::programs::Threads;
-use super::records::{self, CallRecord, Head, PieceRecord, Record, flag};
-use crate::options::Asked;
+use super::programs::TaskStorage;
+use super::records::{self, CallRecord, PieceRecord, RecordHeader, RingRecord, flag};
+use crate::options::TraceOptions;
 
 /// Numbers of threads are spread well enough as they are.
 #[derive(Debug, Default)]
@@ -61,19 +64,19 @@ struct Thread {
 /// A piece as it came.
 #[derive(Debug, Clone)]
 struct Got {
-    piece: Piece,
+    piece: MemoryPiece,
     /// Nobody asked for it, and it may go on.
     guessed: bool,
 }
 
 /// The end of a thread, and the call that it was in.
 struct End {
-    call: Option<Event>,
-    end: Event,
+    call: Option<TraceEvent>,
+    end: TraceEvent,
 }
 
 impl End {
-    fn told(self, tell: &mut dyn FnMut(Event)) {
+    fn told(self, tell: &mut dyn FnMut(TraceEvent)) {
         self.call.into_iter().for_each(&mut *tell);
         tell(self.end);
     }
@@ -85,12 +88,12 @@ pub(super) fn at(record: &[u8]) -> u64 {
 }
 
 /// The state of the telling.
-pub(super) struct Story {
+pub(super) struct EventAssembler {
     threads: ByNumber<Thread>,
     /// How many threads each process has.
     sizes: ByNumber<usize>,
     /// Calls that first threads were in as they ended, until that is told.
-    last: ByNumber<Event>,
+    last: ByNumber<TraceEvent>,
     /// The ends of first threads, told after the others'.
     ends: ByNumber<End>,
     /// First threads that are gone by another's `execve`, until that comes back and is told as it was begun.
@@ -98,12 +101,12 @@ pub(super) struct Story {
     /// Whether that is to be waited for.
     waits: bool,
     /// Calls that threads were in as they were let go.
-    left: ByNumber<Event>,
+    left: ByNumber<TraceEvent>,
     /// Whether such calls are told.
     tells_left: bool,
-    storages: Threads,
+    storages: TaskStorage,
     /// Nothing where only calls are counted.
-    limits: Option<Limits>,
+    limits: Option<CaptureLimits>,
     /// Whether records say how long processors worked.
     works: bool,
     /// Whether calls are told that go on for long.
@@ -119,12 +122,12 @@ const PENDING: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_millis(20);
 const LOOK_MOST: usize = 64;
 
-impl Story {
+impl EventAssembler {
     /// A new one.
-    pub fn of(asked: &Asked, storages: Threads) -> Self {
-        let in_full = asked.limits.is_some_and(|limits| limits.verbose);
+    pub fn of(options: &TraceOptions, storages: TaskStorage) -> Self {
+        let in_full = options.limits.is_some_and(|limits| limits.verbose);
         let planned = ABIS.map(|abi| {
-            let rows = (0..512).map(|number| table::row(abi, number));
+            let rows = (0..512).map(|number| table::find_syscall(abi, number));
             rows.map(|row| row.is_some_and(|row| capture_plan::plan(abi, row).whole && !in_full))
                 .collect()
         });
@@ -134,24 +137,24 @@ impl Story {
             last: ByNumber::default(),
             ends: ByNumber::default(),
             superseded: ByNumber::default(),
-            waits: asked.pending && asked.statuses.is_all() && executions_are_told(asked),
+            waits: options.pending && options.statuses.is_all() && executions_are_told(options),
             left: ByNumber::default(),
-            tells_left: asked.statuses.is_all() && asked.limits.is_some(),
+            tells_left: options.statuses.is_all() && options.limits.is_some(),
             storages,
-            limits: asked.limits,
-            works: asked.work,
-            pending: asked.pending,
+            limits: options.limits,
+            works: options.work,
+            pending: options.pending,
             looked: Instant::now(),
             planned,
         }
     }
 
     /// Takes a record from the ring.
-    pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(Event)) {
+    pub fn record(&mut self, bytes: &[u8], tell: &mut dyn FnMut(TraceEvent)) {
         let Some((head, record)) = records::record(bytes) else {
             return;
         };
-        if let Record::Fragment(piece) = record {
+        if let RingRecord::Fragment(piece) = record {
             self.threads
                 .entry(head.tid)
                 .or_default()
@@ -163,7 +166,7 @@ impl Story {
             self.tell_superseded(head, record, tell);
         }
         let executed = match record {
-            Record::Executed { before } => Some(before),
+            RingRecord::Executed { before } => Some(before),
             _ => None,
         };
         if let Some(before) = executed.filter(|before| *before != head.tid) {
@@ -171,31 +174,31 @@ impl Story {
         }
         self.count(head, tell);
         match record {
-            Record::Call(call) => self.call(head, call, tell),
-            Record::Forked { child, process } => self.forked(head, child, process, tell),
-            Record::Exited { waited: true, .. } => {
+            RingRecord::Call(call) => self.call(head, call, tell),
+            RingRecord::Forked { child, process } => self.forked(head, child, process, tell),
+            RingRecord::Exited { waited: true, .. } => {
                 // What never began is told by its `execve`, and as the reason why nothing could be traced.
                 self.threads.remove(&head.tid);
                 self.sizes.remove(&head.pid);
             }
-            Record::Exited { status, .. } => self.exited(head, status, tell),
-            Record::Signalled { number, info } => {
+            RingRecord::Exited { status, .. } => self.exited(head, status, tell),
+            RingRecord::Signalled { number, info } => {
                 // What stops a process or ends it is told as it does, too; both are wanted.
                 tell(event(
                     head,
-                    What::Signal {
+                    EventKind::Signal {
                         number,
                         info: info.to_vec(),
                         instruction: None,
                     },
                 ));
             }
-            Record::Executed { .. } | Record::Fragment(_) => {}
+            RingRecord::Executed { .. } | RingRecord::Fragment(_) => {}
         }
     }
 
     /// Says what is missing before this record.
-    fn count(&mut self, head: Head, tell: &mut dyn FnMut(Event)) {
+    fn count(&mut self, head: RecordHeader, tell: &mut dyn FnMut(TraceEvent)) {
         let sizes = &mut self.sizes;
         let thread = self.threads.entry(head.tid).or_default();
         if thread.pid == 0 {
@@ -208,17 +211,17 @@ impl Story {
         if missing != 0 {
             tell(event(
                 head,
-                What::Lost {
+                EventKind::Lost {
                     number: u64::from(missing),
                 },
             ));
         }
     }
 
-    fn supersede(&mut self, head: Head, before: i32, tell: &mut dyn FnMut(Event)) {
+    fn supersede(&mut self, head: RecordHeader, before: i32, tell: &mut dyn FnMut(TraceEvent)) {
         if let Some(End { call, end }) = self.ends.remove(&head.pid) {
-            let end = Event {
-                what: What::Superseded { by: before },
+            let end = TraceEvent {
+                kind: EventKind::Superseded { by: before },
                 ..end
             };
             let superseded = End { call, end };
@@ -234,21 +237,33 @@ impl Story {
     }
 
     /// Tells that a first thread is gone, now that the call has come back by which it is: that was begun by another number.
-    fn tell_superseded(&mut self, head: Head, record: Record<'_>, tell: &mut dyn FnMut(Event)) {
+    fn tell_superseded(
+        &mut self,
+        head: RecordHeader,
+        record: RingRecord<'_>,
+        tell: &mut dyn FnMut(TraceEvent),
+    ) {
         let Some(superseded) = self.superseded.remove(&head.tid) else {
             return;
         };
-        if let (What::Superseded { by }, Record::Call(call)) = (&superseded.end.what, record) {
-            let begun = Head { tid: *by, ..head };
+        if let (EventKind::Superseded { by }, RingRecord::Call(call)) =
+            (&superseded.end.kind, record)
+        {
+            let begun = RecordHeader { tid: *by, ..head };
             let pieces = self.threads.get(&head.tid);
             let pieces = pieces.map_or_else(Vec::new, |thread| thread.pieces.clone());
-            let (call, _) = made(begun, call, pieces, Outcome::Open);
-            tell(event(begun, What::Pending(call)));
+            let (call, _) = made(begun, call, pieces, SyscallOutcome::Open);
+            tell(event(begun, EventKind::Pending(call)));
         }
         superseded.told(tell);
     }
 
-    fn call(&mut self, head: Head, record: CallRecord<'_>, tell: &mut dyn FnMut(Event)) {
+    fn call(
+        &mut self,
+        head: RecordHeader,
+        record: CallRecord<'_>,
+        tell: &mut dyn FnMut(TraceEvent),
+    ) {
         let pieces = self
             .threads
             .get_mut(&head.tid)
@@ -259,9 +274,9 @@ impl Story {
         }
         let open = head.flags & flag::OPEN != 0;
         let outcome = if open {
-            Outcome::Open
+            SyscallOutcome::Open
         } else {
-            Outcome::Returned {
+            SyscallOutcome::Returned {
                 value: record.value,
                 took: head.at.saturating_sub(record.entered),
             }
@@ -276,7 +291,7 @@ impl Story {
         {
             complete(head.tid, &mut call, &guesses, !open, limits);
         }
-        let told = event(head, What::Call(call));
+        let told = event(head, EventKind::Call(call));
         // The end of a first thread is told after the others', and what it was in just before that.
         let others = || self.sizes.get(&head.pid).is_some_and(|size| *size > 1);
         if open && head.tid == head.pid && !ends_by_itself(head, record) && others() {
@@ -286,7 +301,13 @@ impl Story {
         }
     }
 
-    fn forked(&mut self, head: Head, child: i32, process: i32, tell: &mut dyn FnMut(Event)) {
+    fn forked(
+        &mut self,
+        head: RecordHeader,
+        child: i32,
+        process: i32,
+        tell: &mut dyn FnMut(TraceEvent),
+    ) {
         self.threads.insert(
             child,
             Thread {
@@ -296,29 +317,29 @@ impl Story {
             },
         );
         *self.sizes.entry(process).or_default() += 1;
-        let what = What::Attached {
+        let what = EventKind::Attached {
             parent: Some(head.tid),
         };
-        tell(Event {
+        tell(TraceEvent {
             pid: process,
             tid: child,
             at: head.at,
-            what,
+            kind: what,
         });
     }
 
-    fn exited(&mut self, head: Head, status: i32, tell: &mut dyn FnMut(Event)) {
+    fn exited(&mut self, head: RecordHeader, status: i32, tell: &mut dyn FnMut(TraceEvent)) {
         self.threads.remove(&head.tid);
         let left = self.sizes.get_mut(&head.pid).map_or(0, |size| {
             *size = size.saturating_sub(1);
             *size
         });
         let what = if status & 0x7f == 0 {
-            What::Exited {
+            EventKind::Exited {
                 status: status >> 8 & 0xff,
             }
         } else {
-            What::Killed {
+            EventKind::Killed {
                 signal: status & 0x7f,
                 core: status & 0x80 != 0,
             }
@@ -342,36 +363,36 @@ impl Story {
         }
     }
 
-    /// Takes what the keeper saw.
-    pub fn kept(&mut self, told: Told, tell: &mut dyn FnMut(Event)) {
+    /// Takes what the backpressure thread saw.
+    pub fn kept(&mut self, told: TraceeReport, tell: &mut dyn FnMut(TraceEvent)) {
         match told {
-            Told::Attached { pid, tid } => {
+            TraceeReport::Attached { pid, tid } => {
                 let fresh = self.threads.entry(tid).or_default();
                 if fresh.pid == 0 {
                     fresh.pid = pid;
                     *self.sizes.entry(pid).or_default() += 1;
                 }
-                tell(Event {
+                tell(TraceEvent {
                     pid,
                     tid,
                     at: now(),
-                    what: What::Attached { parent: None },
+                    kind: EventKind::Attached { parent: None },
                 });
             }
-            Told::Stopped { tid, signal, at } => {
+            TraceeReport::Stopped { tid, signal, at } => {
                 let pid = self.threads.get(&tid).map_or(tid, |thread| thread.pid);
-                tell(Event {
+                tell(TraceEvent {
                     pid,
                     tid,
                     at,
-                    what: What::Stopped { signal },
+                    kind: EventKind::Stopped { signal },
                 });
             }
         }
     }
 
     /// Nothing comes: tells the calls that have been under way for long.
-    pub fn idle(&mut self, tell: &mut dyn FnMut(Event)) {
+    pub fn idle(&mut self, tell: &mut dyn FnMut(TraceEvent)) {
         if !self.pending || self.looked.elapsed() < LOOK {
             return;
         }
@@ -394,7 +415,7 @@ impl Story {
                 continue;
             }
             thread.pending = record.entered;
-            let head = Head {
+            let head = RecordHeader {
                 pid: thread.pid,
                 tid: *tid,
                 at: now,
@@ -402,7 +423,9 @@ impl Story {
             };
             tell(event(
                 head,
-                What::Pending(made(head, record, thread.pieces.clone(), Outcome::Open).0),
+                EventKind::Pending(
+                    made(head, record, thread.pieces.clone(), SyscallOutcome::Open).0,
+                ),
             ));
         }
     }
@@ -423,19 +446,20 @@ impl Story {
             if record.entered <= thread.at.max(thread.pending) {
                 continue;
             }
-            let head = Head {
+            let head = RecordHeader {
                 pid: thread.pid,
                 tid: *tid,
                 at: now(),
                 ..head
             };
-            let (call, _) = made(head, record, thread.pieces.clone(), Outcome::Open);
-            self.left.insert(*tid, event(head, What::Pending(call)));
+            let (call, _) = made(head, record, thread.pieces.clone(), SyscallOutcome::Open);
+            self.left
+                .insert(*tid, event(head, EventKind::Pending(call)));
         }
     }
 
     /// Tells what was held back.
-    pub fn finish(&mut self, tell: &mut dyn FnMut(Event)) {
+    pub fn finish(&mut self, tell: &mut dyn FnMut(TraceEvent)) {
         self.last.drain().for_each(|(_, call)| tell(call));
         let superseded = self.superseded.drain();
         for (_, end) in superseded.chain(self.ends.drain()) {
@@ -445,47 +469,47 @@ impl Story {
             if let Some(left) = self.left.remove(&tid) {
                 tell(left);
             }
-            tell(Event {
+            tell(TraceEvent {
                 pid: thread.pid,
                 tid,
                 at: now(),
-                what: What::Detached,
+                kind: EventKind::Detached,
             });
         }
     }
 }
 
 /// Whether a call is told that puts another program in a process.
-fn executions_are_told(asked: &Asked) -> bool {
-    let mut rows = table::rows(Abi::NATIVE);
+fn executions_are_told(options: &TraceOptions) -> bool {
+    let mut rows = table::syscalls(Abi::NATIVE);
     rows.any(|(number, row)| {
-        capture_plan::replaces(row.name) && asked.calls.has(Abi::NATIVE, number)
+        capture_plan::replaces(row.name) && options.calls.contains(Abi::NATIVE, number)
     })
 }
 
 /// Whether a call ends its thread, and not another's call.
-fn ends_by_itself(head: Head, record: CallRecord<'_>) -> bool {
-    let row = table::row(ABIS[usize::from(head.abi & 1)], u64::from(record.number));
+fn ends_by_itself(head: RecordHeader, record: CallRecord<'_>) -> bool {
+    let row = table::find_syscall(ABIS[usize::from(head.abi & 1)], u64::from(record.number));
     row.is_some_and(|row| capture_plan::ends(row.name))
 }
 
-fn event(head: Head, what: What) -> Event {
-    Event {
+fn event(head: RecordHeader, what: EventKind) -> TraceEvent {
+    TraceEvent {
         pid: head.pid,
         tid: head.tid,
         at: head.at,
-        what,
+        kind: what,
     }
 }
 
 fn got(piece: PieceRecord<'_>) -> Got {
     Got {
-        piece: Piece {
+        piece: MemoryPiece {
             address: piece.address,
             when: if piece.entered {
-                When::Entered
+                CapturePoint::Entered
             } else {
-                When::Left
+                CapturePoint::Left
             },
             bytes: piece.bytes.to_vec(),
         },
@@ -495,12 +519,12 @@ fn got(piece: PieceRecord<'_>) -> Got {
 
 /// The call, and what was captured that nobody asked for.
 fn made(
-    head: Head,
+    head: RecordHeader,
     record: CallRecord<'_>,
     fragments: Vec<Got>,
-    outcome: Outcome,
-) -> (Call, Vec<Piece>) {
-    let mut memory = Memory::default();
+    outcome: SyscallOutcome,
+) -> (SyscallRecord, Vec<MemoryPiece>) {
+    let mut memory = CapturedMemory::default();
     let mut guesses = Vec::new();
     for got in fragments.into_iter().chain(record.pieces.map(got)) {
         if got.guessed {
@@ -510,7 +534,7 @@ fn made(
         }
     }
     memory.set_netlink(flag::netlink(head.flags));
-    let call = Call {
+    let call = SyscallRecord {
         abi: ABIS[usize::from(head.abi & 1)],
         number: u64::from(record.number),
         arguments: record.arguments,
@@ -527,18 +551,27 @@ fn made(
 }
 
 /// Takes what is wanted from what was guessed, and reads the rest where the program is still there.
-fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Limits) {
-    for when in [Some(When::Entered), left.then_some(When::Left)]
-        .into_iter()
-        .flatten()
+fn complete(
+    tid: i32,
+    call: &mut SyscallRecord,
+    guesses: &[MemoryPiece],
+    left: bool,
+    limits: CaptureLimits,
+) {
+    for when in [
+        Some(CapturePoint::Entered),
+        left.then_some(CapturePoint::Left),
+    ]
+    .into_iter()
+    .flatten()
     {
         // Pieces may hold pointers to others; nothing goes deeper than this.
         for _ in 0..6 {
-            let wants = wants(call, when, limits);
-            if wants.is_empty() {
+            let wanted = missing_memory(call, when, limits);
+            if wanted.is_empty() {
                 break;
             }
-            for want in wants {
+            for want in wanted {
                 let all = guesses.iter().chain(call.memory.pieces());
                 let same = all.filter(|piece| piece.when == when);
                 let guess = same.filter_map(|piece| from(piece, want.address));
@@ -553,7 +586,7 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
                         false => bytes,
                     }
                 };
-                call.memory.add(Piece {
+                call.memory.add(MemoryPiece {
                     address: want.address,
                     when,
                     bytes,
@@ -564,25 +597,25 @@ fn complete(tid: i32, call: &mut Call, guesses: &[Piece], left: bool, limits: Li
 }
 
 /// What a piece holds from an address on.
-fn from(piece: &Piece, address: u64) -> Option<&[u8]> {
+fn from(piece: &MemoryPiece, address: u64) -> Option<&[u8]> {
     let offset = usize::try_from(address.checked_sub(piece.address)?).ok()?;
     piece.bytes.get(offset..)
 }
 
 /// Whether this is all that is wanted.
-fn holds(bytes: &[u8], extent: Extent) -> bool {
+fn holds(bytes: &[u8], extent: ReadExtent) -> bool {
     match extent {
-        Extent::Bytes(most) => bytes.len() >= most,
-        Extent::Text(most) => bytes.len() >= most || bytes.contains(&0),
+        ReadExtent::Bytes(most) => bytes.len() >= most,
+        ReadExtent::Text(most) => bytes.len() >= most || bytes.contains(&0),
     }
 }
 
 /// Reads from a thread's memory as far as there is any; for text, up to its end.
-fn read(tid: i32, want: Want) -> Vec<u8> {
+fn read(tid: i32, want: MemoryRequest) -> Vec<u8> {
     const PAGE: u64 = 4096;
     let (most, text) = match want.extent {
-        Extent::Bytes(most) => (most, false),
-        Extent::Text(most) => (most, true),
+        ReadExtent::Bytes(most) => (most, false),
+        ReadExtent::Text(most) => (most, true),
     };
     let most = most.min(records::PIECE_MOST);
     let mut bytes = Vec::with_capacity(if text { most.min(256) } else { most });

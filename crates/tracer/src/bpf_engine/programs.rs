@@ -13,11 +13,11 @@ use std::sync::atomic::Ordering;
 use aya_obj::btf::{Btf, BtfFeatures, BtfKind};
 use aya_obj::{EbpfSectionKind, Map, Object};
 
-use super::count_map::Counts;
-use super::ring_buffer::{Ring, Shared};
-use super::{Outcomes, bpf_syscall, btf, capture_plan, records, refused};
-use crate::error::{KernelError, TraceError};
-use crate::options::Asked;
+use super::count_map::CountMap;
+use super::ring_buffer::{Ring, SharedMemory};
+use super::{OutcomeFilter, bpf_syscall, btf, capture_plan, records, refused};
+use crate::error::{BpfEngineError, TraceError};
+use crate::options::TraceOptions;
 
 /// The object, aligned as a reader of it wants.
 #[repr(align(16))]
@@ -54,8 +54,8 @@ pub(super) struct Programs {
     programs: Vec<(&'static str, OwnedFd)>,
     /// As long as these live, the programs are attached.
     links: Vec<OwnedFd>,
-    threads: Threads,
-    control: Arc<Control>,
+    threads: TaskStorage,
+    control: Arc<ControlPage>,
 }
 
 /// Where the list of threads that asked for a stop, other than by `SIGCHLD`, lies in that page, and its length.
@@ -64,9 +64,9 @@ const STOPPED: usize = 512;
 
 /// The page that the programs and the engine share.
 #[derive(Debug)]
-pub(super) struct Control(Shared);
+pub(super) struct ControlPage(SharedMemory);
 
-impl Control {
+impl ControlPage {
     /// Says whether the reader waits to be woken.
     pub fn sleeps(&self, asleep: bool) {
         self.0.u32(0).store(u32::from(asleep), Ordering::SeqCst);
@@ -109,9 +109,9 @@ impl Control {
 
 /// The storages of threads.
 #[derive(Debug, Clone)]
-pub(super) struct Threads(Arc<OwnedFd>);
+pub(super) struct TaskStorage(Arc<OwnedFd>);
 
-impl Threads {
+impl TaskStorage {
     /// Those of no kernel: every look fails.
     pub fn none(nowhere: OwnedFd) -> Self {
         Self(Arc::new(nowhere))
@@ -164,7 +164,7 @@ fn thread_fd(tid: i32) -> io::Result<OwnedFd> {
 }
 
 /// Why the kernel engine can't run here, if that can be told without trying.
-pub(super) fn allowed() -> Result<(), KernelError> {
+pub(super) fn allowed() -> Result<(), BpfEngineError> {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let capabilities = status
         .lines()
@@ -176,68 +176,68 @@ pub(super) fn allowed() -> Result<(), KernelError> {
     };
     for (capability, name) in [(CAP_BPF, "CAP_BPF"), (CAP_PERFMON, "CAP_PERFMON")] {
         if !has(capability) {
-            return Err(KernelError::Capability { name });
+            return Err(BpfEngineError::Capability { name });
         }
     }
     if capabilities >> CAP_SYS_PTRACE & 1 == 0 {
-        return Err(KernelError::Capability {
+        return Err(BpfEngineError::Capability {
             name: "CAP_SYS_PTRACE",
         });
     }
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     if namespace.as_os_str() != FIRST_PID_NAMESPACE {
-        return Err(KernelError::Namespace);
+        return Err(BpfEngineError::Namespace);
     }
     if !std::fs::exists(btf::PATH).unwrap_or(false) {
-        return Err(KernelError::Types);
+        return Err(BpfEngineError::Types);
     }
     Ok(())
 }
 
 /// The programs, loaded, with what they are read by.
-pub(super) struct Loaded {
+pub(super) struct LoadedPrograms {
     pub programs: Programs,
     pub ring: Ring,
     /// To be waited for.
     pub ring_map: OwnedFd,
     /// Where only counts are wanted.
-    pub counts: Option<Counts>,
+    pub counts: Option<CountMap>,
 }
 
 /// Loads the programs; nothing is traced yet.
-pub(super) fn load(asked: &Asked, counting: bool) -> Result<Loaded, TraceError> {
+pub(super) fn load(options: &TraceOptions, counting: bool) -> Result<LoadedPrograms, TraceError> {
     allowed()?;
     let wanted: Vec<_> = PROGRAMS
         .into_iter()
-        .chain(asked.work.then_some(SWITCH))
+        .chain(options.work.then_some(SWITCH))
         .collect();
     let points: Vec<&str> = wanted.iter().map(|(_, point)| *point).collect();
     let kernel = btf::of_kernel(&points)?;
     let processors = processors();
-    let mut object = object(asked, counting, &kernel)?;
+    let mut object = object(options, counting, &kernel)?;
     let types = bpf_syscall::load_types(&object.types).map_err(failed("types"))?;
-    let mut maps = maps(&mut object, asked, counting, processors, &types)?;
+    let mut maps = maps(&mut object, options, counting, processors, &types)?;
     let programs = verified(&wanted, &object.object, &kernel, &types)?;
     let mut map = |name: &'static str| {
         let map = maps.remove(name).map(|(fd, _)| fd);
-        map.ok_or(KernelError::Object { what: name })
+        map.ok_or(BpfEngineError::Object { what: name })
     };
     let ring_map = map("ring")?;
     let page = rustix::param::page_size();
-    let control = Shared::of(map("controls")?.as_fd(), 0, page, true)
+    let control = SharedMemory::of(map("controls")?.as_fd(), 0, page, true)
         .map_err(refused("share the programs' counters"))?;
-    let ring = Ring::of(ring_map.as_fd(), asked.ring).map_err(refused("share the ring"))?;
+    let ring = Ring::of(ring_map.as_fd(), options.ring).map_err(refused("share the ring"))?;
     let counts = map("counts")?;
     let counts = counting
-        .then(|| Counts::of(counts.as_fd(), processors))
+        .then(|| CountMap::of(counts.as_fd(), processors))
         .transpose()
         .map_err(refused("share the programs' counts"))?;
-    Ok(Loaded {
+    Ok(LoadedPrograms {
         programs: Programs {
             programs,
             links: Vec::new(),
-            threads: Threads(Arc::new(map("threads")?)),
-            control: Arc::new(Control(control)),
+            threads: TaskStorage(Arc::new(map("threads")?)),
+            control: Arc::new(ControlPage(control)),
         },
         ring,
         ring_map,
@@ -260,20 +260,24 @@ struct Prepared {
 }
 
 /// The object with what was asked put in.
-fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, KernelError> {
-    let plans = capture_plan::table(asked);
-    let wake = (u64::from(asked.ring) / 8).min(256 << 10).to_ne_bytes();
-    let hold = hold_at(asked.ring).to_ne_bytes();
+fn object(
+    options: &TraceOptions,
+    counting: bool,
+    kernel: &Btf,
+) -> Result<Prepared, BpfEngineError> {
+    let plans = capture_plan::table(options);
+    let wake = (u64::from(options.ring) / 8).min(256 << 10).to_ne_bytes();
+    let hold = hold_at(options.ring).to_ne_bytes();
     // The verifier trips over a loop that it knows to be empty.
-    let elements = asked
+    let elements = options
         .limits
         .map_or(1, |limits| capture_plan::elements(limits).max(1));
     let elements = u32::try_from(elements).unwrap_or(u32::MAX).to_ne_bytes();
-    let follow = u32::from(asked.follows()).to_ne_bytes();
-    let outcomes = Outcomes::of(asked.statuses).unwrap_or(Outcomes::All) as u32;
+    let follow = u32::from(options.follows()).to_ne_bytes();
+    let outcomes = OutcomeFilter::of(options.statuses).unwrap_or(OutcomeFilter::All) as u32;
     let outcomes = outcomes.to_ne_bytes();
     let counting = u32::from(counting).to_ne_bytes();
-    let works = u32::from(asked.work).to_ne_bytes();
+    let works = u32::from(options.work).to_ne_bytes();
     let mut object = Object::parse(&OBJECT.0).map_err(failed("object"))?;
     let settings: [(&str, &[u8]); 8] = [
         ("plans", &plans),
@@ -296,7 +300,7 @@ fn object(asked: &Asked, counting: bool, kernel: &Btf) -> Result<Prepared, Kerne
     let types = object
         .fixup_and_sanitize_btf(&features)
         .map_err(failed("types"))?;
-    let types = types.ok_or(KernelError::Object { what: "types" })?;
+    let types = types.ok_or(BpfEngineError::Object { what: "types" })?;
     let types = types.to_bytes();
     object.relocate_btf(kernel).map_err(failed("structures"))?;
     Ok(Prepared { object, types })
@@ -307,16 +311,16 @@ type Maps = HashMap<String, (OwnedFd, Map)>;
 /// The object's maps, made, filled and put into its programs.
 fn maps(
     prepared: &mut Prepared,
-    asked: &Asked,
+    options: &TraceOptions,
     counting: bool,
     processors: u32,
     types: &OwnedFd,
-) -> Result<Maps, KernelError> {
+) -> Result<Maps, BpfEngineError> {
     let object = &mut prepared.object;
     let mut maps = Maps::new();
     for (name, mut map) in object.maps.drain() {
         match name.as_str() {
-            "ring" => map.set_max_entries(asked.ring),
+            "ring" => map.set_max_entries(options.ring),
             "larges" if !counting => map.set_max_entries(processors),
             "counts" if counting => map.set_max_entries(processors),
             _ => {}
@@ -353,10 +357,10 @@ fn verified(
     object: &Object,
     kernel: &Btf,
     types: &OwnedFd,
-) -> Result<Vec<(&'static str, OwnedFd)>, KernelError> {
+) -> Result<Vec<(&'static str, OwnedFd)>, BpfEngineError> {
     let load = |(name, point): (&'static str, &'static str)| {
         let program = object.programs.get(name);
-        let missing = KernelError::Object { what: name };
+        let missing = BpfEngineError::Object { what: name };
         let Some((program, code)) = program
             .and_then(|program| Some((program, object.functions.get(&program.function_key())?)))
         else {
@@ -375,7 +379,7 @@ fn verified(
             .map(|program| scope.spawn(move || load(*program)));
         let loads: Vec<_> = loads.collect();
         let results = loads.into_iter().map(|load| load.join());
-        let lost = || Err(KernelError::Object { what: "loader" });
+        let lost = || Err(BpfEngineError::Object { what: "loader" });
         results
             .map(|result| result.unwrap_or_else(|_| lost()))
             .collect()
@@ -385,8 +389,8 @@ fn verified(
 /// Which of them the kernel refuses.
 fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     what: &'static str,
-) -> impl Fn(E) -> KernelError {
-    move |error| KernelError::Load {
+) -> impl Fn(E) -> BpfEngineError {
+    move |error| BpfEngineError::Load {
         what,
         error: error.into(),
     }
@@ -394,7 +398,7 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 
 impl Programs {
     /// Attaches them: from now on the calls of threads that are followed are told.
-    pub fn attach(&mut self) -> Result<(), KernelError> {
+    pub fn attach(&mut self) -> Result<(), BpfEngineError> {
         for (point, program) in &self.programs {
             let link = bpf_syscall::attach(program.as_fd()).map_err(failed(point))?;
             self.links.push(link);
@@ -403,12 +407,12 @@ impl Programs {
     }
 
     /// The storages of threads.
-    pub fn threads(&self) -> Threads {
+    pub fn threads(&self) -> TaskStorage {
         self.threads.clone()
     }
 
     /// The page that is shared with them.
-    pub fn control(&self) -> Arc<Control> {
+    pub fn control(&self) -> Arc<ControlPage> {
         Arc::clone(&self.control)
     }
 }

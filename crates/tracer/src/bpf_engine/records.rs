@@ -40,7 +40,7 @@ pub(super) const STORAGE: usize = THREAD + CALL + 1024;
 
 /// What all records begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub(super) struct RecordHeader {
     pub abi: u8,
     pub flags: u16,
     /// Counts a thread's records.
@@ -52,7 +52,7 @@ pub(super) struct Head {
 
 /// A record.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Record<'a> {
+pub(super) enum RingRecord<'a> {
     Call(CallRecord<'a>),
     /// A piece of the call that this thread is in.
     Fragment(PieceRecord<'a>),
@@ -143,8 +143,8 @@ fn piece(bytes: &[u8]) -> Option<PieceRecord<'_>> {
     })
 }
 
-fn head(bytes: &[u8]) -> Option<Head> {
-    Some(Head {
+fn head(bytes: &[u8]) -> Option<RecordHeader> {
+    Some(RecordHeader {
         abi: *bytes.get(1)?,
         flags: u16::from_ne_bytes(array(bytes, 2)?),
         sequence: u32_at(bytes, 4)?,
@@ -171,23 +171,23 @@ fn call(bytes: &[u8]) -> Option<CallRecord<'_>> {
 }
 
 /// Reads a record; nothing if it isn't one.
-pub(super) fn record(bytes: &[u8]) -> Option<(Head, Record<'_>)> {
+pub(super) fn record(bytes: &[u8]) -> Option<(RecordHeader, RingRecord<'_>)> {
     let head = head(bytes)?;
     let record = match bytes[0] {
-        1 => Record::Call(call(bytes)?),
-        2 => Record::Fragment(piece(&bytes[HEAD..])?),
-        3 => Record::Forked {
+        1 => RingRecord::Call(call(bytes)?),
+        2 => RingRecord::Fragment(piece(&bytes[HEAD..])?),
+        3 => RingRecord::Forked {
             child: i32_at(bytes, HEAD)?,
             process: i32_at(bytes, HEAD + 4)?,
         },
-        4 => Record::Exited {
+        4 => RingRecord::Exited {
             waited: i32_at(bytes, HEAD)? != 0,
             status: i32_at(bytes, HEAD + 4)?,
         },
-        5 => Record::Executed {
+        5 => RingRecord::Executed {
             before: i32_at(bytes, HEAD)?,
         },
-        6 => Record::Signalled {
+        6 => RingRecord::Signalled {
             number: i32_at(bytes, HEAD)?,
             info: bytes.get(HEAD + 8..HEAD + 56)?,
         },
@@ -206,7 +206,7 @@ pub(super) fn storage(state: u32, waits: bool, now: u64) -> Vec<u8> {
 }
 
 /// The call that a thread is in, by its storage; nothing if it is in none.
-pub(super) fn under_way(storage: &[u8]) -> Option<(Head, CallRecord<'_>)> {
+pub(super) fn under_way(storage: &[u8]) -> Option<(RecordHeader, CallRecord<'_>)> {
     if u32_at(storage, 0)? != state::INSIDE {
         return None;
     }
@@ -238,7 +238,7 @@ mod tests {
             pieces.resize(pieces.len().next_multiple_of(8), 0);
         }
         let bytes = call_bytes(&pieces);
-        let Some((_, Record::Call(call))) = record(&bytes) else {
+        let Some((_, RingRecord::Call(call))) = record(&bytes) else {
             panic!("a call was written")
         };
         let found: Vec<_> = call
@@ -258,7 +258,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
-            if let Some((_, Record::Call(call))) = record(&bytes) {
+            if let Some((_, RingRecord::Call(call))) = record(&bytes) {
                 prop_assert!(call.pieces.take(1000).count() < 1000);
             }
         }

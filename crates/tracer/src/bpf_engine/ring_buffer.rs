@@ -18,17 +18,17 @@ const RECORD_HEAD: usize = 8;
 
 /// A stretch of memory shared with the kernel, given back at the end.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct SharedMemory {
     start: *mut c_void,
     length: usize,
 }
 
 // SAFETY: the memory is only read and written through atomics, or read where the kernel has finished writing.
-unsafe impl Send for Shared {}
+unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for SharedMemory {}
 
-impl Shared {
+impl SharedMemory {
     /// Maps a map of the kernel's.
     pub fn of(
         map: BorrowedFd<'_>,
@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and whoever borrowed from it is gone.
         let _ = unsafe { munmap(self.start, self.length) };
@@ -90,12 +90,12 @@ impl Drop for Shared {
 
 /// How full the ring is.
 #[derive(Debug, Clone)]
-pub(super) struct Gauge {
-    consumer: Arc<Shared>,
-    producer: Arc<Shared>,
+pub(super) struct RingBuffer {
+    consumer: Arc<SharedMemory>,
+    producer: Arc<SharedMemory>,
 }
 
-impl Gauge {
+impl RingBuffer {
     /// Bytes that wait.
     pub fn waiting(&self) -> u64 {
         let taken = self.consumer.u64(0).load(Ordering::Acquire);
@@ -109,9 +109,9 @@ impl Gauge {
 /// The ring.
 #[derive(Debug)]
 pub(super) struct Ring {
-    consumer: Arc<Shared>,
+    consumer: Arc<SharedMemory>,
     /// The producers' position, then the ring twice in a row, so that no record is broken.
-    producer: Arc<Shared>,
+    producer: Arc<SharedMemory>,
     page: usize,
     size: u64,
     position: u64,
@@ -121,8 +121,8 @@ impl Ring {
     /// Maps the ring of so many bytes, a power of two.
     pub fn of(map: BorrowedFd<'_>, size: u32) -> rustix::io::Result<Self> {
         let page = rustix::param::page_size();
-        let consumer = Shared::of(map, 0, page, true)?;
-        let producer = Shared::of(map, page as u64, page + 2 * size as usize, false)?;
+        let consumer = SharedMemory::of(map, 0, page, true)?;
+        let producer = SharedMemory::of(map, page as u64, page + 2 * size as usize, false)?;
         let position = consumer.u64(0).load(Ordering::Acquire);
         Ok(Self {
             consumer: Arc::new(consumer),
@@ -134,8 +134,8 @@ impl Ring {
     }
 
     /// How full it is, for another thread to see.
-    pub fn gauge(&self) -> Gauge {
-        Gauge {
+    pub fn gauge(&self) -> RingBuffer {
+        RingBuffer {
             consumer: Arc::clone(&self.consumer),
             producer: Arc::clone(&self.producer),
         }

@@ -1,4 +1,4 @@
-//! A small process that ends when the keeper asks it to, which wakes the keeper; and that, should we be killed, sets going
+//! A small process that ends when the backpressure thread asks it to, which wakes the backpressure thread; and that, should we be killed, sets going
 //! what had just asked for a stop by `SIGSTOP`: the kernel lets go of everything else.
 //!
 //! Refuses: memory of its own and everything else that isn't a plain system call, since it is forked from many threads.
@@ -11,7 +11,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-use super::programs::Control;
+use super::programs::ControlPage;
 
 /// How often it looks for stopped threads after we were killed, and how long it waits in between.
 const LOOKS: u32 = 20;
@@ -21,7 +21,7 @@ const PAUSE: libc::timespec = libc::timespec {
 };
 
 /// Starts it; it ends when the other end of this pipe is closed.
-pub(super) fn start(bell: &OwnedFd, control: &Control) -> io::Result<i32> {
+pub(super) fn start(bell: &OwnedFd, control: &ControlPage) -> io::Result<i32> {
     let fd = bell.as_raw_fd();
     // SAFETY: the child makes nothing but system calls, on memory that was there before.
     match unsafe { libc::fork() } {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backsight_syscall_decode::call_set::{Calls, Known};
+use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_syscall_decode::table;
 use nix::errno::Errno;
 
@@ -18,24 +18,24 @@ const LONGEST: Duration = Duration::from_secs(3600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Injection {
     /// To which.
-    pub calls: Calls,
+    pub calls: SyscallSet,
     /// What.
-    pub tamper: Tamper,
+    pub tamper: SyscallTampering,
     /// To the how manieth of a thread.
-    pub occasions: Occasions,
+    pub schedule: InjectionSchedule,
 }
 
 /// What is done to one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tamper {
+pub struct SyscallTampering {
     /// The call isn't made, and comes back with this in the result's register.
     pub result: Option<i64>,
     /// Another call is made instead: this one, that changes nothing.
     pub instead: Option<&'static str>,
     /// What is written behind the call's pointers as it is entered.
-    pub poked_before: Vec<Poke>,
+    pub poked_before: Vec<MemoryPoke>,
     /// And as it comes back.
-    pub poked_after: Vec<Poke>,
+    pub poked_after: Vec<MemoryPoke>,
     /// A signal that is sent as the call is entered.
     pub signal: Option<i32>,
     /// How long the thread is held before the call.
@@ -46,7 +46,7 @@ pub struct Tamper {
 
 /// Bytes that are written behind a pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Poke {
+pub struct MemoryPoke {
     /// The argument that is the pointer, from 0 on.
     pub argument: usize,
     /// What is written there.
@@ -55,13 +55,13 @@ pub struct Poke {
 
 /// The how manieth calls something is done to: a thread's calls of the set are counted from 1, each call for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Occasions {
+pub struct InjectionSchedule {
     first: u32,
     last: u32,
     step: u32,
 }
 
-impl Occasions {
+impl InjectionSchedule {
     /// Every time.
     pub const EVERY: Self = Self {
         first: 1,
@@ -70,7 +70,7 @@ impl Occasions {
     };
 
     /// Whether this is one of the times.
-    pub fn has(self, time: u32) -> bool {
+    pub fn contains(self, time: u32) -> bool {
         (self.first..=self.last).contains(&time) && (time - self.first).is_multiple_of(self.step)
     }
 
@@ -125,13 +125,13 @@ impl Injection {
     /// # Errors
     ///
     /// If something isn't known, or nothing is injected.
-    pub fn parse(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+    pub fn parse(text: &str, known: &[NamedSyscall<'_>]) -> Result<Self, ExpressionError> {
         let injection = Self::parts(text, known)?;
-        let alone = Tamper {
+        let alone = SyscallTampering {
             instead: None,
             ..injection.tamper.clone()
         };
-        if alone == Tamper::default() {
+        if alone == SyscallTampering::default() {
             return Err(ExpressionError::Injection(text.to_owned()));
         }
         Ok(injection)
@@ -142,7 +142,7 @@ impl Injection {
     /// # Errors
     ///
     /// If something isn't known.
-    pub fn parse_fault(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+    pub fn parse_fault(text: &str, known: &[NamedSyscall<'_>]) -> Result<Self, ExpressionError> {
         let beyond = text.split(':').skip(1).find(|part| {
             !["error=", "when=", "syscall="]
                 .iter()
@@ -157,12 +157,12 @@ impl Injection {
         Ok(injection)
     }
 
-    fn parts(text: &str, known: &[Known<'_>]) -> Result<Self, ExpressionError> {
+    fn parts(text: &str, known: &[NamedSyscall<'_>]) -> Result<Self, ExpressionError> {
         let mut parts = text.split(':');
         let mut injection = Self {
-            calls: Calls::parse(parts.next().unwrap_or_default(), known)?,
-            tamper: Tamper::default(),
-            occasions: Occasions::EVERY,
+            calls: SyscallSet::parse(parts.next().unwrap_or_default(), known)?,
+            tamper: SyscallTampering::default(),
+            schedule: InjectionSchedule::EVERY,
         };
         for part in parts {
             injection.part(part, text, known)?;
@@ -174,7 +174,7 @@ impl Injection {
         &mut self,
         part: &str,
         whole: &str,
-        known: &[Known<'_>],
+        known: &[NamedSyscall<'_>],
     ) -> Result<(), ExpressionError> {
         let unknown = || ExpressionError::UnknownPart(part.to_owned());
         let (name, value) = part.split_once('=').ok_or_else(unknown)?;
@@ -193,9 +193,11 @@ impl Injection {
             "signal" if tamper.signal.is_none() => {
                 tamper.signal = Some(signal_set::number_of(value)?)
             }
-            "delay_enter" if tamper.before.is_none() => tamper.before = Some(duration(value)?),
-            "delay_exit" if tamper.after.is_none() => tamper.after = Some(duration(value)?),
-            "when" => self.occasions = Occasions::parse(value)?,
+            "delay_enter" if tamper.before.is_none() => {
+                tamper.before = Some(parse_duration(value)?)
+            }
+            "delay_exit" if tamper.after.is_none() => tamper.after = Some(parse_duration(value)?),
+            "when" => self.schedule = InjectionSchedule::parse(value)?,
             "signal" | "syscall" | "delay_enter" | "delay_exit" | "poke_enter" | "poke_exit" => {
                 return Err(ExpressionError::Twice(part.to_owned()));
             }
@@ -206,19 +208,19 @@ impl Injection {
 }
 
 /// A call that may be made instead of another: one that takes nothing and changes nothing.
-fn harmless(name: &str, known: &[Known<'_>]) -> Result<&'static str, ExpressionError> {
+fn harmless(name: &str, known: &[NamedSyscall<'_>]) -> Result<&'static str, ExpressionError> {
     let unknown = || ExpressionError::UnknownPart(format!("syscall={name}"));
     let call = known
         .iter()
         .find(|call| call.name == name && call.classes.contains(&"pure"));
     let call = call.ok_or_else(unknown)?;
-    let row = table::row(call.abi, call.number).ok_or_else(unknown)?;
+    let row = table::find_syscall(call.abi, call.number).ok_or_else(unknown)?;
     Ok(row.name)
 }
 
 /// What is to be written where.
-fn pokes(text: &str) -> Result<Vec<Poke>, ExpressionError> {
-    let mut pokes: Vec<Poke> = Vec::new();
+fn pokes(text: &str) -> Result<Vec<MemoryPoke>, ExpressionError> {
+    let mut pokes: Vec<MemoryPoke> = Vec::new();
     for one in text.split(',') {
         let poke = poke(one).ok_or_else(|| {
             let wanted = "what to write: @argN=HEXADECIMAL, N from 1 to 6, at most 1024 bytes";
@@ -232,7 +234,7 @@ fn pokes(text: &str) -> Result<Vec<Poke>, ExpressionError> {
     Ok(pokes)
 }
 
-fn poke(text: &str) -> Option<Poke> {
+fn poke(text: &str) -> Option<MemoryPoke> {
     const MOST: usize = 1024;
     let (argument, digits) = text.strip_prefix("@arg")?.split_once('=')?;
     let argument: usize = argument.parse().ok()?;
@@ -243,7 +245,7 @@ fn poke(text: &str) -> Option<Poke> {
     }
     let pairs = digits.as_bytes().chunks_exact(2);
     let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-    Some(Poke {
+    Some(MemoryPoke {
         argument: argument - 1,
         bytes: bytes.collect::<Option<_>>()?,
     })
@@ -286,7 +288,7 @@ fn result(text: &str) -> Result<i64, ExpressionError> {
 /// # Errors
 ///
 /// If it isn't one, or is longer than an hour.
-pub fn duration(text: &str) -> Result<Duration, ExpressionError> {
+pub fn parse_duration(text: &str) -> Result<Duration, ExpressionError> {
     let wanted = || number(text, "a time of at most an hour, as in 100us, 20ms or 1s");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let value: f64 = digits.parse().map_err(|_| wanted())?;
@@ -309,8 +311,8 @@ mod tests {
     use backsight_syscall_decode::Abi;
     use proptest::prelude::*;
 
-    fn known() -> [Known<'static>; 1] {
-        [Known {
+    fn known() -> [NamedSyscall<'static>; 1] {
+        [NamedSyscall {
             abi: Abi::X86_64,
             number: 80,
             name: "chdir",
@@ -319,8 +321,8 @@ mod tests {
     }
 
     fn times(text: &str) -> Vec<u32> {
-        let occasions = Occasions::parse(text).unwrap();
-        (1..=12).filter(|time| occasions.has(*time)).collect()
+        let schedule = InjectionSchedule::parse(text).unwrap();
+        (1..=12).filter(|time| schedule.contains(*time)).collect()
     }
 
     #[test]
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!(times("2..9+3"), [2, 5, 8]);
         assert_eq!(times("2..4+"), [2, 3, 4]);
         for wrong in ["", "0", "x", "1..", "1..0", "1..65535", "70000", "1+0"] {
-            assert!(Occasions::parse(wrong).is_err(), "{wrong}");
+            assert!(InjectionSchedule::parse(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -340,18 +342,18 @@ mod tests {
     fn an_injection_says_to_what_what_and_when() {
         let text = "chdir:error=ENOENT:signal=TERM:delay_enter=20ms:delay_exit=5:when=3+";
         let injection = Injection::parse(text, &known()).unwrap();
-        assert!(injection.calls.has(Abi::X86_64, 80));
+        assert!(injection.calls.contains(Abi::X86_64, 80));
         assert_eq!(
             injection.tamper,
-            Tamper {
+            SyscallTampering {
                 result: Some(-2),
                 signal: Some(15),
                 before: Some(Duration::from_millis(20)),
                 after: Some(Duration::from_micros(5)),
-                ..Tamper::default()
+                ..SyscallTampering::default()
             }
         );
-        assert!(injection.occasions.has(3) && !injection.occasions.has(2));
+        assert!(injection.schedule.contains(3) && !injection.schedule.contains(2));
     }
 
     #[test]

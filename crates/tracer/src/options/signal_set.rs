@@ -11,16 +11,16 @@ const LAST: i32 = 64;
 
 /// A set of signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signals(u64);
+pub struct SignalSet(u64);
 
-impl Signals {
+impl SignalSet {
     /// Every signal.
     pub const fn all() -> Self {
         Self(u64::MAX)
     }
 
     /// Whether this one is of them, by number.
-    pub fn has(self, number: i32) -> bool {
+    pub fn contains(self, number: i32) -> bool {
         (1..=LAST).contains(&number) && self.0 >> (number - 1) & 1 == 1
     }
 
@@ -68,15 +68,15 @@ mod tests {
 
     #[test]
     fn signals_are_named_as_people_name_them() {
-        let some = Signals::parse("SIGTERM,hup,10").unwrap();
-        assert!(some.has(15) && some.has(1) && some.has(10));
-        assert!(!some.has(2) && !some.has(0) && !some.has(65));
-        let others = Signals::parse("!chld").unwrap();
-        assert!(!others.has(17) && others.has(15));
+        let some = SignalSet::parse("SIGTERM,hup,10").unwrap();
+        assert!(some.contains(15) && some.contains(1) && some.contains(10));
+        assert!(!some.contains(2) && !some.contains(0) && !some.contains(65));
+        let others = SignalSet::parse("!chld").unwrap();
+        assert!(!others.contains(17) && others.contains(15));
         assert_eq!(
-            Signals::parse("SIGNONE"),
+            SignalSet::parse("SIGNONE"),
             Err(ExpressionError::Signal("SIGNONE".to_owned()))
         );
-        assert!(Signals::parse("65").is_err());
+        assert!(SignalSet::parse("65").is_err());
     }
 }

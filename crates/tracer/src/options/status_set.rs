@@ -1,12 +1,12 @@
 //! How calls may end, as `-e status=` names it.
 
-use backsight_syscall_decode::{Call, Outcome};
+use backsight_syscall_decode::{SyscallOutcome, SyscallRecord};
 
 use crate::error::ExpressionError;
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum CallStatus {
     /// Without an error.
     Successful,
     /// With one.
@@ -19,37 +19,37 @@ pub enum Status {
     Detached,
 }
 
-const NAMES: [(&str, Status); 5] = [
-    ("successful", Status::Successful),
-    ("failed", Status::Failed),
-    ("unfinished", Status::Unfinished),
-    ("unavailable", Status::Unavailable),
-    ("detached", Status::Detached),
+const NAMES: [(&str, CallStatus); 5] = [
+    ("successful", CallStatus::Successful),
+    ("failed", CallStatus::Failed),
+    ("unfinished", CallStatus::Unfinished),
+    ("unavailable", CallStatus::Unavailable),
+    ("detached", CallStatus::Detached),
 ];
 
-impl Status {
+impl CallStatus {
     /// How a call ended.
-    pub fn of(call: &Call) -> Self {
+    pub fn from_call(call: &SyscallRecord) -> Self {
         match call.outcome {
-            Outcome::Returned { .. } if call.error().is_some() => Self::Failed,
-            Outcome::Returned { .. } => Self::Successful,
-            Outcome::Open => Self::Unfinished,
+            SyscallOutcome::Returned { .. } if call.error().is_some() => Self::Failed,
+            SyscallOutcome::Returned { .. } => Self::Successful,
+            SyscallOutcome::Open => Self::Unfinished,
         }
     }
 }
 
 /// A set of statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Statuses(u8);
+pub struct StatusSet(u8);
 
-impl Statuses {
+impl StatusSet {
     /// Every status.
     pub const fn all() -> Self {
         Self(0b1_1111)
     }
 
     /// One status.
-    pub const fn only(status: Status) -> Self {
+    pub const fn only(status: CallStatus) -> Self {
         Self(1 << status as u8)
     }
 
@@ -59,7 +59,7 @@ impl Statuses {
     }
 
     /// Whether this one is of them.
-    pub fn has(self, status: Status) -> bool {
+    pub fn contains(self, status: CallStatus) -> bool {
         self.0 >> (status as u8) & 1 == 1
     }
 
@@ -89,19 +89,19 @@ impl Statuses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backsight_syscall_decode::{Abi, Memory, table};
+    use backsight_syscall_decode::{Abi, CapturedMemory, table};
 
     #[test]
     fn statuses_are_told_apart_by_the_result() {
         let ended = |name, outcome| {
             let abi = Abi::X86_64;
-            Status::of(&Call {
+            CallStatus::from_call(&SyscallRecord {
                 abi,
-                number: table::number(abi, name).unwrap(),
+                number: table::syscall_number(abi, name).unwrap(),
                 arguments: [0; 6],
                 entered: 0,
                 outcome,
-                memory: Memory::default(),
+                memory: CapturedMemory::default(),
                 injected: false,
                 rewritten: false,
                 delayed: false,
@@ -109,26 +109,26 @@ mod tests {
                 worked: None,
             })
         };
-        let of = |value| ended("mmap", Outcome::Returned { value, took: 0 });
-        assert_eq!(of(0), Status::Successful);
-        assert_eq!(of(-2), Status::Failed);
-        assert_eq!(of(-4095), Status::Failed);
+        let of = |value| ended("mmap", SyscallOutcome::Returned { value, took: 0 });
+        assert_eq!(of(0), CallStatus::Successful);
+        assert_eq!(of(-2), CallStatus::Failed);
+        assert_eq!(of(-4095), CallStatus::Failed);
         // An address of the upper half is no error.
-        assert_eq!(of(-4096), Status::Successful);
-        assert_eq!(ended("mmap", Outcome::Open), Status::Unfinished);
+        assert_eq!(of(-4096), CallStatus::Successful);
+        assert_eq!(ended("mmap", SyscallOutcome::Open), CallStatus::Unfinished);
         // Nor is anything that a call says which has none.
-        let highest = Outcome::Returned { value: -1, took: 0 };
-        assert_eq!(ended("getuid", highest), Status::Successful);
+        let highest = SyscallOutcome::Returned { value: -1, took: 0 };
+        assert_eq!(ended("getuid", highest), CallStatus::Successful);
     }
 
     #[test]
     fn statuses_are_named_and_negated() {
-        let some = Statuses::parse("failed,unfinished").unwrap();
-        assert!(some.has(Status::Failed) && some.has(Status::Unfinished));
-        assert!(!some.has(Status::Successful) && !some.is_all());
-        let others = Statuses::parse("!successful").unwrap();
-        assert!(!others.has(Status::Successful) && others.has(Status::Detached));
-        assert!(Statuses::parse("all").unwrap().is_all());
-        assert!(Statuses::parse("fine").is_err());
+        let some = StatusSet::parse("failed,unfinished").unwrap();
+        assert!(some.contains(CallStatus::Failed) && some.contains(CallStatus::Unfinished));
+        assert!(!some.contains(CallStatus::Successful) && !some.is_all());
+        let others = StatusSet::parse("!successful").unwrap();
+        assert!(!others.contains(CallStatus::Successful) && others.contains(CallStatus::Detached));
+        assert!(StatusSet::parse("all").unwrap().is_all());
+        assert!(StatusSet::parse("fine").is_err());
     }
 }

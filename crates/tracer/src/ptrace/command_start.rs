@@ -24,21 +24,21 @@ use std::{
 };
 
 use super::requests::Tid;
-use super::seccomp_filter::Filter;
-use super::tracee_status::Halt;
+use super::seccomp_filter::SeccompFilter;
+use super::tracee_status::TraceeStatus;
 use super::{requests, startup_state};
-use crate::command::{Command, StandIn, User};
+use crate::command::{TracedCommand, UserRights, WaitingProcess};
 use crate::error::TraceError;
 
 /// A command that is traced and about to be executed.
-pub struct Starting {
+pub struct StartedCommand {
     /// Its number.
     pub tid: Tid,
     program: OsString,
     door: Arc<UnixStream>,
 }
 
-impl Starting {
+impl StartedCommand {
     /// Lets it go on to its `execve`: it waits stopped.
     pub fn release(&self) {
         // Should it be gone already, its end tells.
@@ -61,7 +61,7 @@ impl Starting {
 
 /// How far a tracer is from a command that isn't its child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Apart {
+pub enum TracerPlacement {
     /// In the same group of processes.
     Near,
     /// In a group of its own.
@@ -77,7 +77,10 @@ pub enum Apart {
 /// # Errors
 ///
 /// In this process, if there is no such program or no process can be made; then nothing is different.
-pub fn stand_aside(command: &mut Command, apart: Apart) -> Result<(), TraceError> {
+pub fn detach_from_command(
+    command: &mut TracedCommand,
+    apart: TracerPlacement,
+) -> Result<(), TraceError> {
     let failed = failure_of(command);
     let image = Image::of(command)?;
     let (door, theirs) = UnixStream::pair().map_err(&failed)?;
@@ -109,15 +112,15 @@ pub fn stand_aside(command: &mut Command, apart: Apart) -> Result<(), TraceError
     }
     drop(theirs);
     let left = match apart {
-        Apart::Near => Ok(()),
-        Apart::Group => setpgid(Pid::from_raw(0), Pid::from_raw(0)),
-        Apart::Session => setsid().map(drop),
+        TracerPlacement::Near => Ok(()),
+        TracerPlacement::Group => setpgid(Pid::from_raw(0), Pid::from_raw(0)),
+        TracerPlacement::Session => setsid().map(drop),
     };
     left.map_err(|errno| failed(errno.into()))?;
     let told = (&door).write_all(&getpid().as_raw().to_ne_bytes());
     told.and_then(|()| (&door).read_exact(&mut [0]))
         .map_err(failed)?;
-    command.stand_in = Some(StandIn {
+    command.waiting_process = Some(WaitingProcess {
         tid,
         door: Arc::new(door),
     });
@@ -137,7 +140,7 @@ fn let_trace(mut door: &UnixStream) {
 }
 
 /// What is said if a command can't be started.
-fn failure_of(command: &Command) -> impl Fn(io::Error) -> TraceError + use<> {
+fn failure_of(command: &TracedCommand) -> impl Fn(io::Error) -> TraceError + use<> {
     let program = command.program.clone();
     move |why| TraceError::NotStarted {
         program: program.clone(),
@@ -148,16 +151,16 @@ fn failure_of(command: &Command) -> impl Fn(io::Error) -> TraceError + use<> {
 /// Starts a command as a tracee that is stopped before its `execve`. One that somebody stands in for gets no filter, and
 /// its signals are as they were when it was made to.
 pub fn start(
-    command: &Command,
-    filter: Option<Filter>,
+    command: &TracedCommand,
+    filter: Option<SeccompFilter>,
     options: usize,
     mask: Option<SigSet>,
-) -> Result<Starting, TraceError> {
-    let StandIn { tid, door } = match &command.stand_in {
+) -> Result<StartedCommand, TraceError> {
+    let WaitingProcess { tid, door } = match &command.waiting_process {
         Some(stand_in) => stand_in.clone(),
         None => child(command, filter, mask)?,
     };
-    if let Some(started) = command.started {
+    if let Some(started) = command.before_execve {
         started();
     }
     if let Err(errno) = hold(tid, options) {
@@ -168,7 +171,7 @@ pub fn start(
             why: errno.into(),
         });
     }
-    Ok(Starting {
+    Ok(StartedCommand {
         tid,
         program: command.program.clone(),
         door,
@@ -177,10 +180,10 @@ pub fn start(
 
 /// A child that waits to become the command.
 fn child(
-    command: &Command,
-    filter: Option<Filter>,
+    command: &TracedCommand,
+    filter: Option<SeccompFilter>,
     mask: Option<SigSet>,
-) -> Result<StandIn, TraceError> {
+) -> Result<WaitingProcess, TraceError> {
     let failed = failure_of(command);
     let image = Image::of(command)?;
     let pointers = image.pointers();
@@ -189,7 +192,7 @@ fn child(
     // SAFETY: the child makes only system calls, on memory that was made before, until it is another program or ends.
     match unsafe { fork() } {
         Ok(ForkResult::Child) => child.run(),
-        Ok(ForkResult::Parent { child }) => Ok(StandIn {
+        Ok(ForkResult::Parent { child }) => Ok(WaitingProcess {
             tid: child.as_raw(),
             door: Arc::new(door),
         }),
@@ -202,11 +205,13 @@ fn hold(tid: Tid, options: usize) -> Result<(), Errno> {
     requests::seize(tid, options)?;
     requests::interrupt(tid)?;
     loop {
-        match Halt::of(requests::wait_for(tid)?) {
-            Halt::Trap => return Ok(()),
+        match TraceeStatus::from_wait_status(requests::wait_for(tid)?) {
+            TraceeStatus::Trap => return Ok(()),
             halt if halt.is_end() => return Err(Errno::ESRCH),
-            Halt::Signal(signal) => requests::go(tid, requests::Go::On, signal)?,
-            _ => requests::go(tid, requests::Go::On, 0)?,
+            TraceeStatus::Signal(signal) => {
+                requests::resume(tid, requests::ResumeMode::On, signal)?
+            }
+            _ => requests::resume(tid, requests::ResumeMode::On, 0)?,
         }
     }
 }
@@ -219,7 +224,7 @@ struct Image {
 }
 
 impl Image {
-    fn of(command: &Command) -> Result<Self, TraceError> {
+    fn of(command: &TracedCommand) -> Result<Self, TraceError> {
         let program = || command.program.clone();
         let file = command
             .file()
@@ -273,8 +278,8 @@ struct Child<'a> {
     door: i32,
     /// The tracer's end of it, which isn't the command's to hold: it would never see it closed.
     other: Option<i32>,
-    user: Option<&'a User>,
-    filter: Option<Filter>,
+    user: Option<&'a UserRights>,
+    filter: Option<SeccompFilter>,
     mask: Option<SigSet>,
     ignores_broken_pipes: bool,
     /// Which standard streams it has none of.
@@ -284,10 +289,10 @@ struct Child<'a> {
 
 impl<'a> Child<'a> {
     fn of(
-        command: &'a Command,
+        command: &'a TracedCommand,
         door: &UnixStream,
         other: Option<&UnixStream>,
-        filter: Option<Filter>,
+        filter: Option<SeccompFilter>,
         mask: Option<SigSet>,
         image: &'a Pointers<'a>,
     ) -> Self {
@@ -361,7 +366,7 @@ impl<'a> Child<'a> {
 }
 
 /// Takes a user's rights, in a process of one thread.
-fn become_user(user: &User) -> Result<(), Errno> {
+fn become_user(user: &UserRights) -> Result<(), Errno> {
     // SAFETY: the groups are as many as said.
     unsafe {
         Errno::result(libc::setgroups(

@@ -9,7 +9,7 @@ use nix::libc;
 /// A number of a thread, as the kernel has it.
 pub type Tid = i32;
 
-type Answer<T> = Result<T, Errno>;
+type PtraceResult<T> = Result<T, Errno>;
 
 const SYSCALL: u32 = 24;
 const CONT: u32 = 7;
@@ -37,7 +37,7 @@ pub mod option {
 
 /// How a stopped thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Go {
+pub enum ResumeMode {
     /// To its next call, or out of the one that it is in.
     ToCall,
     /// Without stopping at calls.
@@ -45,43 +45,43 @@ pub enum Go {
 }
 
 /// Asks for something that takes no memory of ours.
-fn ask(request: u32, tid: Tid, address: usize, number: usize) -> Answer<()> {
+fn ask(request: u32, tid: Tid, address: usize, number: usize) -> PtraceResult<()> {
     // SAFETY: these requests take numbers, not addresses of ours.
     let done = unsafe { libc::ptrace(request as _, tid, address, number) };
     Errno::result(done).map(drop)
 }
 
 /// Begins to trace a thread without stopping it.
-pub fn seize(tid: Tid, options: usize) -> Answer<()> {
+pub fn seize(tid: Tid, options: usize) -> PtraceResult<()> {
     ask(SEIZE, tid, 0, options)
 }
 
 /// Makes a thread stop.
-pub fn interrupt(tid: Tid) -> Answer<()> {
+pub fn interrupt(tid: Tid) -> PtraceResult<()> {
     ask(INTERRUPT, tid, 0, 0)
 }
 
 /// Leaves a thread stopped by job control, and hears of what happens to it.
-pub fn listen(tid: Tid) -> Answer<()> {
+pub fn listen(tid: Tid) -> PtraceResult<()> {
     ask(LISTEN, tid, 0, 0)
 }
 
 /// Lets a stopped thread go on, with a signal if not 0.
-pub fn go(tid: Tid, how: Go, signal: i32) -> Answer<()> {
+pub fn resume(tid: Tid, how: ResumeMode, signal: i32) -> PtraceResult<()> {
     let request = match how {
-        Go::ToCall => SYSCALL,
-        Go::On => CONT,
+        ResumeMode::ToCall => SYSCALL,
+        ResumeMode::On => CONT,
     };
     ask(request, tid, 0, signal as usize)
 }
 
 /// Ends tracing of a stopped thread, which goes on with a signal if not 0.
-pub fn detach(tid: Tid, signal: i32) -> Answer<()> {
+pub fn detach(tid: Tid, signal: i32) -> PtraceResult<()> {
     ask(DETACH, tid, 0, signal as usize)
 }
 
 /// What belongs to the event that a thread stopped for.
-pub fn event_message(tid: Tid) -> Answer<u64> {
+pub fn event_message(tid: Tid) -> PtraceResult<u64> {
     let mut message: u64 = 0;
     // SAFETY: the kernel writes one long there.
     let done = unsafe { libc::ptrace(GETEVENTMSG as _, tid, 0_usize, &raw mut message) };
@@ -89,7 +89,7 @@ pub fn event_message(tid: Tid) -> Answer<u64> {
 }
 
 /// The `siginfo` of the signal that a thread stopped for, as it lies in memory.
-pub fn signal_info(tid: Tid) -> Answer<Vec<u8>> {
+pub fn signal_info(tid: Tid) -> PtraceResult<Vec<u8>> {
     let mut info = vec![0_u8; size_of::<libc::siginfo_t>()];
     // SAFETY: the kernel writes one siginfo there, which is as large.
     let done = unsafe { libc::ptrace(GETSIGINFO as _, tid, 0_usize, info.as_mut_ptr()) };
@@ -98,9 +98,9 @@ pub fn signal_info(tid: Tid) -> Answer<Vec<u8>> {
 
 /// Where a thread stands in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum At {
+pub enum SyscallStop {
     /// At the entry.
-    Entry(Entry),
+    Entry(SyscallEntry),
     /// At the end: the result's register.
     Exit(i64),
     /// In none.
@@ -109,7 +109,7 @@ pub enum At {
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct SyscallEntry {
     /// How it is made; nothing if that isn't known here.
     pub abi: Option<Abi>,
     /// Its number.
@@ -135,7 +135,7 @@ struct CallInfo {
 
 /// Where a stopped thread stands: what it takes to find the functions that it is in.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Place {
+pub struct UnwindStart {
     /// The next instruction.
     pub instruction: u64,
     /// Where its stack ends.
@@ -148,19 +148,19 @@ pub struct Place {
 }
 
 /// The same of a thread; nothing of one that isn't in a program of this machine's own kind.
-pub fn place(tid: Tid) -> Answer<Option<Place>> {
+pub fn unwind_start(tid: Tid) -> PtraceResult<Option<UnwindStart>> {
     let mut registers: General = [0; _];
     if register_set(GETREGSET, tid, GENERAL, &mut registers)? != size_of::<General>() {
         return Ok(None);
     }
     #[cfg(target_arch = "x86_64")]
-    let place = Place {
+    let place = UnwindStart {
         instruction: registers[16],
         stack: registers[19],
         frame: registers[4],
     };
     #[cfg(target_arch = "aarch64")]
-    let place = Place {
+    let place = UnwindStart {
         instruction: registers[32],
         stack: registers[31],
         frame: registers[29],
@@ -179,7 +179,7 @@ type General = [u64; 27];
 type General = [u64; 34];
 
 /// Reads or writes a set of registers; how many bytes of it there are.
-fn register_set<T>(request: u32, tid: Tid, kind: usize, registers: &mut T) -> Answer<usize> {
+fn register_set<T>(request: u32, tid: Tid, kind: usize, registers: &mut T) -> PtraceResult<usize> {
     let mut vector = libc::iovec {
         iov_base: std::ptr::from_mut(registers).cast(),
         iov_len: size_of::<T>(),
@@ -190,11 +190,11 @@ fn register_set<T>(request: u32, tid: Tid, kind: usize, registers: &mut T) -> An
 }
 
 /// Where a stopped thread stands in its program: the next instruction.
-pub fn instruction(tid: Tid) -> Answer<u64> {
+pub fn instruction(tid: Tid) -> PtraceResult<u64> {
     ask_info(tid).map(|info| info.instruction)
 }
 
-fn ask_info(tid: Tid) -> Answer<CallInfo> {
+fn ask_info(tid: Tid) -> PtraceResult<CallInfo> {
     let mut info = CallInfo::default();
     let size = size_of::<CallInfo>();
     // SAFETY: the kernel writes no more than `size` bytes there, and any bytes are such a structure.
@@ -203,22 +203,22 @@ fn ask_info(tid: Tid) -> Answer<CallInfo> {
 }
 
 /// Where a stopped thread stands in a call.
-pub fn call_info(tid: Tid) -> Answer<At> {
+pub fn call_info(tid: Tid) -> PtraceResult<SyscallStop> {
     const ENTRY: u8 = 1;
     const EXIT: u8 = 2;
     const FILTERED: u8 = 3;
     let info = ask_info(tid)?;
     let words = &info.words;
     Ok(match info.op {
-        ENTRY | FILTERED => At::Entry(Entry {
+        ENTRY | FILTERED => SyscallStop::Entry(SyscallEntry {
             abi: abi(info.arch),
             number: words[0],
             arguments: [words[1], words[2], words[3], words[4], words[5], words[6]],
             instruction: info.instruction,
             stack: info.stack,
         }),
-        EXIT => At::Exit(words[0].cast_signed()),
-        _ => At::Nowhere,
+        EXIT => SyscallStop::Exit(words[0].cast_signed()),
+        _ => SyscallStop::Nowhere,
     })
 }
 
@@ -238,14 +238,14 @@ fn abi(arch: u32) -> Option<Abi> {
 
 /// Whom to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum WaitTarget {
     /// Any tracee or child of this thread.
     Any,
     /// This one.
     One(Tid),
 }
 
-impl Who {
+impl WaitTarget {
     fn number(self) -> Tid {
         match self {
             Self::Any => -1,
@@ -255,7 +255,7 @@ impl Who {
 }
 
 /// Waits for something to happen; nothing if it shouldn't block and nothing has.
-pub fn wait(who: Who, block: bool) -> Answer<Option<(Tid, i32)>> {
+pub fn wait(who: WaitTarget, block: bool) -> PtraceResult<Option<(Tid, i32)>> {
     let mut status = 0;
     // SAFETY: the kernel writes one status there.
     let tid = unsafe { libc::waitpid(who.number(), &raw mut status, how(block)) };
@@ -263,7 +263,7 @@ pub fn wait(who: Who, block: bool) -> Answer<Option<(Tid, i32)>> {
 }
 
 /// Like [`wait`], and says how many nanoseconds the kernel worked for its process so far.
-pub fn wait_with_work(who: Who, block: bool) -> Answer<Option<(Tid, i32, u64)>> {
+pub fn wait_with_work(who: WaitTarget, block: bool) -> PtraceResult<Option<(Tid, i32, u64)>> {
     let mut status = 0;
     // SAFETY: numbers alone, for which any bits are right.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -280,7 +280,7 @@ fn how(block: bool) -> i32 {
 }
 
 /// Waits for something to happen to one tracee.
-pub fn wait_for(tid: Tid) -> Answer<i32> {
+pub fn wait_for(tid: Tid) -> PtraceResult<i32> {
     let mut status = 0;
     loop {
         // SAFETY: the kernel writes one status there.
@@ -293,7 +293,7 @@ pub fn wait_for(tid: Tid) -> Answer<i32> {
 }
 
 /// Reads pages of a thread's memory, each where its buffer says, until one can't be read; how many bytes were read.
-pub fn read_pages(tid: Tid, pages: &mut [(u64, &mut [u8])]) -> Answer<usize> {
+pub fn read_pages(tid: Tid, pages: &mut [(u64, &mut [u8])]) -> PtraceResult<usize> {
     let local: Vec<libc::iovec> = pages
         .iter_mut()
         .map(|(_, buffer)| libc::iovec {
@@ -348,12 +348,12 @@ pub fn peek(tid: Tid, address: u64, into: &mut [u8]) -> bool {
 }
 
 /// Makes the call that a thread is about to enter one that the kernel hasn't: it isn't made.
-pub fn skip_call(tid: Tid) -> Answer<()> {
+pub fn skip_call(tid: Tid) -> PtraceResult<()> {
     registers::set_number(tid, -1)
 }
 
 /// Makes the call that a thread is about to enter another one.
-pub fn make_call(tid: Tid, number: i64) -> Answer<()> {
+pub fn make_call(tid: Tid, number: i64) -> PtraceResult<()> {
     registers::set_number(tid, number)
 }
 
@@ -374,46 +374,46 @@ pub fn write(tid: Tid, address: u64, bytes: &[u8]) -> usize {
 }
 
 /// Writes a word into a thread's memory, also where its program may not.
-pub fn poke(tid: Tid, address: u64, word: u64) -> Answer<()> {
+pub fn poke(tid: Tid, address: u64, word: u64) -> PtraceResult<()> {
     const POKEDATA: u32 = 5;
     ask(POKEDATA, tid, address as usize, word as usize)
 }
 
 /// Changes the result of the call that a thread is about to leave.
-pub fn set_result(tid: Tid, value: i64) -> Answer<()> {
+pub fn set_result(tid: Tid, value: i64) -> PtraceResult<()> {
     registers::set_result(tid, value)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod registers {
-    use super::{Answer, Tid, ask};
+    use super::{PtraceResult, Tid, ask};
 
     const POKEUSER: u32 = 6;
     /// Where the registers are in `struct user_regs_struct`.
     const RAX: usize = 10 * 8;
     const ORIG_RAX: usize = 15 * 8;
 
-    pub fn set_number(tid: Tid, number: i64) -> Answer<()> {
+    pub fn set_number(tid: Tid, number: i64) -> PtraceResult<()> {
         ask(POKEUSER, tid, ORIG_RAX, number as usize)
     }
 
-    pub fn set_result(tid: Tid, value: i64) -> Answer<()> {
+    pub fn set_result(tid: Tid, value: i64) -> PtraceResult<()> {
         ask(POKEUSER, tid, RAX, value as usize)
     }
 }
 
 #[cfg(target_arch = "aarch64")]
 mod registers {
-    use super::{Answer, GENERAL, GETREGSET, General, Tid, register_set as set};
+    use super::{GENERAL, GETREGSET, General, PtraceResult, Tid, register_set as set};
 
     const SETREGSET: u32 = 0x4205;
     const CALL_NUMBER: usize = 0x404;
 
-    pub fn set_number(tid: Tid, number: i64) -> Answer<()> {
+    pub fn set_number(tid: Tid, number: i64) -> PtraceResult<()> {
         set(SETREGSET, tid, CALL_NUMBER, &mut (number as i32)).map(drop)
     }
 
-    pub fn set_result(tid: Tid, value: i64) -> Answer<()> {
+    pub fn set_result(tid: Tid, value: i64) -> PtraceResult<()> {
         let mut registers: General = [0; 34];
         set(GETREGSET, tid, GENERAL, &mut registers)?;
         registers[0] = value.cast_unsigned();

@@ -4,7 +4,7 @@
 //! the kernel would refuse the calls that are asked for.
 
 use backsight_syscall_decode::Abi;
-use backsight_syscall_decode::call_set::Calls;
+use backsight_syscall_decode::syscall_set::SyscallSet;
 use nix::errno::Errno;
 use nix::libc;
 
@@ -27,13 +27,13 @@ const ARCHITECTURE: u32 = 4;
 const LAST_LISTED: u32 = 1023;
 
 /// A program for the kernel: stops at these calls, lets every other pass.
-pub struct Filter {
+pub struct SeccompFilter {
     steps: Vec<Step>,
 }
 
-impl Filter {
+impl SeccompFilter {
     /// The filter for these calls.
-    pub fn new(calls: &Calls) -> Self {
+    pub fn new(calls: &SyscallSet) -> Self {
         let mut steps = vec![step(LOAD_WORD, ARCHITECTURE, 0, 0)];
         for (abi, architecture) in ARCHITECTURES.iter().filter(|(abi, _)| possible(*abi)) {
             let block = block(calls, *abi);
@@ -85,7 +85,7 @@ fn possible(abi: Abi) -> bool {
 }
 
 /// The decision for one way of calling; it always ends in a return.
-fn block(calls: &Calls, abi: Abi) -> Vec<Step> {
+fn block(calls: &SyscallSet, abi: Abi) -> Vec<Step> {
     let (ranges, others) = calls.ranges(abi);
     let mut steps = vec![step(LOAD_WORD, NUMBER, 0, 0)];
     for (first, last) in ranges {
@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// What a filter decides, as the kernel would run it.
-    fn decide(filter: &Filter, architecture: u32, number: u32) -> u32 {
+    fn decide(filter: &SeccompFilter, architecture: u32, number: u32) -> u32 {
         let (mut at, mut word) = (0_usize, 0_u32);
         loop {
             let step = &filter.steps[at];
@@ -140,18 +140,18 @@ mod tests {
         fn the_filter_stops_at_just_the_calls_of_the_set(
             numbers in proptest::collection::vec((any::<bool>(), 0_u64..1024), 0..80),
             negated in any::<bool>(),
-            asked in 0_u32..1100,
+            options in 0_u32..1100,
         ) {
             let text: Vec<String> = numbers
                 .iter()
                 .map(|(narrow, number)| format!("{number}@{}", if *narrow { 32 } else { 64 }))
                 .collect();
             let sign = if negated { "!" } else { "" };
-            let calls = Calls::parse(&format!("{sign}{}", text.join(",")), &[]).unwrap();
-            let filter = Filter::new(&calls);
+            let calls = SyscallSet::parse(&format!("{sign}{}", text.join(",")), &[]).unwrap();
+            let filter = SeccompFilter::new(&calls);
             for (abi, architecture) in ARCHITECTURES.into_iter().filter(|(abi, _)| possible(*abi)) {
-                let stops = decide(&filter, architecture, asked) == STOP;
-                prop_assert_eq!(stops, calls.has(abi, u64::from(asked)));
+                let stops = decide(&filter, architecture, options) == STOP;
+                prop_assert_eq!(stops, calls.contains(abi, u64::from(options)));
             }
         }
     }
@@ -162,8 +162,8 @@ mod tests {
             .step_by(2)
             .map(|number| number.to_string())
             .collect();
-        let calls = Calls::parse(&every_second.join(","), &[]).unwrap();
-        let filter = Filter::new(&calls);
+        let calls = SyscallSet::parse(&every_second.join(","), &[]).unwrap();
+        let filter = SeccompFilter::new(&calls);
         assert!(filter.steps.len() <= 4096);
         assert_eq!(decide(&filter, 0x1234, 1), STOP);
     }

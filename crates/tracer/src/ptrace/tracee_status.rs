@@ -4,7 +4,7 @@ use nix::libc;
 
 /// Why a thread doesn't run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Halt {
+pub enum TraceeStatus {
     /// It enters or leaves a call.
     Call,
     /// A seccomp filter of ours wants its call seen.
@@ -27,9 +27,9 @@ pub enum Halt {
     Killed(i32, bool),
 }
 
-impl Halt {
+impl TraceeStatus {
     /// What a status of `waitpid` means.
-    pub fn of(status: i32) -> Self {
+    pub fn from_wait_status(status: i32) -> Self {
         const CALL: i32 = libc::SIGTRAP | 0x80;
         const STOP: i32 = 128;
         if libc::WIFEXITED(status) {
@@ -63,16 +63,49 @@ mod tests {
     #[test]
     fn statuses_are_read_as_the_kernel_makes_them() {
         let stopped = |event: i32, signal: i32| event << 16 | signal << 8 | 0x7f;
-        assert_eq!(Halt::of(stopped(0, 0x85)), Halt::Call);
-        assert_eq!(Halt::of(stopped(0, 15)), Halt::Signal(15));
-        assert_eq!(Halt::of(stopped(0, 5)), Halt::Signal(5));
-        assert_eq!(Halt::of(stopped(128, 5)), Halt::Trap);
-        assert_eq!(Halt::of(stopped(128, 20)), Halt::Group(20));
-        assert_eq!(Halt::of(stopped(2, 5)), Halt::Child);
-        assert_eq!(Halt::of(stopped(4, 5)), Halt::Exec);
-        assert_eq!(Halt::of(stopped(7, 5)), Halt::Filtered);
-        assert_eq!(Halt::of(3 << 8), Halt::Exited(3));
-        assert_eq!(Halt::of(11 | 0x80), Halt::Killed(11, true));
-        assert_eq!(Halt::of(9), Halt::Killed(9, false));
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(0, 0x85)),
+            TraceeStatus::Call
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(0, 15)),
+            TraceeStatus::Signal(15)
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(0, 5)),
+            TraceeStatus::Signal(5)
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(128, 5)),
+            TraceeStatus::Trap
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(128, 20)),
+            TraceeStatus::Group(20)
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(2, 5)),
+            TraceeStatus::Child
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(4, 5)),
+            TraceeStatus::Exec
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(stopped(7, 5)),
+            TraceeStatus::Filtered
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(3 << 8),
+            TraceeStatus::Exited(3)
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(11 | 0x80),
+            TraceeStatus::Killed(11, true)
+        );
+        assert_eq!(
+            TraceeStatus::from_wait_status(9),
+            TraceeStatus::Killed(9, false)
+        );
     }
 }

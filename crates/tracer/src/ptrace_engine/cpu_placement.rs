@@ -33,7 +33,7 @@ const TOGETHER: u32 = 100;
 const AGAIN: u32 = 8;
 
 /// Where tracer and program run.
-pub struct Placement {
+pub struct CpuPlacement {
     stops: u32,
     since: Option<Instant>,
     windows: u32,
@@ -55,7 +55,7 @@ struct Joined {
     shared: CpuSet,
 }
 
-impl Placement {
+impl CpuPlacement {
     /// Where the system puts them.
     pub fn new(allowed: bool) -> Self {
         Self {
@@ -173,7 +173,7 @@ impl Placement {
     }
 }
 
-impl Drop for Placement {
+impl Drop for CpuPlacement {
     fn drop(&mut self) {
         self.part();
     }

@@ -2,7 +2,7 @@
 //!
 //! Refuses: to read what the program itself couldn't, and to say more than what was there.
 
-use backsight_syscall_decode::memory::{Extent, Want};
+use backsight_syscall_decode::memory::{MemoryRequest, ReadExtent};
 use nix::errno::Errno;
 
 use crate::ptrace::requests::{Tid, peek, read_pages};
@@ -22,14 +22,14 @@ struct Page {
 
 /// Pages of one stopped thread.
 #[derive(Default)]
-pub struct Pages {
+pub struct PageCache {
     pages: Vec<Page>,
     /// How many of them hold what belongs to this stop; the others are only kept for their space.
     used: usize,
     readings: u64,
 }
 
-impl Pages {
+impl PageCache {
     /// Forgets everything: the thread went on, or it is another's turn.
     pub fn forget(&mut self) {
         self.used = 0;
@@ -38,10 +38,10 @@ impl Pages {
     }
 
     /// What is there, as far as it can be read.
-    pub fn read(&mut self, tid: Tid, want: Want) -> Vec<u8> {
+    pub fn read(&mut self, tid: Tid, want: MemoryRequest) -> Vec<u8> {
         match want.extent {
-            Extent::Bytes(most) => self.bytes(tid, want.address, most.min(MOST)),
-            Extent::Text(most) => self.text(tid, want.address, most.min(MOST)),
+            ReadExtent::Bytes(most) => self.bytes(tid, want.address, most.min(MOST)),
+            ReadExtent::Text(most) => self.text(tid, want.address, most.min(MOST)),
         }
     }
 
@@ -139,22 +139,25 @@ mod tests {
     use proptest::prelude::*;
     use std::num::NonZeroUsize;
 
-    fn own(pages: &mut Pages, address: u64, extent: Extent) -> Vec<u8> {
-        pages.read(std::process::id().cast_signed(), Want { address, extent })
+    fn own(pages: &mut PageCache, address: u64, extent: ReadExtent) -> Vec<u8> {
+        pages.read(
+            std::process::id().cast_signed(),
+            MemoryRequest { address, extent },
+        )
     }
 
     #[test]
     fn a_page_is_read_once_a_stop() {
         let text = c"one two three".to_bytes_with_nul();
         let address = text.as_ptr() as u64;
-        let mut pages = Pages::default();
-        assert_eq!(own(&mut pages, address, Extent::Text(4096)), text);
+        let mut pages = PageCache::default();
+        assert_eq!(own(&mut pages, address, ReadExtent::Text(4096)), text);
         let readings = pages.readings;
-        assert_eq!(own(&mut pages, address, Extent::Bytes(3)), b"one");
-        assert_eq!(own(&mut pages, address, Extent::Text(5)), b"one t");
+        assert_eq!(own(&mut pages, address, ReadExtent::Bytes(3)), b"one");
+        assert_eq!(own(&mut pages, address, ReadExtent::Text(5)), b"one t");
         assert_eq!(pages.readings, readings);
         pages.forget();
-        assert_eq!(own(&mut pages, address, Extent::Text(4)), b"one ");
+        assert_eq!(own(&mut pages, address, ReadExtent::Text(4)), b"one ");
         assert!(pages.readings > readings);
     }
 
@@ -178,16 +181,19 @@ mod tests {
         // SAFETY: the two pages are ours.
         unsafe { std::ptr::write_bytes(place, b'x', 2 * PAGE) };
         let at = place as u64;
-        let mut pages = Pages::default();
+        let mut pages = PageCache::default();
         let end = at + 2 * PAGE as u64;
-        assert_eq!(own(&mut pages, end - 3, Extent::Text(100)), b"xxx");
-        assert_eq!(own(&mut pages, end - 3, Extent::Bytes(100)), b"xxx");
-        assert_eq!(own(&mut pages, end, Extent::Bytes(1)), b"");
-        assert_eq!(own(&mut pages, at, Extent::Bytes(3 * PAGE)).len(), 2 * PAGE);
-        assert_eq!(own(&mut pages, 0, Extent::Text(10)), b"");
-        assert_eq!(own(&mut pages, u64::MAX, Extent::Text(10)), b"");
+        assert_eq!(own(&mut pages, end - 3, ReadExtent::Text(100)), b"xxx");
+        assert_eq!(own(&mut pages, end - 3, ReadExtent::Bytes(100)), b"xxx");
+        assert_eq!(own(&mut pages, end, ReadExtent::Bytes(1)), b"");
         assert_eq!(
-            own(&mut pages, u64::MAX - 4096, Extent::Bytes(usize::MAX)),
+            own(&mut pages, at, ReadExtent::Bytes(3 * PAGE)).len(),
+            2 * PAGE
+        );
+        assert_eq!(own(&mut pages, 0, ReadExtent::Text(10)), b"");
+        assert_eq!(own(&mut pages, u64::MAX, ReadExtent::Text(10)), b"");
+        assert_eq!(
+            own(&mut pages, u64::MAX - 4096, ReadExtent::Bytes(usize::MAX)),
             b""
         );
     }
@@ -207,11 +213,11 @@ mod tests {
             for zero in zeros {
                 bytes[zero] = 0;
             }
-            let mut pages = Pages::default();
+            let mut pages = PageCache::default();
             for (offset, most, text) in wants {
                 let rest = &bytes[offset..];
                 let mut expected = &rest[..most.min(rest.len())];
-                let extent = if text { Extent::Text(most) } else { Extent::Bytes(most) };
+                let extent = if text { ReadExtent::Text(most) } else { ReadExtent::Bytes(most) };
                 if let Some(end) = expected.iter().position(|byte| *byte == 0).filter(|_| text) {
                     expected = &expected[..=end];
                 }

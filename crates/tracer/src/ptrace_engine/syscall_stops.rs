@@ -5,17 +5,18 @@ use std::{
     path::Path,
 };
 
-use super::page_cache::Pages;
-use super::tracee::Open;
+use super::page_cache::PageCache;
+use super::tracee::OngoingCall;
 use super::{Engine, MANY, Next, OFTEN_ALONE, cpu_placement, now};
 use crate::descriptors;
-use crate::options::{Poke, Status, Tamper};
+use crate::options::{CallStatus, MemoryPoke, SyscallTampering};
 use crate::ptrace::requests;
-use crate::ptrace::requests::{At, Entry, Tid};
-use backsight_syscall_decode::capture::{waited_for, wants};
-use backsight_syscall_decode::memory::{Extent, Limits, Want};
+use crate::ptrace::requests::{SyscallEntry, SyscallStop, Tid};
+use backsight_syscall_decode::capture::{missing_memory, polled_descriptors};
+use backsight_syscall_decode::memory::{CaptureLimits, MemoryRequest, ReadExtent};
 use backsight_syscall_decode::{
-    Abi, Call, Event, Frame, Memory, Outcome, Piece, What, When, table,
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, StackFrame, SyscallOutcome,
+    SyscallRecord, TraceEvent, table,
 };
 
 /// The longest path there is.
@@ -43,17 +44,17 @@ impl Engine<'_> {
             return self.go_after(tid, hold, 0);
         }
         match requests::call_info(tid) {
-            Ok(At::Entry(entry)) => self.entered(tid, entry),
-            Ok(At::Exit(value)) => self.left(tid, value),
+            Ok(SyscallStop::Entry(entry)) => self.entered(tid, entry),
+            Ok(SyscallStop::Exit(value)) => self.left(tid, value),
             // Killed meanwhile.
-            Ok(At::Nowhere) | Err(_) => Next::Go(0),
+            Ok(SyscallStop::Nowhere) | Err(_) => Next::Go(0),
         }
     }
 
     /// The filter stopped a thread at the entry of a call.
     pub(super) fn filtered_call(&mut self, tid: Tid) -> Next {
         match requests::call_info(tid) {
-            Ok(At::Entry(entry)) => self.entered(tid, entry),
+            Ok(SyscallStop::Entry(entry)) => self.entered(tid, entry),
             _ => Next::Go(0),
         }
     }
@@ -80,34 +81,34 @@ impl Engine<'_> {
         }
     }
 
-    fn entered(&mut self, tid: Tid, entry: Entry) -> Next {
+    fn entered(&mut self, tid: Tid, entry: SyscallEntry) -> Next {
         let Some(tracee) = self.tracees.get_mut(&tid) else {
             return Next::Stay;
         };
         let pid = tracee.pid;
         let Some(abi) = entry.abi else {
             self.ended.lost += 1;
-            self.say(pid, tid, What::Lost { number: 1 });
+            self.say(pid, tid, EventKind::Lost { number: 1 });
             return Next::Go(0);
         };
         let (number, mut arguments) = (entry.number, entry.arguments);
-        if table::row(abi, number).is_some_and(|row| row.stacked) {
+        if table::find_syscall(abi, number).is_some_and(|row| row.stacked) {
             arguments[0] = entry.stack;
         }
-        let chosen = self.asked.calls.has(abi, number);
+        let chosen = self.options.calls.contains(abi, number);
         let told = chosen && (!tracee.quiet || is_exec(abi, number));
-        let mut open = Open {
-            call: Call {
+        let mut open = OngoingCall {
+            call: SyscallRecord {
                 abi,
                 number,
                 arguments,
                 entered: now(),
-                outcome: Outcome::Open,
-                memory: Memory::default(),
+                outcome: SyscallOutcome::Open,
+                memory: CapturedMemory::default(),
                 injected: false,
                 rewritten: false,
                 delayed: false,
-                instruction: self.asked.instructions.then_some(entry.instruction),
+                instruction: self.options.instructions.then_some(entry.instruction),
                 worked: None,
             },
             worked: tracee.worked,
@@ -119,11 +120,14 @@ impl Engine<'_> {
             frames: Vec::new(),
         };
         if told {
-            if table::row(abi, number).is_some_and(table::Row::speaks) && self.captures() {
+            if table::find_syscall(abi, number)
+                .is_some_and(table::SyscallDefinition::uses_socket_data)
+                && self.captures()
+            {
                 let protocol = descriptors::netlink_protocol(pid, arguments[0] as i32);
                 open.call.memory.set_netlink(protocol);
             }
-            self.capture(tid, &mut open.call, When::Entered);
+            self.capture(tid, &mut open.call, CapturePoint::Entered);
             open.told = self.concerns_paths(tid, &open.call);
         }
         // What the call does to the program's memory isn't done yet. Until the command is executed, its functions are ours.
@@ -131,14 +135,14 @@ impl Engine<'_> {
         if open.told && !is_ours {
             open.frames = self.frames(pid, tid);
         }
-        if self.asked.detach_on.has(abi, number) && !self.is_quiet(tid) {
+        if self.options.detach_on.contains(abi, number) && !self.is_quiet(tid) {
             return self.detach_in(tid, open);
         }
         let path = arguments[cpu_placement::path_argument(abi, number)];
         self.placement.before(abi, number, || {
-            let text = Want {
+            let text = MemoryRequest {
                 address: path,
-                extent: Extent::Text(PATH_MAX),
+                extent: ReadExtent::Text(PATH_MAX),
             };
             self.pages.forget();
             self.pages.read(tid, text).ends_with(b"status\0")
@@ -152,17 +156,17 @@ impl Engine<'_> {
     }
 
     /// Tells what is to be told at the entry, does what is to be done to the call, and lets it be made.
-    fn enter(&mut self, tid: Tid, mut open: Open, tamper: Tamper) -> Next {
+    fn enter(&mut self, tid: Tid, mut open: OngoingCall, tamper: SyscallTampering) -> Next {
         if !tamper.poked_before.is_empty() && self.poke(tid, &open.call, &tamper.poked_before) {
             open.call.rewritten = true;
             if open.told {
-                open.call.memory = Memory::default();
-                self.capture(tid, &mut open.call, When::Entered);
+                open.call.memory = CapturedMemory::default();
+                self.capture(tid, &mut open.call, CapturePoint::Entered);
             }
         }
         let instead = tamper
             .instead
-            .and_then(|name| table::number(open.call.abi, name))
+            .and_then(|name| table::syscall_number(open.call.abi, name))
             .and_then(|number| i64::try_from(number).ok());
         if let Some(number) = instead {
             // Should it fail, the call is made as it is.
@@ -180,7 +184,7 @@ impl Engine<'_> {
         open.hold = tamper.after;
         self.begin_line(tid, &open);
         let changes = open.told && changes_what_is(open.call.abi, open.call.number);
-        if self.asked.early && changes && self.asked.statuses.is_all() {
+        if self.options.early && changes && self.options.statuses.is_all() {
             self.line = Some(tid);
             self.tell_pending(tid, open.call.clone());
         }
@@ -205,7 +209,7 @@ impl Engine<'_> {
             return Next::Go(0);
         };
         let at = now();
-        if self.asked.work
+        if self.options.work
             && let Some(tracee) = self.tracees.get(&tid)
         {
             open.call.worked = Some(tracee.worked.saturating_sub(open.worked));
@@ -216,7 +220,7 @@ impl Engine<'_> {
         {
             value = result;
         }
-        open.call.outcome = Outcome::Returned {
+        open.call.outcome = SyscallOutcome::Returned {
             value,
             took: at.saturating_sub(open.call.entered),
         };
@@ -225,10 +229,14 @@ impl Engine<'_> {
             open.call.rewritten |= self.poke(tid, &open.call, &pokes);
         }
         if open.told {
-            if self.asked.statuses.has(Status::of(&open.call)) {
-                self.capture(tid, &mut open.call, When::Left);
+            if self
+                .options
+                .statuses
+                .contains(CallStatus::from_call(&open.call))
+            {
+                self.capture(tid, &mut open.call, CapturePoint::Left);
             }
-            if self.asked.stacks && maps(open.call.abi, open.call.number) {
+            if self.options.stacks && maps(open.call.abi, open.call.number) {
                 self.forget_stacks(tid);
             }
             self.tell_call(tid, open.call, open.frames);
@@ -237,8 +245,8 @@ impl Engine<'_> {
     }
 
     /// Tells a call, if calls that ended so are told.
-    pub(super) fn tell_call(&mut self, tid: Tid, call: Call, frames: Vec<Frame>) {
-        if !self.asked.statuses.has(Status::of(&call)) || self.is_at_limit() {
+    pub(super) fn tell_call(&mut self, tid: Tid, call: SyscallRecord, frames: Vec<StackFrame>) {
+        if !self.options.statuses.contains(CallStatus::from_call(&call)) || self.is_at_limit() {
             return;
         }
         let Some(tracee) = self.tracees.get(&tid) else {
@@ -246,36 +254,36 @@ impl Engine<'_> {
         };
         let pid = tracee.pid;
         let at = match call.outcome {
-            Outcome::Returned { took, .. } => call.entered + took,
-            Outcome::Open => now(),
+            SyscallOutcome::Returned { took, .. } => call.entered + took,
+            SyscallOutcome::Open => now(),
         };
         self.finish_line(tid);
-        self.ended.told += 1;
-        (self.tell)(Event {
+        self.ended.calls += 1;
+        (self.tell)(TraceEvent {
             pid,
             tid,
             at,
-            what: What::Call(call),
+            kind: EventKind::Call(call),
         });
         self.tell_stack(pid, tid, frames);
     }
 
     /// The functions that a stopped thread is in, where that is asked for.
-    pub(super) fn frames(&mut self, pid: i32, tid: Tid) -> Vec<Frame> {
-        match self.asked.stacks {
+    pub(super) fn frames(&mut self, pid: i32, tid: Tid) -> Vec<StackFrame> {
+        match self.options.stacks {
             true => self.stacks.of(pid, tid, &mut self.pages),
             false => Vec::new(),
         }
     }
 
     /// Tells what was told last in which functions.
-    pub(super) fn tell_stack(&mut self, pid: i32, tid: Tid, frames: Vec<Frame>) {
+    pub(super) fn tell_stack(&mut self, pid: i32, tid: Tid, frames: Vec<StackFrame>) {
         if !frames.is_empty() {
-            (self.tell)(Event {
+            (self.tell)(TraceEvent {
                 pid,
                 tid,
                 at: now(),
-                what: What::Stack(frames),
+                kind: EventKind::Stack(frames),
             });
         }
     }
@@ -288,33 +296,34 @@ impl Engine<'_> {
 
     /// Whether anything of a call's memory is told.
     fn captures(&self) -> bool {
-        self.asked.limits.is_some()
+        self.options.limits.is_some()
     }
 
     /// Reads what a call is to be shown with.
-    fn capture(&mut self, tid: Tid, call: &mut Call, when: When) {
-        let limits = match (self.asked.limits, self.asked.paths.is_empty()) {
+    fn capture(&mut self, tid: Tid, call: &mut SyscallRecord, when: CapturePoint) {
+        let limits = match (self.options.limits, self.options.paths.is_empty()) {
             (Some(limits), _) => limits,
             (None, true) => return,
-            (None, false) => Limits::default(),
+            (None, false) => CaptureLimits::default(),
         };
         capture(&mut self.pages, tid, call, when, limits);
     }
 
     /// Writes behind a call's pointers; whether something of each was written.
-    fn poke(&mut self, tid: Tid, call: &Call, pokes: &[Poke]) -> bool {
-        let arguments = table::row(call.abi, call.number).map_or(0, |row| row.arguments.len());
+    fn poke(&mut self, tid: Tid, call: &SyscallRecord, pokes: &[MemoryPoke]) -> bool {
+        let arguments =
+            table::find_syscall(call.abi, call.number).map_or(0, |row| row.arguments.len());
         let mut done = true;
         for poke in pokes {
             let argument = poke.argument;
             let written =
                 argument < arguments && self.write(tid, call.arguments[argument], &poke.bytes);
             if !written && let Some(tracee) = self.tracees.get(&tid) {
-                (self.tell)(Event {
+                (self.tell)(TraceEvent {
                     pid: tracee.pid,
                     tid,
                     at: now(),
-                    what: What::Unchanged {
+                    kind: EventKind::Unchanged {
                         abi: call.abi,
                         number: call.number,
                         argument,
@@ -343,10 +352,10 @@ impl Engine<'_> {
         for (at, part) in (address..).step_by(WORD).zip(bytes.chunks(WORD)) {
             let mut word = [0; WORD];
             if part.len() < WORD {
-                let extent = Extent::Bytes(WORD);
+                let extent = ReadExtent::Bytes(WORD);
                 let there = self.pages.read(
                     tid,
-                    Want {
+                    MemoryRequest {
                         address: at,
                         extent,
                     },
@@ -371,10 +380,10 @@ impl Engine<'_> {
         let Some(last) = (address + bytes.len() as u64).checked_sub(WORD as u64) else {
             return false;
         };
-        let extent = Extent::Bytes(WORD);
+        let extent = ReadExtent::Bytes(WORD);
         let there = self.pages.read(
             tid,
-            Want {
+            MemoryRequest {
                 address: last,
                 extent,
             },
@@ -388,49 +397,53 @@ impl Engine<'_> {
     }
 
     /// What is to be done to a call: nothing to those that aren't traced, as strace has it.
-    fn tamper(&mut self, tid: Tid, open: &Open) -> Tamper {
-        let asked = self.asked;
-        let chosen = asked.calls.has(open.call.abi, open.call.number);
-        let concerns = chosen && (asked.paths.is_empty() || open.told);
+    fn tamper(&mut self, tid: Tid, open: &OngoingCall) -> SyscallTampering {
+        let options = self.options;
+        let chosen = options.calls.contains(open.call.abi, open.call.number);
+        let concerns = chosen && (options.paths.is_empty() || open.told);
         let Some(tracee) = self
             .tracees
             .get_mut(&tid)
             .filter(|tracee| !tracee.quiet && concerns)
         else {
-            return Tamper::default();
+            return SyscallTampering::default();
         };
         let (abi, number) = (open.call.abi, open.call.number);
         // What is said last of a call holds.
-        let mut said = asked.injections.iter().enumerate().rev();
-        match said.find(|(_, injection)| injection.calls.has(abi, number)) {
-            Some((index, injection)) if injection.occasions.has(tracee.count(index, number)) => {
+        let mut said = options.injections.iter().enumerate().rev();
+        match said.find(|(_, injection)| injection.calls.contains(abi, number)) {
+            Some((index, injection))
+                if injection.schedule.contains(tracee.count(index, number)) =>
+            {
                 injection.tamper.clone()
             }
-            _ => Tamper::default(),
+            _ => SyscallTampering::default(),
         }
     }
 
     /// Whether a call concerns one of the paths that are asked for, by name or by descriptor.
-    fn concerns_paths(&self, tid: Tid, call: &Call) -> bool {
-        let paths = &self.asked.paths;
+    fn concerns_paths(&self, tid: Tid, call: &SyscallRecord) -> bool {
+        let paths = &self.options.paths;
         paths.is_empty()
             || paths.iter().any(|path| names(call, path))
-            || files_of(call).chain(waited_for(call)).any(|descriptor| {
-                let shown = crate::processes::shown_as(tid);
-                let place = format!("/proc/{shown}/fd/{descriptor}");
-                std::fs::read_link(&place).is_ok_and(|link| {
-                    let link = link.into_os_string().into_vec();
-                    let (path, _) = descriptors::path_of(&place, link);
-                    paths
-                        .iter()
-                        .any(|asked| asked.as_os_str().as_bytes() == path)
+            || files_of(call)
+                .chain(polled_descriptors(call))
+                .any(|descriptor| {
+                    let shown = crate::processes::shown_as(tid);
+                    let place = format!("/proc/{shown}/fd/{descriptor}");
+                    std::fs::read_link(&place).is_ok_and(|link| {
+                        let link = link.into_os_string().into_vec();
+                        let (path, _) = descriptors::path_of(&place, link);
+                        paths
+                            .iter()
+                            .any(|options| options.as_os_str().as_bytes() == path)
+                    })
                 })
-            })
     }
 }
 
 /// Whether a text behind one of a call's pointers is this path.
-fn names(call: &Call, path: &Path) -> bool {
+fn names(call: &SyscallRecord, path: &Path) -> bool {
     let path = path.as_os_str().as_bytes();
     call.memory
         .pieces()
@@ -439,8 +452,8 @@ fn names(call: &Call, path: &Path) -> bool {
 }
 
 /// The descriptors among a call's arguments.
-fn files_of(call: &Call) -> impl Iterator<Item = i32> {
-    let arguments = table::row(call.abi, call.number).map_or(&[][..], |row| row.arguments);
+fn files_of(call: &SyscallRecord) -> impl Iterator<Item = i32> {
+    let arguments = table::find_syscall(call.abi, call.number).map_or(&[][..], |row| row.arguments);
     arguments
         .iter()
         .zip(call.arguments)
@@ -454,17 +467,23 @@ fn is_descriptor(name: &str) -> bool {
 }
 
 /// Asks the table what a call is shown with and reads that, until nothing more is wanted.
-fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Limits) {
+fn capture(
+    pages: &mut PageCache,
+    tid: Tid,
+    call: &mut SyscallRecord,
+    when: CapturePoint,
+    limits: CaptureLimits,
+) {
     for round in 0..ROUNDS {
-        let wants = wants(call, when, limits);
-        if wants.is_empty() {
+        let wanted = missing_memory(call, when, limits);
+        if wanted.is_empty() {
             return;
         }
         if round == 0 {
             pages.forget();
         }
-        for want in wants {
-            call.memory.add(Piece {
+        for want in wanted {
+            call.memory.add(MemoryPiece {
                 address: want.address,
                 when,
                 bytes: pages.read(tid, want),
@@ -475,7 +494,7 @@ fn capture(pages: &mut Pages, tid: Tid, call: &mut Call, when: When, limits: Lim
 
 /// Whether this may make a descriptor, or a process, what it wasn't before.
 fn changes_what_is(abi: Abi, number: u64) -> bool {
-    let name = table::row(abi, number).map_or("", |row| row.name);
+    let name = table::find_syscall(abi, number).map_or("", |row| row.name);
     matches!(
         name,
         "close" | "dup2" | "dup3" | "bind" | "connect" | "listen" | "waitid"
@@ -484,7 +503,7 @@ fn changes_what_is(abi: Abi, number: u64) -> bool {
 
 /// Whether this maps what may be executed, or takes it away.
 fn maps(abi: Abi, number: u64) -> bool {
-    let name = table::row(abi, number).map_or("", |row| row.name);
+    let name = table::find_syscall(abi, number).map_or("", |row| row.name);
     matches!(
         name,
         "mmap" | "mmap2" | "munmap" | "mprotect" | "pkey_mprotect" | "mremap" | "shmat" | "shmdt"

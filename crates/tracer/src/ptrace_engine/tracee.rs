@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use backsight_syscall_decode::{Call, Frame};
+use backsight_syscall_decode::{StackFrame, SyscallRecord};
 
-use crate::options::Poke;
+use crate::options::MemoryPoke;
 use crate::ptrace::requests::Tid;
 
 /// A traced thread.
@@ -13,7 +13,7 @@ pub struct Tracee {
     /// Its process.
     pub pid: i32,
     /// The call that it is in.
-    pub call: Option<Open>,
+    pub call: Option<OngoingCall>,
     /// Whether nothing is told of it but `execve`: it is our own child on its way there.
     pub quiet: bool,
     /// Whether it is followed for its children's sake only, or is such a child that isn't its own program yet: it passes
@@ -27,9 +27,9 @@ pub struct Tracee {
 
 /// A call that is going on.
 #[derive(Debug)]
-pub struct Open {
+pub struct OngoingCall {
     /// The call.
-    pub call: Call,
+    pub call: SyscallRecord,
     /// Whether it is to be told when it comes back.
     pub told: bool,
     /// Whether it was told as going on.
@@ -41,9 +41,9 @@ pub struct Open {
     /// How long the thread is held when it came back.
     pub hold: Option<Duration>,
     /// What is written into the program's memory when it came back.
-    pub pokes: Vec<Poke>,
+    pub pokes: Vec<MemoryPoke>,
     /// The functions that the thread was in as it was entered.
-    pub frames: Vec<Frame>,
+    pub frames: Vec<StackFrame>,
 }
 
 impl Tracee {

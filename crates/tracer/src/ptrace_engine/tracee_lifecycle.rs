@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use backsight_syscall_decode::What;
+use backsight_syscall_decode::EventKind;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::tracee::{Open, Tracee};
+use super::tracee::{OngoingCall, Tracee};
 use super::{Engine, Next, about};
 use crate::error::TraceError;
-use crate::options::Status;
-use crate::outcome::Finish;
+use crate::options::CallStatus;
+use crate::outcome::CommandExit;
 use crate::ptrace::requests::{self, Tid};
-use crate::ptrace::tracee_status::Halt;
+use crate::ptrace::tracee_status::TraceeStatus;
 
 /// How often the threads of a process are looked through for new ones while they are attached to.
 const SCANS: usize = 1000;
@@ -28,7 +28,7 @@ impl Engine<'_> {
         let (process, _) = about(pid).map_err(|_| failed(Errno::ESRCH.into()))?;
         self.seize(pid, process)
             .map_err(|errno| failed(errno.into()))?;
-        if self.asked.follows() {
+        if self.options.follows() {
             self.attach_threads(process, Self::seize);
         }
         Ok(())
@@ -60,20 +60,20 @@ impl Engine<'_> {
         };
         self.seize_passing(pid, pid).map_err(failed)?;
         self.attach_threads(pid, Self::seize_passing);
-        self.say(pid, pid, What::Attached { parent: None });
+        self.say(pid, pid, EventKind::Attached { parent: None });
         Ok(())
     }
 
     fn seize_passing(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
-        requests::seize(tid, self.options(false))?;
+        requests::seize(tid, self.ptrace_options(false))?;
         self.tracees.insert(tid, Tracee::passing(process));
         Ok(())
     }
 
     fn seize(&mut self, tid: Tid, process: i32) -> Result<(), Errno> {
-        requests::seize(tid, self.options(false))?;
+        requests::seize(tid, self.ptrace_options(false))?;
         self.tracees.insert(tid, Tracee::of(process));
-        self.say(process, tid, What::Attached { parent: None });
+        self.say(process, tid, EventKind::Attached { parent: None });
         requests::interrupt(tid)
     }
 
@@ -111,7 +111,7 @@ impl Engine<'_> {
 
     fn take_in(&mut self, tid: Tid, process: i32, parent: Option<Tid>) {
         self.tracees.insert(tid, Tracee::of(process));
-        self.say(process, tid, What::Attached { parent });
+        self.say(process, tid, EventKind::Attached { parent });
         if let Some(status) = self.early.remove(&tid) {
             self.serve(tid, status);
         }
@@ -129,7 +129,7 @@ impl Engine<'_> {
             let ended = self
                 .early
                 .get(&tid)
-                .is_none_or(|status| Halt::of(*status).is_end());
+                .is_none_or(|status| TraceeStatus::from_wait_status(*status).is_end());
             let expected = |pid: i32| self.tracees.values().any(|tracee| tracee.pid == pid);
             if !ended && !expected(parent) && !expected(process) {
                 self.take_in(tid, process, None);
@@ -164,15 +164,15 @@ impl Engine<'_> {
     /// A process that was passing became another program. Its own, and it is traced from now on; or it is let go, and
     /// false. Who is followed for its children's sake stays so.
     fn joins(&mut self, tid: Tid) -> bool {
-        let Some(offspring) = self.asked.offspring.filter(|it| it.of != tid) else {
+        let Some(offspring) = self.options.children_of.filter(|it| it.parent != tid) else {
             return true;
         };
-        if !(offspring.joins)(tid) {
+        if !(offspring.accepts)(tid) {
             self.let_be(tid, 0);
             return false;
         }
         self.tracees.insert(tid, Tracee::of(tid));
-        self.say(tid, tid, What::Attached { parent: None });
+        self.say(tid, tid, EventKind::Attached { parent: None });
         true
     }
 
@@ -180,7 +180,7 @@ impl Engine<'_> {
         self.held.retain(|held| held.tid != leader);
         if let Some(pid) = self.speaks(leader) {
             self.tell_unfinished(leader);
-            self.say(pid, leader, What::Superseded { by });
+            self.say(pid, leader, EventKind::Superseded { by });
         }
         self.finish_line(leader);
         self.tracees.remove(&leader);
@@ -190,10 +190,15 @@ impl Engine<'_> {
     }
 
     /// A thread ended.
-    pub(super) fn gone(&mut self, tid: Tid, halt: Halt) -> Next {
+    pub(super) fn gone(&mut self, tid: Tid, halt: TraceeStatus) -> Next {
         let (what, finish) = match halt {
-            Halt::Killed(signal, core) => (What::Killed { signal, core }, Finish::Killed(signal)),
-            Halt::Exited(status) => (What::Exited { status }, Finish::Exited(status)),
+            TraceeStatus::Killed(signal, core) => (
+                EventKind::Killed { signal, core },
+                CommandExit::Killed(signal),
+            ),
+            TraceeStatus::Exited(status) => {
+                (EventKind::Exited { status }, CommandExit::Exited(status))
+            }
             _ => return Next::Stay,
         };
         self.held.retain(|held| held.tid != tid);
@@ -245,8 +250,8 @@ impl Engine<'_> {
             for tracee in self.tracees.values() {
                 let _gone = kill(Pid::from_raw(tracee.pid), Signal::SIGKILL);
             }
-            while let Ok(Some((tid, status))) = requests::wait(requests::Who::Any, false) {
-                let halt = Halt::of(status);
+            while let Ok(Some((tid, status))) = requests::wait(requests::WaitTarget::Any, false) {
+                let halt = TraceeStatus::from_wait_status(status);
                 if halt.is_end() {
                     self.gone(tid, halt);
                 }
@@ -272,7 +277,7 @@ impl Engine<'_> {
         }
         let until = Instant::now() + PATIENCE;
         while !self.tracees.is_empty() && Instant::now() < until {
-            match requests::wait(requests::Who::Any, false) {
+            match requests::wait(requests::WaitTarget::Any, false) {
                 Ok(Some((tid, status))) => self.detach_at(tid, status),
                 Ok(None) | Err(Errno::EINTR) => std::thread::sleep(super::LOOK_AGAIN),
                 Err(_) => return,
@@ -282,8 +287,8 @@ impl Engine<'_> {
 
     /// Detaches from a thread at whatever it stopped for.
     fn detach_at(&mut self, tid: Tid, status: i32) {
-        match Halt::of(status) {
-            Halt::Signal(signal) => self.let_be(tid, signal),
+        match TraceeStatus::from_wait_status(status) {
+            TraceeStatus::Signal(signal) => self.let_be(tid, signal),
             halt if halt.is_end() => {
                 self.gone(tid, halt);
             }
@@ -297,7 +302,7 @@ impl Engine<'_> {
         if let Some(pid) = self.speaks(tid) {
             self.break_line();
             self.tell_left(tid);
-            self.say(pid, tid, What::Detached);
+            self.say(pid, tid, EventKind::Detached);
         }
         self.tracees.remove(&tid);
         let _gone = requests::detach(tid, signal);
@@ -308,14 +313,14 @@ impl Engine<'_> {
         let tracee = self.tracees.get_mut(&tid);
         let open = tracee.and_then(|tracee| tracee.call.take());
         if let Some(open) = open.filter(|open| open.told && !open.pending)
-            && self.asked.statuses.has(Status::Detached)
+            && self.options.statuses.contains(CallStatus::Detached)
         {
             self.tell_pending(tid, open.call);
         }
     }
 
     /// Detaches from a thread that enters a call.
-    pub(super) fn detach_in(&mut self, tid: Tid, open: Open) -> Next {
+    pub(super) fn detach_in(&mut self, tid: Tid, open: OngoingCall) -> Next {
         self.begin_line(tid, &open);
         if let Some(tracee) = self.tracees.get_mut(&tid) {
             tracee.call = Some(open);

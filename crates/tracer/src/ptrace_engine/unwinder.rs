@@ -19,12 +19,12 @@ use framehop::{
 };
 use object::{Object as _, ObjectSection as _, ObjectSegment as _, ReadCache, ReadRef, SymbolKind};
 
-use super::page_cache::Pages;
+use super::page_cache::PageCache;
 use super::symbol_names;
 use crate::ptrace::requests;
 use crate::ptrace::requests::Tid;
-use backsight_syscall_decode::Frame;
-use backsight_syscall_decode::memory::{Extent, Want};
+use backsight_syscall_decode::StackFrame;
+use backsight_syscall_decode::memory::{MemoryRequest, ReadExtent};
 
 /// Most functions of one stack.
 const DEPTH: usize = 256;
@@ -37,21 +37,21 @@ type Bytes = Arc<[u8]>;
 
 /// What is known of the memory of every process that was asked about.
 #[derive(Default)]
-pub struct Stacks {
+pub struct StackUnwinder {
     spaces: HashMap<i32, Space>,
     /// What was mapped anywhere, by device and number; nothing for what is no program.
     images: HashMap<(Vec<u8>, u64), Option<Arc<Image>>>,
 }
 
-impl Stacks {
+impl StackUnwinder {
     /// The program of a process isn't what it was, or what is mapped there.
     pub fn forget(&mut self, pid: i32) {
         self.spaces.remove(&pid);
     }
 
     /// The functions that a stopped thread is in, the innermost first.
-    pub fn of(&mut self, pid: i32, tid: Tid, pages: &mut Pages) -> Vec<Frame> {
-        let Ok(Some(place)) = requests::place(tid) else {
+    pub fn of(&mut self, pid: i32, tid: Tid, pages: &mut PageCache) -> Vec<StackFrame> {
+        let Ok(Some(place)) = requests::unwind_start(tid) else {
             return Vec::new();
         };
         pages.forget();
@@ -70,7 +70,7 @@ impl Stacks {
         frames
     }
 
-    fn look(&mut self, pid: i32, tid: Tid, pages: &mut Pages) -> Space {
+    fn look(&mut self, pid: i32, tid: Tid, pages: &mut PageCache) -> Space {
         let mut space = Space {
             unwinder: UnwinderNative::new(),
             mappings: Vec::new(),
@@ -104,15 +104,15 @@ impl Stacks {
         pid: i32,
         tid: Tid,
         line: &Line<'_>,
-        pages: &mut Pages,
+        pages: &mut PageCache,
     ) -> Option<Arc<Image>> {
         if line.path == b"[vdso]" {
             let length = (line.range.end - line.range.start).min(KERNEL_S) as usize;
             let bytes = pages.read(
                 tid,
-                Want {
+                MemoryRequest {
                     address: line.range.start,
-                    extent: Extent::Bytes(length),
+                    extent: ReadExtent::Bytes(length),
                 },
             );
             return Image::of(&bytes[..]).map(Arc::new);
@@ -177,15 +177,20 @@ struct Mapping {
 
 impl Space {
     /// The functions on a stack, and whether all of them lie in what is known to be mapped.
-    fn walk(&self, tid: Tid, place: requests::Place, pages: &mut Pages) -> (Vec<Frame>, bool) {
+    fn walk(
+        &self,
+        tid: Tid,
+        place: requests::UnwindStart,
+        pages: &mut PageCache,
+    ) -> (Vec<StackFrame>, bool) {
         self.frames(place, &mut |address| word(pages, tid, address).ok_or(()))
     }
 
     fn frames(
         &self,
-        place: requests::Place,
+        place: requests::UnwindStart,
         read: &mut impl FnMut(u64) -> Result<u64, ()>,
-    ) -> (Vec<Frame>, bool) {
+    ) -> (Vec<StackFrame>, bool) {
         let mut cache = CacheNative::<MayAllocateDuringUnwind>::new();
         let mut registers = registers(place);
         let mut address = FrameAddress::InstructionPointer(place.instruction);
@@ -223,7 +228,7 @@ impl Space {
         (frames, true)
     }
 
-    fn frame(&self, address: u64, within: u64) -> Option<Frame> {
+    fn frame(&self, address: u64, within: u64) -> Option<StackFrame> {
         let mut mappings = self.mappings.iter();
         let mapping = mappings.find(|mapping| mapping.range.contains(&within))?;
         let function = mapping.image.as_ref().and_then(|(first, image)| {
@@ -232,7 +237,7 @@ impl Space {
             let into = moved(address).wrapping_sub(function.range.start);
             Some((function.shown().to_vec(), into))
         });
-        Some(Frame {
+        Some(StackFrame {
             file: mapping.file.clone(),
             function,
             offset: (address - mapping.range.start).wrapping_add(mapping.offset),
@@ -241,9 +246,9 @@ impl Space {
 }
 
 /// A word of a stopped thread's memory.
-fn word(pages: &mut Pages, tid: Tid, address: u64) -> Option<u64> {
-    let extent = Extent::Bytes(8);
-    let bytes = pages.read(tid, Want { address, extent });
+fn word(pages: &mut PageCache, tid: Tid, address: u64) -> Option<u64> {
+    let extent = ReadExtent::Bytes(8);
+    let bytes = pages.read(tid, MemoryRequest { address, extent });
     <[u8; 8]>::try_from(bytes.as_slice())
         .ok()
         .map(u64::from_ne_bytes)
@@ -254,7 +259,7 @@ mod signal {
     //! that was lies on the stack, as in `rt_sigframe`, `ucontext` and `sigcontext` of the kernel's headers.
 
     use super::FrameAddress;
-    use crate::ptrace::requests::Place;
+    use crate::ptrace::requests::UnwindStart;
 
     /// Its code: the number of `rt_sigreturn` into the call's register, and the call.
     #[cfg(target_arch = "x86_64")]
@@ -292,20 +297,20 @@ mod signal {
     pub(super) fn interrupted(
         stack: u64,
         read: &mut impl FnMut(u64) -> Result<u64, ()>,
-    ) -> Option<Place> {
+    ) -> Option<UnwindStart> {
         #[cfg(target_arch = "x86_64")]
         let registers = stack.wrapping_add(40);
         #[cfg(target_arch = "aarch64")]
         let registers = stack.wrapping_add(128 + 176 + 8);
         let mut register = |at: u64| read(registers.wrapping_add(8 * at)).ok();
         #[cfg(target_arch = "x86_64")]
-        let place = Place {
+        let place = UnwindStart {
             frame: register(10)?,
             stack: register(15)?,
             instruction: register(16)?,
         };
         #[cfg(target_arch = "aarch64")]
-        let place = Place {
+        let place = UnwindStart {
             frame: register(29)?,
             link: register(30)?,
             stack: register(31)?,
@@ -345,12 +350,12 @@ mod signal {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn registers(place: requests::Place) -> UnwindRegsNative {
+fn registers(place: requests::UnwindStart) -> UnwindRegsNative {
     UnwindRegsNative::new(place.instruction, place.stack, place.frame)
 }
 
 #[cfg(target_arch = "aarch64")]
-fn registers(place: requests::Place) -> UnwindRegsNative {
+fn registers(place: requests::UnwindStart) -> UnwindRegsNative {
     UnwindRegsNative::new(place.link, place.stack, place.frame)
 }
 
@@ -569,10 +574,10 @@ mod tests {
                     }],
                 };
                 let mut read = |address: u64| address.is_multiple_of(8).then_some(address % 0x10_0000).ok_or(());
-                let mut place = requests::Place {
+                let mut place = requests::UnwindStart {
                     instruction: 0x1000 + place[2] % 0xf_f000,
                     stack: place[3],
-                    ..requests::Place::default()
+                    ..requests::UnwindStart::default()
                 };
                 place.frame = place.stack;
                 let (frames, _) = space.frames(place, &mut read);

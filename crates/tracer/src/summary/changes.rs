@@ -5,20 +5,20 @@
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Figures, Summary, aligned, duration};
+use super::{CallStatistics, CallSummary, aligned, duration};
 
 /// What changed of one call from one run to another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Change {
+pub struct CallChange {
     /// The call.
     pub name: String,
     /// Before; no calls if there were none.
-    pub before: Figures,
+    pub before: CallStatistics,
     /// After; no calls if there are none.
-    pub after: Figures,
+    pub after: CallStatistics,
 }
 
-impl Change {
+impl CallChange {
     /// How much longer all calls of this name took, in nanoseconds.
     pub fn time(&self) -> i128 {
         i128::from(self.after.total) - i128::from(self.before.total)
@@ -82,8 +82,12 @@ fn times(ratio: f64) -> String {
 ///
 /// `units` is how much work each did, as of requests served: counts and times of the second are scaled to the work of the
 /// first. `(1, 1)` compares as they are.
-pub fn changes(before: &Summary, after: &Summary, units: (u64, u64)) -> Vec<Change> {
-    let mut by_name: BTreeMap<String, (Figures, Figures)> = BTreeMap::new();
+pub fn compare_summaries(
+    before: &CallSummary,
+    after: &CallSummary,
+    units: (u64, u64),
+) -> Vec<CallChange> {
+    let mut by_name: BTreeMap<String, (CallStatistics, CallStatistics)> = BTreeMap::new();
     for (name, figures) in before.calls() {
         by_name.entry(name).or_default().0.merge(&figures);
     }
@@ -96,7 +100,7 @@ pub fn changes(before: &Summary, after: &Summary, units: (u64, u64)) -> Vec<Chan
     }
     let mut changes: Vec<_> = by_name
         .into_iter()
-        .map(|(name, (before, after))| Change {
+        .map(|(name, (before, after))| CallChange {
             name,
             before,
             after,
@@ -106,7 +110,7 @@ pub fn changes(before: &Summary, after: &Summary, units: (u64, u64)) -> Vec<Chan
     changes
 }
 
-fn scaled(figures: &Figures, (before, after): (u64, u64)) -> Figures {
+fn scaled(figures: &CallStatistics, (before, after): (u64, u64)) -> CallStatistics {
     let scale = |value: u64| {
         u64::try_from(u128::from(value) * u128::from(before) / u128::from(after.max(1)))
             .unwrap_or(u64::MAX)
@@ -114,7 +118,7 @@ fn scaled(figures: &Figures, (before, after): (u64, u64)) -> Figures {
     if before == after {
         return figures.clone();
     }
-    Figures {
+    CallStatistics {
         calls: scale(figures.calls),
         errors: scale(figures.errors),
         total: scale(figures.total),
@@ -123,7 +127,7 @@ fn scaled(figures: &Figures, (before, after): (u64, u64)) -> Figures {
 }
 
 /// What changed, as a table; what stayed as it was is only counted.
-pub fn changes_table(changes: &[Change]) -> String {
+pub fn format_changes(changes: &[CallChange]) -> String {
     let mut lines =
         vec![["calls", "time", "of that by number", "p50", "p99", "call"].map(str::to_owned)];
     let mut same = 0;
@@ -189,7 +193,7 @@ mod tests {
             (1, "mmap", 0, 5),
             (1, "stat", 0, 70),
         ]);
-        let changes = changes(&before, &after, (1, 1));
+        let changes = compare_summaries(&before, &after, (1, 1));
         let said: Vec<_> = changes
             .iter()
             .map(|change| (change.name.as_str(), change.words()))
@@ -208,13 +212,16 @@ mod tests {
             ]
         );
         assert_eq!((changes[0].time(), changes[0].by_calls()), (3000, 1000));
-        assert!(changes_table(&changes).ends_with("1 other calls as before\n"));
+        assert!(format_changes(&changes).ends_with("1 other calls as before\n"));
     }
 
     #[test]
     fn runs_of_different_length_are_compared_by_their_work() {
         let before = summary(&[(1, "read", 5, 1000)]);
         let after = summary(&[(1, "read", 5, 1000), (1, "read", 5, 1000)]);
-        assert_eq!(changes(&before, &after, (10, 20))[0].words(), "as before");
+        assert_eq!(
+            compare_summaries(&before, &after, (10, 20))[0].words(),
+            "as before"
+        );
     }
 }

@@ -6,16 +6,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use backsight_syscall_decode::call_set::Calls;
-use backsight_syscall_decode::{Abi, Call, Event, Outcome, What, When};
-use backsight_tracer::bpf_engine::{available, trace};
-use backsight_tracer::engine::{self, Engine};
-use backsight_tracer::error::KernelError;
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::{
+    Abi, CapturePoint, EventKind, SyscallOutcome, SyscallRecord, TraceEvent,
+};
+use backsight_tracer::bpf_engine::{check_available, trace};
+use backsight_tracer::engine::{self, EngineKind};
+use backsight_tracer::error::BpfEngineError;
 use backsight_tracer::error::TraceError;
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::{Asked, Status, Statuses};
-use backsight_tracer::outcome::{Ended, Finish};
-use backsight_tracer::summary::Summary;
+use backsight_tracer::options::{CallStatus, StatusSet, TraceOptions};
+use backsight_tracer::outcome::{CommandExit, TraceOutcome};
+use backsight_tracer::summary::CallSummary;
 use proptest::prelude::*;
 
 use crate::{in_time::in_time, programs::program};
@@ -27,7 +29,7 @@ const AS_A_TRACER: &str = "BACKSIGHT_TEST_TRACER";
 
 /// Whether the engine can run; says why not.
 fn runs() -> bool {
-    match available() {
+    match check_available() {
         Ok(()) => true,
         Err(error) => {
             eprintln!("skipped: {error}");
@@ -37,48 +39,48 @@ fn runs() -> bool {
 }
 
 /// A command, all of it told.
-fn of(program: impl AsRef<Path>, words: &[&str]) -> Asked {
-    Asked {
-        command: Some(backsight_tracer::command::Command::new(
+fn of(program: impl AsRef<Path>, words: &[&str]) -> TraceOptions {
+    TraceOptions {
+        command: Some(backsight_tracer::command::TracedCommand::new(
             program.as_ref(),
             words,
         )),
-        ..Asked::default()
+        ..TraceOptions::default()
     }
 }
 
 /// The program that makes known calls, alone.
-fn command(words: &[&str]) -> Asked {
+fn command(words: &[&str]) -> TraceOptions {
     of(program("calls"), words)
 }
 
 /// With all its children and threads.
-fn followed(words: &[&str]) -> Asked {
-    Asked {
+fn followed(words: &[&str]) -> TraceOptions {
+    TraceOptions {
         follow: true,
         ..command(words)
     }
 }
 
 /// So, through the smallest ring.
-fn tight(words: &[&str]) -> Asked {
-    Asked {
+fn tight(words: &[&str]) -> TraceOptions {
+    TraceOptions {
         ring: SMALLEST,
         ..followed(words)
     }
 }
 
-fn traced(asked: &Asked, tell: &mut dyn FnMut(Event)) -> Ended {
-    in_time(|interrupt| trace(asked, interrupt, tell)).unwrap()
+fn traced(options: &TraceOptions, tell: &mut dyn FnMut(TraceEvent)) -> TraceOutcome {
+    in_time(|interrupt| trace(options, interrupt, tell)).unwrap()
 }
 
 /// The command ended well.
-const WELL: Option<Finish> = Some(Finish::Exited(0));
+const WELL: Option<CommandExit> = Some(CommandExit::Exited(0));
 
 /// Traces, as slowly as a reader may be, and gives every event to `each`.
-fn slowly(asked: &Asked, mut each: impl FnMut(Event)) -> Ended {
+fn slowly(options: &TraceOptions, mut each: impl FnMut(TraceEvent)) -> TraceOutcome {
     let mut number = 0_u32;
-    traced(asked, &mut |event| {
+    traced(options, &mut |event| {
         number += 1;
         if number.is_multiple_of(1000) {
             std::thread::sleep(Duration::from_millis(1));
@@ -87,15 +89,15 @@ fn slowly(asked: &Asked, mut each: impl FnMut(Event)) -> Ended {
     })
 }
 
-fn quickly(asked: &Asked) -> (Vec<Event>, Ended) {
+fn quickly(options: &TraceOptions) -> (Vec<TraceEvent>, TraceOutcome) {
     let mut events = Vec::new();
-    let ended = traced(asked, &mut |event| events.push(event));
+    let ended = traced(options, &mut |event| events.push(event));
     (events, ended)
 }
 
-fn all_calls(events: &[Event]) -> impl Iterator<Item = (&Event, &Call)> {
-    events.iter().filter_map(|event| match &event.what {
-        What::Call(call) => Some((event, call)),
+fn all_calls(events: &[TraceEvent]) -> impl Iterator<Item = (&TraceEvent, &SyscallRecord)> {
+    events.iter().filter_map(|event| match &event.kind {
+        EventKind::Call(call) => Some((event, call)),
         _ => None,
     })
 }
@@ -108,12 +110,12 @@ struct Count {
 }
 
 impl Count {
-    fn take(&mut self, event: &Event) {
-        match &event.what {
-            What::Call(call) if call.number == GETPPID => {
+    fn take(&mut self, event: &TraceEvent) {
+        match &event.kind {
+            EventKind::Call(call) if call.number == GETPPID => {
                 *self.threads.entry(event.tid).or_default() += 1
             }
-            What::Lost { number } => self.lost += number,
+            EventKind::Lost { number } => self.lost += number,
             _ => {}
         }
     }
@@ -136,7 +138,10 @@ fn a_million_calls_through_the_smallest_ring_to_a_slow_reader_lose_nothing() {
         (count.total(), count.lost, ended.lost, ended.command),
         (1_000_000, 0, 0, WELL)
     );
-    assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
+    assert!(
+        ended.backpressure_stops > 0,
+        "the reader wasn't slow: {ended:?}"
+    );
 }
 
 #[test]
@@ -150,7 +155,10 @@ fn a_thread_that_blocks_every_signal_loses_nothing_either() {
         (count.total(), count.lost, ended.lost, ended.command),
         (100_000, 0, 0, WELL)
     );
-    assert!(ended.held > 0, "the reader wasn't slow: {ended:?}");
+    assert!(
+        ended.backpressure_stops > 0,
+        "the reader wasn't slow: {ended:?}"
+    );
 }
 
 #[test]
@@ -163,8 +171,8 @@ fn none_of_64_threads_starves_while_the_reader_is_slow() {
     let ended = slowly(&tight(&["threads", "64", "4000"]), |event| {
         count.take(&event);
         // The first thread that is through shows how far the others are.
-        if let (What::Exited { .. }, Some(4000), u64::MAX) =
-            (&event.what, count.threads.get(&event.tid), least_so_far)
+        if let (EventKind::Exited { .. }, Some(4000), u64::MAX) =
+            (&event.kind, count.threads.get(&event.tid), least_so_far)
         {
             least_so_far = count.threads.values().copied().min().unwrap_or(0);
             assert_eq!(count.threads.len(), 64);
@@ -186,8 +194,11 @@ fn a_storm_of_forks_is_followed_to_the_last_call() {
     let (mut attached, mut exited) = (0, 0);
     let ended = slowly(&tight(&["forks", "300", "20"]), |event| {
         count.take(&event);
-        attached += u32::from(matches!(event.what, What::Attached { parent: Some(_) }));
-        exited += u32::from(matches!(event.what, What::Exited { status: 0 }));
+        attached += u32::from(matches!(
+            event.kind,
+            EventKind::Attached { parent: Some(_) }
+        ));
+        exited += u32::from(matches!(event.kind, EventKind::Exited { status: 0 }));
     });
     assert_eq!((count.total(), count.lost, ended.lost), (6000, 0, 0));
     assert_eq!((attached, exited, count.threads.len()), (300, 301, 300));
@@ -200,7 +211,7 @@ fn waits_are_not_interrupted_by_stops_of_ours() {
     }
     let ended = slowly(&tight(&["waiting"]), |_| ());
     assert_eq!((ended.command, ended.lost), (WELL, 0));
-    assert!(ended.held > 0);
+    assert!(ended.backpressure_stops > 0);
 }
 
 #[test]
@@ -210,12 +221,12 @@ fn a_job_that_stops_itself_is_seen_to_stop_so_often_and_no_more() {
     }
     let mut stopped = Vec::new();
     let ended = slowly(&tight(&["job"]), |event| {
-        if let What::Stopped { signal } = event.what {
+        if let EventKind::Stopped { signal } = event.kind {
             stopped.push(signal);
         }
     });
     assert_eq!((ended.command, ended.lost), (WELL, 0));
-    assert!(ended.held > 0);
+    assert!(ended.backpressure_stops > 0);
     assert_eq!(stopped, [libc::SIGSTOP, libc::SIGTSTP]);
 }
 
@@ -226,7 +237,7 @@ fn no_sigcont_is_lost_to_a_stop_of_ours() {
     }
     let ended = slowly(&tight(&["conts"]), |_| ());
     assert_eq!(ended.command, WELL);
-    assert!(ended.held > 0);
+    assert!(ended.backpressure_stops > 0);
 }
 
 #[test]
@@ -244,7 +255,7 @@ fn a_32_bit_call_of_a_64_bit_program_is_named_as_such() {
     };
     assert_eq!(call.number, 20);
     assert!(
-        matches!(call.outcome, Outcome::Returned { value, .. } if value == i64::from(event.pid))
+        matches!(call.outcome, SyscallOutcome::Returned { value, .. } if value == i64::from(event.pid))
     );
 }
 
@@ -258,28 +269,35 @@ fn the_first_call_is_the_execve_and_the_last_the_exit() {
     let first = calls[0];
     assert_eq!(first.number, libc::SYS_execve as u64);
     assert_eq!(
-        first.memory.at(first.arguments[0], 100, When::Entered),
+        first
+            .memory
+            .at(first.arguments[0], 100, CapturePoint::Entered),
         Some(&b"/bin/true\0"[..])
     );
     let pointers = first
         .memory
-        .at(first.arguments[1], 32, When::Entered)
+        .at(first.arguments[1], 32, CapturePoint::Entered)
         .unwrap();
     let texts: Vec<_> = pointers
         .chunks(8)
         .map(|pointer| u64::from_ne_bytes(pointer.try_into().unwrap()))
         .take_while(|pointer| *pointer != 0)
-        .map(|pointer| first.memory.at(pointer, 100, When::Entered).unwrap())
+        .map(|pointer| {
+            first
+                .memory
+                .at(pointer, 100, CapturePoint::Entered)
+                .unwrap()
+        })
         .collect();
     assert_eq!(texts, [&b"/bin/true\0"[..], b"one\0", b"two\0"]);
     let last = calls[calls.len() - 1];
     assert_eq!(
         (last.number, last.outcome),
-        (libc::SYS_exit_group as u64, Outcome::Open)
+        (libc::SYS_exit_group as u64, SyscallOutcome::Open)
     );
     assert!(matches!(
-        events[events.len() - 1].what,
-        What::Exited { status: 0 }
+        events[events.len() - 1].kind,
+        EventKind::Exited { status: 0 }
     ));
     assert_eq!(ended.command, WELL);
 }
@@ -306,7 +324,7 @@ fn a_command_that_cannot_be_run_shows_its_execve_and_says_why() {
     let first = all_calls(&events).next().unwrap().1;
     let enoexec = i64::from(-libc::ENOEXEC);
     assert!(
-        matches!(first.outcome, Outcome::Returned { value, .. } if value == enoexec),
+        matches!(first.outcome, SyscallOutcome::Returned { value, .. } if value == enoexec),
         "{first:?}"
     );
     // What else the process did that was to become the command isn't the command's.
@@ -329,13 +347,16 @@ fn a_long_path_comes_whole_and_a_buffer_as_far_as_is_asked() {
         call.number == libc::SYS_openat as u64
             && call
                 .memory
-                .at(call.arguments[1], 5000, When::Entered)
+                .at(call.arguments[1], 5000, CapturePoint::Entered)
                 .is_some_and(|bytes| bytes[..bytes.len() - 1] == *path.as_bytes())
     });
     assert!(opened);
     let written: Vec<_> = all_calls(&events)
         .filter(|(_, call)| call.number == libc::SYS_write as u64 && call.arguments[0] == 1)
-        .filter_map(|(_, call)| call.memory.at(call.arguments[1], 5000, When::Entered))
+        .filter_map(|(_, call)| {
+            call.memory
+                .at(call.arguments[1], 5000, CapturePoint::Entered)
+        })
         .collect();
     // One more tells that there is more.
     assert!(!written.is_empty() && written.iter().all(|bytes| bytes.len() == 33));
@@ -351,7 +372,10 @@ fn what_ends_where_memory_does_comes_up_to_there() {
     let (events, _) = quickly(&of(program("rare"), &[]));
     let lengths: Vec<usize> = all_calls(&events)
         .filter(|(_, call)| call.number == libc::SYS_delete_module as u64)
-        .filter_map(|(_, call)| call.memory.at(call.arguments[0], 4096, When::Entered))
+        .filter_map(|(_, call)| {
+            call.memory
+                .at(call.arguments[0], 4096, CapturePoint::Entered)
+        })
         .map(<[u8]>::len)
         .collect();
     // Of what is longer than what is asked for, one byte more tells that it is.
@@ -374,18 +398,20 @@ fn a_read_that_waits_is_told_while_it_does() {
             reader.as_raw_fd()
         }
     );
-    let asked = Asked {
+    let options = TraceOptions {
         pending: true,
         ..of("/bin/sh", &["-c", script.as_str()])
     };
     let (mut pending, mut returned) = (0, 0);
-    traced(&asked, &mut |event| match event.what {
-        What::Pending(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
+    traced(&options, &mut |event| match event.kind {
+        EventKind::Pending(call)
+            if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 =>
+        {
             pending += 1;
             assert_eq!(returned, 0);
             writer.write_all(b"x").unwrap();
         }
-        What::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
+        EventKind::Call(call) if call.number == libc::SYS_read as u64 && call.arguments[0] == 0 => {
             returned += 1
         }
         _ => {}
@@ -414,7 +440,7 @@ fn what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed() {
     }
     let (mut child, mut output) = child("attached");
     let pid = i32::try_from(child.id()).unwrap();
-    let asked = Asked {
+    let options = TraceOptions {
         pids: vec![pid],
         command: None,
         ..tight(&[])
@@ -422,11 +448,11 @@ fn what_runs_already_is_attached_to_with_all_its_threads_and_let_go_unharmed() {
     let mut count = Count::default();
     let mut attached = 0;
     let ended = in_time(|interrupt| {
-        trace(&asked, interrupt, &mut |event| {
+        trace(&options, interrupt, &mut |event| {
             count.take(&event);
-            attached += u32::from(matches!(event.what, What::Attached { .. }));
+            attached += u32::from(matches!(event.kind, EventKind::Attached { .. }));
             if count.total() == 20_000 {
-                interrupt.ask(libc::SIGINT);
+                interrupt.trigger(libc::SIGINT);
             }
         })
     });
@@ -505,12 +531,12 @@ fn a_command_whose_tracer_is_killed_goes_on() {
 }
 
 /// Counts what is asked for.
-fn counted(engine: Engine, asked: &Asked) -> (Ended, Summary) {
-    in_time(|interrupt| engine::count(engine, asked, interrupt, &mut |_| {})).unwrap()
+fn counted(engine: EngineKind, options: &TraceOptions) -> (TraceOutcome, CallSummary) {
+    in_time(|interrupt| engine::count_calls(engine, options, interrupt, &mut |_| {})).unwrap()
 }
 
 /// How often each call was made and how often it failed.
-fn numbers(summary: &Summary) -> BTreeMap<String, (u64, u64)> {
+fn numbers(summary: &CallSummary) -> BTreeMap<String, (u64, u64)> {
     let calls = summary.calls().into_iter();
     calls
         .map(|(name, figures)| (name, (figures.calls, figures.errors)))
@@ -518,15 +544,15 @@ fn numbers(summary: &Summary) -> BTreeMap<String, (u64, u64)> {
 }
 
 /// What both engines count of the same command, that makes the same calls each time.
-fn counted_alike(asked: &Asked) -> BTreeMap<String, (u64, u64)> {
-    let (ended, of_kernel) = counted(Engine::Kernel, asked);
+fn counted_alike(options: &TraceOptions) -> BTreeMap<String, (u64, u64)> {
+    let (ended, of_kernel) = counted(EngineKind::Kernel, options);
     assert_eq!(ended.lost, 0);
-    let (told, of_ptrace) = counted(Engine::Ptrace, asked);
+    let (told, of_ptrace) = counted(EngineKind::Ptrace, options);
     assert_eq!(ended.command, told.command);
     let of_kernel = numbers(&of_kernel);
-    assert_eq!(of_kernel, numbers(&of_ptrace), "{asked:?}");
+    assert_eq!(of_kernel, numbers(&of_ptrace), "{options:?}");
     assert_eq!(
-        ended.told,
+        ended.calls,
         of_kernel.values().map(|(calls, _)| calls).sum::<u64>()
     );
     of_kernel
@@ -542,7 +568,7 @@ fn what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts() {
     // A process that isn't followed is counted alone.
     let alone = counted_alike(&command(&["forks", "5", "20"]));
     assert_eq!(alone.get("getppid"), None);
-    let threads = counted(Engine::Kernel, &followed(&["threads", "8", "1000"])).1;
+    let threads = counted(EngineKind::Kernel, &followed(&["threads", "8", "1000"])).1;
     assert_eq!(numbers(&threads)["getppid"], (8000, 0));
     // What doesn't come back is counted once, with no time.
     assert_eq!(forks["exit_group"], (6, 0));
@@ -551,20 +577,20 @@ fn what_the_kernel_counts_is_what_a_tracer_that_stops_at_each_call_counts() {
     assert!(cat["openat"].1 > 0, "{cat:?}");
     assert_eq!(cat["execve"], (1, 0));
     assert_eq!(cat["exit_group"], (1, 0));
-    for status in [Status::Failed, Status::Successful] {
-        let some = counted_alike(&Asked {
-            statuses: Statuses::only(status),
+    for status in [CallStatus::Failed, CallStatus::Successful] {
+        let some = counted_alike(&TraceOptions {
+            statuses: StatusSet::only(status),
             ..of("cat", &missing)
         });
         assert!(!some.contains_key("exit_group"), "{some:?}");
-        let failed = status == Status::Failed;
+        let failed = status == CallStatus::Failed;
         let all_of_them = |(calls, errors): &(u64, u64)| *errors == if failed { *calls } else { 0 };
         assert!(some.values().all(all_of_them), "{some:?}");
     }
-    let mut calls = Calls::none();
-    calls.add(Abi::X86_64, 257);
-    calls.add(Abi::Aarch64, 56);
-    let chosen = counted_alike(&Asked {
+    let mut calls = SyscallSet::none();
+    calls.insert(Abi::X86_64, 257);
+    calls.insert(Abi::Aarch64, 56);
+    let chosen = counted_alike(&TraceOptions {
         calls,
         ..of("cat", &missing)
     });
@@ -603,13 +629,13 @@ fn what_is_under_way_when_a_process_is_attached_to_is_counted_when_it_comes_back
             output.read_exact(&mut byte).unwrap();
         }
     });
-    let asked = Asked {
+    let options = TraceOptions {
         pids: vec![i32::try_from(pid).unwrap()],
-        ..Asked::default()
+        ..TraceOptions::default()
     };
     let (ended, summary) = in_time(move |interrupt| {
-        engine::count(Engine::Kernel, &asked, interrupt, &mut |event| {
-            if matches!(event.what, What::Attached { .. }) {
+        engine::count_calls(EngineKind::Kernel, &options, interrupt, &mut |event| {
+            if matches!(event.kind, EventKind::Attached { .. }) {
                 attached.send(()).unwrap();
             }
         })
@@ -648,7 +674,7 @@ fn the_kernel_s_times_are_those_of_the_calls() {
         return;
     }
     // Sleeps of these lengths take as long, and no less.
-    let (_, summary) = counted(Engine::Kernel, &command(&["sleeps"]));
+    let (_, summary) = counted(EngineKind::Kernel, &command(&["sleeps"]));
     let calls = summary.calls();
     let (_, sleeps) = calls
         .iter()
@@ -670,7 +696,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn any_calls_are_counted_alike(calls in proptest::collection::vec(0_u32..20, 0..300)) {
-        if available().is_ok() {
+        if check_available().is_ok() {
             let words: Vec<String> = calls.iter().map(u32::to_string).collect();
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             counted_alike(&of(program("any"), &words));
@@ -710,11 +736,11 @@ fn counts_agree_with_those_of_strace() {
             .output();
         strace.unwrap();
         let table = std::fs::read_to_string(file.path()).unwrap();
-        let asked = Asked {
+        let options = TraceOptions {
             follow: true,
             ..of(words[0], &words[1..])
         };
-        let (ended, summary) = counted(Engine::Kernel, &asked);
+        let (ended, summary) = counted(EngineKind::Kernel, &options);
         assert_eq!(ended.lost, 0);
         let mut ours = numbers(&summary);
         // strace counts only calls that come back.
@@ -757,7 +783,7 @@ fn without_privileges_it_says_what_is_missing() {
         let error = trace(&of("/bin/true", &[]), &Interrupt::new(), &mut |_| ()).unwrap_err();
         assert!(matches!(
             error,
-            TraceError::Kernel(KernelError::Capability { .. })
+            TraceError::Kernel(BpfEngineError::Capability { .. })
         ));
         error.to_string()
     });
@@ -770,14 +796,14 @@ fn without_privileges_it_says_what_is_missing() {
 
 #[test]
 fn a_size_that_no_ring_has_is_refused() {
-    let asked = Asked {
+    let options = TraceOptions {
         ring: 100_000,
         ..of("/bin/true", &[])
     };
-    let error = trace(&asked, &Interrupt::new(), &mut |_| ()).unwrap_err();
+    let error = trace(&options, &Interrupt::new(), &mut |_| ()).unwrap_err();
     assert!(matches!(
         error,
-        TraceError::Kernel(KernelError::Ring { bytes: 100_000 })
+        TraceError::Kernel(BpfEngineError::Ring { bytes: 100_000 })
     ));
 }
 
@@ -796,8 +822,8 @@ fn a_thread_that_executes_takes_its_process_s_place() {
     let (events, ended) = quickly(&followed(&["execs"]));
     let superseded: Vec<_> = events
         .iter()
-        .filter_map(|event| match event.what {
-            What::Superseded { by } => Some((event.tid, by)),
+        .filter_map(|event| match event.kind {
+            EventKind::Superseded { by } => Some((event.tid, by)),
             _ => None,
         })
         .collect();
@@ -806,7 +832,7 @@ fn a_thread_that_executes_takes_its_process_s_place() {
     };
     let ends: Vec<_> = events
         .iter()
-        .filter(|event| matches!(event.what, What::Exited { .. }))
+        .filter(|event| matches!(event.kind, EventKind::Exited { .. }))
         .collect();
     assert_eq!(ends.len(), 1, "{ends:?}");
     assert_eq!((ends[0].tid, ends[0].pid), (first, first));
@@ -822,15 +848,15 @@ fn what_a_first_thread_was_in_is_told_between_the_begin_and_the_end_of_the_execv
     if !runs() {
         return;
     }
-    let (events, _) = quickly(&Asked {
+    let (events, _) = quickly(&TraceOptions {
         pending: true,
         ..followed(&["execs"])
     });
-    let told = |event: &Event| match &event.what {
-        What::Superseded { .. } => "superseded",
-        What::Pending(call) if call.number == libc::SYS_execve as u64 => "begun",
-        What::Call(call) if call.number == libc::SYS_execve as u64 => "ended",
-        What::Call(call) if call.outcome == Outcome::Open => "was in",
+    let told = |event: &TraceEvent| match &event.kind {
+        EventKind::Superseded { .. } => "superseded",
+        EventKind::Pending(call) if call.number == libc::SYS_execve as u64 => "begun",
+        EventKind::Call(call) if call.number == libc::SYS_execve as u64 => "ended",
+        EventKind::Call(call) if call.outcome == SyscallOutcome::Open => "was in",
         _ => "",
     };
     let superseded = events.iter().position(|event| told(event) == "superseded");
@@ -856,8 +882,8 @@ fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
     let (events, ended) = quickly(&followed(&["signals"]));
     let signals: Vec<_> = events
         .iter()
-        .filter_map(|event| match &event.what {
-            What::Signal { number, info, .. } => {
+        .filter_map(|event| match &event.kind {
+            EventKind::Signal { number, info, .. } => {
                 Some((*number, i32::from_ne_bytes(info[..4].try_into().unwrap())))
             }
             _ => None,
@@ -867,13 +893,13 @@ fn signals_are_told_with_what_the_kernel_says_of_them_and_ends_by_them_too() {
     assert_eq!(signals, expected.map(|number| (number, number)));
     let killed: Vec<_> = events
         .iter()
-        .filter_map(|event| match event.what {
-            What::Killed { signal, .. } => Some(signal),
+        .filter_map(|event| match event.kind {
+            EventKind::Killed { signal, .. } => Some(signal),
             _ => None,
         })
         .collect();
     assert_eq!(killed, [libc::SIGKILL, libc::SIGTERM]);
-    assert_eq!(ended.command, Some(Finish::Killed(libc::SIGTERM)));
+    assert_eq!(ended.command, Some(CommandExit::Killed(libc::SIGTERM)));
 }
 
 #[test]
@@ -897,26 +923,29 @@ fn only_calls_that_are_chosen_and_came_out_as_asked_are_told() {
     #[cfg(not(target_arch = "x86_64"))]
     const ACCESS: u64 = libc::SYS_faccessat as u64;
     let chosen = |_, number| number == libc::SYS_openat as u64 || number == ACCESS;
-    let mut asked = Asked {
-        calls: Calls::none(),
-        statuses: Statuses::only(Status::Failed),
+    let mut options = TraceOptions {
+        calls: SyscallSet::none(),
+        statuses: StatusSet::only(CallStatus::Failed),
         ..of("cat", &["/nowhere/at/all"])
     };
     for number in 0..512 {
         if chosen(Abi::X86_64, number) {
-            asked.calls.add(Abi::X86_64, number);
-            asked.calls.add(Abi::Aarch64, number);
+            options.calls.insert(Abi::X86_64, number);
+            options.calls.insert(Abi::Aarch64, number);
         }
     }
-    let (events, ended) = quickly(&asked);
+    let (events, ended) = quickly(&options);
     let calls: Vec<_> = all_calls(&events).map(|(_, call)| call).collect();
     assert!(!calls.is_empty());
     for call in calls {
         assert!(chosen(call.abi, call.number), "{call:?}");
         assert!(
-            matches!(call.outcome, Outcome::Returned { value, .. } if value < 0),
+            matches!(call.outcome, SyscallOutcome::Returned { value, .. } if value < 0),
             "{call:?}"
         );
     }
-    assert_eq!((ended.command, ended.lost), (Some(Finish::Exited(1)), 0));
+    assert_eq!(
+        (ended.command, ended.lost),
+        (Some(CommandExit::Exited(1)), 0)
+    );
 }

@@ -1,13 +1,13 @@
 //! Both engines beside each other, on random sequences of calls: what they tell must be the same.
 
-use backsight_syscall_decode::table::row;
-use backsight_syscall_decode::text::{Options, Text};
-use backsight_syscall_decode::{Event, Outcome, What};
+use backsight_syscall_decode::table::find_syscall;
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
+use backsight_syscall_decode::{EventKind, SyscallOutcome, TraceEvent};
 use backsight_tracer::bpf_engine;
-use backsight_tracer::command::Command;
-use backsight_tracer::engine::{Engine, trace};
-use backsight_tracer::options::{Asked, Offspring};
-use backsight_tracer::outcome::{Ended, Finish};
+use backsight_tracer::command::TracedCommand;
+use backsight_tracer::engine::{EngineKind, trace};
+use backsight_tracer::options::{ChildSelection, TraceOptions};
+use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use proptest::prelude::*;
 use regex::Regex;
 use std::{
@@ -23,41 +23,52 @@ use crate::{in_time::in_time, programs::program};
 type Told = BTreeMap<String, Vec<String>>;
 
 /// Traces what ends by itself.
-fn trace_in_time(engine: Engine, asked: &Asked, tell: &mut dyn FnMut(Event)) -> Ended {
-    in_time(|interrupt| trace(engine, asked, interrupt, tell)).unwrap()
+fn trace_in_time(
+    engine: EngineKind,
+    options: &TraceOptions,
+    tell: &mut dyn FnMut(TraceEvent),
+) -> TraceOutcome {
+    in_time(|interrupt| trace(engine, options, interrupt, tell)).unwrap()
 }
 
 /// Traces `random` in a folder that is new.
-fn events(engine: Engine, folder: &Path, numbers: &[u16]) -> (Vec<Event>, Option<Finish>) {
+fn events(
+    engine: EngineKind,
+    folder: &Path,
+    numbers: &[u16],
+) -> (Vec<TraceEvent>, Option<CommandExit>) {
     let _not_there = std::fs::remove_dir_all(folder);
     std::fs::create_dir(folder).unwrap();
     let mut arguments = vec![folder.to_str().unwrap().to_owned()];
     arguments.extend(numbers.iter().map(ToString::to_string));
-    let asked = Asked {
-        command: Some(Command::new(program("random"), arguments)),
+    let options = TraceOptions {
+        command: Some(TracedCommand::new(program("random"), arguments)),
         follow: true,
-        ..Asked::default()
+        ..TraceOptions::default()
     };
     let mut events = Vec::new();
-    let ended = trace_in_time(engine, &asked, &mut |event| events.push(event));
+    let ended = trace_in_time(engine, &options, &mut |event| events.push(event));
     assert_eq!(ended.lost, 0);
     (events, ended.command)
 }
 
 /// The lines of each thread, with what is another each time made the same; `threads` are the numbers of all that there were
 /// in any run.
-fn lines(events: &[Event], threads: &HashSet<i32>) -> Told {
+fn lines(events: &[TraceEvent], threads: &HashSet<i32>) -> Told {
     let names = names(events);
-    let mut by_thread: BTreeMap<i32, Vec<Event>> = BTreeMap::new();
+    let mut by_thread: BTreeMap<i32, Vec<TraceEvent>> = BTreeMap::new();
     for event in events {
-        if !matches!(event.what, What::Attached { .. } | What::Pending(_)) {
+        if !matches!(
+            event.kind,
+            EventKind::Attached { .. } | EventKind::Pending(_)
+        ) {
             by_thread.entry(event.tid).or_default().push(event.clone());
         }
     }
     let mut told = Told::new();
     for (tid, events) in by_thread {
         let mut out = Vec::new();
-        let mut text = Text::new(Options::default());
+        let mut text = TextWriter::new(TextOptions::default());
         for event in &events {
             text.write(event, &mut out);
         }
@@ -70,13 +81,13 @@ fn lines(events: &[Event], threads: &HashSet<i32>) -> Told {
 }
 
 /// A name for each thread: that of who made it, and the how manieth it is.
-fn names(events: &[Event]) -> HashMap<i32, String> {
+fn names(events: &[TraceEvent]) -> HashMap<i32, String> {
     let mut names = HashMap::new();
     let mut children: HashMap<i32, usize> = HashMap::new();
     for event in events {
-        if let What::Attached {
+        if let EventKind::Attached {
             parent: Some(parent),
-        } = event.what
+        } = event.kind
         {
             let number = children.entry(parent).or_default();
             *number += 1;
@@ -114,8 +125,8 @@ fn comparable(line: &str, threads: &HashSet<i32>) -> String {
 fn assert_same(numbers: &[u16]) {
     let folder = tempfile::tempdir().unwrap();
     let work = folder.path().join("work");
-    let (of_kernel, kernel_ended) = events(Engine::Kernel, &work, numbers);
-    let (of_ptrace, ptrace_ended) = events(Engine::Ptrace, &work, numbers);
+    let (of_kernel, kernel_ended) = events(EngineKind::Kernel, &work, numbers);
+    let (of_ptrace, ptrace_ended) = events(EngineKind::Ptrace, &work, numbers);
     assert_eq!(kernel_ended, ptrace_ended, "{numbers:?}");
     let all = of_kernel.iter().chain(&of_ptrace);
     let threads: HashSet<i32> = all.map(|event| event.tid).collect();
@@ -149,27 +160,29 @@ fn number() -> impl Strategy<Value = u16> {
 
 #[test]
 fn calls_that_end_with_their_threads_are_told_as_such() {
-    let waits = |event: &Event| match &event.what {
-        What::Call(call) if row(call.abi, call.number).is_some_and(|row| row.name == "read") => {
-            Some(matches!(call.outcome, Outcome::Open))
+    let waits = |event: &TraceEvent| match &event.kind {
+        EventKind::Call(call)
+            if find_syscall(call.abi, call.number).is_some_and(|row| row.name == "read") =>
+        {
+            Some(matches!(call.outcome, SyscallOutcome::Open))
         }
         _ => None,
     };
-    for engine in [Engine::Kernel, Engine::Ptrace] {
-        if engine == Engine::Kernel
-            && let Err(why) = bpf_engine::available()
+    for engine in [EngineKind::Kernel, EngineKind::Ptrace] {
+        if engine == EngineKind::Kernel
+            && let Err(why) = bpf_engine::check_available()
         {
             eprintln!("skipped: {why}");
             continue;
         }
-        let asked = Asked {
-            command: Some(Command::new(program("threads"), ["wait", "5"])),
+        let options = TraceOptions {
+            command: Some(TracedCommand::new(program("threads"), ["wait", "5"])),
             follow: true,
-            ..Asked::default()
+            ..TraceOptions::default()
         };
         let mut events = Vec::new();
-        let ended = trace_in_time(engine, &asked, &mut |event| events.push(event));
-        assert_eq!(ended.command, Some(Finish::Exited(3)));
+        let ended = trace_in_time(engine, &options, &mut |event| events.push(event));
+        assert_eq!(ended.command, Some(CommandExit::Exited(3)));
         let of_threads = events.iter().filter(|event| event.tid != event.pid);
         let told: Vec<bool> = of_threads.filter_map(waits).collect();
         assert_eq!(told, [true; 5], "{engine:?}");
@@ -178,7 +191,7 @@ fn calls_that_end_with_their_threads_are_told_as_such() {
 
 #[test]
 fn every_call_of_the_table_is_told_alike_by_both_engines() {
-    if let Err(why) = bpf_engine::available() {
+    if let Err(why) = bpf_engine::check_available() {
         eprintln!("skipped: {why}");
         return;
     }
@@ -210,7 +223,7 @@ proptest! {
 
     #[test]
     fn random_calls_are_told_alike_by_both_engines(numbers in prop::collection::vec(number(), 1..40)) {
-        if bpf_engine::available().is_ok() {
+        if bpf_engine::check_available().is_ok() {
             assert_same(&numbers);
         }
     }
@@ -251,24 +264,27 @@ fn shell() -> (i32, std::process::ChildStdin, JoinHandle<Option<i32>>) {
 }
 
 /// What is told of the children of a shell that is followed for their sake, by process.
-fn of_children(engine: Engine) -> (i32, BTreeMap<i32, Vec<&'static str>>) {
+fn of_children(engine: EngineKind) -> (i32, BTreeMap<i32, Vec<&'static str>>) {
     use std::io::Write as _;
     let (pid, ask, ends) = shell();
     let mut ask = Some(ask);
-    let asked = Asked {
-        offspring: Some(Offspring { of: pid, joins }),
+    let options = TraceOptions {
+        children_of: Some(ChildSelection {
+            parent: pid,
+            accepts: joins,
+        }),
         limits: None,
-        ..Asked::default()
+        ..TraceOptions::default()
     };
     let mut told: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
-    let ended = trace_in_time(engine, &asked, &mut |event| match event.what {
-        What::Attached { .. } if event.pid == pid => {
+    let ended = trace_in_time(engine, &options, &mut |event| match event.kind {
+        EventKind::Attached { .. } if event.pid == pid => {
             ask.take().unwrap().write_all(b"go\n").unwrap();
         }
-        What::Call(call) => told
+        EventKind::Call(call) => told
             .entry(event.pid)
             .or_default()
-            .push(row(call.abi, call.number).unwrap().name),
+            .push(find_syscall(call.abi, call.number).unwrap().name),
         _ => {}
     });
     // It ends with the shell.
@@ -279,8 +295,8 @@ fn of_children(engine: Engine) -> (i32, BTreeMap<i32, Vec<&'static str>>) {
 
 #[test]
 fn children_are_traced_from_their_own_first_call_on_and_who_makes_them_is_not() {
-    for engine in [Engine::Kernel, Engine::Ptrace] {
-        if engine == Engine::Kernel && bpf_engine::available().is_err() {
+    for engine in [EngineKind::Kernel, EngineKind::Ptrace] {
+        if engine == EngineKind::Kernel && bpf_engine::check_available().is_err() {
             continue;
         }
         let (shell, told) = of_children(engine);

@@ -16,7 +16,7 @@ pub fn in_time<T>(traces: impl FnOnce(&Interrupt) -> T) -> T {
     let watchdog = std::thread::spawn(move || {
         let hangs = ends.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout);
         if hangs {
-            watch.ask(nix::sys::signal::Signal::SIGKILL as i32);
+            watch.trigger(nix::sys::signal::Signal::SIGKILL as i32);
         }
         hangs
     });

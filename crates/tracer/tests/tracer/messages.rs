@@ -1,11 +1,11 @@
 //! What says its own length or kind, told by either engine in the same lines.
 
-use backsight_syscall_decode::Event;
-use backsight_syscall_decode::text::{Options, Text};
+use backsight_syscall_decode::TraceEvent;
+use backsight_syscall_decode::text::{TextOptions, TextWriter};
 use backsight_tracer::bpf_engine;
-use backsight_tracer::command::Command;
-use backsight_tracer::engine::{Engine, trace};
-use backsight_tracer::options::Asked;
+use backsight_tracer::command::TracedCommand;
+use backsight_tracer::engine::{EngineKind, trace};
+use backsight_tracer::options::TraceOptions;
 
 use crate::in_time::in_time;
 use crate::programs::program;
@@ -42,15 +42,18 @@ const LINES: [&str; 14] = [
     "msgsnd(-1, {mtype=5, mtext=\"text\"}, 4, 0)",
 ];
 
-fn told(engine: Engine) -> String {
-    let asked = Asked {
-        command: Some(Command::new(program("messages"), Vec::<String>::new())),
-        ..Asked::default()
+fn told(engine: EngineKind) -> String {
+    let options = TraceOptions {
+        command: Some(TracedCommand::new(
+            program("messages"),
+            Vec::<String>::new(),
+        )),
+        ..TraceOptions::default()
     };
-    let mut text = Text::new(Options::default());
+    let mut text = TextWriter::new(TextOptions::default());
     let mut out = Vec::new();
     let ended = in_time(|interrupt| {
-        trace(engine, &asked, interrupt, &mut |event: Event| {
+        trace(engine, &options, interrupt, &mut |event: TraceEvent| {
             text.write(&event, &mut out)
         })
     })
@@ -61,9 +64,9 @@ fn told(engine: Engine) -> String {
 
 #[test]
 fn messages_options_and_structures_that_grew_are_told_by_both_engines() {
-    let mut engines = vec![Engine::Ptrace];
-    if bpf_engine::available().is_ok() {
-        engines.push(Engine::Kernel);
+    let mut engines = vec![EngineKind::Ptrace];
+    if bpf_engine::check_available().is_ok() {
+        engines.push(EngineKind::Kernel);
     }
     for engine in engines {
         let told = told(engine);

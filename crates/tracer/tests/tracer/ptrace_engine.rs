@@ -1,11 +1,13 @@
 //! The ptrace engine.
 
-use backsight_syscall_decode::call_set::{Calls, Known};
-use backsight_syscall_decode::{Abi, Call, Event, Frame, Outcome, What, When};
-use backsight_tracer::command::{Command, User};
+use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, EventKind, StackFrame, SyscallOutcome, SyscallRecord, TraceEvent,
+};
+use backsight_tracer::command::{TracedCommand, UserRights};
 use backsight_tracer::interrupt::Interrupt;
-use backsight_tracer::options::{Asked, Injection, Status, Statuses};
-use backsight_tracer::outcome::{Ended, Finish};
+use backsight_tracer::options::{CallStatus, Injection, StatusSet, TraceOptions};
+use backsight_tracer::outcome::{CommandExit, TraceOutcome};
 use backsight_tracer::ptrace_engine;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -17,7 +19,7 @@ use std::{
     time::Duration,
 };
 
-use backsight_syscall_decode::table::row;
+use backsight_syscall_decode::table::find_syscall;
 
 use crate::{
     in_time::{LONG, in_time},
@@ -26,40 +28,40 @@ use crate::{
 };
 
 /// Everything of a command and its children.
-fn command(program: impl AsRef<Path>, arguments: &[&str]) -> Asked {
-    Asked {
-        command: Some(Command::new(program.as_ref(), arguments)),
+fn command(program: impl AsRef<Path>, arguments: &[&str]) -> TraceOptions {
+    TraceOptions {
+        command: Some(TracedCommand::new(program.as_ref(), arguments)),
         follow: true,
-        ..Asked::default()
+        ..TraceOptions::default()
     }
 }
 
 /// Traces what is asked for, and gives up if that never ends.
-fn traced(asked: &Asked) -> (Vec<Event>, Ended) {
+fn traced(options: &TraceOptions) -> (Vec<TraceEvent>, TraceOutcome) {
     let mut events = Vec::new();
-    let ended = watched(asked, &mut |event, _| events.push(event));
+    let ended = watched(options, &mut |event, _| events.push(event));
     (events, ended)
 }
 
 /// Traces what is asked for; whoever is told may end it.
-fn watched(asked: &Asked, tell: &mut dyn FnMut(Event, &Interrupt)) -> Ended {
+fn watched(options: &TraceOptions, tell: &mut dyn FnMut(TraceEvent, &Interrupt)) -> TraceOutcome {
     let ended = in_time(|interrupt| {
-        ptrace_engine::trace(asked, interrupt, &mut |event| tell(event, interrupt))
+        ptrace_engine::trace(options, interrupt, &mut |event| tell(event, interrupt))
     });
     let ended = ended.unwrap();
     assert_eq!(ended.lost, 0);
     ended
 }
 
-fn calls(events: &[Event]) -> impl Iterator<Item = (&Event, &Call)> {
-    events.iter().filter_map(|event| match &event.what {
-        What::Call(call) => Some((event, call)),
+fn calls(events: &[TraceEvent]) -> impl Iterator<Item = (&TraceEvent, &SyscallRecord)> {
+    events.iter().filter_map(|event| match &event.kind {
+        EventKind::Call(call) => Some((event, call)),
         _ => None,
     })
 }
 
 /// How often each call was told.
-fn counts(events: &[Event]) -> BTreeMap<u64, usize> {
+fn counts(events: &[TraceEvent]) -> BTreeMap<u64, usize> {
     let mut counts = BTreeMap::new();
     for (_, call) in calls(events) {
         *counts.entry(call.number).or_default() += 1;
@@ -67,11 +69,11 @@ fn counts(events: &[Event]) -> BTreeMap<u64, usize> {
     counts
 }
 
-fn native(numbers: &[(u64, u64)]) -> Calls {
-    let mut calls = Calls::none();
+fn native(numbers: &[(u64, u64)]) -> SyscallSet {
+    let mut calls = SyscallSet::none();
     for (x86_64, aarch64) in numbers {
-        calls.add(Abi::X86_64, *x86_64);
-        calls.add(Abi::Aarch64, *aarch64);
+        calls.insert(Abi::X86_64, *x86_64);
+        calls.insert(Abi::Aarch64, *aarch64);
     }
     calls
 }
@@ -105,27 +107,30 @@ fn a_program_is_told_from_its_execve_to_its_end() {
     let (events, ended) = traced(&command(program("forks"), &["0", "0"]));
     let first = calls(&events).next().unwrap().1;
     assert_eq!(first.number, number_of(EXECVE));
-    assert!(matches!(first.outcome, Outcome::Returned { value: 0, .. }));
+    assert!(matches!(
+        first.outcome,
+        SyscallOutcome::Returned { value: 0, .. }
+    ));
     let [.., last, end] = &events[..] else {
         panic!("{events:?}");
     };
-    let What::Call(last) = &last.what else {
+    let EventKind::Call(last) = &last.kind else {
         panic!("{last:?}");
     };
     assert_eq!(
         (last.number, last.outcome),
-        (number_of(EXIT_GROUP), Outcome::Open)
+        (number_of(EXIT_GROUP), SyscallOutcome::Open)
     );
-    assert_eq!(end.what, What::Exited { status: 0 });
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
-    assert_eq!(ended.told as usize, calls(&events).count());
+    assert_eq!(end.kind, EventKind::Exited { status: 0 });
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
+    assert_eq!(ended.calls as usize, calls(&events).count());
 }
 
 #[test]
 fn a_program_that_isnt_there_is_said_not_to_be() {
     let trace = |program: &str| {
-        let asked = command(program, &[]);
-        ptrace_engine::trace(&asked, &Interrupt::new(), &mut |_| {})
+        let options = command(program, &[]);
+        ptrace_engine::trace(&options, &Interrupt::new(), &mut |_| {})
             .unwrap_err()
             .to_string()
     };
@@ -136,7 +141,7 @@ fn a_program_that_isnt_there_is_said_not_to_be() {
 
 #[test]
 fn nothing_asked_for_is_said_so() {
-    let nothing = ptrace_engine::trace(&Asked::default(), &Interrupt::new(), &mut |_| {});
+    let nothing = ptrace_engine::trace(&TraceOptions::default(), &Interrupt::new(), &mut |_| {});
     assert!(
         nothing
             .unwrap_err()
@@ -147,11 +152,11 @@ fn nothing_asked_for_is_said_so() {
 
 #[test]
 fn a_process_that_isnt_there_cant_be_attached_to() {
-    let asked = Asked {
+    let options = TraceOptions {
         pids: vec![i32::MAX],
-        ..Asked::default()
+        ..TraceOptions::default()
     };
-    let error = ptrace_engine::trace(&asked, &Interrupt::new(), &mut |_| {}).unwrap_err();
+    let error = ptrace_engine::trace(&options, &Interrupt::new(), &mut |_| {}).unwrap_err();
     assert!(
         error.to_string().contains("can't be attached to"),
         "{error}"
@@ -161,16 +166,16 @@ fn a_process_that_isnt_there_cant_be_attached_to() {
 #[test]
 fn every_call_of_every_child_is_told() {
     let (events, ended) = traced(&command(program("forks"), &["50", "20"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     assert_eq!(counts(&events)[&number_of(GETUID)], 50 * 20);
     let attached = events
         .iter()
-        .filter(|event| matches!(event.what, What::Attached { parent: Some(_) }));
+        .filter(|event| matches!(event.kind, EventKind::Attached { parent: Some(_) }));
     assert_eq!(attached.count(), 50);
     let exits: Vec<i32> = events
         .iter()
-        .filter_map(|event| match event.what {
-            What::Exited { status } => Some(status),
+        .filter_map(|event| match event.kind {
+            EventKind::Exited { status } => Some(status),
             _ => None,
         })
         .collect();
@@ -182,9 +187,9 @@ fn a_child_is_attached_to_before_anything_is_told_of_it_and_silent_after_its_end
     let (events, _) = traced(&command(program("storm"), &["6"]));
     let mut alive: HashSet<i32> = HashSet::new();
     for (index, event) in events.iter().enumerate() {
-        match event.what {
-            What::Attached { .. } => assert!(alive.insert(event.tid), "{event:?}"),
-            What::Exited { .. } => assert!(alive.remove(&event.tid), "{event:?}"),
+        match event.kind {
+            EventKind::Attached { .. } => assert!(alive.insert(event.tid), "{event:?}"),
+            EventKind::Exited { .. } => assert!(alive.remove(&event.tid), "{event:?}"),
             // The command itself isn't attached to.
             _ if index == 0 => assert!(alive.insert(event.tid)),
             _ => assert!(alive.contains(&event.tid), "{event:?}"),
@@ -193,19 +198,19 @@ fn a_child_is_attached_to_before_anything_is_told_of_it_and_silent_after_its_end
     assert!(alive.is_empty());
     let ends = events
         .iter()
-        .filter(|event| matches!(event.what, What::Exited { .. }))
+        .filter(|event| matches!(event.kind, EventKind::Exited { .. }))
         .count();
     assert_eq!(ends, (1 << 7) - 1);
 }
 
 #[test]
 fn children_that_arent_followed_run_untraced() {
-    let asked = Asked {
+    let options = TraceOptions {
         follow: false,
         ..command(program("forks"), &["5", "20"])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     assert!(!counts(&events).contains_key(&number_of(GETUID)));
     assert_eq!(
         events
@@ -220,24 +225,24 @@ fn children_that_arent_followed_run_untraced() {
 #[test]
 fn only_the_calls_that_are_asked_for_are_told_with_a_filter_and_without() {
     for filter in [true, false] {
-        let asked = Asked {
+        let options = TraceOptions {
             calls: native(&[GETUID]),
             filter,
             ..command(program("forks"), &["20", "20"])
         };
-        let (events, ended) = traced(&asked);
-        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        let (events, ended) = traced(&options);
+        assert_eq!(ended.command, Some(CommandExit::Exited(0)));
         assert_eq!(counts(&events), BTreeMap::from([(number_of(GETUID), 400)]));
     }
 }
 
 #[test]
 fn threads_inherit_the_filter() {
-    let asked = Asked {
+    let options = TraceOptions {
         calls: native(&[GETUID]),
         ..command(program("threads"), &["calls", "8", "100"])
     };
-    let (events, _) = traced(&asked);
+    let (events, _) = traced(&options);
     assert_eq!(counts(&events), BTreeMap::from([(number_of(GETUID), 800)]));
     let threads: HashSet<i32> = calls(&events).map(|(event, _)| event.tid).collect();
     let processes: HashSet<i32> = calls(&events).map(|(event, _)| event.pid).collect();
@@ -246,30 +251,30 @@ fn threads_inherit_the_filter() {
 
 #[test]
 fn an_execve_that_is_asked_for_is_told_with_a_filter() {
-    let asked = Asked {
+    let options = TraceOptions {
         calls: native(&[EXECVE]),
         ..command(program("vforks"), &["3", "/bin/true"])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     assert_eq!(counts(&events), BTreeMap::from([(number_of(EXECVE), 4)]));
 }
 
 #[test]
 fn vfork_and_execve_are_followed() {
     let (events, ended) = traced(&command(program("vforks"), &["20", "/bin/true"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     assert_eq!(counts(&events)[&number_of(EXECVE)], 21);
 }
 
 #[test]
 fn signals_are_told_and_delivered_as_they_were_sent() {
     let (events, ended) = traced(&command(program("signals"), &[]));
-    assert_eq!(ended.command, Some(Finish::Killed(15)));
+    assert_eq!(ended.command, Some(CommandExit::Killed(15)));
     let signals: Vec<(i32, &Vec<u8>)> = events
         .iter()
-        .filter_map(|event| match &event.what {
-            What::Signal { number, info, .. } => Some((*number, info)),
+        .filter_map(|event| match &event.kind {
+            EventKind::Signal { number, info, .. } => Some((*number, info)),
             _ => None,
         })
         .collect();
@@ -281,8 +286,8 @@ fn signals_are_told_and_delivered_as_they_were_sent() {
         assert_eq!(info[..4], number.to_ne_bytes());
     }
     assert!(matches!(
-        events.last().unwrap().what,
-        What::Killed {
+        events.last().unwrap().kind,
+        EventKind::Killed {
             signal: 15,
             core: false
         }
@@ -291,37 +296,37 @@ fn signals_are_told_and_delivered_as_they_were_sent() {
 
 #[test]
 fn only_the_signals_that_are_asked_for_are_told_but_all_are_delivered() {
-    let asked = Asked {
-        signals: backsight_tracer::options::Signals::parse("TERM").unwrap(),
+    let options = TraceOptions {
+        signals: backsight_tracer::options::SignalSet::parse("TERM").unwrap(),
         ..command(program("signals"), &[])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Killed(15)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Killed(15)));
     let signals = events
         .iter()
-        .filter(|event| matches!(event.what, What::Signal { .. }));
+        .filter(|event| matches!(event.kind, EventKind::Signal { .. }));
     assert_eq!(signals.count(), 1);
 }
 
 #[test]
 fn stopped_jobs_stay_stopped_and_go_on_when_they_are_told_to() {
     let (events, ended) = traced(&command(program("stops"), &["20"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     let stops = events
         .iter()
-        .filter(|event| matches!(event.what, What::Stopped { signal: 19 }));
+        .filter(|event| matches!(event.kind, EventKind::Stopped { signal: 19 }));
     assert!(stops.count() >= 20);
 }
 
 #[test]
 fn a_thread_that_executes_supersedes_the_first_one() {
     let (events, ended) = traced(&command(program("threads"), &["exec", "/bin/true"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     let (index, leader, by) = events
         .iter()
         .enumerate()
-        .find_map(|(index, event)| match event.what {
-            What::Superseded { by } => Some((index, event.tid, by)),
+        .find_map(|(index, event)| match event.kind {
+            EventKind::Superseded { by } => Some((index, event.tid, by)),
             _ => None,
         })
         .expect("nobody was superseded");
@@ -333,25 +338,30 @@ fn a_thread_that_executes_supersedes_the_first_one() {
     assert_eq!(executed.0.tid, leader);
     assert!(matches!(
         executed.1.outcome,
-        Outcome::Returned { value: 0, .. }
+        SyscallOutcome::Returned { value: 0, .. }
     ));
     assert!(matches!(
-        events.last().unwrap().what,
-        What::Exited { status: 0 }
+        events.last().unwrap().kind,
+        EventKind::Exited { status: 0 }
     ));
 }
 
 #[test]
 fn six_hundred_looping_threads_end_with_their_process() {
     let (events, ended) = traced(&command(program("threads"), &["loop", "600"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     let attached = events
         .iter()
-        .filter(|event| matches!(event.what, What::Attached { .. }))
+        .filter(|event| matches!(event.kind, EventKind::Attached { .. }))
         .count();
     let ends = events
         .iter()
-        .filter(|event| matches!(event.what, What::Exited { .. } | What::Killed { .. }))
+        .filter(|event| {
+            matches!(
+                event.kind,
+                EventKind::Exited { .. } | EventKind::Killed { .. }
+            )
+        })
         .count();
     assert_eq!((attached, ends), (600, 601));
 }
@@ -359,18 +369,18 @@ fn six_hundred_looping_threads_end_with_their_process() {
 #[test]
 fn the_end_of_a_process_whose_first_thread_left_is_the_last_ones() {
     let (_, ended) = traced(&command(program("threads"), &["leave", "8"]));
-    assert_eq!(ended.command, Some(Finish::Exited(7)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(7)));
 }
 
 #[test]
 fn no_thread_starves_while_others_call() {
-    let asked = Asked {
+    let options = TraceOptions {
         calls: native(&[GETUID]),
         filter: false,
         ..command(program("threads"), &["spin", "64", "32000"])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     let mut by_thread: HashMap<i32, usize> = HashMap::new();
     for (event, _) in calls(&events) {
         *by_thread.entry(event.tid).or_default() += 1;
@@ -386,13 +396,13 @@ fn no_thread_starves_while_others_call() {
 #[test]
 fn a_tracer_that_is_traced_is_refused_its_child_and_works_unfollowed() {
     let (_, followed) = traced(&command(program("traces"), &[]));
-    assert_eq!(followed.command, Some(Finish::Exited(3)));
-    let alone = Asked {
+    assert_eq!(followed.command, Some(CommandExit::Exited(3)));
+    let alone = TraceOptions {
         follow: false,
         ..command(program("traces"), &[])
     };
     let (_, unfollowed) = traced(&alone);
-    assert_eq!(unfollowed.command, Some(Finish::Exited(0)));
+    assert_eq!(unfollowed.command, Some(CommandExit::Exited(0)));
 }
 
 #[test]
@@ -407,7 +417,7 @@ fn a_setuid_program_gets_its_rights_where_the_tracer_has_them() {
     std::fs::create_dir(&folder).unwrap();
     let copy = folder.join("whose");
     std::fs::copy(program("whose"), &copy).unwrap();
-    let nobody = User {
+    let nobody = UserRights {
         uid: 65534,
         gid: 65534,
         groups: vec![65534],
@@ -417,39 +427,39 @@ fn a_setuid_program_gets_its_rights_where_the_tracer_has_them() {
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).unwrap();
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(mode)).unwrap();
         for filter in [false, true] {
-            let mut asked = command(&copy, &[]);
-            asked.calls = if filter {
+            let mut options = command(&copy, &[]);
+            options.calls = if filter {
                 native(&[GETUID])
             } else {
-                Calls::all()
+                SyscallSet::all()
             };
-            if let Some(command) = &mut asked.command {
+            if let Some(command) = &mut options.command {
                 command.user = Some(nobody.clone());
             }
-            ends.push(traced(&asked).1.command);
+            ends.push(traced(&options).1.command);
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
-    let exited = |status| Some(Finish::Exited(status));
+    let exited = |status| Some(CommandExit::Exited(status));
     assert_eq!(ends, [exited(1), exited(1), exited(0), exited(0)]);
 }
 
 #[test]
 fn calls_in_the_32_bit_way_are_named_as_such() {
     let (events, ended) = traced(&command(program("narrow"), &[]));
-    if ended.command == Some(Finish::Exited(2)) {
+    if ended.command == Some(CommandExit::Exited(2)) {
         eprintln!("skipped: this kernel has no 32-bit calls");
         return;
     }
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
-    let narrow: Vec<&Call> = calls(&events)
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
+    let narrow: Vec<&SyscallRecord> = calls(&events)
         .map(|(_, call)| call)
         .filter(|call| call.abi == Abi::I386)
         .collect();
     assert_eq!(narrow.len(), 1);
     assert_eq!(narrow[0].number, 20);
     assert!(
-        matches!(narrow[0].outcome, Outcome::Returned { value, .. } if value == i64::from(events[0].pid))
+        matches!(narrow[0].outcome, SyscallOutcome::Returned { value, .. } if value == i64::from(events[0].pid))
     );
 }
 
@@ -468,26 +478,26 @@ fn a_process_is_attached_to_with_all_its_threads_and_goes_on_when_it_is_detached
     {
         std::thread::yield_now();
     }
-    let asked = Asked {
+    let options = TraceOptions {
         pids: vec![pid],
         follow: true,
         calls: native(&[GETUID]),
         limit: Some(1000),
-        ..Asked::default()
+        ..TraceOptions::default()
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!((ended.told, ended.command), (1000, None));
+    let (events, ended) = traced(&options);
+    assert_eq!((ended.calls, ended.command), (1000, None));
     assert_eq!(calls(&events).count(), 1000);
-    let of = |wanted: fn(&What) -> bool| -> HashSet<i32> {
+    let of = |wanted: fn(&EventKind) -> bool| -> HashSet<i32> {
         events
             .iter()
-            .filter(|event| wanted(&event.what))
+            .filter(|event| wanted(&event.kind))
             .map(|event| event.tid)
             .collect()
     };
-    let attached = of(|what| matches!(what, What::Attached { parent: None }));
+    let attached = of(|what| matches!(what, EventKind::Attached { parent: None }));
     assert_eq!(attached.len(), 5);
-    assert_eq!(attached, of(|what| matches!(what, What::Detached)));
+    assert_eq!(attached, of(|what| matches!(what, EventKind::Detached)));
     for tid in attached {
         let status = std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).unwrap();
         assert!(status.contains("TracerPid:\t0"), "{status}");
@@ -504,9 +514,9 @@ fn an_interrupt_detaches_from_a_process_that_was_attached_to() {
         .arg("1000")
         .spawn()
         .unwrap();
-    let asked = Asked {
+    let options = TraceOptions {
         pids: vec![child.id().cast_signed()],
-        ..Asked::default()
+        ..TraceOptions::default()
     };
     // It sleeps in a call that doesn't come back: only the interrupt can end this.
     let interrupt = Arc::new(Interrupt::new());
@@ -514,16 +524,16 @@ fn an_interrupt_detaches_from_a_process_that_was_attached_to() {
     let (attached, is_attached) = mpsc::channel();
     let asking = std::thread::spawn(move || {
         is_attached.recv_timeout(LONG).unwrap();
-        asker.ask(2);
+        asker.trigger(2);
     });
     let mut events = Vec::new();
-    let ended = ptrace_engine::trace(&asked, &interrupt, &mut |event| {
+    let ended = ptrace_engine::trace(&options, &interrupt, &mut |event| {
         let _first_only = attached.send(());
-        events.push(event.what);
+        events.push(event.kind);
     });
     asking.join().unwrap();
     assert_eq!(ended.unwrap().command, None);
-    assert_eq!(events.last(), Some(&What::Detached));
+    assert_eq!(events.last(), Some(&EventKind::Detached));
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
     assert_eq!(child.wait().unwrap().signal(), Some(9));
@@ -531,8 +541,8 @@ fn an_interrupt_detaches_from_a_process_that_was_attached_to() {
 
 #[test]
 fn an_interrupt_goes_to_the_command_that_was_started() {
-    for calls in [Calls::all(), native(&[GETUID])] {
-        let asked = Asked {
+    for calls in [SyscallSet::all(), native(&[GETUID])] {
+        let options = TraceOptions {
             calls,
             ..command(program("threads"), &["calls", "2", "100000000"])
         };
@@ -540,16 +550,16 @@ fn an_interrupt_goes_to_the_command_that_was_started() {
         let mut command = 0;
         let ended = std::thread::scope(|scope| {
             let mut asking = None;
-            ptrace_engine::trace(&asked, &interrupt, &mut |event| {
+            ptrace_engine::trace(&options, &interrupt, &mut |event| {
                 command = event.pid;
                 if asking.is_none() {
-                    asking = Some(scope.spawn(|| interrupt.ask(15)));
+                    asking = Some(scope.spawn(|| interrupt.trigger(15)));
                 }
             })
             .unwrap()
         });
         // It is gone, by whoever's hand: nobody can send it anything, but who has to wait for it.
-        assert!(matches!(ended.command, None | Some(Finish::Killed(_))));
+        assert!(matches!(ended.command, None | Some(CommandExit::Killed(_))));
         let status = nix::sys::wait::waitpid(nix::unistd::Pid::from_raw(command), None);
         assert!(
             matches!(
@@ -593,24 +603,24 @@ fn a_program_goes_on_when_its_tracer_is_killed() {
 
 #[test]
 fn a_call_is_told_as_pending_before_anything_else_is_told() {
-    let asked = Asked {
+    let options = TraceOptions {
         pending: true,
         ..command(program("threads"), &["calls", "4", "50"])
     };
-    let (events, _) = traced(&asked);
-    let mut pending: HashMap<i32, Call> = HashMap::new();
+    let (events, _) = traced(&options);
+    let mut pending: HashMap<i32, SyscallRecord> = HashMap::new();
     let mut told = 0;
     for event in &events {
-        match &event.what {
-            What::Pending(call) => {
-                assert_eq!(call.outcome, Outcome::Open);
+        match &event.kind {
+            EventKind::Pending(call) => {
+                assert_eq!(call.outcome, SyscallOutcome::Open);
                 assert!(
                     pending.insert(event.tid, call.clone()).is_none(),
                     "told twice: {event:?}"
                 );
                 told += 1;
             }
-            What::Call(call) => {
+            EventKind::Call(call) => {
                 if let Some(before) = pending.remove(&event.tid) {
                     assert_eq!((before.number, before.entered), (call.number, call.entered));
                 }
@@ -629,7 +639,7 @@ fn nothing_is_told_as_pending_when_nobody_asks_for_it() {
     assert!(
         !events
             .iter()
-            .any(|event| matches!(event.what, What::Pending(_)))
+            .any(|event| matches!(event.kind, EventKind::Pending(_)))
     );
 }
 
@@ -638,19 +648,23 @@ fn an_injected_result_is_what_the_program_sees_and_the_call_isnt_made() {
     let injections = |text: &str| vec![Injection::parse(text, &[]).unwrap()];
     let getuid = number_of(GETUID);
     for (filter, all) in [(true, false), (false, true)] {
-        let asked = Asked {
+        let options = TraceOptions {
             injections: injections(&format!("{getuid}:retval=4321:when=2..3")),
-            calls: if all { Calls::all() } else { native(&[GETUID]) },
+            calls: if all {
+                SyscallSet::all()
+            } else {
+                native(&[GETUID])
+            },
             filter,
             ..command(program("forks"), &["1", "4"])
         };
-        let (events, ended) = traced(&asked);
-        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        let (events, ended) = traced(&options);
+        assert_eq!(ended.command, Some(CommandExit::Exited(0)));
         let results: Vec<(i64, bool)> = calls(&events)
             .filter(|(_, call)| call.number == getuid)
             .map(|(_, call)| match call.outcome {
-                Outcome::Returned { value, .. } => (value, call.injected),
-                Outcome::Open => panic!("{call:?}"),
+                SyscallOutcome::Returned { value, .. } => (value, call.injected),
+                SyscallOutcome::Open => panic!("{call:?}"),
             })
             .collect();
         let uid = i64::from(nix::unistd::getuid().as_raw());
@@ -664,7 +678,7 @@ fn an_injected_result_is_what_the_program_sees_and_the_call_isnt_made() {
 #[test]
 fn nothing_is_done_to_calls_that_are_not_traced() {
     for filter in [true, false] {
-        let asked = Asked {
+        let options = TraceOptions {
             injections: vec![
                 Injection::parse(&format!("{}:error=EIO", number_of(OPENAT)), &[]).unwrap(),
             ],
@@ -673,8 +687,8 @@ fn nothing_is_done_to_calls_that_are_not_traced() {
             ..command(program("forks"), &["1", "4"])
         };
         // Without its libraries it would not even begin.
-        let (events, ended) = traced(&asked);
-        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        let (events, ended) = traced(&options);
+        assert_eq!(ended.command, Some(CommandExit::Exited(0)));
         assert!(calls(&events).all(|(_, call)| !call.injected));
     }
 }
@@ -682,30 +696,33 @@ fn nothing_is_done_to_calls_that_are_not_traced() {
 #[test]
 fn another_call_is_made_instead_and_memory_is_written() {
     let (getuid, openat, getpid) = (number_of(GETUID), number_of(OPENAT), "getpid");
-    let known = [Known {
+    let known = [NamedSyscall {
         abi: NATIVE,
-        number: backsight_syscall_decode::table::number(NATIVE, getpid).unwrap(),
+        number: backsight_syscall_decode::table::syscall_number(NATIVE, getpid).unwrap(),
         name: getpid,
         classes: vec!["pure"],
     }];
     let parse = |text: &str| Injection::parse(text, &known);
     assert!(parse(&format!("{getuid}:syscall=getpid")).is_err());
-    let asked = Asked {
+    let options = TraceOptions {
         injections: vec![parse(&format!("{getuid}:syscall=getpid:delay_enter=1")).unwrap()],
         calls: native(&[GETUID]),
         ..command(program("forks"), &["1", "1"])
     };
-    let (events, _) = traced(&asked);
+    let (events, _) = traced(&options);
     let call = calls(&events).find(|(_, call)| call.number == getuid);
     let (_, call) = call.unwrap();
     assert!(call.delayed && !call.injected);
-    assert!(matches!(call.outcome, Outcome::Returned { value: 0, .. }));
+    assert!(matches!(
+        call.outcome,
+        SyscallOutcome::Returned { value: 0, .. }
+    ));
     // What is opened is another file.
-    let asked = Asked {
+    let options = TraceOptions {
         injections: vec![parse(&format!("{openat}:poke_enter=@arg2=2f6e6f7468696e6700")).unwrap()],
         ..command("/bin/cat", &["/dev/null"])
     };
-    let (events, _) = traced(&asked);
+    let (events, _) = traced(&options);
     let poked = calls(&events).find(|(_, call)| {
         call.rewritten
             && call
@@ -719,15 +736,15 @@ fn another_call_is_made_instead_and_memory_is_written() {
 
 #[test]
 fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
-    let plain = Asked {
+    let plain = TraceOptions {
         calls: native(&[OPENAT]),
         ..command(program("texts"), &[])
     };
-    let changed = |asked: &Asked| -> (Vec<bool>, usize) {
-        let (events, _) = traced(asked);
+    let changed = |options: &TraceOptions| -> (Vec<bool>, usize) {
+        let (events, _) = traced(options);
         let unchanged = events
             .iter()
-            .filter(|event| matches!(event.what, What::Unchanged { argument: 1, .. }));
+            .filter(|event| matches!(event.kind, EventKind::Unchanged { argument: 1, .. }));
         let changed = calls(&events).map(|(_, call)| call.rewritten);
         (changed.collect(), unchanged.count())
     };
@@ -738,11 +755,11 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
         number_of(OPENAT),
         loader + 1
     );
-    let asked = Asked {
+    let options = TraceOptions {
         injections: vec![Injection::parse(&injection, &[]).unwrap()],
         ..plain
     };
-    let (changed, unchanged) = changed(&asked);
+    let (changed, unchanged) = changed(&options);
     assert_eq!(
         changed[loader..],
         [true, true, true, false, false, false, true, true, true]
@@ -752,23 +769,23 @@ fn what_a_call_is_given_is_changed_as_far_as_memory_reaches() {
 
 #[test]
 fn an_injected_error_makes_a_program_fail() {
-    let asked = Asked {
+    let options = TraceOptions {
         // No child: `fork` fails.
         injections: vec![Injection::parse("56,57,220:error=EAGAIN", &[]).unwrap()],
         ..command(program("forks"), &["1", "1"])
     };
-    assert_eq!(traced(&asked).1.command, Some(Finish::Exited(2)));
+    assert_eq!(traced(&options).1.command, Some(CommandExit::Exited(2)));
 }
 
 #[test]
 fn an_injected_signal_is_delivered_at_the_call() {
     let getuid = number_of(GETUID);
-    let asked = Asked {
+    let options = TraceOptions {
         injections: vec![Injection::parse(&format!("{getuid}:signal=USR1:when=3"), &[]).unwrap()],
         ..command(program("threads"), &["calls", "1", "10"])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Killed(10)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Killed(10)));
     assert_eq!(counts(&events)[&getuid], 3);
 }
 
@@ -777,14 +794,14 @@ fn an_injected_delay_holds_a_thread_and_no_other() {
     let getuid = number_of(GETUID);
     let delay = Duration::from_millis(30);
     let text = format!("{getuid}:delay_enter=30ms:delay_exit=30ms:when=1");
-    let asked = Asked {
+    let options = TraceOptions {
         injections: vec![Injection::parse(&text, &[]).unwrap()],
         ..command(program("threads"), &["calls", "2", "2"])
     };
-    let (events, _) = traced(&asked);
+    let (events, _) = traced(&options);
     let mut delayed = 0;
     for (_, call) in calls(&events).filter(|(_, call)| call.number == getuid) {
-        if let Outcome::Returned { took, .. } = call.outcome {
+        if let SyscallOutcome::Returned { took, .. } = call.outcome {
             delayed += usize::from(u128::from(took) >= delay.as_nanos());
         }
     }
@@ -796,42 +813,42 @@ fn an_injected_delay_holds_a_thread_and_no_other() {
 #[test]
 fn only_calls_that_ended_as_asked_for_are_told() {
     let told = |status| {
-        let asked = Asked {
-            statuses: Statuses::only(status),
+        let options = TraceOptions {
+            statuses: StatusSet::only(status),
             ..command("/bin/cat", &["/no/such/file"])
         };
-        traced(&asked).0
+        traced(&options).0
     };
-    let value = |call: &Call| match call.outcome {
-        Outcome::Returned { value, .. } => Some(value),
-        Outcome::Open => None,
+    let value = |call: &SyscallRecord| match call.outcome {
+        SyscallOutcome::Returned { value, .. } => Some(value),
+        SyscallOutcome::Open => None,
     };
-    let failed = told(Status::Failed);
+    let failed = told(CallStatus::Failed);
     assert!(calls(&failed).count() > 0);
     assert!(
         calls(&failed)
             .all(|(_, call)| value(call).is_some_and(|value| (-4095..0).contains(&value)))
     );
-    let fine = told(Status::Successful);
+    let fine = told(CallStatus::Successful);
     assert!(
         calls(&fine).all(|(_, call)| value(call).is_some_and(|value| !(-4095..0).contains(&value)))
     );
-    let unfinished = told(Status::Unfinished);
+    let unfinished = told(CallStatus::Unfinished);
     let numbers: Vec<u64> = calls(&unfinished).map(|(_, call)| call.number).collect();
     assert_eq!(numbers, [number_of(EXIT_GROUP)]);
 }
 
 #[test]
 fn a_process_is_detached_from_at_a_call_that_was_named() {
-    let asked = Asked {
+    let options = TraceOptions {
         detach_on: native(&[EXECVE]),
         ..command(program("vforks"), &["3", "/bin/true"])
     };
-    let (events, ended) = traced(&asked);
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    let (events, ended) = traced(&options);
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     let detached = events
         .iter()
-        .filter(|event| event.what == What::Detached)
+        .filter(|event| event.kind == EventKind::Detached)
         .count();
     assert_eq!(detached, 3);
 }
@@ -870,9 +887,9 @@ fn what_the_tracer_counts_is_what_strace_counts() {
         // A call that never comes back isn't in its summary: one for each process and thread.
         let (events, ended) = traced(&command("/bin/sh", &["-c", &shell]));
         let open = calls(&events)
-            .filter(|(_, call)| call.outcome == Outcome::Open)
+            .filter(|(_, call)| call.outcome == SyscallOutcome::Open)
             .count() as u64;
-        assert_eq!(ended.told - open, total, "{line}\n{summary}");
+        assert_eq!(ended.calls - open, total, "{line}\n{summary}");
     }
     std::fs::remove_file(out).unwrap();
 }
@@ -880,13 +897,13 @@ fn what_the_tracer_counts_is_what_strace_counts() {
 #[test]
 fn only_what_concerns_a_path_is_told_by_name_or_by_descriptor() {
     let told = |path: &str| {
-        let asked = Asked {
+        let options = TraceOptions {
             paths: vec![path.into()],
             limits: None,
             ..command("/bin/cat", &["/etc/passwd"])
         };
-        let (events, ended) = traced(&asked);
-        assert_eq!(ended.command, Some(Finish::Exited(0)));
+        let (events, ended) = traced(&options);
+        assert_eq!(ended.command, Some(CommandExit::Exited(0)));
         counts(&events)
     };
     assert_eq!(told("/no/such/path"), BTreeMap::new());
@@ -898,12 +915,12 @@ fn only_what_concerns_a_path_is_told_by_name_or_by_descriptor() {
 
 #[test]
 fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
-    let asked = Asked {
+    let options = TraceOptions {
         calls: native(&[OPENAT]),
         ..command(program("texts"), &[])
     };
-    let (events, _) = traced(&asked);
-    let all: Vec<&Call> = calls(&events).map(|(_, call)| call).collect();
+    let (events, _) = traced(&options);
+    let all: Vec<&SyscallRecord> = calls(&events).map(|(_, call)| call).collect();
     let slashes = |count: usize| "/".repeat(count).into_bytes();
     let expected: [&[u8]; 9] = [
         b"/end\0",
@@ -919,7 +936,9 @@ fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
     // Before these come those of the loader.
     let own = &all[all.len() - expected.len()..];
     for (call, text) in own.iter().zip(expected) {
-        let captured = call.memory.at(call.arguments[1], 1 << 20, When::Entered);
+        let captured = call
+            .memory
+            .at(call.arguments[1], 1 << 20, CapturePoint::Entered);
         assert_eq!(captured.unwrap_or_default(), text, "{call:?}");
     }
 }
@@ -927,7 +946,7 @@ fn texts_are_captured_as_far_as_memory_goes_and_no_further() {
 #[test]
 fn a_program_never_sees_that_it_shared_a_processor_with_its_tracer() {
     let (events, ended) = traced(&command(program("affinity"), &["20000"]));
-    assert_eq!(ended.command, Some(Finish::Exited(0)));
+    assert_eq!(ended.command, Some(CommandExit::Exited(0)));
     assert!(events.len() > 4 * 20000);
 }
 
@@ -951,8 +970,8 @@ fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
     let tracer = match unsafe { nix::unistd::fork() }.unwrap() {
         nix::unistd::ForkResult::Child => {
             let mut told = false;
-            let asked = command(caller, &["alone", "1000000000"]);
-            let _never_ends = ptrace_engine::trace(&asked, &Interrupt::new(), &mut |event| {
+            let options = command(caller, &["alone", "1000000000"]);
+            let _never_ends = ptrace_engine::trace(&options, &Interrupt::new(), &mut |event| {
                 if !std::mem::replace(&mut told, true) {
                     output.write_all(&event.pid.to_ne_bytes()).unwrap();
                 }
@@ -982,15 +1001,15 @@ fn a_program_gets_its_processors_back_when_its_tracer_is_killed() {
 }
 
 /// The functions on each stack that is told, beside the number of the call or the name of what it is of.
-fn stacks(events: &[Event]) -> Vec<(String, Vec<&Frame>)> {
-    let pairs = events.windows(2).filter_map(|pair| match &pair[1].what {
-        What::Stack(frames) => Some((&pair[0], frames)),
+fn stacks(events: &[TraceEvent]) -> Vec<(String, Vec<&StackFrame>)> {
+    let pairs = events.windows(2).filter_map(|pair| match &pair[1].kind {
+        EventKind::Stack(frames) => Some((&pair[0], frames)),
         _ => None,
     });
     let named = pairs.map(|(before, frames)| {
-        let what = match &before.what {
-            What::Call(call) => row(call.abi, call.number).unwrap().name.to_owned(),
-            What::Signal { .. } => "signal".to_owned(),
+        let what = match &before.kind {
+            EventKind::Call(call) => find_syscall(call.abi, call.number).unwrap().name.to_owned(),
+            EventKind::Signal { .. } => "signal".to_owned(),
             other => panic!("{other:?} has no stack"),
         };
         (what, frames.iter().collect())
@@ -998,12 +1017,12 @@ fn stacks(events: &[Event]) -> Vec<(String, Vec<&Frame>)> {
     named.collect()
 }
 
-fn functions<'a>(stacks: &'a [(String, Vec<&Frame>)], of: &str) -> Vec<&'a str> {
+fn functions<'a>(stacks: &'a [(String, Vec<&StackFrame>)], of: &str) -> Vec<&'a str> {
     let mut stacks = stacks.iter();
     let (_, frames) = stacks
         .find(|(what, _)| what == of)
         .unwrap_or_else(|| panic!("there is a stack of {of}"));
-    let name = |frame: &&'a Frame| match &frame.function {
+    let name = |frame: &&'a StackFrame| match &frame.function {
         Some((name, _)) => std::str::from_utf8(name).unwrap(),
         None => "",
     };
@@ -1012,7 +1031,7 @@ fn functions<'a>(stacks: &'a [(String, Vec<&Frame>)], of: &str) -> Vec<&'a str> 
 
 #[test]
 fn a_call_is_told_with_the_functions_that_the_thread_was_in() {
-    let (events, _) = traced(&Asked {
+    let (events, _) = traced(&TraceOptions {
         stacks: true,
         ..command(program("stacks"), &[])
     });
@@ -1044,7 +1063,7 @@ fn a_call_is_told_with_the_functions_that_the_thread_was_in() {
 #[test]
 fn what_was_mapped_unseen_is_found_on_stacks_too() {
     const GETEUID: (u64, u64) = (107, 175);
-    let (events, _) = traced(&Asked {
+    let (events, _) = traced(&TraceOptions {
         stacks: true,
         calls: native(&[GETUID, GETEUID]),
         ..command(program("stacks"), &[])
@@ -1078,7 +1097,7 @@ fn stacks_are_those_of_strace() {
             _ => theirs.push((line.split('(').next().unwrap().to_owned(), Vec::new())),
         }
     }
-    let (events, _) = traced(&Asked {
+    let (events, _) = traced(&TraceOptions {
         stacks: true,
         ..command(&program, &[])
     });

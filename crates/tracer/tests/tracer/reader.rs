@@ -6,10 +6,13 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use backsight_syscall_decode::capture::wants;
-use backsight_syscall_decode::memory::{Extent, Limits};
-use backsight_syscall_decode::table::{Row, row};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
+use backsight_syscall_decode::capture::missing_memory;
+use backsight_syscall_decode::memory::{CaptureLimits, ReadExtent};
+use backsight_syscall_decode::table::{SyscallDefinition, find_syscall};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
 use backsight_tracer::descriptors::netlink_protocol;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
@@ -40,7 +43,12 @@ pub fn command(program: &Path) -> Command {
     reason = "whoever traces waits, until nobody is left"
 )]
 /// Runs a program and tells everything that it and its children do.
-pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut(Event)) {
+pub fn trace(
+    program: &Path,
+    folder: &Path,
+    limits: CaptureLimits,
+    tell: &mut dyn FnMut(TraceEvent),
+) {
     let mut command = command(program);
     command.current_dir(folder);
     // SAFETY: only a system call is made between fork and exec.
@@ -59,14 +67,14 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
         | Options::PTRACE_O_TRACEEXEC;
     ptrace::setoptions(first, options).unwrap();
     ptrace::syscall(first, None).unwrap();
-    let mut calls: HashMap<Pid, Option<Call>> = HashMap::from([(first, None)]);
+    let mut calls: HashMap<Pid, Option<SyscallRecord>> = HashMap::from([(first, None)]);
     while let Ok(status) = waitpid(None, Some(flags)) {
         let Some(pid) = status.pid() else { break };
-        let event = |what| Event {
+        let event = |what| TraceEvent {
             pid: process(pid),
             tid: pid.as_raw(),
             at: 0,
-            what,
+            kind: what,
         };
         match status {
             WaitStatus::PtraceSyscall(_) => {
@@ -74,10 +82,10 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
                 match open.take() {
                     None => {
                         let call = entered(pid, limits);
-                        tell(event(What::Pending(call.clone())));
+                        tell(event(EventKind::Pending(call.clone())));
                         *open = Some(call);
                     }
-                    Some(call) => tell(event(What::Call(left(pid, call, limits)))),
+                    Some(call) => tell(event(EventKind::Call(left(pid, call, limits)))),
                 }
                 let _ = ptrace::syscall(pid, None);
             }
@@ -86,7 +94,7 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
                 let _ = ptrace::syscall(pid, None);
             }
             WaitStatus::Stopped(_, signal) => {
-                tell(event(What::Signal {
+                tell(event(EventKind::Signal {
                     number: signal as i32,
                     info: information(pid),
                     instruction: None,
@@ -98,11 +106,11 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
             }
             WaitStatus::Exited(_, status) => {
                 gone(pid, &mut calls, tell);
-                tell(event(What::Exited { status }));
+                tell(event(EventKind::Exited { status }));
             }
             WaitStatus::Signaled(_, signal, core) => {
                 gone(pid, &mut calls, tell);
-                tell(event(What::Killed {
+                tell(event(EventKind::Killed {
                     signal: signal as i32,
                     core,
                 }));
@@ -112,13 +120,17 @@ pub fn trace(program: &Path, folder: &Path, limits: Limits, tell: &mut dyn FnMut
     }
 }
 
-fn gone(pid: Pid, calls: &mut HashMap<Pid, Option<Call>>, tell: &mut dyn FnMut(Event)) {
+fn gone(
+    pid: Pid,
+    calls: &mut HashMap<Pid, Option<SyscallRecord>>,
+    tell: &mut dyn FnMut(TraceEvent),
+) {
     if let Some(call) = calls.remove(&pid).flatten() {
-        tell(Event {
+        tell(TraceEvent {
             pid: process(pid),
             tid: pid.as_raw(),
             at: 0,
-            what: What::Call(call),
+            kind: EventKind::Call(call),
         });
     }
 }
@@ -130,9 +142,9 @@ fn process(pid: Pid) -> i32 {
         .unwrap_or(pid.as_raw())
 }
 
-fn entered(pid: Pid, limits: Limits) -> Call {
+fn entered(pid: Pid, limits: CaptureLimits) -> SyscallRecord {
     let registers = ptrace::getregs(pid).unwrap();
-    let mut call = Call {
+    let mut call = SyscallRecord {
         abi: Abi::X86_64,
         number: registers.orig_rax,
         arguments: [
@@ -144,51 +156,51 @@ fn entered(pid: Pid, limits: Limits) -> Call {
             registers.r9,
         ],
         entered: 0,
-        outcome: Outcome::Open,
-        memory: Memory::default(),
+        outcome: SyscallOutcome::Open,
+        memory: CapturedMemory::default(),
         injected: false,
         rewritten: false,
         delayed: false,
         instruction: None,
         worked: None,
     };
-    if row(call.abi, call.number).is_some_and(|row| row.stacked) {
+    if find_syscall(call.abi, call.number).is_some_and(|row| row.stacked) {
         call.arguments[0] = registers.rsp;
     }
-    if row(call.abi, call.number).is_some_and(Row::speaks) {
+    if find_syscall(call.abi, call.number).is_some_and(SyscallDefinition::uses_socket_data) {
         let socket = call.arguments[0] as i32;
         call.memory
             .set_netlink(netlink_protocol(pid.as_raw(), socket));
     }
-    fill(pid, &mut call, When::Entered, limits);
+    fill(pid, &mut call, CapturePoint::Entered, limits);
     call
 }
 
-fn left(pid: Pid, mut call: Call, limits: Limits) -> Call {
+fn left(pid: Pid, mut call: SyscallRecord, limits: CaptureLimits) -> SyscallRecord {
     let value = ptrace::getregs(pid).unwrap().rax as i64;
-    call.outcome = Outcome::Returned { value, took: 0 };
-    fill(pid, &mut call, When::Left, limits);
+    call.outcome = SyscallOutcome::Returned { value, took: 0 };
+    fill(pid, &mut call, CapturePoint::Left, limits);
     call
 }
 
-fn fill(pid: Pid, call: &mut Call, when: When, limits: Limits) {
+fn fill(pid: Pid, call: &mut SyscallRecord, when: CapturePoint, limits: CaptureLimits) {
     for _ in 0..16 {
-        let wanted = wants(call, when, limits);
+        let wanted = missing_memory(call, when, limits);
         if wanted.is_empty() {
             return;
         }
         for want in wanted {
             let mut bytes = match want.extent {
-                Extent::Bytes(length) | Extent::Text(length) => vec![0; length],
+                ReadExtent::Bytes(length) | ReadExtent::Text(length) => vec![0; length],
             };
             let length = read(pid, want.address, &mut bytes);
             bytes.truncate(length);
-            if let (Extent::Text(_), Some(end)) =
+            if let (ReadExtent::Text(_), Some(end)) =
                 (want.extent, bytes.iter().position(|byte| *byte == 0))
             {
                 bytes.truncate(end + 1);
             }
-            call.memory.add(Piece {
+            call.memory.add(MemoryPiece {
                 address: want.address,
                 when,
                 bytes,

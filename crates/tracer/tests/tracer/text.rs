@@ -3,14 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use backsight_syscall_decode::call_set::Calls;
-use backsight_syscall_decode::descriptor_set::Numbers;
-use backsight_syscall_decode::format::{Constants, Escapes};
-use backsight_syscall_decode::memory::Limits;
-use backsight_syscall_decode::table::number;
-use backsight_syscall_decode::text::{Options, Precision, Text, Time, Who};
-use backsight_syscall_decode::{Abi, Call, Event, Memory, Outcome, Piece, What, When};
-use backsight_tracer::descriptors::{Aspects, Files};
+use backsight_syscall_decode::descriptor_set::DescriptorSet;
+use backsight_syscall_decode::format::{ConstantStyle, EscapeStyle};
+use backsight_syscall_decode::memory::CaptureLimits;
+use backsight_syscall_decode::syscall_set::SyscallSet;
+use backsight_syscall_decode::table::syscall_number;
+use backsight_syscall_decode::text::{
+    LinePrefix, TextOptions, TextWriter, TimePrecision, TimestampFormat,
+};
+use backsight_syscall_decode::{
+    Abi, CapturePoint, CapturedMemory, EventKind, MemoryPiece, SyscallOutcome, SyscallRecord,
+    TraceEvent,
+};
+use backsight_tracer::descriptors::{DescriptorDetails, ProcResolver};
 
 use crate::programs::program;
 use crate::reader;
@@ -88,8 +93,8 @@ pub fn strace_version() -> Option<String> {
 fn both(
     name: &str,
     flags: &[&str],
-    options: Options,
-    descriptors: Aspects,
+    options: TextOptions,
+    descriptors: DescriptorDetails,
 ) -> Option<(Vec<Line>, Vec<Line>)> {
     let Some("strace -- version 6.1") = strace_version().as_deref() else {
         eprintln!("skipped: this compares with strace 6.1, which isn't here");
@@ -114,19 +119,19 @@ fn both(
     std::fs::create_dir(&inner).unwrap();
     let mut ours = Vec::new();
     let dumps = !(options.reads.is_empty() && options.writes.is_empty());
-    let limits = Limits {
+    let limits = CaptureLimits {
         string: if dumps { 1 << 16 } else { options.string },
         elements: options.string,
         verbose: !options.full.is_empty(),
     };
-    let mut text = Text::new(Options {
-        who: Who::Plain,
+    let mut text = TextWriter::new(TextOptions {
+        prefix: LinePrefix::Plain,
         ..options
     });
     if !descriptors.is_empty() {
-        text = text.with_descriptors(Files::new(descriptors));
+        text = text.with_resolver(ProcResolver::new(descriptors));
     }
-    reader::trace(&program, &inner, limits, &mut |event: Event| {
+    reader::trace(&program, &inner, limits, &mut |event: TraceEvent| {
         text.write(&event, &mut ours)
     });
     text.finish(&mut ours);
@@ -315,7 +320,7 @@ fn same(theirs: &Line, ours: &Line) -> bool {
             && without_columns(&without_numbers(theirs)) == without_columns(&without_numbers(ours)))
 }
 
-fn compare(name: &str, flags: &[&str], options: Options, descriptors: Aspects) {
+fn compare(name: &str, flags: &[&str], options: TextOptions, descriptors: DescriptorDetails) {
     let Some((theirs, ours)) = both(name, flags, options, descriptors) else {
         return;
     };
@@ -332,67 +337,82 @@ fn compare(name: &str, flags: &[&str], options: Options, descriptors: Aspects) {
 }
 
 fn compare_all(name: &str) {
-    compare(name, &[], Options::default(), Aspects::default());
+    compare(
+        name,
+        &[],
+        TextOptions::default(),
+        DescriptorDetails::default(),
+    );
     compare(
         name,
         &["-v", "-s", "300"],
-        Options {
-            full: Calls::all(),
+        TextOptions {
+            full: SyscallSet::all(),
             string: 300,
-            ..Options::default()
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
     compare(
         name,
         &["-x", "-s", "7"],
-        Options {
-            escapes: Escapes::HexWhereNeeded,
+        TextOptions {
+            escapes: EscapeStyle::HexWhereNeeded,
             string: 7,
-            ..Options::default()
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
     compare(
         name,
         &["-xx"],
-        Options {
-            escapes: Escapes::Hex,
-            ..Options::default()
+        TextOptions {
+            escapes: EscapeStyle::Hex,
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
-    compare(name, &["-y"], Options::default(), Aspects::PATHS);
-    compare(name, &["-yy"], Options::default(), Aspects::ALL);
+    compare(
+        name,
+        &["-y"],
+        TextOptions::default(),
+        DescriptorDetails::PATHS,
+    );
+    compare(
+        name,
+        &["-yy"],
+        TextOptions::default(),
+        DescriptorDetails::ALL,
+    );
     compare(
         name,
         &["-e", "verbose=none"],
-        Options {
-            opaque: Calls::all(),
-            ..Options::default()
+        TextOptions {
+            opaque: SyscallSet::all(),
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
     compare(
         name,
         &["-e", "read=all", "-e", "write=all"],
-        Options {
-            reads: Numbers::parse("all").unwrap(),
-            writes: Numbers::parse("all").unwrap(),
-            ..Options::default()
+        TextOptions {
+            reads: DescriptorSet::parse("all").unwrap(),
+            writes: DescriptorSet::parse("all").unwrap(),
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
 }
 
 #[test]
 fn arguments_are_told_as_numbers_as_strace_tells_them() {
     for name in ["files", "sockets", "rare"] {
-        let raw = Options {
-            raw: Calls::all(),
-            ..Options::default()
+        let raw = TextOptions {
+            raw: SyscallSet::all(),
+            ..TextOptions::default()
         };
-        compare(name, &["-e", "raw=all"], raw, Aspects::default());
+        compare(name, &["-e", "raw=all"], raw, DescriptorDetails::default());
     }
 }
 
@@ -423,55 +443,55 @@ fn calls_of_many_meanings_are_told_as_strace_tells_them() {
 
 #[test]
 fn messages_options_and_what_grew_are_told_as_strace_tells_them() {
-    let plain = Options::default;
+    let plain = TextOptions::default;
     for (flags, options) in [
         (&[][..], plain()),
         (
             &["-v", "-s", "300"],
-            Options {
-                full: Calls::all(),
+            TextOptions {
+                full: SyscallSet::all(),
                 string: 300,
                 ..plain()
             },
         ),
         (
             &["-x", "-s", "7"],
-            Options {
-                escapes: Escapes::HexWhereNeeded,
+            TextOptions {
+                escapes: EscapeStyle::HexWhereNeeded,
                 string: 7,
                 ..plain()
             },
         ),
         (
             &["-xx"],
-            Options {
-                escapes: Escapes::Hex,
+            TextOptions {
+                escapes: EscapeStyle::Hex,
                 ..plain()
             },
         ),
         (
             &["-X", "raw"],
-            Options {
-                constants: Constants::Numbers,
+            TextOptions {
+                constants: ConstantStyle::Numbers,
                 ..plain()
             },
         ),
         (
             &["-X", "verbose"],
-            Options {
-                constants: Constants::Both,
+            TextOptions {
+                constants: ConstantStyle::Both,
                 ..plain()
             },
         ),
         (
             &["-e", "verbose=none"],
-            Options {
-                opaque: Calls::all(),
+            TextOptions {
+                opaque: SyscallSet::all(),
                 ..plain()
             },
         ),
     ] {
-        compare("messages", flags, options, Aspects::default());
+        compare("messages", flags, options, DescriptorDetails::default());
     }
 }
 
@@ -483,14 +503,15 @@ fn what_devices_keys_and_quotas_are_asked_is_told_as_strace_tells_it() {
 #[test]
 fn names_and_numbers_of_what_is_asked_are_told_as_strace_tells_them() {
     for (flag, constants) in [
-        ("-Xraw", Constants::Numbers),
-        ("-Xverbose", Constants::Both),
+        ("-Xraw", ConstantStyle::Numbers),
+        ("-Xverbose", ConstantStyle::Both),
     ] {
-        let options = Options {
+        let options = TextOptions {
             constants,
-            ..Options::default()
+            ..TextOptions::default()
         };
-        let Some((theirs, ours)) = both("devices", &[flag], options, Aspects::default()) else {
+        let Some((theirs, ours)) = both("devices", &[flag], options, DescriptorDetails::default())
+        else {
             return;
         };
         // What the program's libraries ask before it begins is told elsewhere.
@@ -512,30 +533,40 @@ fn names_and_numbers_of_what_is_asked_are_told_as_strace_tells_them() {
 
 #[test]
 fn every_bit_has_the_name_and_the_place_that_strace_gives_it() {
-    compare("bits", &[], Options::default(), Aspects::default());
+    compare(
+        "bits",
+        &[],
+        TextOptions::default(),
+        DescriptorDetails::default(),
+    );
     compare(
         "bits",
         &["-v"],
-        Options {
-            full: Calls::all(),
-            ..Options::default()
+        TextOptions {
+            full: SyscallSet::all(),
+            ..TextOptions::default()
         },
-        Aspects::default(),
+        DescriptorDetails::default(),
     );
 }
 
 /// A call of x86-64, with what lay behind its pointers.
-fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When, &[u8])]) -> Call {
-    let mut memory = Memory::default();
+fn call(
+    name: &str,
+    arguments: [u64; 6],
+    outcome: SyscallOutcome,
+    pieces: &[(u64, CapturePoint, &[u8])],
+) -> SyscallRecord {
+    let mut memory = CapturedMemory::default();
     for (address, when, bytes) in pieces {
-        memory.add(Piece {
+        memory.add(MemoryPiece {
             address: *address,
             when: *when,
             bytes: bytes.to_vec(),
         });
     }
-    let number = number(Abi::X86_64, name).unwrap();
-    Call {
+    let number = syscall_number(Abi::X86_64, name).unwrap();
+    SyscallRecord {
         abi: Abi::X86_64,
         number,
         arguments,
@@ -550,24 +581,24 @@ fn call(name: &str, arguments: [u64; 6], outcome: Outcome, pieces: &[(u64, When,
     }
 }
 
-fn event(tid: i32, what: What) -> Event {
-    Event {
+fn event(tid: i32, what: EventKind) -> TraceEvent {
+    TraceEvent {
         pid: tid,
         tid,
         at: 1_500_000_000,
-        what,
+        kind: what,
     }
 }
 
-fn returned(value: i64) -> Outcome {
-    Outcome::Returned {
+fn returned(value: i64) -> SyscallOutcome {
+    SyscallOutcome::Returned {
         value,
         took: 12_345,
     }
 }
 
-fn told(options: Options, events: &[Event]) -> String {
-    let mut text = Text::new(options);
+fn told(options: TextOptions, events: &[TraceEvent]) -> String {
+    let mut text = TextWriter::new(options);
     let mut out = Vec::new();
     for event in events {
         text.write(event, &mut out);
@@ -599,8 +630,8 @@ fn names_of_kernels_after_linux_6_1_are_known() {
         ("setsockopt", [3, 1, 83, 0, 0, 0], "SO_PASSRIGHTS"),
         ("setsockopt", [3, 6, 38, 0, 0, 0], "TCP_AO_ADD_KEY"),
     ] {
-        let call = What::Call(call(name, arguments, returned(-22), &[]));
-        let line = told(Options::default(), &[event(7, call)]);
+        let call = EventKind::Call(call(name, arguments, returned(-22), &[]));
+        let line = told(TextOptions::default(), &[event(7, call)]);
         assert!(line.contains(part), "{line}");
     }
 }
@@ -611,8 +642,10 @@ fn mounts_are_asked_about_by_names() {
     request.extend(0x11_u64.to_le_bytes());
     request.extend(0x202_u64.to_le_bytes());
     let mounts: Vec<u8> = [1_u64, 2].iter().flat_map(|id| id.to_le_bytes()).collect();
-    let pieces: &[(u64, When, &[u8])] =
-        &[(64, When::Entered, &request), (128, When::Left, &mounts)];
+    let pieces: &[(u64, CapturePoint, &[u8])] = &[
+        (64, CapturePoint::Entered, &request),
+        (128, CapturePoint::Left, &mounts),
+    ];
     for (name, result, expected) in [
         (
             "statmount",
@@ -626,11 +659,11 @@ fn mounts_are_asked_about_by_names() {
         ),
     ] {
         let call = call(name, [64, 128, 512, 1, 0, 0], returned(result), pieces);
-        let options = Options {
+        let options = TextOptions {
             column: 0,
-            ..Options::default()
+            ..TextOptions::default()
         };
-        assert_eq!(told(options, &[event(7, What::Call(call))]), expected);
+        assert_eq!(told(options, &[event(7, EventKind::Call(call))]), expected);
     }
 }
 
@@ -638,44 +671,47 @@ fn mounts_are_asked_about_by_names() {
 fn what_has_a_name_is_told_as_it_is_asked_for() {
     let mut limit = 2048_u64.to_le_bytes().to_vec();
     limit.extend(u64::MAX.to_le_bytes());
-    let pieces: &[(u64, When, &[u8])] = &[(64, When::Entered, &limit)];
+    let pieces: &[(u64, CapturePoint, &[u8])] = &[(64, CapturePoint::Entered, &limit)];
     let told_with = |constants, name, arguments| {
-        let call = What::Call(call(name, arguments, returned(0), pieces));
-        let options = Options {
+        let call = EventKind::Call(call(name, arguments, returned(0), pieces));
+        let options = TextOptions {
             constants,
             column: 0,
-            ..Options::default()
+            ..TextOptions::default()
         };
         told(options, &[event(7, call)])
     };
     let limits = |constants| told_with(constants, "setrlimit", [7, 64, 0, 0, 0, 0]);
     assert_eq!(
-        limits(Constants::Numbers),
+        limits(ConstantStyle::Numbers),
         "setrlimit(0x7, {rlim_cur=2048, rlim_max=18446744073709551615}) = 0\n"
     );
     assert_eq!(
-        limits(Constants::Both),
+        limits(ConstantStyle::Both),
         "setrlimit(0x7 /* RLIMIT_NOFILE */, {rlim_cur=2048 /* 2*1024 */, \
          rlim_max=18446744073709551615 /* RLIM64_INFINITY */}) = 0\n"
     );
     let persona = |constants| told_with(constants, "personality", [0x1020_0006, 0, 0, 0, 0, 0]);
     assert_eq!(
-        persona(Constants::Numbers),
+        persona(ConstantStyle::Numbers),
         "personality(0x6|0x10200000) = 0 (0)\n"
     );
-    assert!(persona(Constants::Both).starts_with("personality(0x6 /* PER_BSD */|0x10200000 /* "));
+    assert!(
+        persona(ConstantStyle::Both).starts_with("personality(0x6 /* PER_BSD */|0x10200000 /* ")
+    );
 }
 
 #[test]
 fn calls_that_interleave_are_unfinished_and_resumed() {
-    let read =
-        |outcome, pieces: &[(u64, When, &[u8])]| call("read", [3, 64, 5, 0, 0, 0], outcome, pieces);
-    let pending = What::Pending(read(Outcome::Open, &[]));
-    let done = What::Call(read(returned(5), &[(64, When::Left, b"hello")]));
-    let getpid = What::Call(call("getpid", [0; 6], returned(2), &[]));
-    let plain = Options {
-        who: Who::Plain,
-        ..Options::default()
+    let read = |outcome, pieces: &[(u64, CapturePoint, &[u8])]| {
+        call("read", [3, 64, 5, 0, 0, 0], outcome, pieces)
+    };
+    let pending = EventKind::Pending(read(SyscallOutcome::Open, &[]));
+    let done = EventKind::Call(read(returned(5), &[(64, CapturePoint::Left, b"hello")]));
+    let getpid = EventKind::Call(call("getpid", [0; 6], returned(2), &[]));
+    let plain = TextOptions {
+        prefix: LinePrefix::Plain,
+        ..TextOptions::default()
     };
     assert_eq!(
         told(
@@ -697,8 +733,8 @@ fn calls_that_interleave_are_unfinished_and_resumed() {
         "1     read(3, \"hello\", 5)               = 5\n"
     );
     // The thread is gone.
-    let gone = What::Call(read(Outcome::Open, &[]));
-    let killed = What::Killed {
+    let gone = EventKind::Call(read(SyscallOutcome::Open, &[]));
+    let killed = EventKind::Killed {
         signal: 9,
         core: false,
     };
@@ -720,18 +756,18 @@ fn calls_that_interleave_are_unfinished_and_resumed() {
         "1     read(3,  <unfinished ...>)        = ?\n"
     );
     // Threads are named on a terminal as soon as there are two of them.
-    let bracketed = Options {
-        who: Who::Bracketed,
-        ..Options::default()
+    let bracketed = TextOptions {
+        prefix: LinePrefix::Bracketed,
+        ..TextOptions::default()
     };
     assert_eq!(
         told(
             bracketed,
             &[
                 event(1, getpid.clone()),
-                event(2, What::Attached { parent: Some(1) }),
+                event(2, EventKind::Attached { parent: Some(1) }),
                 event(2, getpid.clone()),
-                event(1, What::Exited { status: 0 }),
+                event(1, EventKind::Exited { status: 0 }),
                 event(2, getpid)
             ]
         ),
@@ -743,19 +779,19 @@ fn calls_that_interleave_are_unfinished_and_resumed() {
 #[test]
 fn a_thread_that_is_replaced_gives_its_call_to_the_process() {
     let execve = |outcome| call("execve", [0, 0, 0, 0, 0, 0], outcome, &[]);
-    let read = call("read", [3, 64, 5, 0, 0, 0], Outcome::Open, &[]);
+    let read = call("read", [3, 64, 5, 0, 0, 0], SyscallOutcome::Open, &[]);
     let events = [
-        event(1, What::Pending(read.clone())),
-        event(2, What::Pending(execve(Outcome::Open))),
-        event(1, What::Call(read)),
-        event(1, What::Superseded { by: 2 }),
-        event(1, What::Call(execve(returned(0)))),
+        event(1, EventKind::Pending(read.clone())),
+        event(2, EventKind::Pending(execve(SyscallOutcome::Open))),
+        event(1, EventKind::Call(read)),
+        event(1, EventKind::Superseded { by: 2 }),
+        event(1, EventKind::Call(execve(returned(0)))),
     ];
     assert_eq!(
         told(
-            Options {
-                who: Who::Plain,
-                ..Options::default()
+            TextOptions {
+                prefix: LinePrefix::Plain,
+                ..TextOptions::default()
             },
             &events
         ),
@@ -766,18 +802,18 @@ fn a_thread_that_is_replaced_gives_its_call_to_the_process() {
 
 #[test]
 fn the_time_stands_before_a_line_and_behind_it() {
-    let getpid = event(2, What::Call(call("getpid", [0; 6], returned(2), &[])));
-    let end = event(2, What::Exited { status: 0 });
-    let options = Options {
+    let getpid = event(2, EventKind::Call(call("getpid", [0; 6], returned(2), &[])));
+    let end = event(2, EventKind::Exited { status: 0 });
+    let options = TextOptions {
         wall: 1_795_355_468_000_000_000,
         zone: 3600,
         column: 0,
-        took: Some(Precision::Micro),
-        ..Options::default()
+        took: Some(TimePrecision::Micro),
+        ..TextOptions::default()
     };
     let with = |time, since| {
         told(
-            Options {
+            TextOptions {
                 time,
                 since,
                 ..options.clone()
@@ -786,30 +822,30 @@ fn the_time_stands_before_a_line_and_behind_it() {
         )
     };
     assert_eq!(
-        with(Some(Time::SECONDS), None),
+        with(Some(TimestampFormat::SECONDS), None),
         "14:51:09 getpid() = 2 <0.000012>\n14:51:09 +++ exited with 0 +++\n"
     );
     assert_eq!(
-        with(Some(Time::MICROSECONDS), None),
+        with(Some(TimestampFormat::MICROSECONDS), None),
         "14:51:09.000000 getpid() = 2 <0.000012>\n14:51:09.500000 +++ exited with 0 +++\n"
     );
     assert_eq!(
-        with(Some(Time::EPOCH), None),
+        with(Some(TimestampFormat::EPOCH), None),
         "1795355469.000000 getpid() = 2 <0.000012>\n1795355469.500000 +++ exited with 0 +++\n"
     );
     assert_eq!(
-        with(None, Some(Precision::Micro)),
+        with(None, Some(TimePrecision::Micro)),
         "     0.000000 getpid() = 2 <0.000012>\n     0.500000 +++ exited with 0 +++\n"
     );
     assert_eq!(
-        with(Some(Time::SECONDS), Some(Precision::Micro)),
+        with(Some(TimestampFormat::SECONDS), Some(TimePrecision::Micro)),
         "14:51:09 (+     0.000000) getpid() = 2 <0.000012>\n14:51:09 (+     0.500000) +++ exited with 0 +++\n"
     );
 }
 
 #[test]
 fn what_has_a_name_is_told_as_a_number_too() {
-    let path: &[(u64, When, &[u8])] = &[(64, When::Entered, b"/x\0")];
+    let path: &[(u64, CapturePoint, &[u8])] = &[(64, CapturePoint::Entered, b"/x\0")];
     let directory = (-100_i64).cast_unsigned();
     for (name, arguments, names, numbers, both) in [
         (
@@ -842,42 +878,47 @@ fn what_has_a_name_is_told_as_a_number_too() {
         ),
     ] {
         let told_so = |constants| {
-            let options = Options {
+            let options = TextOptions {
                 constants,
                 column: 0,
-                ..Options::default()
+                ..TextOptions::default()
             };
             let call = call(name, arguments, returned(0), path);
-            told(options, &[event(1, What::Call(call))])
+            told(options, &[event(1, EventKind::Call(call))])
         };
-        assert_eq!(told_so(Constants::Names), format!("{names}\n"));
-        assert_eq!(told_so(Constants::Numbers), format!("{numbers}\n"));
-        assert_eq!(told_so(Constants::Both), format!("{both}\n"));
+        assert_eq!(told_so(ConstantStyle::Names), format!("{names}\n"));
+        assert_eq!(told_so(ConstantStyle::Numbers), format!("{numbers}\n"));
+        assert_eq!(told_so(ConstantStyle::Both), format!("{both}\n"));
     }
 }
 
 #[test]
 fn times_are_as_exact_as_asked() {
-    let getpid = event(2, What::Call(call("getpid", [0; 6], returned(2), &[])));
+    let getpid = event(2, EventKind::Call(call("getpid", [0; 6], returned(2), &[])));
     for (precision, time, since, took) in [
-        (Precision::Seconds, "1795355469", "     0", "0"),
-        (Precision::Milli, "1795355469.000", "     0.000", "0.000"),
+        (TimePrecision::Seconds, "1795355469", "     0", "0"),
         (
-            Precision::Nano,
+            TimePrecision::Milli,
+            "1795355469.000",
+            "     0.000",
+            "0.000",
+        ),
+        (
+            TimePrecision::Nano,
             "1795355469.000000000",
             "     0.000000000",
             "0.000012345",
         ),
     ] {
         let epoch = true;
-        let options = Options {
+        let options = TextOptions {
             wall: 1_795_355_468_000_000_000,
-            time: Some(Time { epoch, precision }),
+            time: Some(TimestampFormat { epoch, precision }),
             since: Some(precision),
             took: Some(precision),
             numbered: true,
             column: 0,
-            ..Options::default()
+            ..TextOptions::default()
         };
         let line = format!("{time} (+{since}) [  39] getpid() = 2 <{took}>\n");
         let told = told(options, std::slice::from_ref(&getpid));
@@ -892,11 +933,11 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
     let line = |value| {
         let call = call("read", [3, 64, 5, 0, 0, 0], returned(value), &[]);
         told(
-            Options {
+            TextOptions {
                 column: 0,
-                ..Options::default()
+                ..TextOptions::default()
             },
-            &[event(1, What::Call(call))],
+            &[event(1, EventKind::Call(call))],
         )
     };
     assert_eq!(
@@ -918,13 +959,16 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
         "nanosleep",
         [64, 96, 0, 0, 0, 0],
         returned(-516),
-        &[(64, When::Entered, &one_second), (96, When::Left, &half)],
+        &[
+            (64, CapturePoint::Entered, &one_second),
+            (96, CapturePoint::Left, &half),
+        ],
     );
     assert_eq!(
-        told(Options::default(), &[event(1, What::Call(slept))]),
+        told(TextOptions::default(), &[event(1, EventKind::Call(slept))]),
         "nanosleep({tv_sec=1, tv_nsec=0}, {tv_sec=0, tv_nsec=500000000}) = ? ERESTART_RESTARTBLOCK (Interrupted by signal)\n"
     );
-    let injected = Call {
+    let injected = SyscallRecord {
         injected: true,
         rewritten: false,
         delayed: false,
@@ -934,11 +978,11 @@ fn errors_that_programs_never_see_and_results_that_are_made_up_are_told() {
     };
     assert_eq!(
         told(
-            Options {
+            TextOptions {
                 column: 0,
-                ..Options::default()
+                ..TextOptions::default()
             },
-            &[event(1, What::Call(injected))]
+            &[event(1, EventKind::Call(injected))]
         ),
         "vhangup() = -1 ENOSYS (Function not implemented) (INJECTED)\n"
     );
@@ -952,10 +996,10 @@ fn the_circumstances_of_signals_are_told() {
             info[*at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
         told(
-            Options::default(),
+            TextOptions::default(),
             &[event(
                 1,
-                What::Signal {
+                EventKind::Signal {
                     number,
                     info,
                     instruction: None,
@@ -995,10 +1039,10 @@ fn the_circumstances_of_signals_are_told() {
     );
     assert_eq!(
         told(
-            Options::default(),
+            TextOptions::default(),
             &[event(
                 1,
-                What::Signal {
+                EventKind::Signal {
                     number: 34,
                     info: Vec::new(),
                     instruction: None,
@@ -1012,18 +1056,18 @@ fn the_circumstances_of_signals_are_told() {
 #[test]
 fn who_executes_in_another_s_place_goes_on_under_its_number() {
     let executes = |outcome| {
-        let path: (u64, When, &[u8]) = (0x100, When::Entered, b"/bin/true\0");
+        let path: (u64, CapturePoint, &[u8]) = (0x100, CapturePoint::Entered, b"/bin/true\0");
         call("execve", [0x100, 0, 0, 0, 0, 0], outcome, &[path])
     };
-    let options = Options {
-        who: Who::Plain,
+    let options = TextOptions {
+        prefix: LinePrefix::Plain,
         column: 0,
-        ..Options::default()
+        ..TextOptions::default()
     };
     let events = [
-        event(8, What::Pending(executes(Outcome::Open))),
-        event(7, What::Superseded { by: 8 }),
-        event(7, What::Call(executes(returned(0)))),
+        event(8, EventKind::Pending(executes(SyscallOutcome::Open))),
+        event(7, EventKind::Superseded { by: 8 }),
+        event(7, EventKind::Call(executes(returned(0)))),
     ];
     assert_eq!(
         told(options, &events),
@@ -1035,16 +1079,16 @@ fn who_executes_in_another_s_place_goes_on_under_its_number() {
 
 #[test]
 fn a_call_that_is_taken_up_again_is_named() {
-    let options = Options {
+    let options = TextOptions {
         column: 0,
-        ..Options::default()
+        ..TextOptions::default()
     };
     let sleeps = call("nanosleep", [0; 6], returned(-516), &[]);
     let goes_on = call("restart_syscall", [0; 6], returned(0), &[]);
-    let unseen = event(2, What::Call(goes_on.clone()));
+    let unseen = event(2, EventKind::Call(goes_on.clone()));
     let events = [
-        event(1, What::Call(sleeps)),
-        event(1, What::Call(goes_on)),
+        event(1, EventKind::Call(sleeps)),
+        event(1, EventKind::Call(goes_on)),
         unseen,
     ];
     assert_eq!(
@@ -1057,24 +1101,24 @@ fn a_call_that_is_taken_up_again_is_named() {
 
 #[test]
 fn where_in_the_program_things_happen_is_told() {
-    let options = Options {
+    let options = TextOptions {
         column: 0,
         instructions: true,
-        ..Options::default()
+        ..TextOptions::default()
     };
-    let made = Call {
+    let made = SyscallRecord {
         instruction: Some(0x7f00_1234),
         ..call("getuid", [0; 6], returned(-1), &[])
     };
-    let signal = What::Signal {
+    let signal = EventKind::Signal {
         number: 34,
         info: Vec::new(),
         instruction: Some(0x401000),
     };
     let events = [
-        event(1, What::Call(made)),
+        event(1, EventKind::Call(made)),
         event(1, signal),
-        event(1, What::Exited { status: 0 }),
+        event(1, EventKind::Exited { status: 0 }),
     ];
     // A call that the kernel has no error for has none.
     assert_eq!(
@@ -1087,19 +1131,19 @@ fn where_in_the_program_things_happen_is_told() {
 
 #[test]
 fn what_of_a_buffer_cannot_be_dumped_is_said() {
-    let options = Options {
+    let options = TextOptions {
         column: 0,
         string: 4,
-        writes: Numbers::parse("1").unwrap(),
-        ..Options::default()
+        writes: DescriptorSet::parse("1").unwrap(),
+        ..TextOptions::default()
     };
     let bytes = vec![b'x'; (1 << 16) + 3];
-    let buffer: (u64, When, &[u8]) = (0x1000, When::Entered, &bytes);
+    let buffer: (u64, CapturePoint, &[u8]) = (0x1000, CapturePoint::Entered, &bytes);
     let lines = |length: u64| {
         // The kernel looks at the lower half of a descriptor alone.
         let arguments = [0xface_feed_0000_0001, 0x1000, length, 0, 0, 0];
         let written = call("write", arguments, returned(3), &[buffer]);
-        let text = told(options.clone(), &[event(5, What::Call(written))]);
+        let text = told(options.clone(), &[event(5, EventKind::Call(written))]);
         let lines: Vec<String> = text.lines().skip(1).map(str::to_owned).collect();
         (lines.len(), lines.last().cloned().unwrap_or_default())
     };
@@ -1112,27 +1156,27 @@ fn what_of_a_buffer_cannot_be_dumped_is_said() {
 
 #[test]
 fn every_end_of_a_thread_is_told() {
-    let mut text = Text::new(Options::default());
+    let mut text = TextWriter::new(TextOptions::default());
     let mut out = Vec::new();
     for what in [
-        What::Stopped { signal: 19 },
-        What::Exited { status: 0 },
-        What::Killed {
+        EventKind::Stopped { signal: 19 },
+        EventKind::Exited { status: 0 },
+        EventKind::Killed {
             signal: 9,
             core: false,
         },
-        What::Killed {
+        EventKind::Killed {
             signal: 11,
             core: true,
         },
-        What::Superseded { by: 7 },
+        EventKind::Superseded { by: 7 },
     ] {
         text.write(
-            &Event {
+            &TraceEvent {
                 pid: 1,
                 tid: 1,
                 at: 0,
-                what,
+                kind: what,
             },
             &mut out,
         );

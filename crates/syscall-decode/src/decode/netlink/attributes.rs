@@ -3,11 +3,11 @@
 //! Refuses: to go by what an attribute holds where it is too short for that; then its bytes are shown.
 
 use super::{Span, next};
-use crate::decode::sink::{Bracket, Sink};
+use crate::decode::sink::{Bracket, ValueSink};
 use crate::decode::{Walk, load, short_at, ticks};
-use crate::format::{self, Number};
-use crate::table::netlink::{Attributes, Held, Typed};
-use crate::table::{Kind, Names, Structure, flags};
+use crate::format::{self, NamedNumber};
+use crate::table::netlink::{AttributeKind, AttributeSet, HardwareLength};
+use crate::table::{Names, StructureLayout, ValueKind, flags};
 
 /// What begins an attribute.
 const HEAD: usize = 4;
@@ -39,7 +39,7 @@ pub(super) struct Around<'a> {
     list: Span<'a>,
     /// How much of it stands before the attribute.
     before: usize,
-    attributes: &'static Attributes,
+    attributes: &'static AttributeSet,
 }
 
 impl<'a> Around<'a> {
@@ -64,11 +64,11 @@ impl<'a> Around<'a> {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Attributes one behind the other.
     pub(super) fn attributes(
         &mut self,
-        attributes: &'static Attributes,
+        attributes: &'static AttributeSet,
         span: Span<'a>,
         family: u8,
     ) {
@@ -91,7 +91,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// Attributes by family; bytes where none are known.
     pub(super) fn attributes_of_family(
         &mut self,
-        known: &'static [(u8, &'static Attributes)],
+        known: &'static [(u8, &'static AttributeSet)],
         span: Span<'a>,
         family: u8,
     ) {
@@ -168,13 +168,13 @@ impl<'a, S: Sink> Walk<'a, S> {
                 (NETWORK_ORDER, "NLA_F_NET_BYTEORDER"),
             ] {
                 if number & bit != 0 {
-                    format::constant(out, constants, Number::Hex(u64::from(bit)), |out| {
+                    format::constant(out, constants, NamedNumber::Hex(u64::from(bit)), |out| {
                         out.extend_from_slice(name.as_bytes())
                     });
                     out.push(b'|');
                 }
             }
-            format::constant(out, constants, Number::Hex(plain), |out| {
+            format::constant(out, constants, NamedNumber::Hex(plain), |out| {
                 format::one(out, plain, names)
             });
         });
@@ -182,37 +182,45 @@ impl<'a, S: Sink> Walk<'a, S> {
     }
 
     /// Shows what an attribute holds; whether it can be that.
-    fn held(&mut self, held: &'static Held, span: Span<'a>, around: Around<'a>) -> bool {
+    fn held(&mut self, held: &'static AttributeKind, span: Span<'a>, around: Around<'a>) -> bool {
         const WORD: usize = 8;
         match held {
-            Held::Is(kind) => return self.held_kind(*kind, span),
-            Held::Word(kind) => return span.length <= WORD && self.held_kind(*kind, span),
-            Held::Named(names) => return span.length <= WORD && self.held_name(names, span),
-            Held::Number => return self.held_number(span),
-            Held::Ticks => return span.length <= WORD && self.held_ticks(span),
-            Held::Grown(structure, sizes) => return self.held_grown(structure, sizes, span),
-            Held::Sized(structures) => {
-                let fits = |structure: &&&Structure| structure.size == span.length;
+            AttributeKind::Is(kind) => return self.held_kind(*kind, span),
+            AttributeKind::Word(kind) => return span.length <= WORD && self.held_kind(*kind, span),
+            AttributeKind::Named(names) => {
+                return span.length <= WORD && self.held_name(names, span);
+            }
+            AttributeKind::Number => return self.held_number(span),
+            AttributeKind::Ticks => return span.length <= WORD && self.held_ticks(span),
+            AttributeKind::Grown(structure, sizes) => {
+                return self.held_grown(structure, sizes, span);
+            }
+            AttributeKind::Sized(structures) => {
+                let fits = |structure: &&&StructureLayout| structure.size == span.length;
                 let Some(structure) = structures.iter().find(fits) else {
                     return false;
                 };
-                return self.held_kind(Kind::Structure(structure), span);
+                return self.held_kind(ValueKind::Structure(structure), span);
             }
-            Held::OrBytes(structure) => {
-                if !self.held_kind(Kind::Structure(structure), span) {
+            AttributeKind::OrBytes(structure) => {
+                if !self.held_kind(ValueKind::Structure(structure), span) {
                     self.span_as_text(span);
                 }
             }
-            Held::Several(kind) => return self.held_several(*kind, span, None),
-            Held::AnySeveral(kind) => {
+            AttributeKind::Several(kind) => return self.held_several(*kind, span, None),
+            AttributeKind::AnySeveral(kind) => {
                 self.held_several(*kind, span, None);
             }
-            Held::Indexed(kind, names) => return self.held_several(*kind, span, Some(names)),
-            Held::Text => self.span_as_ended_text(span),
-            Held::Terminated => self.span_up_to_zero(span),
-            Held::Attributes(attributes) => self.attributes(attributes, span, around.family),
-            Held::ByFamily(known) => self.attributes_of_family(known, span, around.family),
-            Held::Families(known) => self.each_attribute(
+            AttributeKind::Indexed(kind, names) => {
+                return self.held_several(*kind, span, Some(names));
+            }
+            AttributeKind::Text => self.span_as_ended_text(span),
+            AttributeKind::Terminated => self.span_up_to_zero(span),
+            AttributeKind::Attributes(attributes) => {
+                self.attributes(attributes, span, around.family)
+            }
+            AttributeKind::ByFamily(known) => self.attributes_of_family(known, span, around.family),
+            AttributeKind::Families(known) => self.each_attribute(
                 span,
                 &mut |walk, number, payload, _| {
                     let family = number.to_le_bytes()[0];
@@ -221,7 +229,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 },
                 &flags::DOMAIN,
             ),
-            Held::For(family, this, other) => {
+            AttributeKind::For(family, this, other) => {
                 let held = if around.family == *family {
                     this
                 } else {
@@ -229,17 +237,19 @@ impl<'a, S: Sink> Walk<'a, S> {
                 };
                 return self.held(held, span, around);
             }
-            Held::Before(kind, attributes) => {
+            AttributeKind::Before(kind, attributes) => {
                 return self.held_before(*kind, span, |walk, rest| {
                     walk.attributes(attributes, rest, around.family)
                 });
             }
-            Held::BeforeBytes(kind) => {
+            AttributeKind::BeforeBytes(kind) => {
                 return self.held_before(*kind, span, Self::span_in_hex);
             }
-            Held::Address => self.address_of_family(None, around.family, span),
-            Held::Hardware(typed) => return self.held_hardware(*typed, around.family, span),
-            Held::ByText(name, cases) => {
+            AttributeKind::Address => self.address_of_family(None, around.family, span),
+            AttributeKind::Hardware(typed) => {
+                return self.held_hardware(*typed, around.family, span);
+            }
+            AttributeKind::ByText(name, cases) => {
                 let text = around.text(name);
                 let Some((_, held)) = cases.iter().find(|(known, _)| known.as_bytes() == text)
                 else {
@@ -247,12 +257,12 @@ impl<'a, S: Sink> Walk<'a, S> {
                 };
                 return self.held(held, span, around);
             }
-            Held::Own(own) => return self.held_own(*own, span, around),
+            AttributeKind::Own(own) => return self.held_own(*own, span, around),
         }
         true
     }
 
-    pub(super) fn held_kind(&mut self, kind: Kind, span: Span<'a>) -> bool {
+    pub(super) fn held_kind(&mut self, kind: ValueKind, span: Span<'a>) -> bool {
         let size = self.size(kind);
         if span.length < size {
             return false;
@@ -293,7 +303,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn held_grown(
         &mut self,
-        structure: &'static Structure,
+        structure: &'static StructureLayout,
         sizes: &[usize],
         span: Span<'a>,
     ) -> bool {
@@ -313,7 +323,7 @@ impl<'a, S: Sink> Walk<'a, S> {
 
     fn held_before(
         &mut self,
-        kind: Kind,
+        kind: ValueKind,
         span: Span<'a>,
         behind: impl FnOnce(&mut Self, Span<'a>),
     ) -> bool {
@@ -331,7 +341,7 @@ impl<'a, S: Sink> Walk<'a, S> {
     /// So many elements as there is room for, with names of their places where they have any.
     pub(super) fn held_several(
         &mut self,
-        kind: Kind,
+        kind: ValueKind,
         span: Span<'a>,
         names: Option<&'static Names>,
     ) -> bool {
@@ -393,7 +403,7 @@ impl<'a, S: Sink> Walk<'a, S> {
             });
     }
 
-    fn held_hardware(&mut self, typed: Typed, family: u8, span: Span<'a>) -> bool {
+    fn held_hardware(&mut self, typed: HardwareLength, family: u8, span: Span<'a>) -> bool {
         if span.length > HARDWARE {
             return false;
         }
@@ -403,7 +413,7 @@ impl<'a, S: Sink> Walk<'a, S> {
         };
         let known = HARDWARE_LENGTHS.iter().find(|(of, _)| *of == family);
         let most = match (typed, known) {
-            (Typed::ByFamily, Some((_, most))) => *most,
+            (HardwareLength::ByFamily, Some((_, most))) => *most,
             _ => HARDWARE,
         };
         self.hardware(bytes, most);

@@ -4,12 +4,14 @@
 
 use super::attributes::Around;
 use super::{Span, next};
-use crate::decode::sink::{Bracket, Sink};
+use crate::decode::sink::{Bracket, ValueSink};
 use crate::decode::{Walk, int_at, short_at};
-use crate::format::{self, Number};
+use crate::format::{self, NamedNumber};
 use crate::table::netlink::names::diag as n;
-use crate::table::netlink::{GROUP_HEAD, MULTIPATH, NEXT_HOP, Own, ROUTING, VIA_FAMILY};
-use crate::table::{Kind, Wire, flags};
+use crate::table::netlink::{
+    GROUP_HEAD, MULTIPATH, NEXT_HOP, ROUTING, SpecialAttribute, VIA_FAMILY,
+};
+use crate::table::{NetworkKind, ValueKind, flags};
 
 const INET: u8 = 2;
 const INET6: u8 = 10;
@@ -31,19 +33,24 @@ const SETTINGS: [&str; 11] = [
     "defer_connect",
 ];
 
-impl<'a, S: Sink> Walk<'a, S> {
-    pub(super) fn held_own(&mut self, own: Own, span: Span<'a>, around: Around<'a>) -> bool {
+impl<'a, S: ValueSink> Walk<'a, S> {
+    pub(super) fn held_own(
+        &mut self,
+        own: SpecialAttribute,
+        span: Span<'a>,
+        around: Around<'a>,
+    ) -> bool {
         match own {
-            Own::Multipath => self.ways(span, around),
-            Own::Via => self.gateway(span),
-            Own::Bytecode => self.bytecode(span),
-            Own::Keys => self.keys(span),
-            Own::Sockets => self.addresses(span),
-            Own::Settings => self.settings(span),
-            Own::Groups => self.groups(span),
-            Own::Filter => self.filter_program(span),
-            Own::Group => self.group(span),
-            Own::Report => {
+            SpecialAttribute::Multipath => self.ways(span, around),
+            SpecialAttribute::Via => self.gateway(span),
+            SpecialAttribute::Bytecode => self.bytecode(span),
+            SpecialAttribute::Keys => self.keys(span),
+            SpecialAttribute::Sockets => self.addresses(span),
+            SpecialAttribute::Settings => self.settings(span),
+            SpecialAttribute::Groups => self.groups(span),
+            SpecialAttribute::Filter => self.filter_program(span),
+            SpecialAttribute::Group => self.group(span),
+            SpecialAttribute::Report => {
                 self.sink.begin(Bracket::Structure);
                 self.sink.field(true, "type");
                 self.span_up_to_zero(span);
@@ -155,7 +162,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 // Comparisons of ports: another operation holds the port.
                 2..=5 => self.bytecode_operation(given),
                 7 | 8 => self.host(given),
-                9 => self.held_kind(Kind::Wire(Wire::Interface), given),
+                9 => self.held_kind(ValueKind::Wire(NetworkKind::Interface), given),
                 10 => self.mark(given),
                 _ => false,
             };
@@ -340,7 +347,7 @@ impl<'a, S: Sink> Walk<'a, S> {
                 let family = u64::from(protocol);
                 self.sink.words(|out, constants, _| {
                     out.extend_from_slice(b"htons(");
-                    format::constant(out, constants, Number::Hex(family), |out| {
+                    format::constant(out, constants, NamedNumber::Hex(family), |out| {
                         format::one(out, family, &flags::DOMAIN)
                     });
                     out.push(b')');

@@ -3,7 +3,7 @@
 //! Refuses: to believe that memory is there.
 
 use crate::decode::Walk;
-use crate::decode::sink::Sink;
+use crate::decode::sink::ValueSink;
 
 /// A stretch of memory, and what of it could be read.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ impl<'a> Span<'a> {
     }
 }
 
-impl<'a, S: Sink> Walk<'a, S> {
+impl<'a, S: ValueSink> Walk<'a, S> {
     /// Of a stretch what would be shown of a string: as many bytes, and whether there are more.
     fn shown_of(&mut self, span: Span<'a>) -> Option<(&'a [u8], bool)> {
         let most = self.style.string;

@@ -14,7 +14,7 @@ structure!(PARTITIONING 24 {
 });
 structure!(TRACE 72 {
     field act_mask 32 U16, field buf_size 36 UINT, field buf_nr 40 UINT, field start_lba 48 ULONG, field end_lba 56 ULONG,
-    field pid 64 Process(Whose::Process), out name 0 Characters(32),
+    field pid 64 Process(PidKind::Process), out name 0 Characters(32),
 });
 
 pub(super) static GIVEN: Family = &[

@@ -54,14 +54,17 @@ named!(KEYS "" "" {
 });
 named!(HIGHEST "" "" { "UINT64_MAX" = u64::MAX });
 
-const UUID: Kind = Wire(Wire::Uuid);
-const OBJECT: Kind = Known(Eight, &OBJECTS);
-const KEY: Kind = Known(Four, &KEYS);
-const UP_TO: Kind = Known(Eight, &HIGHEST);
+const UUID: ValueKind = Wire(NetworkKind::Uuid);
+const OBJECT: ValueKind = Known(Eight, &OBJECTS);
+const KEY: ValueKind = Known(Four, &KEYS);
+const UP_TO: ValueKind = Known(Eight, &HIGHEST);
 /// What the first is that isn't the file system's own.
 const FIRST: &[u64] = &[256];
-const OTHER_THAN_FIRST: Kind = Only(Test::Not(8, Eight, FIRST), &OBJECT);
-const FIRST_IN_FULL: Kind = Only(Test::Is(8, Eight, FIRST), &Only(Test::Verbose, &OBJECT));
+const OTHER_THAN_FIRST: ValueKind = Only(FieldCondition::Not(8, Eight, FIRST), &OBJECT);
+const FIRST_IN_FULL: ValueKind = Only(
+    FieldCondition::Is(8, Eight, FIRST),
+    &Only(FieldCondition::Verbose, &OBJECT),
+);
 
 structure!(VOLUME 4096 { field fd 0 Fd, field name 8 Characters(4088) });
 structure!(LIMITS 40 {
@@ -71,23 +74,23 @@ structure!(LIMITS 40 {
 structure!(INHERITANCE 72 {
     field flags 0 Flags(Eight, &INHERITED), field num_qgroups 8 ULONG, field num_ref_copies 16 ULONG,
     field num_excl_copies 24 ULONG, field lim 32 Structure(&LIMITS),
-    more qgroups 72 Tail(&Many(In, &ULONG, Length::Field(8, Eight, 1))),
+    more qgroups 72 Tail(&Many(In, &ULONG, LengthSource::Field(8, Eight, 1))),
 });
 structure!(SUBVOLUME 4096 {
     field fd 0 Fd, field flags 16 Flags(Eight, &SNAPSHOT),
     field size 24 Only(INHERITS, &ULONG), field qgroup_inherit 32 Only(INHERITS, &To(In, &Structure(&INHERITANCE))),
     field name 56 Characters(4040),
 });
-const INHERITS: Test = Test::Has(16, Eight, 4);
+const INHERITS: FieldCondition = FieldCondition::Has(16, Eight, 4);
 structure!(QUOTA_LIMIT 48 { field qgroupid 0 ULONG, field lim 8 Structure(&LIMITS) });
 structure!(BALANCE_OF 136 {
     field profiles 0 Flags(Eight, &GROUPS), field usage 8 ULONG, field devid 16 Device, field pstart 24 ULONG,
     field pend 32 UP_TO, field vstart 40 ULONG, field vend 48 UP_TO, field target 56 ULONG,
     field flags 64 Flags(Eight, &BALANCE_BY),
 });
-const OF_DATA: Kind = Only(Test::Has(0, Eight, 1), &Structure(&BALANCE_OF));
-const OF_SYSTEM: Kind = Only(Test::Has(0, Eight, 2), &Structure(&BALANCE_OF));
-const OF_METADATA: Kind = Only(Test::Has(0, Eight, 4), &Structure(&BALANCE_OF));
+const OF_DATA: ValueKind = Only(FieldCondition::Has(0, Eight, 1), &Structure(&BALANCE_OF));
+const OF_SYSTEM: ValueKind = Only(FieldCondition::Has(0, Eight, 2), &Structure(&BALANCE_OF));
+const OF_METADATA: ValueKind = Only(FieldCondition::Has(0, Eight, 4), &Structure(&BALANCE_OF));
 structure!(PROGRESS 24 { field expected 0 ULONG, field considered 8 ULONG, field completed 16 ULONG });
 structure!(BALANCE 1024 {
     field flags 0 Flags(Eight, &BALANCED), field data 16 OF_DATA, field meta 152 OF_METADATA, field sys 288 OF_SYSTEM,
@@ -104,7 +107,7 @@ structure!(DEFRAGMENTATION 48 {
     field start 0 ULONG, field len 8 UP_TO, field flags 16 Flags(Eight, &DEFRAGMENTED), field extent_thresh 24 UINT,
     field compress_type 28 One(Four, &COMPRESSED),
 });
-structure!(DEVICE_ASKED 4096 { field devid 0 Device, field uuid 8 Only(Test::Not(8, Eight, &[0]), &UUID) });
+structure!(DEVICE_ASKED 4096 { field devid 0 Device, field uuid 8 Only(FieldCondition::Not(8, Eight, &[0]), &UUID) });
 structure!(DEVICE_OUT 4096 {
     field uuid 8 UUID, field bytes_used 24 ULONG, field total_bytes 32 ULONG, field path 3072 Characters(1024),
 });
@@ -113,14 +116,14 @@ structure!(STARTED 2584 {
     field srcdev_name 16 Characters(1025), field tgtdev_name 1041 Characters(1025),
 });
 structure!(REPLACE 2600 {
-    field cmd 0 One(Eight, &REPLACING), field start 16 Only(Test::Is(0, Eight, &[0]), &Structure(&STARTED)),
+    field cmd 0 One(Eight, &REPLACING), field start 16 Only(FieldCondition::Is(0, Eight, &[0]), &Structure(&STARTED)),
 });
 structure!(REPLACE_STATE 48 {
     field replace_state 0 One(Eight, &REPLACEMENT), field progress_1000 8 ULONG, field time_started 16 ULONG,
     field time_stopped 24 ULONG, field num_write_errors 32 ULONG, field num_uncorrectable_read_errors 40 ULONG,
 });
 structure!(REPLACE_OUT 2600 {
-    field result 8 One(Eight, &REPLACED), field status 16 Only(Test::Is(0, Eight, &[1]), &Structure(&REPLACE_STATE)),
+    field result 8 One(Eight, &REPLACED), field status 16 Only(FieldCondition::Is(0, Eight, &[1]), &Structure(&REPLACE_STATE)),
 });
 structure!(FILE_SYSTEM 1024 {
     field max_id 0 ULONG, field num_devices 8 ULONG, field fsid 16 UUID, field nodesize 32 UINT, field sectorsize 36 UINT,
@@ -129,7 +132,7 @@ structure!(FILE_SYSTEM 1024 {
 structure!(ERRORS_OF 1032 { field devid 0 Device, field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS) });
 structure!(ERRORS_OUT 1032 {
     field nr_items 8 ULONG, field flags 16 Flags(Eight, &COUNTED_ERRORS),
-    field values 24 Counted(&ULONG, Length::Most(8, Eight, 5), 5),
+    field values 24 Counted(&ULONG, LengthSource::Most(8, Eight, 5), 5),
 });
 structure!(OBJECT_ASKED 4096 { field treeid 0 OBJECT, field objectid 8 OBJECT });
 structure!(OBJECT_OUT 4096 { field name 16 Characters(4080) });
@@ -158,11 +161,11 @@ structure!(SCRUBBED 120 {
 structure!(SCRUB_OUT 1024 { field progress 32 Structure(&SCRUBBED) });
 structure!(SENDING 72 {
     field send_fd 0 Fd, field clone_sources_count 8 ULONG,
-    field clone_sources 16 Verbose(&Many(In, &OBJECT, Length::Field(8, Eight, 1))), field parent_root 24 OBJECT,
+    field clone_sources 16 Verbose(&Many(In, &OBJECT, LengthSource::Field(8, Eight, 1))), field parent_root 24 OBJECT,
     field flags 32 Flags(Eight, &SENT),
 });
 structure!(TIME 12 { field sec 0 ULONG, field nsec 8 UINT });
-const MOMENT: Kind = Special(S::Instant(&TIME));
+const MOMENT: ValueKind = Special(S::Instant(&TIME));
 structure!(RECEIVED 200 {
     field uuid 0 UUID, field stransid 16 ULONG, field stime 32 MOMENT, field flags 64 ULONG,
 });
@@ -170,7 +173,7 @@ structure!(RECEIVED_OUT 200 { field rtransid 24 ULONG, field rtime 48 MOMENT });
 structure!(SPACES 16 { field space_slots 0 ULONG });
 structure!(SPACE 24 { field flags 0 Flags(Eight, &GROUPS), field total_bytes 8 ULONG, field used_bytes 16 ULONG });
 structure!(SPACES_OUT 16 {
-    field total_spaces 8 ULONG, more spaces 16 Tail(&Many(Out, &Structure(&SPACE), Length::Field(8, Eight, 1))),
+    field total_spaces 8 ULONG, more spaces 16 Tail(&Many(Out, &Structure(&SPACE), LengthSource::Field(8, Eight, 1))),
 });
 structure!(SEARCHED 104 {
     field tree_id 0 OBJECT, field min_objectid 8 OTHER_THAN_FIRST, field min_objectid 8 FIRST_IN_FULL,
@@ -186,14 +189,14 @@ structure!(SAME_IN 32 { field dest_fd 0 Fd, field dest_offset 8 ULONG });
 structure!(SAME_OUT 32 { field bytes_deduped 16 ULONG, field status 24 INT });
 structure!(SAME 24 {
     field src_offset 0 ULONG, field src_length 8 ULONG, field dest_count 16 U16,
-    field info 24 Tail(&Many(In, &Structure(&SAME_IN), Length::Few(16, Two, 2))),
+    field info 24 Tail(&Many(In, &Structure(&SAME_IN), LengthSource::Few(16, Two, 2))),
 });
-structure!(SAME_TOLD 24 { field info 24 Tail(&Many(Out, &Structure(&SAME_OUT), Length::Few(16, Two, 2))) });
+structure!(SAME_TOLD 24 { field info 24 Tail(&Many(Out, &Structure(&SAME_OUT), LengthSource::Few(16, Two, 2))) });
 structure!(FEATURES 24 {
     field compat_flags 0 Flags(Eight, &COMPATIBLE), field compat_ro_flags 8 Flags(Eight, &READABLE),
     field incompat_flags 16 Flags(Eight, &INCOMPATIBLE),
 });
-const FEATURE: Kind = Structure(&FEATURES);
+const FEATURE: ValueKind = Structure(&FEATURES);
 
 pub(super) static GIVEN: Family = &[
     (

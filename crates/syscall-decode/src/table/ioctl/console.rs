@@ -11,21 +11,21 @@ use super::*;
 
 /// So often a second its timer counts.
 const TICKS: u64 = 1_193_182;
-static SOUNDING: Wording = Wording {
-    put: |out, value| match TICKS.checked_div(value) {
+static SOUNDING: CustomFormat = CustomFormat {
+    write: |out, value| match TICKS.checked_div(value) {
         None | Some(0) => out.extend_from_slice(b"off"),
         Some(frequency) => {
             format::unsigned(out, frequency);
             out.extend_from_slice(b" Hz");
         }
     },
-    number: Bare::Remarked,
+    number: UnnamedStyle::Remarked,
 };
 /// The ports of graphics cards.
 const FIRST_PORT: u64 = 0x3b4;
 const LAST_PORT: u64 = 0x3df;
-static PORT: Wording = Wording {
-    put: |out, value| {
+static PORT: CustomFormat = CustomFormat {
+    write: |out, value| {
         format::hex(out, value);
         if (FIRST_PORT..=LAST_PORT).contains(&value) {
             out.extend_from_slice(b" /* GPFIRST + ");
@@ -33,7 +33,7 @@ static PORT: Wording = Wording {
             out.extend_from_slice(b" */");
         }
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };
 
 structure!(KEY_ASKED 8 { field scancode 0 BITS, both keycode 4 BITS });
@@ -45,8 +45,8 @@ named!(HELD "K_???" "0" {
     "1<<KG_SHIFT" = 1, "1<<KG_ALTGR" = 2, "1<<KG_CTRL" = 4, "1<<KG_ALT" = 8, "1<<KG_SHIFTL" = 0x10,
     "1<<KG_SHIFTR" = 0x20, "1<<KG_CTRLL" = 0x40, "1<<KG_CTRLR" = 0x80,
 });
-const IN_TABLE: Kind = One(Byte, &TABLE);
-const U8: Kind = Unsigned(Byte);
+const IN_TABLE: ValueKind = One(Byte, &TABLE);
+const U8: ValueKind = Unsigned(Byte);
 
 structure!(
     /// Which key: what it does stands behind that.
@@ -61,10 +61,10 @@ structure!(
 );
 structure!(KEY_DOES 2 { field kb_value 0 Worded(Two, &keys::KEY) });
 
-const LETTER: Kind = Worded(Byte, &keys::LETTERS);
+const LETTER: ValueKind = Worded(Byte, &keys::LETTERS);
 structure!(ACCENT 3 { field diacr 0 LETTER, field base 1 LETTER, field result 2 LETTER });
 structure!(WIDE_ACCENT 12 { field diacr 0 BITS, field base 4 BITS, field result 8 BITS });
-const ACCENTS_MOST: Length = Length::Capped(0, Four, 256);
+const ACCENTS_MOST: LengthSource = LengthSource::Capped(0, Four, 256);
 structure!(ACCENTS 4 { field kb_cnt 0 UINT, field kbdiacr 4 Tail(&Many(In, &Structure(&ACCENT), ACCENTS_MOST)) });
 structure!(ACCENTS_OUT 4 { field kb_cnt 0 UINT, field kbdiacr 4 Tail(&Many(Out, &Structure(&ACCENT), ACCENTS_MOST)) });
 structure!(WIDE_ACCENTS 4 {
@@ -77,8 +77,8 @@ structure!(WIDE_ACCENTS_OUT 4 {
 /// Where in Unicode the letters of a font lie that have no place there.
 const DIRECT: u64 = 0xf000;
 const DIRECT_MASK: u64 = 0x1ff;
-static PLACE: Wording = Wording {
-    put: |out, value| {
+static PLACE: CustomFormat = CustomFormat {
+    write: |out, value| {
         if value & !DIRECT_MASK == DIRECT {
             out.extend_from_slice(b"UNI_DIRECT_BASE+");
             format::hex(out, value & DIRECT_MASK);
@@ -86,28 +86,28 @@ static PLACE: Wording = Wording {
             format::hex(out, value);
         }
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };
-const PLACES: Kind = Worded(Two, &PLACE);
-const SHORT_BITS: Kind = Hex(Two);
+const PLACES: ValueKind = Worded(Two, &PLACE);
+const SHORT_BITS: ValueKind = Hex(Two);
 structure!(
     /// Which place of a font shows which letter.
     MAPPING 4 { field unicode 0 SHORT_BITS, field fontpos 2 SHORT_BITS }
 );
 structure!(MAPPINGS 16 {
-    field entry_ct 0 U16, field entries 8 Many(In, &Structure(&MAPPING), Length::Field(0, Two, 1)),
+    field entry_ct 0 U16, field entries 8 Many(In, &Structure(&MAPPING), LengthSource::Field(0, Two, 1)),
 });
 
-const GLYPHS: Length = Length::Field(0, Two, 32);
+const GLYPHS: LengthSource = LengthSource::Field(0, Two, 32);
 structure!(FONT 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Binary(In, GLYPHS) });
 structure!(FONT_ASKED 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Address });
 structure!(FONT_OUT 16 { field charcount 0 U16, field charheight 2 U16, field chardata 8 Binary(Out, GLYPHS) });
 
-const BY_SIZE: Length = Length::Glyphs(8, 16);
-const NOT_COPY: Test = Test::Not(0, Four, &[3]);
-const NOT_BY_NAME: Test = Test::Not(0, Four, &[2, 3]);
-const ANSWERS: Test = Test::Not(0, Four, &[0, 3]);
-const ANSWERS_IN_FULL: Test = Test::Not(0, Four, &[0, 2, 3]);
+const BY_SIZE: LengthSource = LengthSource::Glyphs(8, 16);
+const NOT_COPY: FieldCondition = FieldCondition::Not(0, Four, &[3]);
+const NOT_BY_NAME: FieldCondition = FieldCondition::Not(0, Four, &[2, 3]);
+const ANSWERS: FieldCondition = FieldCondition::Not(0, Four, &[0, 3]);
+const ANSWERS_IN_FULL: FieldCondition = FieldCondition::Not(0, Four, &[0, 2, 3]);
 structure!(FONT_OPERATION 32 {
     field op 0 One(Four, &FONT_DOES), field flags 4 Only(NOT_BY_NAME, &Flags(Four, &FONT_FLAGS)),
     field width 8 Only(NOT_COPY, &UINT), field height 12 UINT, field charcount 16 Only(NOT_BY_NAME, &UINT),
@@ -149,8 +149,14 @@ pub(super) static GIVEN: Family = &[
     ("KDSKBDIACR", says(&Structure(&ACCENTS))),
     ("KDGKBDIACRUC", hears(&Structure(&WIDE_ACCENTS_OUT))),
     ("KDSKBDIACRUC", says(&Structure(&WIDE_ACCENTS))),
-    ("GIO_UNISCRNMAP", Many(Out, &PLACES, Length::Fixed(256))),
-    ("PIO_UNISCRNMAP", Many(In, &PLACES, Length::Fixed(256))),
+    (
+        "GIO_UNISCRNMAP",
+        Many(Out, &PLACES, LengthSource::Fixed(256)),
+    ),
+    (
+        "PIO_UNISCRNMAP",
+        Many(In, &PLACES, LengthSource::Fixed(256)),
+    ),
     ("GIO_UNIMAP", Special(S::Mappings)),
     ("PIO_UNIMAP", says(&Structure(&MAPPINGS))),
     (
@@ -162,12 +168,12 @@ pub(super) static GIVEN: Family = &[
         "KDFONTOP",
         Exchange(&Structure(&FONT_OPERATION), &Structure(&FONT_OPERATION_OUT)),
     ),
-    ("GIO_CMAP", Binary(Out, Length::Fixed(48))),
-    ("PIO_CMAP", Binary(In, Length::Fixed(48))),
-    ("GIO_SCRNMAP", Binary(Out, Length::Fixed(256))),
-    ("PIO_SCRNMAP", Binary(In, Length::Fixed(256))),
-    ("GIO_FONT", Binary(Out, Length::Fixed(8192))),
-    ("PIO_FONT", Binary(In, Length::Fixed(8192))),
+    ("GIO_CMAP", Binary(Out, LengthSource::Fixed(48))),
+    ("PIO_CMAP", Binary(In, LengthSource::Fixed(48))),
+    ("GIO_SCRNMAP", Binary(Out, LengthSource::Fixed(256))),
+    ("PIO_SCRNMAP", Binary(In, LengthSource::Fixed(256))),
+    ("GIO_FONT", Binary(Out, LengthSource::Fixed(8192))),
+    ("PIO_FONT", Binary(In, LengthSource::Fixed(8192))),
     ("PIO_UNIMAPCLR", says(&Structure(&HASHED))),
     (
         "KDENABIO KDDISABIO KDMAPDISP KDUNMAPDISP PIO_FONTRESET",

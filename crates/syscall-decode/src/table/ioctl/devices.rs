@@ -27,8 +27,8 @@ structure!(PHASE 32 {
     field pll_negmult 20 INT, field pll_clock 24 LONG,
 });
 /// What a parameter of a clock is set to.
-const UNSIGNED: Kind = Only(
-    Test::Not(0, Eight, &[1]),
+const UNSIGNED: ValueKind = Only(
+    FieldCondition::Not(0, Eight, &[1]),
     &ByField(
         0,
         Eight,
@@ -36,7 +36,7 @@ const UNSIGNED: Kind = Only(
         &LONG_BITS,
     ),
 );
-const SIGNED: Kind = Only(Test::Is(0, Eight, &[1]), &LONG);
+const SIGNED: ValueKind = Only(FieldCondition::Is(0, Eight, &[1]), &LONG);
 structure!(PARAMETER_OF 24 { field param 0 One(Eight, &PARAMETER), field index 16 UINT, set __pad 20 BITS });
 structure!(PARAMETER_OUT 24 { field uvalue 8 UNSIGNED, field svalue 8 SIGNED, set __pad 20 BITS });
 structure!(PARAMETER_SET 24 {
@@ -47,15 +47,15 @@ structure!(WATCHDOG 40 {
     field options 0 BITS, field firmware_version 4 UINT, field identity 8 Characters(32),
 });
 structure!(ENTROPY 8 {
-    field entropy_count 0 INT, field buf_size 4 INT, field buf 8 Tail(&Bytes(In, Length::Field(4, Four, 1))),
+    field entropy_count 0 INT, field buf_size 4 INT, field buf 8 Tail(&Bytes(In, LengthSource::Field(4, Four, 1))),
 });
 structure!(PROGRAMS 8 {
-    field ids_len 0 UINT, awaited prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, Length::Field(4, Four, 1))),
+    field ids_len 0 UINT, awaited prog_cnt 4 UINT, out ids 8 Tail(&Many(Out, &UINT, LengthSource::Field(4, Four, 1))),
 });
 
 pub(super) static ANSWERED: Answers = &[
-    ("NS_GET_NSTYPE", Answered::Named(&SPACE)),
-    ("NS_GET_USERNS NS_GET_PARENT", Answered::Descriptor),
+    ("NS_GET_NSTYPE", RequestResult::Named(&SPACE)),
+    ("NS_GET_USERNS NS_GET_PARENT", RequestResult::Descriptor),
 ];
 
 pub(super) static GIVEN: Family = &[

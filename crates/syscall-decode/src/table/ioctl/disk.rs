@@ -48,7 +48,7 @@ structure!(ASKED 4 {
 });
 structure!(DONE 4 {
     field status 0 Hex(Byte), field error 1 U8, field nsector 2 U8,
-    field buf 4 Only(Test::Not(3, Byte, &[0]), &Tail(&Binary(Out, Length::Field(3, Byte, 512)))),
+    field buf 4 Only(FieldCondition::Not(3, Byte, &[0]), &Tail(&Binary(Out, LengthSource::Field(3, Byte, 512)))),
 });
 
 pub(super) static GIVEN: Family = &[
@@ -68,8 +68,11 @@ pub(super) static GIVEN: Family = &[
          HDIO_SET_PIO_MODE HDIO_SET_UNMASKINTR HDIO_SET_WCACHE HDIO_UNREGISTER_HWIF",
         ULONG,
     ),
-    ("HDIO_OBSOLETE_IDENTITY", Bytes(Out, Length::Fixed(142))),
-    ("HDIO_GET_IDENTITY", Bytes(Out, Length::Fixed(512))),
+    (
+        "HDIO_OBSOLETE_IDENTITY",
+        Bytes(Out, LengthSource::Fixed(142)),
+    ),
+    ("HDIO_GET_IDENTITY", Bytes(Out, LengthSource::Fixed(512))),
     ("HDIO_GET_NICE", hears(&Flags(Eight, &NICE))),
     ("HDIO_SET_NICE", Flags(Eight, &NICE)),
     ("HDIO_GET_BUSSTATE", hears(&One(Eight, &BUS))),

@@ -12,7 +12,7 @@ structure!(ASKED 32 {
 });
 structure!(MAPPED 32 {
     field fm_flags 16 Flags(Four, &MAP), field fm_mapped_extents 20 UINT,
-    more fm_extents 32 Tail(&Many(Out, &Structure(&EXTENT_OF), Length::Field(20, Four, 1))),
+    more fm_extents 32 Tail(&Many(Out, &Structure(&EXTENT_OF), LengthSource::Field(20, Four, 1))),
 });
 structure!(EXTENT_OF 56 {
     field fe_logical 0 ULONG, field fe_physical 8 ULONG, field fe_length 16 ULONG, field fe_flags 40 Flags(Four, &EXTENT),

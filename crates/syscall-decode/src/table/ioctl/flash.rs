@@ -28,7 +28,7 @@ structure!(PLACES 200 {
 });
 structure!(FREE 8 { field offset 0 BITS, field length 4 BITS });
 structure!(LAYOUT 328 {
-    field eccbytes 0 BITS, field eccpos 4 Counted(&BITS, Length::Fixed(64), 64), field oobavail 260 BITS,
+    field eccbytes 0 BITS, field eccpos 4 Counted(&BITS, LengthSource::Fixed(64), 64), field oobavail 260 BITS,
     field oobfree 264 Array(&Structure(&FREE), 8),
 });
 structure!(CORRECTED 16 { field corrected 0 BITS, field failed 4 BITS, field badblocks 8 BITS, field bbtblocks 12 BITS });
@@ -40,14 +40,14 @@ const NAME: usize = 128;
 structure!(MADE 152 {
     field vol_id 0 INT, field alignment 4 INT, field bytes 8 LONG, field vol_type 16 One(Byte, &VOLUME),
     field flags 17 Flags(Byte, &VOLUME_FLAGS), field name_len 18 Signed(Two),
-    field name 24 Letters(Length::Positive(18, Two, 1), NAME),
+    field name 24 Letters(LengthSource::Positive(18, Two, 1), NAME),
 });
 structure!(RESIZED 12 { field bytes 0 LONG, field vol_id 8 INT });
 structure!(NAMED 136 {
-    field vol_id 0 INT, field name_len 4 Signed(Two), field name 8 Letters(Length::Positive(4, Two, 1), NAME),
+    field vol_id 0 INT, field name_len 4 Signed(Two), field name 8 Letters(LengthSource::Positive(4, Two, 1), NAME),
 });
 structure!(RENAMED 4368 {
-    field count 0 INT, field ents 16 Counted(&Structure(&NAMED), Length::Positive(0, Four, 0), 32),
+    field count 0 INT, field ents 16 Counted(&Structure(&NAMED), LengthSource::Positive(0, Four, 0), 32),
 });
 structure!(CHANGED 16 { field lnum 0 INT, field bytes 4 INT, field dtype 8 One(Byte, &DATA) });
 structure!(MAPPED 8 { field lnum 0 INT, field dtype 4 One(Byte, &DATA) });

@@ -5,21 +5,21 @@ use super::*;
 pub(super) static GIVEN: Family = &[
     (
         "TCGETS TIOCGLCKTRMIOS",
-        Special(S::Terminal(Out, Settings::Usual)),
+        Special(S::Terminal(Out, TermiosVersion::Usual)),
     ),
     (
         "TCSETS TCSETSW TCSETSF TIOCSLCKTRMIOS",
-        Special(S::Terminal(In, Settings::Usual)),
+        Special(S::Terminal(In, TermiosVersion::Usual)),
     ),
-    ("TCGETS2", Special(S::Terminal(Out, Settings::Speeds))),
+    ("TCGETS2", Special(S::Terminal(Out, TermiosVersion::Speeds))),
     (
         "TCSETS2 TCSETSW2 TCSETSF2",
-        Special(S::Terminal(In, Settings::Speeds)),
+        Special(S::Terminal(In, TermiosVersion::Speeds)),
     ),
-    ("TCGETA", Special(S::Terminal(Out, Settings::Old))),
+    ("TCGETA", Special(S::Terminal(Out, TermiosVersion::Old))),
     (
         "TCSETA TCSETAW TCSETAF",
-        Special(S::Terminal(In, Settings::Old)),
+        Special(S::Terminal(In, TermiosVersion::Old)),
     ),
     (
         "TCSBRK TCXONC TCFLSH TIOCSCTTY TCSBRKP TIOCNOTTY",

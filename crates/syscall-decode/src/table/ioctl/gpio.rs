@@ -7,9 +7,9 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 
-const NAME: Kind = Characters(32);
-const HANDLED: Kind = Flags(Four, &HANDLE);
-const LINES: Kind = Flags(Eight, &LINE_2);
+const NAME: ValueKind = Characters(32);
+const HANDLED: ValueKind = Flags(Four, &HANDLE);
+const LINES: ValueKind = Flags(Eight, &LINE_2);
 /// What an attribute is, with the filler behind it that has to be zero.
 const KNOWN: &[u64] = &[1, 2, 3];
 
@@ -18,43 +18,43 @@ structure!(INFO 72 { field line_offset 0 UINT });
 structure!(INFO_OUT 72 { field flags 4 Flags(Four, &LINE), field name 8 NAME, field consumer 40 NAME });
 structure!(UNWATCH 4 { field offset 0 UINT });
 structure!(HANDLE_OF 364 {
-    field lines 356 UINT, field lineoffsets 0 Counted(&UINT, Length::Field(356, Four, 1), 64), field flags 256 HANDLED,
-    field default_values 260 Counted(&U8, Length::Field(356, Four, 1), 64), field consumer_label 324 NAME,
+    field lines 356 UINT, field lineoffsets 0 Counted(&UINT, LengthSource::Field(356, Four, 1), 64), field flags 256 HANDLED,
+    field default_values 260 Counted(&U8, LengthSource::Field(356, Four, 1), 64), field consumer_label 324 NAME,
 });
 structure!(HANDLE_OUT 364 { field fd 360 Fd });
 structure!(EVENT_OF 48 {
     field lineoffset 0 UINT, field handleflags 4 HANDLED, field eventflags 8 Flags(Four, &EVENT), field consumer_label 12 NAME,
 });
 structure!(EVENT_OUT 48 { field fd 44 Fd });
-structure!(VALUES 64 { field values 0 Counted(&U8, Length::Fixed(64), 64) });
-structure!(CONFIGURATION 84 { field flags 0 HANDLED, field default_values 4 Counted(&U8, Length::Fixed(64), 64) });
+structure!(VALUES 64 { field values 0 Counted(&U8, LengthSource::Fixed(64), 64) });
+structure!(CONFIGURATION 84 { field flags 0 HANDLED, field default_values 4 Counted(&U8, LengthSource::Fixed(64), 64) });
 structure!(ATTRIBUTE 16 {
-    field flags 8 Only(Test::Is(0, Eight, &[1]), &LINES),
-    field values 8 Only(Test::Is(0, Eight, &[2]), &LONG_BITS),
-    field debounce_period_us 8 Only(Test::Is(0, Eight, &[3]), &UINT),
-    field id 0 Only(Test::Not(0, Eight, KNOWN), &UINT),
+    field flags 8 Only(FieldCondition::Is(0, Eight, &[1]), &LINES),
+    field values 8 Only(FieldCondition::Is(0, Eight, &[2]), &LONG_BITS),
+    field debounce_period_us 8 Only(FieldCondition::Is(0, Eight, &[3]), &UINT),
+    field id 0 Only(FieldCondition::Not(0, Eight, KNOWN), &UINT),
     set padding 4 BITS,
-    field data 8 Only(Test::Not(0, Eight, KNOWN), &LONG_BITS),
+    field data 8 Only(FieldCondition::Not(0, Eight, KNOWN), &LONG_BITS),
 });
 structure!(MASKED_ATTRIBUTE 24 {
-    field flags 8 Only(Test::Is(0, Eight, &[1]), &LINES),
-    field values 8 Only(Test::Is(0, Eight, &[2]), &LONG_BITS),
-    field debounce_period_us 8 Only(Test::Is(0, Eight, &[3]), &UINT),
-    field attr 0 Only(Test::Not(0, Eight, KNOWN), &Structure(&ATTRIBUTE)),
+    field flags 8 Only(FieldCondition::Is(0, Eight, &[1]), &LINES),
+    field values 8 Only(FieldCondition::Is(0, Eight, &[2]), &LONG_BITS),
+    field debounce_period_us 8 Only(FieldCondition::Is(0, Eight, &[3]), &UINT),
+    field attr 0 Only(FieldCondition::Not(0, Eight, KNOWN), &Structure(&ATTRIBUTE)),
     field mask 16 LONG_BITS,
 });
 structure!(INFO_2 256 { field offset 64 UINT });
 structure!(INFO_2_OUT 256 {
     field name 0 NAME, field consumer 32 NAME, field flags 72 LINES, field num_attrs 68 UINT,
-    field attrs 80 Only(Test::Not(68, Four, &[0]), &Counted(&Structure(&ATTRIBUTE), Length::Field(68, Four, 1), 10)),
+    field attrs 80 Only(FieldCondition::Not(68, Four, &[0]), &Counted(&Structure(&ATTRIBUTE), LengthSource::Field(68, Four, 1), 10)),
     set padding 240 Array(&BITS, 4),
 });
 structure!(CONFIGURATION_2 272 {
     field flags 0 LINES, field num_attrs 8 UINT, set padding 12 Array(&BITS, 5),
-    field attrs 32 Only(Test::Not(8, Four, &[0]), &Counted(&Structure(&MASKED_ATTRIBUTE), Length::Field(8, Four, 1), 10)),
+    field attrs 32 Only(FieldCondition::Not(8, Four, &[0]), &Counted(&Structure(&MASKED_ATTRIBUTE), LengthSource::Field(8, Four, 1), 10)),
 });
 structure!(REQUEST 592 {
-    field num_lines 560 UINT, field offsets 0 Counted(&UINT, Length::Field(560, Four, 1), 64), field consumer 256 NAME,
+    field num_lines 560 UINT, field offsets 0 Counted(&UINT, LengthSource::Field(560, Four, 1), 64), field consumer 256 NAME,
     field config 288 Structure(&CONFIGURATION_2), set event_buffer_size 564 UINT, set padding 568 Array(&BITS, 5),
 });
 structure!(REQUEST_OUT 592 { field fd 588 Fd });

@@ -28,10 +28,10 @@ structure!(RUMBLE 4 { field strong_magnitude 0 U16, field weak_magnitude 2 U16 }
 structure!(EFFECT 48 {
     field r#type 0 One(Two, &FORCE), field id 2 Signed(Two), field direction 4 U16, more trigger 6 Structure(&TRIGGER),
     more replay 10 Structure(&REPLAY),
-    more constant 16 Only(Test::Is(0, Two, &[0x52]), &Structure(&CONSTANT)),
-    more ramp 16 Only(Test::Is(0, Two, &[0x57]), &Structure(&RAMP)),
-    more periodic 16 Only(Test::Is(0, Two, &[0x51]), &Structure(&PERIODIC)),
-    more rumble 16 Only(Test::Is(0, Two, &[0x50]), &Structure(&RUMBLE)),
+    more constant 16 Only(FieldCondition::Is(0, Two, &[0x52]), &Structure(&CONSTANT)),
+    more ramp 16 Only(FieldCondition::Is(0, Two, &[0x57]), &Structure(&RAMP)),
+    more periodic 16 Only(FieldCondition::Is(0, Two, &[0x51]), &Structure(&PERIODIC)),
+    more rumble 16 Only(FieldCondition::Is(0, Two, &[0x50]), &Structure(&RUMBLE)),
 });
 structure!(AXIS 20 {
     field value 0 UINT, field minimum 4 UINT, more maximum 8 UINT, more fuzz 12 UINT, more flat 16 UINT,
@@ -48,13 +48,13 @@ structure!(AXIS_WITH_RESOLUTION_AND_MORE 24 {
     field value 0 UINT, field minimum 4 UINT, more maximum 8 UINT, more fuzz 12 UINT, more flat 16 UINT,
     more resolution 20 UINT, field rest 24 Unsaid,
 });
-const SHORT_AXIS_AND_MORE: Kind = Structure(&AXIS_AND_MORE);
-const LONG_AXIS_AND_MORE: Kind = Structure(&AXIS_WITH_RESOLUTION_AND_MORE);
-const SHORT_AXIS: Kind = Structure(&AXIS);
-const LONG_AXIS: Kind = Structure(&AXIS_WITH_RESOLUTION);
+const SHORT_AXIS_AND_MORE: ValueKind = Structure(&AXIS_AND_MORE);
+const LONG_AXIS_AND_MORE: ValueKind = Structure(&AXIS_WITH_RESOLUTION_AND_MORE);
+const SHORT_AXIS: ValueKind = Structure(&AXIS);
+const LONG_AXIS: ValueKind = Structure(&AXIS_WITH_RESOLUTION);
 
 /// A code and the key that it stands for.
-const CODE: Kind = Special(S::Pair(&UINT, &One(Four, &KEY)));
+const CODE: ValueKind = Special(S::Pair(&UINT, &One(Four, &KEY)));
 
 pub(super) static GIVEN: Family = &[
     ("EVIOCGVERSION", hears(&BITS)),
@@ -73,10 +73,10 @@ pub(super) static GIVEN: Family = &[
 ];
 
 /// What is asked of which the request says the size: its number, its name, and what comes of it.
-static SIZED: &[(u32, &str, Kind)] = &[
-    (0x06, "EVIOCGNAME", Bytes(Out, Length::Result)),
-    (0x07, "EVIOCGPHYS", Bytes(Out, Length::Result)),
-    (0x08, "EVIOCGUNIQ", Bytes(Out, Length::Result)),
+static SIZED: &[(u32, &str, ValueKind)] = &[
+    (0x06, "EVIOCGNAME", Bytes(Out, LengthSource::Result)),
+    (0x07, "EVIOCGPHYS", Bytes(Out, LengthSource::Result)),
+    (0x08, "EVIOCGUNIQ", Bytes(Out, LengthSource::Result)),
     (0x09, "EVIOCGPROP", Special(S::BitSet(&PROPERTY))),
     (0x0a, "EVIOCGMTSLOTS", Special(S::Slots(&SLOT))),
     (0x18, "EVIOCGKEY", Special(S::BitSet(&KEY))),
@@ -135,9 +135,9 @@ pub(super) fn put_mixer(out: &mut Vec<u8>, request: u32) -> bool {
 }
 
 enum Asked {
-    Sized(&'static str, Kind),
+    Sized(&'static str, ValueKind),
     Bits(u32),
-    Axis(&'static str, u32, Way),
+    Axis(&'static str, u32, Direction),
 }
 
 fn asked(request: u32) -> Option<Asked> {
@@ -207,7 +207,7 @@ pub(super) fn put_name(out: &mut Vec<u8>, request: u32, remarks: bool) -> bool {
 }
 
 /// What such a request is given.
-pub(super) fn given(request: u32) -> Option<Kind> {
+pub(super) fn given(request: u32) -> Option<ValueKind> {
     match asked(request)? {
         Asked::Sized(_, kind) => Some(kind),
         Asked::Bits(kind) => {

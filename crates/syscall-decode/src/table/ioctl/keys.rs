@@ -13,9 +13,9 @@ const DEAD: u64 = 13;
 const SAYING: u64 = 1;
 
 /// A letter between quotes.
-pub static LETTERS: Wording = Wording {
-    put: put_letter,
-    number: Bare::Words,
+pub static LETTERS: CustomFormat = CustomFormat {
+    write: put_letter,
+    number: UnnamedStyle::Words,
 };
 
 fn put_letter(out: &mut Vec<u8>, value: u64) {
@@ -32,9 +32,9 @@ fn put_letter(out: &mut Vec<u8>, value: u64) {
 }
 
 /// A key, beside its number.
-pub static KEY: Wording = Wording {
-    put: put_key,
-    number: Bare::HexBeside,
+pub static KEY: CustomFormat = CustomFormat {
+    write: put_key,
+    number: UnnamedStyle::HexBeside,
 };
 
 fn put_key(out: &mut Vec<u8>, value: u64) {
@@ -57,12 +57,12 @@ fn put_key(out: &mut Vec<u8>, value: u64) {
 }
 
 /// A key that says a text.
-pub static SAYS: Wording = Wording {
-    put: |out, value| {
+pub static SAYS: CustomFormat = CustomFormat {
+    write: |out, value| {
         out.extend_from_slice(b"KVAL(");
         let name = KEYS.name(SAYING << 8 | value).unwrap_or("K_???");
         out.extend_from_slice(name.as_bytes());
         out.push(b')');
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };

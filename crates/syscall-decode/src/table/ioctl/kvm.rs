@@ -11,7 +11,7 @@ structure!(REGION 32 {
     field memory_size 16 ULONG, field userspace_addr 24 LONG_BITS,
 });
 /// A register that is shown where everything is.
-const ELSE: Kind = Only(Test::Verbose, &LONG_BITS);
+const ELSE: ValueKind = Only(FieldCondition::Verbose, &LONG_BITS);
 structure!(REGISTERS 144 {
     field rax 0 LONG_BITS, field rbx 8 ELSE, field rcx 16 ELSE, field rdx 24 ELSE, field rsi 32 ELSE, field rdi 40 ELSE,
     field rest 48 Gap, field rsp 48 LONG_BITS, field rbp 56 LONG_BITS, field r8 64 ELSE, field r9 72 ELSE,
@@ -23,7 +23,7 @@ structure!(SEGMENT 24 {
     field dpl 16 U8, field db 17 U8, field s 18 U8, field l 19 U8, field g 20 U8, field avl 21 U8,
 });
 structure!(TABLE 16 { field base 0 LONG_BITS, field limit 8 U16 });
-const OF: Kind = Structure(&SEGMENT);
+const OF: ValueKind = Structure(&SEGMENT);
 structure!(SPECIAL_REGISTERS 312 {
     field cs 0 OF, more ds 24 OF, more es 48 OF, more fs 72 OF, more gs 96 OF, more ss 120 OF, more tr 144 OF,
     more ldt 168 OF, more gdt 192 Structure(&TABLE), more idt 208 Structure(&TABLE), more cr0 224 ULONG,
@@ -34,14 +34,14 @@ structure!(ENTRY 40 {
     field function 0 BITS, field index 4 BITS, field flags 8 Flags(Four, &LEAF), field eax 12 BITS, field ebx 16 BITS,
     field ecx 20 BITS, field edx 24 BITS,
 });
-const ENTRIES: Length = Length::Field(0, Four, 1);
+const ENTRIES: LengthSource = LengthSource::Field(0, Four, 1);
 structure!(ENTRIES_SAID 8 {
-    field nent 0 UINT, field entries 8 Only(Test::Verbose, &Tail(&Many(In, &Structure(&ENTRY), ENTRIES))),
-    field entries 8 Only(Test::Brief, &Dots(ENTRIES)),
+    field nent 0 UINT, field entries 8 Only(FieldCondition::Verbose, &Tail(&Many(In, &Structure(&ENTRY), ENTRIES))),
+    field entries 8 Only(FieldCondition::Brief, &Dots(ENTRIES)),
 });
 structure!(ENTRIES_HEARD 8 {
-    field nent 0 UINT, field entries 8 Only(Test::Verbose, &Tail(&Many(Out, &Structure(&ENTRY), ENTRIES))),
-    field entries 8 Only(Test::Brief, &Dots(ENTRIES)),
+    field nent 0 UINT, field entries 8 Only(FieldCondition::Verbose, &Tail(&Many(Out, &Structure(&ENTRY), ENTRIES))),
+    field entries 8 Only(FieldCondition::Brief, &Dots(ENTRIES)),
 });
 
 pub(super) static GIVEN: Family = &[
@@ -59,4 +59,5 @@ pub(super) static GIVEN: Family = &[
     ("KVM_CHECK_EXTENSION", One(Eight, &ABILITY)),
 ];
 
-pub(super) static ANSWERED: Answers = &[("KVM_CREATE_VM KVM_CREATE_VCPU", Answered::Descriptor)];
+pub(super) static ANSWERED: Answers =
+    &[("KVM_CREATE_VM KVM_CREATE_VCPU", RequestResult::Descriptor)];

@@ -4,8 +4,8 @@ use backsight_syscall_tables::sets::IOCTL_MAPPER_STATE as STATE;
 
 use super::*;
 
-const NO_NAME: Test = Test::Not(48, Byte, &[0]);
-const NO_UUID: Test = Test::Not(176, Byte, &[0]);
+const NO_NAME: FieldCondition = FieldCondition::Not(48, Byte, &[0]);
+const NO_UUID: FieldCondition = FieldCondition::Not(176, Byte, &[0]);
 
 structure!(VERSION 12 { field version 0 Array(&UINT, 3) });
 structure!(SIZE 16 { field data_size 12 UINT });

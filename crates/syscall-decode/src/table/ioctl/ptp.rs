@@ -8,31 +8,31 @@ use super::*;
 
 structure!(TIME 16 { field sec 0 LONG, field nsec 8 UINT, set reserved 12 BITS });
 /// A time of day, with the moment that it is.
-const INSTANT: Kind = Special(S::Instant(&TIME));
-const SPAN: Kind = Structure(&TIME);
+const INSTANT: ValueKind = Special(S::Instant(&TIME));
+const SPAN: ValueKind = Structure(&TIME);
 structure!(CAPABILITIES 80 {
     field max_adj 0 INT, field n_alarm 4 INT, field n_ext_ts 8 INT, field n_per_out 12 INT, field pps 16 INT,
     field n_pins 20 INT, field cross_timestamping 24 INT, field adjust_phase 28 INT, set rsv 32 Array(&BITS, 12),
 });
 structure!(STAMP 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS) });
 structure!(STAMP_2 16 { field index 0 UINT, field flags 4 Flags(Four, &STAMPS), set rsv 8 Array(&BITS, 2) });
-const STARTED: Test = Test::Lacks(36, Four, 4);
-const PHASED: Test = Test::Has(36, Four, 4);
+const STARTED: FieldCondition = FieldCondition::Lacks(36, Four, 4);
+const PHASED: FieldCondition = FieldCondition::Has(36, Four, 4);
 structure!(PULSE 56 {
     field start 0 Only(STARTED, &INSTANT), field phase 0 Only(PHASED, &SPAN), field period 16 SPAN, field index 32 UINT,
-    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(Test::Has(36, Four, 2), &SPAN),
+    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(FieldCondition::Has(36, Four, 2), &SPAN),
 });
 structure!(PULSE_2 56 {
     field start 0 Only(STARTED, &INSTANT), field phase 0 Only(PHASED, &SPAN), field period 16 SPAN, field index 32 UINT,
-    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(Test::Has(36, Four, 2), &SPAN),
-    set rsv 40 Only(Test::Lacks(36, Four, 2), &Array(&BITS, 4)),
+    field flags 36 Flags(Four, &OUTPUT), field on 40 Only(FieldCondition::Has(36, Four, 2), &SPAN),
+    set rsv 40 Only(FieldCondition::Lacks(36, Four, 2), &Array(&BITS, 4)),
 });
 structure!(OFFSET 832 {
-    field n_samples 0 UINT, set rsv 4 Array(&BITS, 3), out ts 16 Counted(&INSTANT, Length::Pairs(0, 51), 51),
+    field n_samples 0 UINT, set rsv 4 Array(&BITS, 3), out ts 16 Counted(&INSTANT, LengthSource::Pairs(0, 51), 51),
 });
 structure!(OFFSET_EXTENDED 1216 {
     field n_samples 0 UINT, set rsv 4 Array(&BITS, 3),
-    out ts 16 Counted(&Array(&INSTANT, 3), Length::Most(0, Four, 25), 25),
+    out ts 16 Counted(&Array(&INSTANT, 3), LengthSource::Most(0, Four, 25), 25),
 });
 structure!(OFFSET_PRECISE 64 {
     field device 0 INSTANT, field sys_realtime 16 INSTANT, field sys_monoraw 32 SPAN, set rsv 48 Array(&BITS, 4),

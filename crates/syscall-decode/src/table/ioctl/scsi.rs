@@ -8,14 +8,14 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 
-static RESETTING: [Part; 2] = [
-    Part {
+static RESETTING: [BitField; 2] = [
+    BitField {
         mask: 0x100,
-        shown: PartShown::Flags(&ALONE),
+        shown: BitFieldStyle::Flags(&ALONE),
     },
-    Part {
+    BitField {
         mask: !0x100,
-        shown: PartShown::One(&RESET),
+        shown: BitFieldStyle::One(&RESET),
     },
 ];
 
@@ -24,28 +24,28 @@ named!(FLAGS "SG_FLAG_???" "0" {
     "SG_FLAG_Q_AT_TAIL" = 0x10, "SG_FLAG_Q_AT_HEAD" = 0x20,
 });
 
-const U8: Kind = Unsigned(Byte);
-const BYTE_BITS: Kind = Hex(Byte);
-const SHORT_BITS: Kind = Hex(Two);
+const U8: ValueKind = Unsigned(Byte);
+const BYTE_BITS: ValueKind = Hex(Byte);
+const SHORT_BITS: ValueKind = Hex(Two);
 
 /// One version of what `SG_IO` is given.
-pub struct Version {
+pub struct SgVersion {
     /// The number that it begins with, as a letter.
     pub letter: u8,
     /// That field.
     pub name: &'static str,
     /// What the program says.
-    pub said: &'static crate::table::Structure,
+    pub said: &'static crate::table::StructureLayout,
     /// What the kernel says.
-    pub answered: &'static crate::table::Structure,
+    pub answered: &'static crate::table::StructureLayout,
     /// What is shown in place of that where it isn't there.
-    pub unread: &'static crate::table::Structure,
+    pub unread: &'static crate::table::StructureLayout,
     /// What goes there and comes back in one buffer.
-    pub both: Option<Both>,
+    pub both: Option<SgBuffer>,
 }
 
 /// A buffer for both ways.
-pub struct Both {
+pub struct SgBuffer {
     /// Its field.
     pub name: &'static str,
     /// Where its address lies.
@@ -57,46 +57,46 @@ pub struct Both {
     /// There and back.
     pub there_and_back: u64,
     /// What goes there.
-    pub sent: Kind,
+    pub sent: ValueKind,
     /// What comes back, and how much that is.
-    pub received: Kind,
+    pub received: ValueKind,
     /// How much that is.
-    pub length: Length,
+    pub length: LengthSource,
 }
 
 const TO: u64 = 0xffff_fffe;
 const FROM: u64 = 0xffff_fffd;
 const TO_AND_FROM: u64 = 0xffff_fffc;
-const LEFT: Length = Length::Without(12, 72);
-const SENT: Kind = Special(S::Scattered(In, 10, Two, Length::Field(12, Four, 1)));
-const RECEIVED: Kind = Special(S::Scattered(Out, 10, Two, LEFT));
-const IS_FROM: Test = Test::Is(4, Four, &[FROM]);
+const LEFT: LengthSource = LengthSource::Without(12, 72);
+const SENT: ValueKind = Special(S::Scattered(In, 10, Two, LengthSource::Field(12, Four, 1)));
+const RECEIVED: ValueKind = Special(S::Scattered(Out, 10, Two, LEFT));
+const IS_FROM: FieldCondition = FieldCondition::Is(4, Four, &[FROM]);
 
 structure!(HEADER 88 {
     field dxfer_direction 4 One(Four, &DIRECTION), field cmd_len 8 U8,
-    field cmdp 24 Binary(In, Length::Field(8, Byte, 1)), field mx_sb_len 9 U8, field iovec_count 10 U16,
+    field cmdp 24 Binary(In, LengthSource::Field(8, Byte, 1)), field mx_sb_len 9 U8, field iovec_count 10 U16,
     field dxfer_len 12 UINT, field timeout 40 UINT, field flags 44 Flags(Four, &FLAGS),
 });
 structure!(HEADER_OUT 88 {
     field dxferp 16 Only(IS_FROM, &RECEIVED),
     field status 64 BYTE_BITS, field masked_status 65 BYTE_BITS, field msg_status 66 BYTE_BITS, field sb_len_wr 67 U8,
-    field sbp 32 Binary(Out, Length::Field(67, Byte, 1)), field host_status 68 SHORT_BITS,
+    field sbp 32 Binary(Out, LengthSource::Field(67, Byte, 1)), field host_status 68 SHORT_BITS,
     field driver_status 70 SHORT_BITS, field resid 72 INT, field duration 76 UINT, field info 80 Flags(Four, &INFO),
 });
 structure!(HEADER_UNREAD 88 { field dxferp 16 Only(IS_FROM, &Address), field sbp 32 Address });
 
 structure!(BLOCK 160 {
     field protocol 4 One(Four, &PROTOCOL), field subprotocol 8 One(Four, &SUBPROTOCOL), field request_len 12 UINT,
-    field request 16 Binary(In, Length::Field(12, Four, 1)), field request_tag 24 LONG_BITS, field request_attr 32 UINT,
+    field request 16 Binary(In, LengthSource::Field(12, Four, 1)), field request_tag 24 LONG_BITS, field request_attr 32 UINT,
     field request_priority 36 UINT, field request_extra 40 UINT, field max_response_len 44 UINT,
     field dout_iovec_count 56 UINT, field dout_xfer_len 60 UINT, field din_iovec_count 64 UINT,
     field din_xfer_len 68 UINT,
-    field dout_xferp 72 Special(S::Scattered(In, 56, Four, Length::Field(60, Four, 1))),
+    field dout_xferp 72 Special(S::Scattered(In, 56, Four, LengthSource::Field(60, Four, 1))),
     field timeout 88 UINT, field flags 92 Flags(Four, &BLOCK_FLAGS), field usr_ptr 96 LONG_BITS,
 });
 structure!(BLOCK_OUT 160 {
-    field response_len 132 UINT, field response 48 Binary(Out, Length::Field(132, Four, 1)),
-    field din_xferp 80 Special(S::Scattered(Out, 64, Four, Length::Without(68, 136))),
+    field response_len 132 UINT, field response 48 Binary(Out, LengthSource::Field(132, Four, 1)),
+    field din_xferp 80 Special(S::Scattered(Out, 64, Four, LengthSource::Without(68, 136))),
     field driver_status 108 BITS, field transport_status 112 BITS, field device_status 116 BITS,
     field retry_delay 120 UINT, field info 124 Flags(Four, &INFO), field duration 128 UINT, field response_len 132 UINT,
     field din_resid 136 INT, field dout_resid 140 INT, field generated_tag 144 LONG_BITS,
@@ -104,14 +104,14 @@ structure!(BLOCK_OUT 160 {
 structure!(BLOCK_UNREAD 160 { field response 48 LONG_BITS, field din_xferp 80 LONG_BITS });
 
 /// The versions that there are.
-pub static VERSIONS: [Version; 2] = [
-    Version {
+pub static VERSIONS: [SgVersion; 2] = [
+    SgVersion {
         letter: b'S',
         name: "interface_id",
         said: &HEADER,
         answered: &HEADER_OUT,
         unread: &HEADER_UNREAD,
-        both: Some(Both {
+        both: Some(SgBuffer {
             name: "dxferp",
             at: 16,
             direction: 4,
@@ -122,7 +122,7 @@ pub static VERSIONS: [Version; 2] = [
             length: LEFT,
         }),
     },
-    Version {
+    SgVersion {
         letter: b'Q',
         name: "guard",
         said: &BLOCK,

@@ -9,7 +9,7 @@ use super::*;
 use crate::Abi;
 
 fn put_call(out: &mut Vec<u8>, abi: Abi, number: u64) {
-    match crate::table::row(abi, number) {
+    match crate::table::find_syscall(abi, number) {
         Some(row) => {
             out.extend_from_slice(b"__NR_");
             out.extend_from_slice(row.name.as_bytes());
@@ -18,21 +18,21 @@ fn put_call(out: &mut Vec<u8>, abi: Abi, number: u64) {
     }
 }
 
-static CALL_X86_64: Wording = Wording {
-    put: |out, number| put_call(out, Abi::X86_64, number),
-    number: Bare::Unsigned,
+static CALL_X86_64: CustomFormat = CustomFormat {
+    write: |out, number| put_call(out, Abi::X86_64, number),
+    number: UnnamedStyle::Unsigned,
 };
-static CALL_I386: Wording = Wording {
-    put: |out, number| put_call(out, Abi::I386, number),
-    number: Bare::Unsigned,
+static CALL_I386: CustomFormat = CustomFormat {
+    write: |out, number| put_call(out, Abi::I386, number),
+    number: UnnamedStyle::Unsigned,
 };
-static CALL_AARCH64: Wording = Wording {
-    put: |out, number| put_call(out, Abi::Aarch64, number),
-    number: Bare::Unsigned,
+static CALL_AARCH64: CustomFormat = CustomFormat {
+    write: |out, number| put_call(out, Abi::Aarch64, number),
+    number: UnnamedStyle::Unsigned,
 };
 
 /// A call's number, by the machine beside it.
-const CALL: Kind = ByField(
+const CALL: ValueKind = ByField(
     4,
     Four,
     &[
@@ -47,7 +47,7 @@ structure!(CALLED 64 {
     field nr 0 CALL, field arch 4 One(Four, &MACHINE), field instruction_pointer 8 Address, field args 16 Array(&LONG_BITS, 6),
 });
 structure!(NOTIFICATION 80 {
-    field id 0 LONG_BITS, field pid 8 Process(Whose::Thread), field flags 12 BITS, field data 16 Structure(&CALLED),
+    field id 0 LONG_BITS, field pid 8 Process(PidKind::Thread), field flags 12 BITS, field data 16 Structure(&CALLED),
 });
 structure!(REPLY 24 {
     field id 0 LONG_BITS, field val 8 LONG, field error 16 Worded(Four, &crate::table::ERROR_OR_NUMBER), field flags 20 Flags(Four, &ANSWER),

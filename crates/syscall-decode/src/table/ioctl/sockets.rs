@@ -5,8 +5,8 @@ use crate::table::netlink::names::link::{HARDWARE, INTERFACE};
 
 const SIZE: usize = 40;
 
-static ALL: Wording = Wording {
-    put: |out, value| {
+static ALL: CustomFormat = CustomFormat {
+    write: |out, value| {
         let bytes = value as u32 as i32;
         format::signed(out, i64::from(bytes));
         let count = bytes / SIZE as i32;
@@ -16,16 +16,16 @@ static ALL: Wording = Wording {
             out.extend_from_slice(b" * sizeof(struct ifreq) */");
         }
     },
-    number: Bare::Words,
+    number: UnnamedStyle::Words,
 };
 
-const NAME: Kind = Characters(16);
+const NAME: ValueKind = Characters(16);
 /// How many bytes of an address of that kind of hardware are told.
-const BYTES: Kind = ByField(
+const BYTES: ValueKind = ByField(
     0,
     Two,
-    &[(1, Wire(Wire::Hardware(6)))],
-    &Wire(Wire::Hardware(14)),
+    &[(1, Wire(NetworkKind::Hardware(6)))],
+    &Wire(NetworkKind::Hardware(14)),
 );
 structure!(HARDWARE_ADDRESS 16 { field sa_family 0 One(Two, &HARDWARE), field sa_data 2 BYTES });
 structure!(MAP 24 {
@@ -57,17 +57,17 @@ structure!(MAP_OF_ASKED 40 { field ifr_name 0 NAME, out ifr_map 16 Structure(&MA
 structure!(RENAMED 40 { field ifr_name 0 NAME, field ifr_newname 16 NAME });
 structure!(INDEX_ASKED 40 { field ifr_name 0 NAME, out ifr_ifindex 16 INT });
 structure!(NAME_ASKED 40 { field ifr_ifindex 16 INT, out ifr_name 0 NAME });
-structure!(BRIDGED 40 { field ifr_ifindex 16 Wire(Wire::Interface) });
+structure!(BRIDGED 40 { field ifr_ifindex 16 Wire(NetworkKind::Interface) });
 
-const SOMEWHERE: Test = Test::Not(8, Eight, &[0]);
-const NOWHERE: Test = Test::Is(8, Eight, &[0]);
-const LENGTH: Kind = Worded(Four, &ALL);
+const SOMEWHERE: FieldCondition = FieldCondition::Not(8, Eight, &[0]);
+const NOWHERE: FieldCondition = FieldCondition::Is(8, Eight, &[0]);
+const LENGTH: ValueKind = Worded(Four, &ALL);
 // Where nothing is said to be written, the length is what the kernel says it would be.
 structure!(INTERFACES 16 {
     changed ifc_len 0 Only(SOMEWHERE, &LENGTH), out ifc_len 0 Only(NOWHERE, &LENGTH),
-    field ifc_len 0 Only(Test::Failed, &Only(NOWHERE, &LENGTH)),
-    out ifc_buf 8 Only(SOMEWHERE, &Many(Out, &Structure(&ADDRESS), Length::Whole(0, Four, SIZE))),
-    field ifc_buf 8 Only(NOWHERE, &Address), field ifc_buf 8 Only(Test::Failed, &Only(SOMEWHERE, &Address)),
+    field ifc_len 0 Only(FieldCondition::Failed, &Only(NOWHERE, &LENGTH)),
+    out ifc_buf 8 Only(SOMEWHERE, &Many(Out, &Structure(&ADDRESS), LengthSource::Whole(0, Four, SIZE))),
+    field ifc_buf 8 Only(NOWHERE, &Address), field ifc_buf 8 Only(FieldCondition::Failed, &Only(SOMEWHERE, &Address)),
 });
 
 pub(super) static GIVEN: Family = &[

@@ -5,9 +5,9 @@ use backsight_syscall_tables::sets::{IOCTL_STORAGE_CIPHER as CIPHER, IOCTL_STORA
 use super::*;
 
 /// What is told of a cipher only where there is one, unless everything is asked for.
-const CIPHERED: Test = Test::Not(36, Four, &[0]);
-const PLAIN: Test = Test::Is(36, Four, &[0]);
-const KEY: Kind = Octets(Length::Field(40, Four, 1), 32);
+const CIPHERED: FieldCondition = FieldCondition::Not(36, Four, &[0]);
+const PLAIN: FieldCondition = FieldCondition::Is(36, Four, &[0]);
+const KEY: ValueKind = Octets(LengthSource::Field(40, Four, 1), 32);
 structure!(STATUS 168 {
     field lo_number 0 INT, more lo_device 8 Device, more lo_inode 16 ULONG, more lo_rdevice 24 Device,
     field lo_offset 32 BITS,
@@ -17,9 +17,9 @@ structure!(STATUS 168 {
     field lo_encrypt_key 112 Only(CIPHERED, &KEY), more lo_encrypt_key 112 Only(PLAIN, &KEY),
     more lo_init 144 Array(&LONG_BITS, 2), more reserved 160 Array(&Hex(Byte), 4),
 });
-const CIPHERED_64: Test = Test::Not(44, Four, &[0]);
-const PLAIN_64: Test = Test::Is(44, Four, &[0]);
-const KEY_64: Kind = Octets(Length::Field(48, Four, 1), 32);
+const CIPHERED_64: FieldCondition = FieldCondition::Not(44, Four, &[0]);
+const PLAIN_64: FieldCondition = FieldCondition::Is(44, Four, &[0]);
+const KEY_64: ValueKind = Octets(LengthSource::Field(48, Four, 1), 32);
 structure!(STATUS_64 232 {
     more lo_device 0 Device, more lo_inode 8 ULONG, more lo_rdevice 16 Device, field lo_offset 24 LONG_BITS,
     more lo_sizelimit 32 ULONG, field lo_number 40 UINT,

@@ -5,28 +5,28 @@ mod names;
 use self::names::*;
 use super::*;
 
-static PIXELS: Wording = Wording {
-    put: |out, value| put_format(out, value, &PIXEL),
-    number: Bare::HexAlone,
+static PIXELS: CustomFormat = CustomFormat {
+    write: |out, value| put_format(out, value, &PIXEL),
+    number: UnnamedStyle::HexAlone,
 };
-static SAMPLED: Wording = Wording {
-    put: |out, value| put_format(out, value, &SAMPLES),
-    number: Bare::HexAlone,
+static SAMPLED: CustomFormat = CustomFormat {
+    write: |out, value| put_format(out, value, &SAMPLES),
+    number: UnnamedStyle::HexAlone,
 };
-static METADATA: Wording = Wording {
-    put: |out, value| put_format(out, value, &META),
-    number: Bare::HexAlone,
+static METADATA: CustomFormat = CustomFormat {
+    write: |out, value| put_format(out, value, &META),
+    number: UnnamedStyle::HexAlone,
 };
-static RATIO: Wording = Wording {
-    put: |out, value| {
+static RATIO: CustomFormat = CustomFormat {
+    write: |out, value| {
         format::unsigned(out, value & 0xffff_ffff);
         out.push(b'/');
         format::unsigned(out, value >> 32);
     },
-    number: Bare::Words,
+    number: UnnamedStyle::Words,
 };
-static VERSION: Wording = Wording {
-    put: |out, value| {
+static VERSION: CustomFormat = CustomFormat {
+    write: |out, value| {
         out.extend_from_slice(b"KERNEL_VERSION(");
         format::unsigned(out, value >> 16);
         for shift in [8, 0] {
@@ -35,11 +35,11 @@ static VERSION: Wording = Wording {
         }
         out.push(b')');
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };
-static CONTROLLING: Wording = Wording {
-    put: put_control,
-    number: Bare::Hex,
+static CONTROLLING: CustomFormat = CustomFormat {
+    write: put_control,
+    number: UnnamedStyle::Hex,
 };
 
 /// Four letters that name a format.
@@ -86,37 +86,37 @@ fn put_control(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-const PIXEL_FORMAT: Kind = Worded(Four, &PIXELS);
-const FRACTION: Kind = Worded(Eight, &RATIO);
-const TYPE: Kind = One(Four, &BUFFER);
-const WHERE: Kind = One(Four, &MEMORY);
-const CONTROL_OF: Kind = Worded(Four, &CONTROLLING);
+const PIXEL_FORMAT: ValueKind = Worded(Four, &PIXELS);
+const FRACTION: ValueKind = Worded(Eight, &RATIO);
+const TYPE: ValueKind = One(Four, &BUFFER);
+const WHERE: ValueKind = One(Four, &MEMORY);
+const CONTROL_OF: ValueKind = Worded(Four, &CONTROLLING);
 
 const NEXT_ONES: u64 = 0xc000_0000;
-static NEXT_CONTROL: [Part; 2] = [
-    Part {
+static NEXT_CONTROL: [BitField; 2] = [
+    BitField {
         mask: NEXT_ONES,
-        shown: PartShown::Bits(&NEXT),
+        shown: BitFieldStyle::Bits(&NEXT),
     },
-    Part {
+    BitField {
         mask: !NEXT_ONES,
-        shown: PartShown::Worded(&CONTROLLING),
+        shown: BitFieldStyle::Worded(&CONTROLLING),
     },
 ];
 const TIMESTAMPS: u64 = 0xe000;
 const SOURCES: u64 = 0x7_0000;
-static BUFFER_FLAGS: [Part; 3] = [
-    Part {
+static BUFFER_FLAGS: [BitField; 3] = [
+    BitField {
         mask: !(TIMESTAMPS | SOURCES),
-        shown: PartShown::Bits(&BUFFERED),
+        shown: BitFieldStyle::Bits(&BUFFERED),
     },
-    Part {
+    BitField {
         mask: TIMESTAMPS,
-        shown: PartShown::One(&TIMESTAMP),
+        shown: BitFieldStyle::One(&TIMESTAMP),
     },
-    Part {
+    BitField {
         mask: SOURCES,
-        shown: PartShown::One(&STAMPED),
+        shown: BitFieldStyle::One(&STAMPED),
     },
 ];
 
@@ -137,7 +137,7 @@ structure!(PICTURE 48 {
 structure!(PLANE 20 { field sizeimage 0 UINT, field bytesperline 4 UINT });
 structure!(PLANES 192 {
     field width 0 UINT, field height 4 UINT, field pixelformat 8 PIXEL_FORMAT, field field 12 One(Four, &FIELD),
-    field colorspace 16 One(Four, &COLORSPACE), field plane_fmt 20 Counted(&Structure(&PLANE), Length::Field(180, Byte, 1), 8),
+    field colorspace 16 One(Four, &COLORSPACE), field plane_fmt 20 Counted(&Structure(&PLANE), LengthSource::Field(180, Byte, 1), 8),
     field num_planes 180 U8,
 });
 structure!(BLANKS 44 {
@@ -155,18 +155,18 @@ macro_rules! formats {
     ($name:ident $window:ident $way:ident $how:ident { $($first:ident $field:ident $at:literal $kind:expr)? }) => {
         structure!($window 56 {
             field w 0 Structure(&RECTANGLE), field field 16 One(Four, &FIELD), field chromakey 20 BITS,
-            field clips 24 Many($way, &Structure(&CLIP), Length::Field(32, Four, 1)), field clipcount 32 UINT,
+            field clips 24 Many($way, &Structure(&CLIP), LengthSource::Field(32, Four, 1)), field clipcount 32 UINT,
             field bitmap 40 Address, set global_alpha 48 Hex(Byte),
         });
         structure!($name 208 {
             $($first $field $at $kind,)?
-            $how fmt.pix 8 Only(Test::Is(0, Four, &[1, 2]), &Structure(&PICTURE)),
-            $how fmt.pix_mp 8 Only(Test::Is(0, Four, &[9, 10]), &Structure(&PLANES)),
-            $how fmt.win 8 Only(Test::Is(0, Four, &[3, 8]), &Structure(&$window)),
-            $how fmt.vbi 8 Only(Test::Is(0, Four, &[4, 5]), &Structure(&BLANKS)),
-            $how fmt.sliced 8 Only(Test::Is(0, Four, &[6, 7]), &Structure(&SLICES)),
-            $how fmt.sdr 8 Only(Test::Is(0, Four, &[11, 12]), &Structure(&RADIO)),
-            $how fmt.meta 8 Only(Test::Is(0, Four, &[13, 14]), &Structure(&BESIDE)),
+            $how fmt.pix 8 Only(FieldCondition::Is(0, Four, &[1, 2]), &Structure(&PICTURE)),
+            $how fmt.pix_mp 8 Only(FieldCondition::Is(0, Four, &[9, 10]), &Structure(&PLANES)),
+            $how fmt.win 8 Only(FieldCondition::Is(0, Four, &[3, 8]), &Structure(&$window)),
+            $how fmt.vbi 8 Only(FieldCondition::Is(0, Four, &[4, 5]), &Structure(&BLANKS)),
+            $how fmt.sliced 8 Only(FieldCondition::Is(0, Four, &[6, 7]), &Structure(&SLICES)),
+            $how fmt.sdr 8 Only(FieldCondition::Is(0, Four, &[11, 12]), &Structure(&RADIO)),
+            $how fmt.meta 8 Only(FieldCondition::Is(0, Four, &[13, 14]), &Structure(&BESIDE)),
         });
     };
 }
@@ -175,9 +175,9 @@ formats!(FORMAT_ASKED WINDOW_ASKED Out out { field r#type 0 TYPE });
 formats!(FORMAT_OUT WINDOW_OUT Out field {});
 
 structure!(BUFFERS 20 { field r#type 4 TYPE, field memory 8 WHERE, both count 0 UINT });
-const OFFSET: Kind = Only(Test::Is(60, Four, &[1]), &BITS);
-const POINTER: Kind = Only(Test::Is(60, Four, &[2]), &Address);
-const SET: Kind = Joined(Four, &BUFFER_FLAGS);
+const OFFSET: ValueKind = Only(FieldCondition::Is(60, Four, &[1]), &BITS);
+const POINTER: ValueKind = Only(FieldCondition::Is(60, Four, &[2]), &Address);
+const SET: ValueKind = Joined(Four, &BUFFER_FLAGS);
 structure!(BUFFER_OF 88 {
     field r#type 4 TYPE, field index 0 UINT, out memory 60 WHERE, out m.offset 64 OFFSET, out m.userptr 64 POINTER,
     out length 72 UINT, out bytesused 8 UINT, out flags 12 SET, out rest 88 Unsaid,
@@ -197,8 +197,8 @@ structure!(PUT_OUT 200 {
     field capability 0 Flags(Four, &STREAMS), field outputmode 4 Flags(Four, &CAPTURE), field timeperframe 8 FRACTION,
     field extendedmode 16 BITS, field writebuffers 20 UINT,
 });
-const CAPTURING: Kind = Only(Test::Is(0, Four, &[1]), &Structure(&CAPTURED));
-const PUTTING: Kind = Only(Test::Is(0, Four, &[2]), &Structure(&PUT_OUT));
+const CAPTURING: ValueKind = Only(FieldCondition::Is(0, Four, &[1]), &Structure(&CAPTURED));
+const PUTTING: ValueKind = Only(FieldCondition::Is(0, Four, &[2]), &Structure(&PUT_OUT));
 structure!(STREAM 204 { field r#type 0 TYPE, field parm.capture 4 CAPTURING, field parm.output 4 PUTTING });
 structure!(STREAM_ASKED 204 { field r#type 0 TYPE, out parm.capture 4 CAPTURING, out parm.output 4 PUTTING });
 structure!(STREAM_OUT 204 { field parm.capture 4 CAPTURING, field parm.output 4 PUTTING });
@@ -233,7 +233,7 @@ structure!(LONG_CONTROL_ASKED 232 {
     changed id 0 Joined(Four, &NEXT_CONTROL), out r#type 4 One(Four, &CONTROLLED), out name 8 Characters(32),
     more_out minimum 40 LONG, more_out maximum 48 LONG, more_out step 56 ULONG, more_out default_value 64 LONG,
     more_out flags 72 Flags(Four, &CONTROLS), more_out elem_size 76 UINT, more_out elems 80 UINT,
-    more_out nr_of_dims 84 UINT, more_out dims 88 Counted(&UINT, Length::Field(84, Four, 1), 4),
+    more_out nr_of_dims 84 UINT, more_out dims 88 Counted(&UINT, LengthSource::Field(84, Four, 1), 4),
     more_set_out reserved 104 Array(&BITS, 32),
 });
 structure!(CROPPING 44 {
@@ -247,24 +247,28 @@ macro_rules! controls {
     ($name:ident $way:ident) => {
         structure!($name 20 {
             field id 0 One(Four, &CONTROL), field size 4 UINT,
-            field string 12 Only(Test::Not(4, Four, &[0]), &Bytes($way, Length::Field(4, Four, 1))),
-            field value 12 Only(Test::Is(4, Four, &[0]), &INT),
-            field value64 12 Only(Test::Is(4, Four, &[0]), &LONG),
+            field string 12 Only(FieldCondition::Not(4, Four, &[0]), &Bytes($way, LengthSource::Field(4, Four, 1))),
+            field value 12 Only(FieldCondition::Is(4, Four, &[0]), &INT),
+            field value64 12 Only(FieldCondition::Is(4, Four, &[0]), &LONG),
         });
     };
 }
 controls!(LONG_VALUE In);
 controls!(LONG_VALUE_OUT Out);
-const SOME: Test = Test::Not(4, Four, &[0]);
-const LONG_VALUES: Kind = Only(
+const SOME: FieldCondition = FieldCondition::Not(4, Four, &[0]);
+const LONG_VALUES: ValueKind = Only(
     SOME,
-    &Many(In, &Structure(&LONG_VALUE), Length::Field(4, Four, 1)),
+    &Many(In, &Structure(&LONG_VALUE), LengthSource::Field(4, Four, 1)),
 );
-const LONG_VALUES_OUT: Kind = Only(
+const LONG_VALUES_OUT: ValueKind = Only(
     SOME,
-    &Many(Out, &Structure(&LONG_VALUE_OUT), Length::Field(4, Four, 1)),
+    &Many(
+        Out,
+        &Structure(&LONG_VALUE_OUT),
+        LengthSource::Field(4, Four, 1),
+    ),
 );
-const WRONG: Kind = Only(SOME, &Only(Test::Failed, &UINT));
+const WRONG: ValueKind = Only(SOME, &Only(FieldCondition::Failed, &UINT));
 structure!(VALUES 32 { field ctrl_class 0 One(Four, &CLASS), field count 4 UINT, field controls 24 LONG_VALUES });
 structure!(VALUES_OUT 32 { field controls 24 LONG_VALUES_OUT, field error_idx 8 WRONG });
 structure!(VALUES_ASKED 32 {
@@ -278,15 +282,15 @@ structure!(SIZE_STEPS 24 {
 });
 structure!(SIZE_ASKED 44 {
     field index 0 UINT, field pixel_format 4 PIXEL_FORMAT, out r#type 8 One(Four, &SIZES),
-    out discrete 12 Only(Test::Is(8, Four, &[1]), &Structure(&SIZE)),
-    out stepwise 12 Only(Test::Is(8, Four, &[3]), &Structure(&SIZE_STEPS)),
+    out discrete 12 Only(FieldCondition::Is(8, Four, &[1]), &Structure(&SIZE)),
+    out stepwise 12 Only(FieldCondition::Is(8, Four, &[3]), &Structure(&SIZE_STEPS)),
 });
 structure!(INTERVAL_STEPS 24 { field min 0 FRACTION, field max 8 FRACTION, field step 16 FRACTION });
 structure!(INTERVAL_ASKED 52 {
     field index 0 UINT, field pixel_format 4 PIXEL_FORMAT, field width 8 UINT, field height 12 UINT,
     out r#type 16 One(Four, &INTERVALS),
-    out discrete 20 Only(Test::Is(16, Four, &[1]), &FRACTION),
-    out stepwise 20 Only(Test::Is(16, Four, &[2, 3]), &Structure(&INTERVAL_STEPS)),
+    out discrete 20 Only(FieldCondition::Is(16, Four, &[1]), &FRACTION),
+    out stepwise 20 Only(FieldCondition::Is(16, Four, &[2, 3]), &Structure(&INTERVAL_STEPS)),
 });
 structure!(CREATED 256 { field count 4 UINT, field memory 8 WHERE, field format 16 Structure(&FORMAT) });
 structure!(CREATED_OUT 256 { field index 0 UINT, field count 4 UINT });
@@ -338,4 +342,5 @@ pub(super) static GIVEN: Family = &[
     ("VIDIOC_CREATE_BUFS", says(&Structure(&CREATED))),
 ];
 
-pub(super) static ANSWERED: Answers = &[("VIDIOC_CREATE_BUFS", Answered::Behind(&CREATED_OUT))];
+pub(super) static ANSWERED: Answers =
+    &[("VIDIOC_CREATE_BUFS", RequestResult::Behind(&CREATED_OUT))];

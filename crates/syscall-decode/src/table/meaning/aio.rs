@@ -4,7 +4,7 @@ use backsight_syscall_tables::sets::{AIO_FLAGS as FLAGS, AIO_OPERATIONS as OPERA
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Test, Wording};
+use crate::table::kind::{CustomFormat, FieldCondition, UnnamedStyle};
 use crate::table::structure::{field, set, structure};
 
 const READ: u64 = 0;
@@ -22,26 +22,26 @@ const NEGATIVE: u64 = 1 << 63;
 const TELLS_DESCRIPTOR: u64 = 1;
 const HAS_PRIORITY: u64 = 2;
 
-static OPERATION: Wording = Wording {
-    put: |out, value| match OPERATIONS.name(value) {
+static OPERATION: CustomFormat = CustomFormat {
+    write: |out, value| match OPERATIONS.name(value) {
         Some(name) => out.extend_from_slice(name.as_bytes()),
         None => {
             format::unsigned(out, value);
             format::remark(out, OPERATIONS.unknown);
         }
     },
-    number: Bare::Unsigned,
+    number: UnnamedStyle::Unsigned,
 };
-static PRIORITY: Wording = Wording {
-    put: |out, value| {
-        let names = format::Constants::Names;
+static PRIORITY: CustomFormat = CustomFormat {
+    write: |out, value| {
+        let names = format::ConstantStyle::Names;
         format::io_priority(out, i32::try_from(value).unwrap_or(0), names);
     },
-    number: Bare::Unsigned,
+    number: UnnamedStyle::Unsigned,
 };
 
 structure!(PLACE 16 { field iov_base 0 Address, field iov_len 8 SIZE });
-structure!(BUFFER 16 { field iov_base 0 Bytes(In, Length::Field(8, Eight, 1)), field iov_len 8 SIZE });
+structure!(BUFFER 16 { field iov_base 0 Bytes(In, LengthSource::Field(8, Eight, 1)), field iov_len 8 SIZE });
 
 /// What stands at the beginning of each request, and all that is said of one that is to be given up.
 macro_rules! request {
@@ -49,8 +49,8 @@ macro_rules! request {
         structure!($name 64 {
             field aio_data 0 Hex(Eight), set aio_key 8 UINT, set aio_rw_flags 12 Flags(Four, &f::RWF),
             field aio_lio_opcode 16 Worded(Two, &OPERATION),
-            field aio_reqprio 18 Only(Test::Has(56, Four, HAS_PRIORITY), &Worded(Two, &PRIORITY)),
-            set aio_reqprio 18 Only(Test::Lacks(56, Four, HAS_PRIORITY), &Signed(Two)), field aio_fildes 20 Fd,
+            field aio_reqprio 18 Only(FieldCondition::Has(56, Four, HAS_PRIORITY), &Worded(Two, &PRIORITY)),
+            set aio_reqprio 18 Only(FieldCondition::Lacks(56, Four, HAS_PRIORITY), &Signed(Two)), field aio_fildes 20 Fd,
             $($how $field $at $kind),*
         });
     };
@@ -58,37 +58,37 @@ macro_rules! request {
 
 request!(GIVEN_UP {});
 request!(REQUEST {
-    field aio_buf 24 Only(Test::Is(16, Two, FLAGGED), &Only(Test::Lacks(32, Eight, NEGATIVE), &BUFFER_OF)),
-    field aio_buf 24 Only(Test::Is(16, Two, FLAGGED), &Only(Test::Has(32, Eight, NEGATIVE), &NO_BUFFER)),
-    field aio_nbytes 32 Only(Test::Is(16, Two, PLAIN), &SIZE),
-    field aio_nbytes 32 Only(Test::Is(16, Two, VECTORS), &Only(Test::Has(32, Eight, NEGATIVE), &SIZE)),
-    field aio_offset 40 Only(Test::Is(16, Two, MOVES), &LONG),
-    set aio_flags 56 Only(Test::Is(16, Two, FLAGGED), &Flags(Four, &FLAGS)),
-    field aio_resfd 60 Only(Test::Is(16, Two, FLAGGED), &Only(Test::Has(56, Four, TELLS_DESCRIPTOR), &Fd)),
-    set aio_resfd 60 Only(Test::Is(16, Two, FLAGGED), &Only(Test::Lacks(56, Four, TELLS_DESCRIPTOR), &Hex(Four)))
+    field aio_buf 24 Only(FieldCondition::Is(16, Two, FLAGGED), &Only(FieldCondition::Lacks(32, Eight, NEGATIVE), &BUFFER_OF)),
+    field aio_buf 24 Only(FieldCondition::Is(16, Two, FLAGGED), &Only(FieldCondition::Has(32, Eight, NEGATIVE), &NO_BUFFER)),
+    field aio_nbytes 32 Only(FieldCondition::Is(16, Two, PLAIN), &SIZE),
+    field aio_nbytes 32 Only(FieldCondition::Is(16, Two, VECTORS), &Only(FieldCondition::Has(32, Eight, NEGATIVE), &SIZE)),
+    field aio_offset 40 Only(FieldCondition::Is(16, Two, MOVES), &LONG),
+    set aio_flags 56 Only(FieldCondition::Is(16, Two, FLAGGED), &Flags(Four, &FLAGS)),
+    field aio_resfd 60 Only(FieldCondition::Is(16, Two, FLAGGED), &Only(FieldCondition::Has(56, Four, TELLS_DESCRIPTOR), &Fd)),
+    set aio_resfd 60 Only(FieldCondition::Is(16, Two, FLAGGED), &Only(FieldCondition::Lacks(56, Four, TELLS_DESCRIPTOR), &Hex(Four)))
 });
 
 /// What is behind a request's buffer, by its operation.
-const BUFFER_OF: Kind = ByField(16, Two, BUFFERS, &Hex(Eight));
-static BUFFERS: &[(u64, Kind)] = &[
-    (WRITE, Bytes(In, Length::Field(32, Eight, 1))),
+const BUFFER_OF: ValueKind = ByField(16, Two, BUFFERS, &Hex(Eight));
+static BUFFERS: &[(u64, ValueKind)] = &[
+    (WRITE, Bytes(In, LengthSource::Field(32, Eight, 1))),
     (POLL, POLLED),
     (
         READ_VECTORS,
-        Many(In, &Structure(&PLACE), Length::Field(32, Eight, 1)),
+        Many(In, &Structure(&PLACE), LengthSource::Field(32, Eight, 1)),
     ),
     (
         WRITE_VECTORS,
-        Many(In, &Structure(&BUFFER), Length::Field(32, Eight, 1)),
+        Many(In, &Structure(&BUFFER), LengthSource::Field(32, Eight, 1)),
     ),
 ];
 /// The same where there can't be so much of it.
-const NO_BUFFER: Kind = ByField(16, Two, &[(POLL, POLLED)], &Hex(Eight));
-const POLLED: Kind = Flags(Eight, &f::POLL);
+const NO_BUFFER: ValueKind = ByField(16, Two, &[(POLL, POLLED)], &Hex(Eight));
+const POLLED: ValueKind = Flags(Eight, &f::POLL);
 
 structure!(EVENT 32 { field data 0 Hex(Eight), field obj 8 Hex(Eight), field res 16 LONG, field res2 24 LONG });
 
-const EVENTS: Kind = Many(Out, &Structure(&EVENT), Length::Result);
+const EVENTS: ValueKind = Many(Out, &Structure(&EVENT), LengthSource::Result);
 
 pub(super) static MEANINGS: &[Meaning] = &[
     m(
@@ -96,7 +96,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
         &[
             Address,
             LONG,
-            Many(In, &To(In, &Structure(&REQUEST)), Length::Argument(1)),
+            Many(In, &To(In, &Structure(&REQUEST)), LengthSource::Argument(1)),
         ],
     ),
     m(

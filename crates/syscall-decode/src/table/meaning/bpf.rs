@@ -10,27 +10,30 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Growing, Structure as Layout, Test, Wire as W, Wording};
+use crate::table::kind::{
+    CustomFormat, ExtensibleStructure, FieldCondition, NetworkKind as W, StructureLayout as Layout,
+    UnnamedStyle,
+};
 use crate::table::structure::{changed, field, out, set, structure};
 
-const U64: Kind = Unsigned(Eight);
-const HEX64: Kind = Hex(Eight);
-const INTERFACE: Kind = Wire(W::Interface);
+const U64: ValueKind = Unsigned(Eight);
+const HEX64: ValueKind = Hex(Eight);
+const INTERFACE: ValueKind = Wire(W::Interface);
 /// `BPF_F_NUMA_NODE`: the node is meant.
 const NODE_GIVEN: u64 = 4;
 /// `BPF_F_REPLACE`: a program is to be replaced.
 const REPLACES: u64 = 4;
 
-static NODE: Wording = Wording {
-    put: |out, value| {
+static NODE: CustomFormat = CustomFormat {
+    write: |out, value| {
         if value == 0xffff_ffff {
             out.extend_from_slice(b"NUMA_NO_NODE");
         }
     },
-    number: Bare::Remarked,
+    number: UnnamedStyle::Remarked,
 };
-static VERSION: Wording = Wording {
-    put: |out, value| {
+static VERSION: CustomFormat = CustomFormat {
+    write: |out, value| {
         out.extend_from_slice(b"KERNEL_VERSION(");
         format::unsigned(out, value >> 16);
         for part in [value >> 8 & 0xff, value & 0xff] {
@@ -39,13 +42,13 @@ static VERSION: Wording = Wording {
         }
         out.push(b')');
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };
 
 structure!(MAP_CREATE 72 {
     field map_type 0 One(Four, &MAP_TYPES), field key_size 4 UINT, field value_size 8 UINT, field max_entries 12 UINT,
     field map_flags 16 Flags(Four, &MAP_FLAGS), field inner_map_fd 20 Fd,
-    field numa_node 24 Only(Test::Has(16, Four, NODE_GIVEN), &Worded(Four, &NODE)), field map_name 28 Characters(16),
+    field numa_node 24 Only(FieldCondition::Has(16, Four, NODE_GIVEN), &Worded(Four, &NODE)), field map_name 28 Characters(16),
     field map_ifindex 44 INTERFACE, field btf_fd 48 Fd, field btf_key_type_id 52 UINT, field btf_value_type_id 56 UINT,
     field btf_vmlinux_value_type_id 60 UINT, field map_extra 64 U64,
 });
@@ -60,8 +63,8 @@ structure!(NEXT_KEY 24 { field map_fd 0 Fd, field key 8 Address, field next_key 
 structure!(FREEZE 4 { field map_fd 0 Fd });
 structure!(PROGRAM_LOAD 128 {
     field prog_type 0 One(Four, &PROGRAM_TYPES), field insn_cnt 4 UINT,
-    field insns 8 Verbose(&Many(In, &INSTRUCTION, Length::Field(4, Four, 1))), field license 16 TEXT, field log_level 24 UINT,
-    field log_size 28 UINT, field log_buf 32 Limited(In, Length::Field(28, Four, 1)),
+    field insns 8 Verbose(&Many(In, &INSTRUCTION, LengthSource::Field(4, Four, 1))), field license 16 TEXT, field log_level 24 UINT,
+    field log_size 28 UINT, field log_buf 32 Limited(In, LengthSource::Field(28, Four, 1)),
     field kern_version 40 Worded(Four, &VERSION), field prog_flags 44 Flags(Four, &PROGRAM_FLAGS),
     field prog_name 48 Characters(16), field prog_ifindex 64 INTERFACE, field expected_attach_type 68 One(Four, &ATTACHED),
     field prog_btf_fd 72 Fd, field func_info_rec_size 76 UINT, field func_info 80 Address, field func_info_cnt 88 UINT,
@@ -92,19 +95,19 @@ structure!(MAP_BY_IDENTITY 12 {
 structure!(INFORMATION 16 { field bpf_fd 0 Fd, changed info_len 4 UINT, out info 8 Address });
 structure!(PROGRAM_QUERY 28 {
     field target_fd 0 Fd, field attach_type 4 One(Four, &ATTACHED), field query_flags 8 Flags(Four, &QUERY),
-    field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, Length::Field(24, Four, 1)),
+    field attach_flags 12 Flags(Four, &ATTACHING), out prog_ids 16 Many(Out, &UINT, LengthSource::Field(24, Four, 1)),
     changed prog_cnt 24 UINT,
 });
 structure!(TRACEPOINT 12 { field name 0 Name(In, 128), field prog_fd 8 Fd });
 structure!(TYPES_LOAD 28 {
-    field btf 0 Bytes(In, Length::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
+    field btf 0 Bytes(In, LengthSource::Field(16, Four, 1)), field btf_log_buf 8 Address, field btf_size 16 UINT,
     field btf_log_size 20 UINT, field btf_log_level 24 UINT,
 });
 structure!(TYPES_BY_IDENTITY 4 { field btf_id 0 UINT });
 structure!(LINK_BY_IDENTITY 4 { field link_id 0 UINT });
 structure!(DESCRIPTOR_QUERY 48 {
     field pid 0 PID, field fd 4 Fd, field flags 8 UINT, changed buf_len 12 UINT,
-    out buf 16 Limited(Out, Length::Field(12, Four, 1)), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
+    out buf 16 Limited(Out, LengthSource::Field(12, Four, 1)), out prog_id 24 UINT, out fd_type 28 One(Four, &DESCRIPTOR_TYPES),
     out probe_offset 32 HEX64, out probe_addr 40 HEX64,
 });
 structure!(LOOKUP_BATCH 56 {
@@ -123,8 +126,8 @@ structure!(MAP_OF 4 { field map_fd 0 Fd });
 structure!(ITERATED 4 { field map 0 Structure(&MAP_OF) });
 structure!(COOKIE 8 { field bpf_cookie 0 HEX64 });
 structure!(PROBED 32 {
-    field flags 0 Flags(Four, &PROBES), field cnt 4 UINT, field syms 8 Many(In, &TEXT, Length::Field(4, Four, 1)),
-    field addrs 16 Many(In, &HEX64, Length::Field(4, Four, 1)), field cookies 24 Many(In, &HEX64, Length::Field(4, Four, 1)),
+    field flags 0 Flags(Four, &PROBES), field cnt 4 UINT, field syms 8 Many(In, &TEXT, LengthSource::Field(4, Four, 1)),
+    field addrs 16 Many(In, &HEX64, LengthSource::Field(4, Four, 1)), field cookies 24 Many(In, &HEX64, LengthSource::Field(4, Four, 1)),
 });
 /// What every link begins with, and what follows it by what it is attached to.
 macro_rules! link {
@@ -138,20 +141,20 @@ macro_rules! link {
 link!(LINK 16 {});
 link!(LINK_TO_TYPE 20 { set target_btf_id 16 UINT });
 link!(LINK_TO_ITERATOR 28 {
-    field iter_info 16 Many(In, &Structure(&ITERATED), Length::Field(24, Four, 1)), field iter_info_len 24 UINT
+    field iter_info 16 Many(In, &Structure(&ITERATED), LengthSource::Field(24, Four, 1)), field iter_info_len 24 UINT
 });
 link!(LINK_TO_EVENT 24 { field perf_event 16 Structure(&COOKIE) });
 link!(LINK_TO_PROBES 48 { field kprobe_multi 16 Structure(&PROBED) });
 structure!(LINK_UPDATE 16 {
     field link_fd 0 Fd, field new_prog_fd 4 Fd, field flags 8 Flags(Four, &ATTACHING),
-    field old_prog_fd 12 Only(Test::Has(8, Four, REPLACES), &Fd),
+    field old_prog_fd 12 Only(FieldCondition::Has(8, Four, REPLACES), &Fd),
 });
 
-const INSTRUCTION: Kind = Special(S::Instruction);
-static COUNT: crate::table::Field = field("count", 32, UINT);
+const INSTRUCTION: ValueKind = Special(S::Instruction);
+static COUNT: crate::table::StructureField = field("count", 32, UINT);
 
-const fn plain(structure: &'static Layout, since: &'static [usize]) -> Growing {
-    Growing {
+const fn plain(structure: &'static Layout, since: &'static [usize]) -> ExtensibleStructure {
+    ExtensibleStructure {
         member: "",
         structure,
         since,
@@ -160,29 +163,29 @@ const fn plain(structure: &'static Layout, since: &'static [usize]) -> Growing {
     }
 }
 
-const fn member(name: &'static str, structure: &'static Layout) -> Growing {
-    Growing {
+const fn member(name: &'static str, structure: &'static Layout) -> ExtensibleStructure {
+    ExtensibleStructure {
         member: name,
         ..plain(structure, &[])
     }
 }
 
-const fn batch(structure: &'static Layout) -> Growing {
-    Growing {
+const fn batch(structure: &'static Layout) -> ExtensibleStructure {
+    ExtensibleStructure {
         anew: Some(&COUNT),
         ..member("batch", structure)
     }
 }
 
-const fn link(structure: &'static Layout) -> Growing {
+const fn link(structure: &'static Layout) -> ExtensibleStructure {
     member("link_create", structure)
 }
 
-static TO_TYPE: Growing = link(&LINK_TO_TYPE);
-static TO_ITERATOR: Growing = link(&LINK_TO_ITERATOR);
-static TO_EVENT: Growing = link(&LINK_TO_EVENT);
-static TO_PROBES: Growing = link(&LINK_TO_PROBES);
-static LINKED: &[(u64, &Growing)] = &[
+static TO_TYPE: ExtensibleStructure = link(&LINK_TO_TYPE);
+static TO_ITERATOR: ExtensibleStructure = link(&LINK_TO_ITERATOR);
+static TO_EVENT: ExtensibleStructure = link(&LINK_TO_EVENT);
+static TO_PROBES: ExtensibleStructure = link(&LINK_TO_PROBES);
+static LINKED: &[(u64, &ExtensibleStructure)] = &[
     (0, &TO_TYPE),
     (28, &TO_ITERATOR),
     (41, &TO_EVENT),
@@ -192,8 +195,8 @@ static LINKED: &[(u64, &Growing)] = &[
 /// By command, what it is asked with.
 macro_rules! asked {
     ($($command:literal $name:ident = $growing:expr),* $(,)?) => {
-        $(static $name: Growing = $growing;)*
-        static ASKED: &[(u64, Kind)] = &[$(($command, Growing(&$name, 2))),*];
+        $(static $name: ExtensibleStructure = $growing;)*
+        static ASKED: &[(u64, ValueKind)] = &[$(($command, Growing(&$name, 2))),*];
     };
 }
 
@@ -208,7 +211,7 @@ asked! {
     7 GOT = plain(&PIN, &[12]),
     8 ATTACHES = plain(&ATTACH, &[16]),
     9 DETACHES = plain(&DETACH, &[]),
-    10 TESTED = Growing { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
+    10 TESTED = ExtensibleStructure { since: &[40, 64, 72], ..member("test", &TEST_RUN) },
     11 NEXT_PROGRAM = plain(&NEXT_IDENTITY, &[8]),
     12 NEXT_MAP = plain(&NEXT_IDENTITY, &[8]),
     13 PROGRAM = plain(&PROGRAM_BY_IDENTITY, &[8]),
@@ -226,7 +229,7 @@ asked! {
     25 TAKEN_TOGETHER = batch(&LOOKUP_BATCH),
     26 UPDATED_TOGETHER = batch(&UPDATE_BATCH),
     27 DELETED_TOGETHER = batch(&DELETE_BATCH),
-    28 LINKS = Growing { instead: Some((8, LINKED)), ..link(&LINK) },
+    28 LINKS = ExtensibleStructure { instead: Some((8, LINKED)), ..link(&LINK) },
     29 LINKS_ANEW = member("link_update", &LINK_UPDATE),
     30 LINKED_BY = plain(&LINK_BY_IDENTITY, &[]),
     31 NEXT_LINK = plain(&NEXT_IDENTITY, &[8]),
@@ -238,5 +241,5 @@ static MAKE: &[u64] = &[0, 5, 6, 7, 13, 14, 18, 19, 28, 30];
 pub(super) static MEANINGS: &[Meaning] = &[other(
     "bpf",
     &[One(Four, &COMMANDS), By(0, ASKED, &Address), UINT],
-    Answer::FdFor(MAKE),
+    ResultKind::FdFor(MAKE),
 )];

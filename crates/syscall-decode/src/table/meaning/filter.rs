@@ -9,7 +9,7 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Names, Wording};
+use crate::table::kind::{CustomFormat, Names, UnnamedStyle};
 use crate::table::structure::{field, structure};
 
 const LOAD: u64 = 0;
@@ -39,8 +39,8 @@ pub(crate) fn parts(class: u64) -> &'static [Bits] {
     }
 }
 
-static INSTRUCTION: Wording = Wording {
-    put: |out, value| {
+static INSTRUCTION: CustomFormat = CustomFormat {
+    write: |out, value| {
         let (code, operand) = (value & 0xffff, value >> 32);
         let (taken, otherwise) = (value >> 16 & 0xff, value >> 24 & 0xff);
         let jumps = taken != 0 || otherwise != 0;
@@ -72,7 +72,7 @@ static INSTRUCTION: Wording = Wording {
         }
         out.push(b')');
     },
-    number: Bare::Words,
+    number: UnnamedStyle::Words,
 };
 
 fn put_verdict(out: &mut Vec<u8>, operand: u64) {
@@ -90,12 +90,12 @@ fn put_verdict(out: &mut Vec<u8>, operand: u64) {
 }
 
 /// One of its operations.
-pub(super) const OPERATION_OF: Kind = Worded(Eight, &INSTRUCTION);
+pub(super) const OPERATION_OF: ValueKind = Worded(Eight, &INSTRUCTION);
 
 structure!(PROGRAM_OF 16 {
     field len 0 Unsigned(Two),
-    field filter 8 Verbose(&Many(In, &OPERATION_OF, Length::Field(0, Two, 1))),
+    field filter 8 Verbose(&Many(In, &OPERATION_OF, LengthSource::Field(0, Two, 1))),
 });
 
 /// A filter that is handed to the kernel.
-pub(super) const PROGRAM: Kind = To(In, &Structure(&PROGRAM_OF));
+pub(super) const PROGRAM: ValueKind = To(In, &Structure(&PROGRAM_OF));

@@ -8,7 +8,7 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Width, Wording, names};
+use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle, names};
 use crate::table::structure::{field, set, structure};
 
 names!(KEY_NAMES "" "" {
@@ -37,7 +37,7 @@ names!(REQUESTED "KEY_REQKEY_DEFL_???" "" {
 
 structure!(EXCHANGED 12 { field private 0 KEY, field prime 4 KEY, field base 8 KEY });
 structure!(DERIVED 56 {
-    field hashname 0 TEXT, field otherinfo 8 ByField(16, Four, &[(0, Address)], &Bytes(In, Length::Field(16, Four, 1))),
+    field hashname 0 TEXT, field otherinfo 8 ByField(16, Four, &[(0, Address)], &Bytes(In, LengthSource::Field(16, Four, 1))),
     field otherinfolen 16 UINT, set __spare 20 Array(&Hex(Four), 8),
 });
 structure!(CIPHERED 40 {
@@ -52,36 +52,39 @@ structure!(QUERIED 56 {
     set __spare 16 Array(&Hex(Four), 10),
 });
 
-static ERROR: Wording = Wording {
-    put: |out, value| format::error_name(out, value.cast_signed()),
-    number: Bare::Decimal,
+static ERROR: CustomFormat = CustomFormat {
+    write: |out, value| format::error_name(out, value.cast_signed()),
+    number: UnnamedStyle::Decimal,
 };
 
-pub(super) const KEY: Kind = Named(Four, &KEY_NAMES);
-const ANSWER: Length = Length::ResultWithin(3);
-const CIPHER: &[Kind] = &[
+pub(super) const KEY: ValueKind = Named(Four, &KEY_NAMES);
+const ANSWER: LengthSource = LengthSource::ResultWithin(3);
+const CIPHER: &[ValueKind] = &[
     To(In, &Structure(&CIPHERED)),
     TEXT,
-    Bytes(In, Length::At(1, 4, 40)),
-    Bytes(Out, Length::Result),
+    Bytes(In, LengthSource::At(1, 4, 40)),
+    Bytes(Out, LengthSource::Result),
 ];
-const CAPABILITY: Kind = Flags(Width::One, &FIRST_CAPABILITIES);
-const CAPABLE: Kind = By(
+const CAPABILITY: ValueKind = Flags(IntegerWidth::One, &FIRST_CAPABILITIES);
+const CAPABLE: ValueKind = By(
     2,
     &[(1, To(Out, &Array(&CAPABILITY, 1)))],
     &To(
         Out,
-        &Special(S::Pair(&CAPABILITY, &Flags(Width::One, &MORE_CAPABILITIES))),
+        &Special(S::Pair(
+            &CAPABILITY,
+            &Flags(IntegerWidth::One, &MORE_CAPABILITIES),
+        )),
     ),
 );
 
 /// What each argument but the first means.
-pub(super) const ARGUMENT: Kind = Per(0, 0, ASKED);
+pub(super) const ARGUMENT: ValueKind = Per(0, 0, ASKED);
 
-const ASKED: &[(u64, &[Kind])] = &[
+const ASKED: &[(u64, &[ValueKind])] = &[
     (0, &[KEY, INT]),
     (1, &[TEXT]),
-    (2, &[KEY, Bytes(In, Length::Argument(3)), SIZE]),
+    (2, &[KEY, Bytes(In, LengthSource::Argument(3)), SIZE]),
     (3, &[KEY]),
     (4, &[KEY, Id, Id]),
     (5, &[KEY, Flags(Four, &PERMISSIONS)]),
@@ -91,7 +94,7 @@ const ASKED: &[(u64, &[Kind])] = &[
     (9, &[KEY, KEY]),
     (10, &[KEY, TEXT, TEXT, KEY]),
     (11, &[KEY, Bytes(Out, ANSWER), SIZE]),
-    (12, &[KEY, Bytes(In, Length::Argument(3)), SIZE, KEY]),
+    (12, &[KEY, Bytes(In, LengthSource::Argument(3)), SIZE, KEY]),
     (13, &[KEY, UINT, KEY]),
     (14, &[Named(Four, &REQUESTED)]),
     (15, &[KEY, UINT]),
@@ -120,8 +123,8 @@ const ASKED: &[(u64, &[Kind])] = &[
         &[
             To(In, &Structure(&VERIFIED)),
             TEXT,
-            Bytes(In, Length::At(1, 4, 40)),
-            Bytes(In, Length::At(1, 8, 40)),
+            Bytes(In, LengthSource::At(1, 4, 40)),
+            Bytes(In, LengthSource::At(1, 8, 40)),
         ],
     ),
     (29, &[KEY, TEXT, TEXT]),

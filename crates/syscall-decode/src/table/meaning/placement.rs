@@ -9,37 +9,37 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Part, PartShown, Wording, names};
+use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, UnnamedStyle, names};
 use crate::table::structure::{field, structure};
 
 names!(NO_DESCRIPTOR "" "" { "FAN_NOFD" = u64::MAX });
 
 structure!(SEGMENT 32 { field buf 0 Address, field bufsz 8 SIZE, field mem 16 Address, field memsz 24 SIZE });
 
-static WATCH: [Part; 2] = [
-    Part {
+static WATCH: [BitField; 2] = [
+    BitField {
         mask: 0xc,
-        shown: PartShown::One(&WATCHING),
+        shown: BitFieldStyle::One(&WATCHING),
     },
-    Part {
+    BitField {
         mask: !0xc,
-        shown: PartShown::Bits(&WATCHING_FLAGS),
+        shown: BitFieldStyle::Bits(&WATCHING_FLAGS),
     },
 ];
-static LOAD: [Part; 2] = [
-    Part {
+static LOAD: [BitField; 2] = [
+    BitField {
         mask: 0xffff_0000,
-        shown: PartShown::One(&MACHINE),
+        shown: BitFieldStyle::One(&MACHINE),
     },
-    Part {
+    BitField {
         mask: !0xffff_0000,
-        shown: PartShown::Bits(&LOADING),
+        shown: BitFieldStyle::Bits(&LOADING),
     },
 ];
 
 /// A number, or an error with its sign.
-pub static ERROR_OR_NUMBER: Wording = Wording {
-    put: |out, value| {
+pub static ERROR_OR_NUMBER: CustomFormat = CustomFormat {
+    write: |out, value| {
         let number = i64::from(value as u32 as i32);
         if number < 0 {
             out.push(b'-');
@@ -48,10 +48,10 @@ pub static ERROR_OR_NUMBER: Wording = Wording {
             format::signed(out, number);
         }
     },
-    number: Bare::Int,
+    number: UnnamedStyle::Int,
 };
 
-const POLICY_OF: Kind = OneAndFlags(Eight, !0xe000, &POLICY, &POLICY_FLAGS);
+const POLICY_OF: ValueKind = OneAndFlags(Eight, !0xe000, &POLICY, &POLICY_FLAGS);
 
 pub(super) static MEANINGS: &[Meaning] = &[
     m(
@@ -97,9 +97,13 @@ pub(super) static MEANINGS: &[Meaning] = &[
         &[
             PID,
             SIZE,
-            Many(In, &Address, Length::Argument(1)),
-            Many(In, &INT, Length::Argument(1)),
-            Many(Out, &Worded(Four, &ERROR_OR_NUMBER), Length::Argument(1)),
+            Many(In, &Address, LengthSource::Argument(1)),
+            Many(In, &INT, LengthSource::Argument(1)),
+            Many(
+                Out,
+                &Worded(Four, &ERROR_OR_NUMBER),
+                LengthSource::Argument(1),
+            ),
             Flags(Four, &MOVING),
         ],
     ),
@@ -122,7 +126,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
         &[
             Address,
             SIZE,
-            Many(In, &Structure(&SEGMENT), Length::UpTo(1, 16)),
+            Many(In, &Structure(&SEGMENT), LengthSource::UpTo(1, 16)),
             Several(Eight, &LOAD),
         ],
     ),

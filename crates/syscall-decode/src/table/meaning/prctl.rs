@@ -12,96 +12,96 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Names, Part, PartShown, Wording, names};
+use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, Names, UnnamedStyle, names};
 
 names!(GROUPS "PIDTYPE_???" "" {
     "PIDTYPE_PID" = 0, "PIDTYPE_TGID" = 1, "PIDTYPE_PGID" = 2, "PIDTYPE_SID" = 3,
 });
 
 /// How much of each processor's vectors may be used: bits with names above the length.
-const fn vector_length(names: &'static Names) -> [Part; 2] {
+const fn vector_length(names: &'static Names) -> [BitField; 2] {
     [
-        Part {
+        BitField {
             mask: !0xffff,
-            shown: PartShown::Flags(names),
+            shown: BitFieldStyle::Flags(names),
         },
-        Part {
+        BitField {
             mask: 0xffff,
-            shown: PartShown::Number,
+            shown: BitFieldStyle::Number,
         },
     ]
 }
 
-static VECTOR_LENGTH: [Part; 2] = vector_length(&VECTOR);
-static STREAMING_LENGTH: [Part; 2] = vector_length(&STREAMING);
-static TAGGED_ADDRESSES: [Part; 4] = [
-    Part {
+static VECTOR_LENGTH: [BitField; 2] = vector_length(&VECTOR);
+static STREAMING_LENGTH: [BitField; 2] = vector_length(&STREAMING);
+static TAGGED_ADDRESSES: [BitField; 4] = [
+    BitField {
         mask: 1,
-        shown: PartShown::One(&TAGS),
+        shown: BitFieldStyle::One(&TAGS),
     },
-    Part {
+    BitField {
         mask: 6,
-        shown: PartShown::One(&CHECKED_TAGS),
+        shown: BitFieldStyle::One(&CHECKED_TAGS),
     },
-    Part {
+    BitField {
         mask: 0x7_fff8,
-        shown: PartShown::Shifted(3, "PR_MTE_TAG_SHIFT"),
+        shown: BitFieldStyle::Shifted(3, "PR_MTE_TAG_SHIFT"),
     },
-    Part {
+    BitField {
         mask: !0x7_ffff,
-        shown: PartShown::Rest,
+        shown: BitFieldStyle::Rest,
     },
 ];
 
 /// Whom a core is shared with: what that number means stands behind it.
-const SHARING: Kind = By(
+const SHARING: ValueKind = By(
     3,
     &[
         (0, TID),
         (1, PID),
         (2, super::GROUP),
-        (3, Process(Whose::Session)),
+        (3, Process(PidKind::Session)),
     ],
     &INT,
 );
 
-static GROUP: Wording = Wording {
-    put: |out, value| {
+static GROUP: CustomFormat = CustomFormat {
+    write: |out, value| {
         format::hex(out, value);
         format::remark(out, GROUPS.name(value).unwrap_or(GROUPS.unknown));
     },
-    number: Bare::Hex,
+    number: UnnamedStyle::Hex,
 };
 
-static SIGNAL: Wording = Wording {
-    put: |out, value| match u32::try_from(value) {
+static SIGNAL: CustomFormat = CustomFormat {
+    write: |out, value| match u32::try_from(value) {
         Ok(signal) => format::signal_name(out, signal.cast_signed()),
         Err(_) => format::unsigned(out, value),
     },
-    number: Bare::Decimal,
+    number: UnnamedStyle::Decimal,
 };
 
 names!(TRACERS "" "" {
     "PR_SET_PTRACER_ANY" = u64::MAX,
 });
 
-const TRACER: Kind = By(
+const TRACER: ValueKind = By(
     1,
     &[(0xffff_ffff, Named(Four, &TRACERS))],
-    &Process(Whose::Process),
+    &Process(PidKind::Process),
 );
-const ANY: Kind = Hex(Eight);
-const KEYS: Kind = Flags(Eight, &ENABLED_KEYS);
-const SPECULATED: Kind = One(Eight, &SPECULATION);
-const AMBIENT: Kind = By(
+const ANY: ValueKind = Hex(Eight);
+const KEYS: ValueKind = Flags(Eight, &ENABLED_KEYS);
+const SPECULATED: ValueKind = One(Eight, &SPECULATION);
+const AMBIENT: ValueKind = By(
     1,
     &[(1, CAPABILITY), (2, CAPABILITY), (3, CAPABILITY)],
     &ANY,
 );
-const CAPABILITY: Kind = One(Eight, &f::CAP);
-const COOKIE: Kind = By(1, &[(0, To(Out, &ANY))], &Address);
-const POLICY: Kind = By(1, &[(1, One(Eight, &MACHINE_CHECK_POLICY))], &ANY);
-const SPECULATE: Kind = By(
+const CAPABILITY: ValueKind = One(Eight, &f::CAP);
+const COOKIE: ValueKind = By(1, &[(0, To(Out, &ANY))], &Address);
+const POLICY: ValueKind = By(1, &[(1, One(Eight, &MACHINE_CHECK_POLICY))], &ANY);
+const SPECULATE: ValueKind = By(
     1,
     &[
         (0, SET_SPECULATION),
@@ -110,17 +110,17 @@ const SPECULATE: Kind = By(
     ],
     &ANY,
 );
-const SET_SPECULATION: Kind = One(Eight, &SPECULATION_SET);
-const SELECTOR: Kind = By(1, &[(0, ANY)], &Address);
-const FILTER: Kind = By(1, &[(1, Hidden), (2, filter::PROGRAM)], &ANY);
-const NOT_FILTER: Kind = By(1, &[(1, Hidden), (2, Hidden)], &ANY);
-const LENGTH: Kind = By(1, &[(0, SIZE)], &ANY);
+const SET_SPECULATION: ValueKind = One(Eight, &SPECULATION_SET);
+const SELECTOR: ValueKind = By(1, &[(0, ANY)], &Address);
+const FILTER: ValueKind = By(1, &[(1, Hidden), (2, filter::PROGRAM)], &ANY);
+const NOT_FILTER: ValueKind = By(1, &[(1, Hidden), (2, Hidden)], &ANY);
+const LENGTH: ValueKind = By(1, &[(0, SIZE)], &ANY);
 
 /// What each argument but the first means.
-pub(super) const ARGUMENT: Kind = Per(0, 0, ASKED);
+pub(super) const ARGUMENT: ValueKind = Per(0, 0, ASKED);
 
 /// What each argument means by what is asked; those that aren't here aren't there.
-const ASKED: &[(u64, &[Kind])] = &[
+const ASKED: &[(u64, &[ValueKind])] = &[
     (1, &[Worded(Eight, &SIGNAL)]),
     (2, &[To(Out, &Signal)]),
     (3, &[]),
@@ -192,10 +192,10 @@ const ASKED: &[(u64, &[Kind])] = &[
     (0x5961_6d61, &[TRACER]),
 ];
 
-const NAME: Kind = By(1, &[(0, TEXT)], &ANY);
+const NAME: ValueKind = By(1, &[(0, TEXT)], &ANY);
 
 /// What a result that isn't an error means, by what was asked: in decimal or not, and the remark on it.
-static ANSWERS: &[(u64, bool, Kind)] = &[
+static ANSWERS: &[(u64, bool, ValueKind)] = &[
     (3, true, One(Eight, &DUMPABLE)),
     (27, false, Flags(Eight, &f::SECURE_BITS)),
     (34, true, One(Eight, &MACHINE_CHECK_POLICY)),
@@ -210,7 +210,7 @@ static ANSWERS: &[(u64, bool, Kind)] = &[
 ];
 
 /// What a result means, given the first two arguments: whether it is shown in decimal, and what the remark on it is.
-pub fn answer(asked: u64, about: u64) -> Option<(bool, Kind)> {
+pub fn answer(asked: u64, about: u64) -> Option<(bool, ValueKind)> {
     const SPECULATION_OF: u64 = 52;
     if asked == SPECULATION_OF && SPECULATION.name(about).is_none() {
         return None;

@@ -8,10 +8,10 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Width, Wording, names};
+use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle, names};
 use crate::table::structure::{field, more, structure};
 
-const U64: Kind = Unsigned(Eight);
+const U64: ValueKind = Unsigned(Eight);
 
 names!(COMMANDS "Q_???" "" {
     "Q_V1_QUOTAON" = 0x100, "Q_V1_QUOTAOFF" = 0x200, "Q_V1_GETQUOTA" = 0x300, "Q_V1_SETQUOTA" = 0x400,
@@ -40,7 +40,7 @@ structure!(LIMITS 24 {
     field dqi_valid 20 Flags(Four, &INFORMATION_VALID),
 });
 structure!(EXTENDED_BLOCKS 112 {
-    field d_version 0 Signed(Width::One), field d_flags 1 Flags(Width::One, &EXTENDED_DISK), field d_fieldmask 2 Hex(Two),
+    field d_version 0 Signed(IntegerWidth::One), field d_flags 1 Flags(IntegerWidth::One, &EXTENDED_DISK), field d_fieldmask 2 Hex(Two),
     field d_id 4 UINT, field d_blk_hardlimit 8 U64, field d_blk_softlimit 16 U64, field d_ino_hardlimit 24 U64,
     field d_ino_softlimit 32 U64, field d_bcount 40 U64, field d_icount 48 U64, more d_itimer 56 INT, more d_btimer 60 INT,
     more d_iwarns 64 Unsigned(Two), more d_bwarns 66 Unsigned(Two), more d_rtb_hardlimit 72 U64, more d_rtb_softlimit 80 U64,
@@ -48,42 +48,42 @@ structure!(EXTENDED_BLOCKS 112 {
 });
 structure!(EXTENDED_FILE 24 { field qfs_ino 0 U64, field qfs_nblks 8 U64, field qfs_nextents 16 UINT });
 structure!(EXTENDED_STATE 80 {
-    field qs_version 0 Signed(Width::One), more qs_flags 2 Flags(Two, &EXTENDED), more qs_uquota 8 Structure(&EXTENDED_FILE),
+    field qs_version 0 Signed(IntegerWidth::One), more qs_flags 2 Flags(Two, &EXTENDED), more qs_uquota 8 Structure(&EXTENDED_FILE),
     more qs_gquota 32 Structure(&EXTENDED_FILE), more qs_incoredqs 56 UINT, more qs_btimelimit 60 INT,
     more qs_itimelimit 64 INT, more qs_rtbtimelimit 68 INT, more qs_bwarnlimit 72 Unsigned(Two),
     more qs_iwarnlimit 74 Unsigned(Two),
 });
 structure!(EXTENDED_STATES 160 {
-    field qs_version 0 Signed(Width::One), more qs_flags 2 Flags(Two, &EXTENDED), more qs_incoredqs 4 UINT,
+    field qs_version 0 Signed(IntegerWidth::One), more qs_flags 2 Flags(Two, &EXTENDED), more qs_incoredqs 4 UINT,
     more qs_uquota 8 Structure(&EXTENDED_FILE), more qs_gquota 32 Structure(&EXTENDED_FILE),
     more qs_pquota 56 Structure(&EXTENDED_FILE), more qs_btimelimit 80 INT, more qs_itimelimit 84 INT,
     more qs_rtbtimelimit 88 INT, more qs_bwarnlimit 92 Unsigned(Two), more qs_iwarnlimit 94 Unsigned(Two),
 });
 
-static ASKED: Wording = Wording {
-    put: |out, value| {
+static ASKED: CustomFormat = CustomFormat {
+    write: |out, value| {
         out.extend_from_slice(b"QCMD(");
         format::one(out, value >> 8, &COMMANDS);
         out.extend_from_slice(b", ");
         format::one(out, value & 0xff, &WHOSE);
         out.push(b')');
     },
-    number: Bare::Unsigned,
+    number: UnnamedStyle::Unsigned,
 };
 
 /// What is asked, and whose quota it is about.
-pub(super) const COMMAND: Kind = Worded(Four, &ASKED);
+pub(super) const COMMAND: ValueKind = Worded(Four, &ASKED);
 
 /// Every argument of `quotactl` behind the first.
-pub(super) const ARGUMENT: Kind = Per(0, 8, WITH_DEVICE);
+pub(super) const ARGUMENT: ValueKind = Per(0, 8, WITH_DEVICE);
 /// Those of `quotactl_fd` behind its second.
-pub(super) const ARGUMENT_FD: Kind = Per(1, 8, GIVEN);
+pub(super) const ARGUMENT_FD: ValueKind = Per(1, 8, GIVEN);
 
 /// The device of `quotactl` stands before what both have.
 macro_rules! both {
     ($($command:expr => [$($kind:expr),*]),* $(,)?) => {
-        const GIVEN: &[(u64, &[Kind])] = &[$(($command, &[$($kind),*])),*];
-        const WITH_DEVICE: &[(u64, &[Kind])] = &[$(($command, &[PATH, $($kind),*])),*];
+        const GIVEN: &[(u64, &[ValueKind])] = &[$(($command, &[$($kind),*])),*];
+        const WITH_DEVICE: &[(u64, &[ValueKind])] = &[$(($command, &[PATH, $($kind),*])),*];
     };
 }
 

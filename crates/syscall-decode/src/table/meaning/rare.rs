@@ -16,10 +16,10 @@ use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-use crate::table::Test;
+use crate::table::FieldCondition;
 use crate::table::structure::{field, set, structure};
 
-const ULONG: Kind = Unsigned(Eight);
+const ULONG: ValueKind = Unsigned(Eight);
 
 structure!(FUTEX_WAITER 24 {
     field val 0 Hex(Eight), field uaddr 8 Address, field flags 16 Flags(Four, &FUTEX2), set __reserved 20 Hex(Four),
@@ -32,8 +32,8 @@ const ID_MAP: u64 = 0x10_0000;
 structure!(MOUNT_ATTRIBUTES 32 {
     field attr_set 0 Flags(Eight, &MOUNT_ATTR_SET), field attr_clr 8 Flags(Eight, &MOUNT_ATTR_SET),
     field propagation 16 One(Eight, &PROPAGATION),
-    field userns_fd 24 Only(Test::Has(0, Eight, ID_MAP), &Special(S::WideFd)),
-    field userns_fd 24 Only(Test::Lacks(0, Eight, ID_MAP), &ULONG),
+    field userns_fd 24 Only(FieldCondition::Has(0, Eight, ID_MAP), &Special(S::WideFd)),
+    field userns_fd 24 Only(FieldCondition::Lacks(0, Eight, ID_MAP), &ULONG),
 });
 structure!(MOUNT_ASKED 24 {
     field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Flags(Eight, &STATMOUNT),
@@ -82,11 +82,11 @@ structure!(SEMAPHORE_LIMITS 40 {
     field semopm 20 INT, field semume 24 INT, field semusz 28 INT, field semvmx 32 INT, field semaem 36 INT,
 });
 
-const TIMEX_OUT: Kind = To(Out, &Structure(&TIMEX));
-const REMOTE: Kind = Many(In, &Structure(&IOVEC), Length::Argument(4));
+const TIMEX_OUT: ValueKind = To(Out, &Structure(&TIMEX));
+const REMOTE: ValueKind = Many(In, &Structure(&IOVEC), LengthSource::Argument(4));
 
 /// The last argument of `msgctl`, by its command.
-static MESSAGE_ARGUMENT: &[(u64, Kind)] = &[
+static MESSAGE_ARGUMENT: &[(u64, ValueKind)] = &[
     (1, To(In, &Structure(&MESSAGE_QUEUE_SET))),
     (2, To(Out, &Structure(&MESSAGE_QUEUE))),
     (3, To(Out, &Structure(&MESSAGE_LIMITS))),
@@ -96,7 +96,7 @@ static MESSAGE_ARGUMENT: &[(u64, Kind)] = &[
 ];
 
 /// That of `shmctl`.
-static SHARED_ARGUMENT: &[(u64, Kind)] = &[
+static SHARED_ARGUMENT: &[(u64, ValueKind)] = &[
     (1, To(In, &Structure(&SHARED_MEMORY_SET))),
     (2, To(Out, &Structure(&SHARED_MEMORY))),
     (3, To(Out, &Structure(&SHARED_LIMITS))),
@@ -106,7 +106,7 @@ static SHARED_ARGUMENT: &[(u64, Kind)] = &[
 ];
 
 /// That of `semctl`.
-static SEMAPHORE_ARGUMENT: &[(u64, Kind)] = &[
+static SEMAPHORE_ARGUMENT: &[(u64, ValueKind)] = &[
     (1, To(In, &Structure(&SEMAPHORE_SET_SET))),
     (2, To(Out, &Structure(&SEMAPHORE_SET))),
     (3, To(Out, &Structure(&SEMAPHORE_LIMITS))),
@@ -116,25 +116,25 @@ static SEMAPHORE_ARGUMENT: &[(u64, Kind)] = &[
 ];
 
 /// The last argument of `reboot`.
-static REBOOT_ARGUMENT: &[(u64, Kind)] = &[(0xa1b2_c3d4, Name(In, 255))];
+static REBOOT_ARGUMENT: &[(u64, ValueKind)] = &[(0xa1b2_c3d4, Name(In, 255))];
 
 /// Whose priority of input and output it is.
-static INPUT_PRIORITY_OF: &[(u64, Kind)] = &[(1, PID), (2, GROUP), (3, Id)];
+static INPUT_PRIORITY_OF: &[(u64, ValueKind)] = &[(1, PID), (2, GROUP), (3, Id)];
 
 /// What `landlock_create_ruleset` is given: more than is known is neither read nor told.
-const RULES: Kind = By(
+const RULES: ValueKind = By(
     1,
     &[(8, To(In, &Structure(&RULES_OF)))],
     &Within(1, 9, u64::MAX, &To(In, &Structure(&MORE_RULES))),
 );
 
 /// What `landlock_add_rule` is given.
-static RULE_ARGUMENT: &[(u64, Kind)] = &[(1, To(In, &Structure(&PATH_RULE)))];
+static RULE_ARGUMENT: &[(u64, ValueKind)] = &[(1, To(In, &Structure(&PATH_RULE)))];
 
 /// The kernel looks at no more of them.
-const PARAMETER: Kind = Name(In, 256);
+const PARAMETER: ValueKind = Name(In, 256);
 /// The last three arguments of `fsconfig`.
-static FSCONFIG_KEY: &[(u64, Kind)] = &[
+static FSCONFIG_KEY: &[(u64, ValueKind)] = &[
     (0, PARAMETER),
     (1, PARAMETER),
     (2, PARAMETER),
@@ -142,20 +142,23 @@ static FSCONFIG_KEY: &[(u64, Kind)] = &[
     (4, PARAMETER),
     (5, PARAMETER),
 ];
-static FSCONFIG_VALUE: &[(u64, Kind)] = &[
+static FSCONFIG_VALUE: &[(u64, ValueKind)] = &[
     (1, PARAMETER),
-    (2, Within(4, 0, 1 << 20, &Binary(In, Length::Argument(4)))),
+    (
+        2,
+        Within(4, 0, 1 << 20, &Binary(In, LengthSource::Argument(4))),
+    ),
     (3, PATH),
     (4, PATH),
 ];
-static FSCONFIG_AUX: &[(u64, Kind)] = &[(3, DirFd), (4, DirFd), (5, Fd)];
+static FSCONFIG_AUX: &[(u64, ValueKind)] = &[(3, DirFd), (4, DirFd), (5, Fd)];
 
 pub(super) static MEANINGS: &[Meaning] = &[
     m("swapon", &[PATH, Special(S::SwapFlags)]),
     other(
         "ioprio_get",
         &[One(Four, &f::INPUT_WHOSE), By(0, INPUT_PRIORITY_OF, &INT)],
-        Answer::InputPriority,
+        ResultKind::InputPriority,
     ),
     m(
         "ioprio_set",
@@ -188,7 +191,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
         &[
             TEXT,
             TEXT,
-            Bytes(In, Length::Argument(3)),
+            Bytes(In, LengthSource::Argument(3)),
             SIZE,
             keyctl::KEY,
         ],
@@ -208,7 +211,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "process_madvise",
         &[
             Fd,
-            Many(In, &Structure(&IOVEC), Length::Argument(2)),
+            Many(In, &Structure(&IOVEC), LengthSource::Argument(2)),
             SIZE,
             One(Four, &f::MADVISE),
             Hex(Four),
@@ -238,7 +241,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     m(
         "futex_waitv",
         &[
-            Many(In, &Structure(&FUTEX_WAITER), Length::First(1, 128)),
+            Many(In, &Structure(&FUTEX_WAITER), LengthSource::First(1, 128)),
             UINT,
             Hex(Four),
             TIME_IN,
@@ -252,7 +255,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
     other(
         "landlock_create_ruleset",
         &[RULES, SIZE, Flags(Four, &RULESET)],
-        Answer::FdUnless(2, 1),
+        ResultKind::FdUnless(2, 1),
     ),
     m(
         "landlock_add_rule",
@@ -273,7 +276,10 @@ pub(super) static MEANINGS: &[Meaning] = &[
             By(2, REBOOT_ARGUMENT, &Hidden),
         ],
     ),
-    m("lookup_dcookie", &[SIZE, Bytes(Out, Length::Result), SIZE]),
+    m(
+        "lookup_dcookie",
+        &[SIZE, Bytes(Out, LengthSource::Result), SIZE],
+    ),
     fd("fsopen", &[TEXT, Flags(Four, &FSOPEN)]),
     fd(
         "fsmount",
@@ -287,7 +293,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
             DirFd,
             PATH,
             Flags(Four, &AT_MOUNT),
-            Sized(In, &MOUNT_ATTRIBUTES, 32, Length::Argument(4)),
+            Sized(In, &MOUNT_ATTRIBUTES, 32, LengthSource::Argument(4)),
             SIZE,
         ],
     ),
@@ -304,7 +310,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "listmount",
         &[
             To(In, &Structure(&MOUNTS_ASKED)),
-            Many(Out, &Hex(Eight), Length::ResultWithin(2)),
+            Many(Out, &Hex(Eight), LengthSource::ResultWithin(2)),
             SIZE,
             Flags(Four, &LISTMOUNT),
         ],
@@ -329,7 +335,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Fd,
             Fd,
             SIZE,
-            Bytes(In, Length::Argument(2)),
+            Bytes(In, LengthSource::Argument(2)),
             Flags(Eight, &KEXEC_FILE),
         ],
     ),
@@ -337,8 +343,8 @@ pub(super) static MEANINGS: &[Meaning] = &[
         "ustat",
         &[Special(S::ShortDevice), To(Out, &Structure(&USTAT))],
     ),
-    other("adjtimex", &[TIMEX_OUT], Answer::Clock),
-    other("clock_adjtime", &[CLOCK, TIMEX_OUT], Answer::Clock),
+    other("adjtimex", &[TIMEX_OUT], ResultKind::Clock),
+    other("clock_adjtime", &[CLOCK, TIMEX_OUT], ResultKind::Clock),
     m("mq_notify", &[Fd, Special(S::Event)]),
     m(
         "mq_getsetattr",

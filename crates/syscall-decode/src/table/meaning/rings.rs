@@ -10,7 +10,7 @@ pub(crate) use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-use crate::table::kind::{Test, Width::One as Byte, names};
+use crate::table::kind::{FieldCondition, IntegerWidth::One as Byte, names};
 use crate::table::structure::{field, out, set, structure};
 
 structure!(SUBMITTED 40 {
@@ -23,7 +23,7 @@ structure!(COMPLETED 40 {
 });
 structure!(PARAMETERS 120 {
     field flags 8 Flags(Four, &RING), field sq_thread_cpu 12 Hex(Four), field sq_thread_idle 16 UINT,
-    field wq_fd 24 Only(Test::Has(8, Four, 0x20), &Fd), set resv 28 Array(&Hex(Four), 3), out sq_entries 0 UINT,
+    field wq_fd 24 Only(FieldCondition::Has(8, Four, 0x20), &Fd), set resv 28 Array(&Hex(Four), 3), out sq_entries 0 UINT,
     out cq_entries 4 UINT, out features 20 Flags(Four, &FEATURES), out sq_off 40 Structure(&SUBMITTED),
     out cq_off 80 Structure(&COMPLETED),
 });
@@ -33,34 +33,34 @@ structure!(NOTICES 6 {
 
 names!(SKIPPED "" "" { "IORING_REGISTER_FILES_SKIP" = 0xffff_ffff_ffff_fffe });
 
-const UPDATED: Kind = FdOr(&SKIPPED);
-const TAGS: Kind = Many(In, &Hex(Eight), Length::Field(0, Four, 1));
-const UPDATED_TAGS: Kind = Many(In, &Hex(Eight), Length::Field(24, Four, 1));
+const UPDATED: ValueKind = FdOr(&SKIPPED);
+const TAGS: ValueKind = Many(In, &Hex(Eight), LengthSource::Field(0, Four, 1));
+const UPDATED_TAGS: ValueKind = Many(In, &Hex(Eight), LengthSource::Field(24, Four, 1));
 
 structure!(PLACE 16 { field iov_base 0 Address, field iov_len 8 SIZE });
 structure!(FILES_UPDATE 16 {
-    field offset 0 UINT, set resv 4 Hex(Four), field fds 8 Many(In, &UPDATED, Length::Argument(3)),
+    field offset 0 UINT, set resv 4 Hex(Four), field fds 8 Many(In, &UPDATED, LengthSource::Argument(3)),
 });
 structure!(RESTRICTION 16 {
-    field opcode 0 Special(S::Restriction), field register_op 2 Only(Test::Is(0, Two, &[0]), &One(Byte, &REGISTERED)),
-    field sqe_op 2 Only(Test::Is(0, Two, &[1]), &One(Byte, &OPERATIONS)),
-    field sqe_flags 2 Only(Test::Is(0, Two, &[2, 3]), &Flags(Byte, &ENTRY_FLAGS)), set resv 3 Hex(Byte),
+    field opcode 0 Special(S::Restriction), field register_op 2 Only(FieldCondition::Is(0, Two, &[0]), &One(Byte, &REGISTERED)),
+    field sqe_op 2 Only(FieldCondition::Is(0, Two, &[1]), &One(Byte, &OPERATIONS)),
+    field sqe_flags 2 Only(FieldCondition::Is(0, Two, &[2, 3]), &Flags(Byte, &ENTRY_FLAGS)), set resv 3 Hex(Byte),
     set resv2 4 Array(&Hex(Four), 3),
 });
 structure!(FILES 32 {
     field nr 0 UINT, field flags 4 Flags(Four, &SPARSE), set resv2 8 Hex(Eight),
-    field data 16 Many(In, &Fd, Length::Field(0, Four, 1)), field tags 24 TAGS,
+    field data 16 Many(In, &Fd, LengthSource::Field(0, Four, 1)), field tags 24 TAGS,
 });
 structure!(BUFFERS 32 {
     field nr 0 UINT, field flags 4 Flags(Four, &SPARSE), set resv2 8 Hex(Eight),
-    field data 16 Many(In, &Structure(&PLACE), Length::Field(0, Four, 1)), field tags 24 TAGS,
+    field data 16 Many(In, &Structure(&PLACE), LengthSource::Field(0, Four, 1)), field tags 24 TAGS,
 });
 structure!(UPDATED_FILES 32 {
-    field offset 0 UINT, set resv 4 Hex(Four), field data 8 Many(In, &UPDATED, Length::Field(24, Four, 1)),
+    field offset 0 UINT, set resv 4 Hex(Four), field data 8 Many(In, &UPDATED, LengthSource::Field(24, Four, 1)),
     field tags 16 UPDATED_TAGS, field nr 24 UINT, set resv2 28 Hex(Four),
 });
 structure!(UPDATED_BUFFERS 32 {
-    field offset 0 UINT, set resv 4 Hex(Four), field data 8 Many(In, &Structure(&PLACE), Length::Field(24, Four, 1)),
+    field offset 0 UINT, set resv 4 Hex(Four), field data 8 Many(In, &Structure(&PLACE), LengthSource::Field(24, Four, 1)),
     field tags 16 UPDATED_TAGS, field nr 24 UINT, set resv2 28 Hex(Four),
 });
 structure!(RING_ADDED 16 { field offset 0 Id, set resv 4 Hex(Four), field data 8 Fd });
@@ -71,28 +71,40 @@ structure!(RING_OF_BUFFERS 40 {
 });
 
 /// What is registered, by what is asked.
-static RESOURCES: &[(u64, Kind)] = &[
-    (0, Many(In, &Structure(&PLACE), Length::Argument(3))),
-    (2, Many(In, &Fd, Length::Argument(3))),
-    (4, Many(In, &Fd, Length::Argument(3))),
+static RESOURCES: &[(u64, ValueKind)] = &[
+    (0, Many(In, &Structure(&PLACE), LengthSource::Argument(3))),
+    (2, Many(In, &Fd, LengthSource::Argument(3))),
+    (4, Many(In, &Fd, LengthSource::Argument(3))),
     (6, To(In, &Structure(&FILES_UPDATE))),
-    (7, Many(In, &Fd, Length::Argument(3))),
+    (7, Many(In, &Fd, LengthSource::Argument(3))),
     (8, Special(S::Probe)),
-    (11, Many(In, &Structure(&RESTRICTION), Length::Argument(3))),
-    (13, Sized(In, &FILES, 32, Length::Argument(3))),
-    (14, Sized(In, &UPDATED_FILES, 32, Length::Argument(3))),
-    (15, Sized(In, &BUFFERS, 32, Length::Argument(3))),
-    (16, Sized(In, &UPDATED_BUFFERS, 32, Length::Argument(3))),
+    (
+        11,
+        Many(In, &Structure(&RESTRICTION), LengthSource::Argument(3)),
+    ),
+    (13, Sized(In, &FILES, 32, LengthSource::Argument(3))),
+    (14, Sized(In, &UPDATED_FILES, 32, LengthSource::Argument(3))),
+    (15, Sized(In, &BUFFERS, 32, LengthSource::Argument(3))),
+    (
+        16,
+        Sized(In, &UPDATED_BUFFERS, 32, LengthSource::Argument(3)),
+    ),
     (17, Special(S::ProcessorsOf(3))),
     (19, Special(S::Workers)),
-    (20, Many(In, &Structure(&RING_ADDED), Length::Argument(3))),
-    (21, Many(In, &Structure(&RING_TAKEN), Length::Argument(3))),
+    (
+        20,
+        Many(In, &Structure(&RING_ADDED), LengthSource::Argument(3)),
+    ),
+    (
+        21,
+        Many(In, &Structure(&RING_TAKEN), LengthSource::Argument(3)),
+    ),
     (22, To(In, &Structure(&RING_OF_BUFFERS))),
     (23, To(In, &Structure(&RING_OF_BUFFERS))),
 ];
 
-const BITS: Kind = Hex(Four);
-const DECIDED: Kind = Per(
+const BITS: ValueKind = Hex(Four);
+const DECIDED: ValueKind = Per(
     0,
     0,
     &[

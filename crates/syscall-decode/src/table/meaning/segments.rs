@@ -2,15 +2,15 @@
 
 use super::*;
 use crate::format;
-use crate::table::kind::{Bare, Width::One as Byte, Wire as W, Wording};
+use crate::table::kind::{CustomFormat, IntegerWidth::One as Byte, NetworkKind as W, UnnamedStyle};
 use crate::table::structure::{awaited, changed, field, out, structure};
 
 /// A number in some bits of another.
 macro_rules! bits {
     ($($name:ident = $shift:literal & $mask:literal),* $(,)?) => {
-        $(static $name: Wording = Wording {
-            put: |out, value| format::unsigned(out, value >> $shift & $mask),
-            number: Bare::Words,
+        $(static $name: CustomFormat = CustomFormat {
+            write: |out, value| format::unsigned(out, value >> $shift & $mask),
+            number: UnnamedStyle::Words,
         };)*
     };
 }
@@ -19,7 +19,7 @@ bits! {
     WIDE = 0 & 1, CONTENTS = 1 & 3, READ_OR_EXECUTE = 3 & 1, IN_PAGES = 4 & 1, ABSENT = 5 & 1, USABLE = 6 & 1, LONG_MODE = 7 & 1,
 }
 
-const HEX: Kind = Wire(W::Padded(Four));
+const HEX: ValueKind = Wire(W::Padded(Four));
 
 structure!(SEGMENT 16 {
     field entry_number 0 Id, field base_addr 4 HEX, field limit 8 HEX, field seg_32bit 12 Worded(Byte, &WIDE),
@@ -46,7 +46,7 @@ pub(super) static MEANINGS: &[Meaning] = &[
             By(2, &[(16, To(In, &Structure(&SEGMENT)))], &Address),
             SIZE,
         ],
-        Answer::Short,
+        ResultKind::Short,
     ),
     m("set_thread_area", &[To(In, &Structure(&SEGMENT))]),
     m("get_thread_area", &[InOut(&ASKED)]),

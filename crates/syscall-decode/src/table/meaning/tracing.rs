@@ -7,7 +7,7 @@ use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-use crate::table::kind::{Width::One as Byte, names};
+use crate::table::kind::{IntegerWidth::One as Byte, names};
 use crate::table::structure::{field, out, structure};
 
 // Where the parts of what a debugger sees of a thread on x86-64 begin (`struct user`).
@@ -46,16 +46,16 @@ structure!(STOPPED 24 {
     field stack_pointer 16 Address,
 });
 
-const ULONG: Kind = Unsigned(Eight);
-const WORD: Kind = To(Out, &Address);
-const GOES_ON: &[Kind] = &[PID, Address, Signal];
-const SET_UP: &[Kind] = &[PID, Address, Flags(Eight, &OPTIONS)];
+const ULONG: ValueKind = Unsigned(Eight);
+const WORD: ValueKind = To(Out, &Address);
+const GOES_ON: &[ValueKind] = &[PID, Address, Signal];
+const SET_UP: &[ValueKind] = &[PID, Address, Flags(Eight, &OPTIONS)];
 
-const fn registers(way: super::super::kind::Way, floating: bool) -> [Kind; 3] {
+const fn registers(way: super::super::kind::Direction, floating: bool) -> [ValueKind; 3] {
     [PID, Skipped, Special(S::Registers(way, floating))]
 }
 
-static ASKED: &[(u64, &[Kind])] = &[
+static ASKED: &[(u64, &[ValueKind])] = &[
     (0, &[]),
     (1, &[PID, Address, WORD]),
     (2, &[PID, Address, WORD]),
@@ -95,7 +95,7 @@ static ASKED: &[(u64, &[Kind])] = &[
         &[
             PID,
             To(In, &Structure(&PEEKED)),
-            Many(Out, &Special(S::InformationInPlace), Length::Result),
+            Many(Out, &Special(S::InformationInPlace), LengthSource::Result),
         ],
     ),
     (0x420a, &[PID, SIZE, Special(S::SizedSignals(Out, 2))]),
@@ -105,7 +105,7 @@ static ASKED: &[(u64, &[Kind])] = &[
         &[
             PID,
             SIZE,
-            Verbose(&Many(Out, &filter::OPERATION_OF, Length::Result)),
+            Verbose(&Many(Out, &filter::OPERATION_OF, LengthSource::Result)),
         ],
     ),
     (
@@ -116,7 +116,7 @@ static ASKED: &[(u64, &[Kind])] = &[
     (u64::MAX, &[PID, Address, Address]),
 ];
 
-const ARGUMENT: Kind = Per(0, 0, ASKED);
+const ARGUMENT: ValueKind = Per(0, 0, ASKED);
 
 pub(super) static MEANINGS: &[Meaning] = &[m(
     "ptrace",

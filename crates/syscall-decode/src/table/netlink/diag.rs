@@ -2,31 +2,31 @@
 //!
 //! Refuses: what TCP says of a connection (`struct tcp_info`), which is shown as bytes.
 
-use super::Held::{Attributes as Nested, Is, Named, Number, Own, Several, Text, Word};
-use super::Own as Code;
+use super::AttributeKind::{Attributes as Nested, Is, Named, Number, Own, Several, Text, Word};
+use super::SpecialAttribute as Code;
 use super::held::*;
 use super::names::diag as n;
-use super::{Attributes, Behind, Held, Message, attributes};
+use super::{AttributeKind, AttributeSet, MessageAttributes, MessageLayout, attributes};
 use crate::table::flags::{DOMAIN, IPPROTO, NETLINK as PROTOCOLS};
-use crate::table::kind::Kind::{
+use crate::table::kind::IntegerWidth::{Eight, Four, One, Two};
+use crate::table::kind::ValueKind::{
     Array, Characters, Flags, Hex, Id, One as Value, Structure, Unsigned,
 };
-use crate::table::kind::Width::{Eight, Four, One, Two};
-use crate::table::kind::{Kind, Structure as Layout, Wire};
+use crate::table::kind::{NetworkKind, StructureLayout as Layout, ValueKind};
 use crate::table::structure::{UINT, field, structure};
 
-const BYTE: Kind = Unsigned(One);
-const HALF: Kind = Unsigned(Two);
-const FAMILY: Kind = Value(One, &DOMAIN);
-const DEVICE: Kind = Kind::Wire(Wire::Interface);
-const COOKIE: Kind = Array(&UINT, 2);
-const PORT: Kind = Kind::Wire(Wire::Port);
-const STATES: Kind = Flags(Four, &n::STATES);
-const STATE: Kind = Value(One, &n::STATE);
-const KIND: Kind = Value(One, &n::SOCKET);
-const EXTENSIONS: Kind = Flags(One, &n::INET_EXTENSIONS);
-const IP: Kind = Kind::Wire(Wire::WideInet);
-const IP6: Kind = Kind::Wire(Wire::Inet6);
+const BYTE: ValueKind = Unsigned(One);
+const HALF: ValueKind = Unsigned(Two);
+const FAMILY: ValueKind = Value(One, &DOMAIN);
+const DEVICE: ValueKind = ValueKind::Wire(NetworkKind::Interface);
+const COOKIE: ValueKind = Array(&UINT, 2);
+const PORT: ValueKind = ValueKind::Wire(NetworkKind::Port);
+const STATES: ValueKind = Flags(Four, &n::STATES);
+const STATE: ValueKind = Value(One, &n::STATE);
+const KIND: ValueKind = Value(One, &n::SOCKET);
+const EXTENSIONS: ValueKind = Flags(One, &n::INET_EXTENSIONS);
+const IP: ValueKind = ValueKind::Wire(NetworkKind::WideInet);
+const IP6: ValueKind = ValueKind::Wire(NetworkKind::Inet6);
 
 structure!(ENDS 48 {
     field idiag_sport 0 PORT, field idiag_dport 2 PORT, field idiag_src 4 IP, field idiag_dst 20 IP,
@@ -107,7 +107,7 @@ structure!(BBR 20 {
     field bbr_bw_lo 0 Hex(Four), field bbr_bw_hi 4 Hex(Four), field bbr_min_rtt 8 UINT, field bbr_pacing_gain 12 UINT,
     field bbr_cwnd_gain 16 UINT,
 });
-structure!(VFS 8 { field udiag_vfs_dev 4 Kind::Wire(Wire::Device), field udiag_vfs_ino 0 UINT });
+structure!(VFS 8 { field udiag_vfs_dev 4 ValueKind::Wire(NetworkKind::Device), field udiag_vfs_ino 0 UINT });
 structure!(QUEUES 8 { field udiag_rqueue 0 UINT, field udiag_wqueue 4 UINT });
 structure!(RING 16 {
     field ndr_block_size 0 UINT, field ndr_block_nr 4 UINT, field ndr_frame_size 8 UINT, field ndr_frame_nr 12 UINT,
@@ -122,7 +122,7 @@ structure!(PACKET_RING 28 {
 });
 structure!(CURSOR 8 { field reserved 0 HALF, field wrap 2 HALF, field count 4 UINT });
 
-const PADDED: Kind = Kind::Wire(Wire::Padded(One));
+const PADDED: ValueKind = ValueKind::Wire(NetworkKind::Padded(One));
 
 structure!(SMC_CONNECTION 76 {
     field token 0 UINT, field sndbuf_size 4 UINT, field rmbe_size 8 UINT, field peer_rmbe_size 12 UINT,
@@ -141,11 +141,11 @@ structure!(SMC_BUFFER 40 {
     field peer_token 32 Hex(Eight),
 });
 
-const DECLINED: Kind = Kind::Wire(Wire::Named(Four, &n::SMC_DECLINED));
+const DECLINED: ValueKind = ValueKind::Wire(NetworkKind::Named(Four, &n::SMC_DECLINED));
 
 structure!(SMC_FALLBACK 8 { field reason 0 DECLINED, field peer_diagnosis 4 DECLINED });
 
-const MEMORY: Held = Held::Indexed(UINT, &n::MEMORY);
+const MEMORY: AttributeKind = AttributeKind::Indexed(UINT, &n::MEMORY);
 
 attributes!(ASKED = n::INET_REQUEST, "INET_DIAG_REQ_" { "BYTECODE": Own(Code::Bytecode), "PROTOCOL": Named(&IPPROTO) });
 attributes!(TLS = n::TLS, "TLS_INFO_" {
@@ -170,7 +170,7 @@ attributes!(TOLD = n::INET, "INET_DIAG_" {
     "CONG": Text,
     "TOS TCLASS SKV6ONLY": U8,
     "SKMEMINFO": MEMORY,
-    "SHUTDOWN": Word(Kind::Wire(Wire::Flags(One, &n::SHUTDOWN))),
+    "SHUTDOWN": Word(ValueKind::Wire(NetworkKind::Flags(One, &n::SHUTDOWN))),
     "DCTCPINFO": Is(Structure(&DCTCP)),
     "PROTOCOL": Named(&IPPROTO),
     "LOCALS PEERS": Own(Code::Sockets),
@@ -194,7 +194,7 @@ attributes!(UNIX = n::UNIX, "UNIX_DIAG_" {
 });
 attributes!(NETLINK = n::NETLINK, "NETLINK_DIAG_" {
     "MEMINFO": MEMORY,
-    "GROUPS": Several(Kind::Wire(Wire::Padded(Eight))),
+    "GROUPS": Several(ValueKind::Wire(NetworkKind::Padded(Eight))),
     "RX_RING TX_RING": Is(Structure(&RING)),
     "FLAGS": Is(Flags(Four, &n::NETLINK_FLAGS)),
 });
@@ -220,11 +220,11 @@ attributes!(SMC = n::SMC, "SMC_DIAG_" {
 pub(crate) struct Sockets {
     family: u8,
     /// What is asked.
-    pub request: Message,
+    pub request: MessageLayout,
     /// What was asked by messages of an older kind.
-    pub old_request: Option<Message>,
+    pub old_request: Option<MessageLayout>,
     /// What is answered.
-    pub answer: Message,
+    pub answer: MessageLayout,
 }
 
 impl Sockets {
@@ -234,21 +234,21 @@ impl Sockets {
     }
 }
 
-const fn with(head: &'static Layout, attributes: &'static Attributes) -> Message {
-    Message {
+const fn with(head: &'static Layout, attributes: &'static AttributeSet) -> MessageLayout {
+    MessageLayout {
         head,
-        attributes: Behind::Attributes(attributes),
+        attributes: MessageAttributes::Attributes(attributes),
     }
 }
 
-const fn alone(head: &'static Layout) -> Message {
-    Message {
+const fn alone(head: &'static Layout) -> MessageLayout {
+    MessageLayout {
         head,
-        attributes: Behind::Nothing,
+        attributes: MessageAttributes::Nothing,
     }
 }
 
-const fn sockets(family: u8, request: Message, answer: Message) -> Sockets {
+const fn sockets(family: u8, request: MessageLayout, answer: MessageLayout) -> Sockets {
     Sockets {
         family,
         request,

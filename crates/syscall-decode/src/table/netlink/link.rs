@@ -2,17 +2,19 @@
 //!
 //! Refuses: what is told of single kinds of devices other than bridges and tunnels to programs.
 
-use super::Held::{
+use super::AttributeKind::{
     Attributes as Nested, BeforeBytes, ByFamily, ByText, Families, For, Grown, Hardware, Indexed,
     Is, Terminated, Text, Ticks, Word,
 };
 use super::held::*;
 use super::names::link as n;
-use super::{Attributes, Behind, Held, Message, Typed, attributes};
+use super::{
+    AttributeKind, AttributeSet, HardwareLength, MessageAttributes, MessageLayout, attributes,
+};
 use crate::table::flags::DOMAIN;
-use crate::table::kind::Kind::{Array, Flags, Hex, Signed, Structure, Unsigned};
-use crate::table::kind::Width::{Eight, Four, One, Two};
-use crate::table::kind::{Kind, Wire};
+use crate::table::kind::IntegerWidth::{Eight, Four, One, Two};
+use crate::table::kind::ValueKind::{Array, Flags, Hex, Signed, Structure, Unsigned};
+use crate::table::kind::{NetworkKind, ValueKind};
 use crate::table::structure::{UINT, ULONG, field, set, structure};
 
 const BRIDGE: u8 = 7;
@@ -20,12 +22,12 @@ const INET: u8 = 2;
 const INET6: u8 = 10;
 const MPLS: u8 = 28;
 const MCTP: u8 = 45;
-const BYTE: Kind = Unsigned(One);
-const FAMILY: Kind = Kind::One(One, &DOMAIN);
-const HALF: Kind = Unsigned(Two);
+const BYTE: ValueKind = Unsigned(One);
+const FAMILY: ValueKind = ValueKind::One(One, &DOMAIN);
+const HALF: ValueKind = Unsigned(Two);
 
 structure!(LINK_HEAD 16 {
-    field ifi_family 0 FAMILY, field ifi_type 2 Kind::One(Two, &n::HARDWARE), field ifi_index 4 Kind::Wire(Wire::Interface),
+    field ifi_family 0 FAMILY, field ifi_type 2 ValueKind::One(Two, &n::HARDWARE), field ifi_index 4 ValueKind::Wire(NetworkKind::Interface),
     field ifi_flags 8 Flags(Four, &n::INTERFACE), field ifi_change 12 Hex(Four),
 });
 structure!(COUNTS 96 {
@@ -51,7 +53,7 @@ structure!(MAP 28 {
     field mem_start 0 Hex(Eight), field mem_end 8 Hex(Eight), field base_addr 16 Hex(Eight), field irq 24 HALF,
     field dma 26 BYTE, field port 27 BYTE,
 });
-structure!(BRIDGE_ID 8 { field prio 0 Array(&BYTE, 2), field addr 2 Kind::Wire(Wire::Hardware(6)) });
+structure!(BRIDGE_ID 8 { field prio 0 Array(&BYTE, 2), field addr 2 ValueKind::Wire(NetworkKind::Hardware(6)) });
 structure!(CACHE 16 {
     field max_reasm_len 0 UINT, field tstamp 4 UINT, field reachable_time 8 UINT, field retrans_time 12 UINT,
 });
@@ -62,25 +64,25 @@ structure!(CAN 24 {
 structure!(CHOICES 8 {
     field optval 0 Flags(Four, &n::BRIDGE_CHOICE), field optmask 4 Flags(Four, &n::BRIDGE_CHOICE),
 });
-structure!(FUNCTION_MAC 36 { field vf 0 UINT, field mac 4 Kind::Wire(Wire::Hardware(32)) });
+structure!(FUNCTION_MAC 36 { field vf 0 UINT, field mac 4 ValueKind::Wire(NetworkKind::Hardware(32)) });
 structure!(FUNCTION_VLAN 12 { field vf 0 UINT, field vlan 4 UINT, field qos 8 UINT });
 structure!(FUNCTION_TX 8 { field vf 0 UINT, field rate 4 UINT });
 structure!(FUNCTION_SETTING 8 { field vf 0 UINT, field setting 4 UINT });
-structure!(FUNCTION_STATE 8 { field vf 0 UINT, field link_state 4 Kind::One(Four, &n::FUNCTION_STATE) });
+structure!(FUNCTION_STATE 8 { field vf 0 UINT, field link_state 4 ValueKind::One(Four, &n::FUNCTION_STATE) });
 structure!(FUNCTION_RATE 12 { field vf 0 UINT, field min_tx_rate 4 UINT, field max_tx_rate 8 UINT });
 structure!(FUNCTION_GUID_PACKED 12 { field vf 0 UINT, field guid 4 Hex(Eight) });
 structure!(FUNCTION_GUID 16 { field vf 0 UINT, field guid 8 Hex(Eight) });
 structure!(FUNCTION_VLANS 16 {
-    field vf 0 UINT, field vlan 4 UINT, field qos 8 UINT, field vlan_proto 12 Kind::Wire(Wire::Protocol("ETH_P_???")),
+    field vf 0 UINT, field vlan 4 UINT, field qos 8 UINT, field vlan_proto 12 ValueKind::Wire(NetworkKind::Protocol("ETH_P_???")),
 });
-structure!(FUNCTION_BROADCAST 32 { field broadcast 0 Kind::Wire(Wire::Hardware(32)) });
+structure!(FUNCTION_BROADCAST 32 { field broadcast 0 ValueKind::Wire(NetworkKind::Hardware(32)) });
 structure!(STATION 8 {
-    field vsi_mgr_id 0 BYTE, field vsi_type_id 1 Kind::Wire(Wire::Bytes(3)), field vsi_type_version 4 BYTE,
-    set pad 5 Kind::Wire(Wire::Bytes(3)),
+    field vsi_mgr_id 0 BYTE, field vsi_type_id 1 ValueKind::Wire(NetworkKind::Bytes(3)), field vsi_type_version 4 BYTE,
+    set pad 5 ValueKind::Wire(NetworkKind::Bytes(3)),
 });
 structure!(VLAN 4 { field flags 0 Flags(Two, &n::VLAN_FLAGS), field vid 2 HALF });
 structure!(STATISTICS_HEAD 12 {
-    field family 0 FAMILY, set pad1 1 Hex(One), set pad2 2 Hex(Two), field ifindex 4 Kind::Wire(Wire::Interface),
+    field family 0 FAMILY, set pad1 1 Hex(One), set pad2 2 Hex(Two), field ifindex 4 ValueKind::Wire(NetworkKind::Interface),
     field filter_mask 8 Flags(Four, &n::STATISTICS_FLAGS),
 });
 structure!(VLAN_COUNTS 40 {
@@ -88,7 +90,7 @@ structure!(VLAN_COUNTS 40 {
     field vid 32 HALF, field flags 34 Flags(Two, &n::VLAN_FLAGS), set pad2 36 Hex(Four),
 });
 
-const DIRECTIONS: Kind = Kind::Wire(Wire::Indexed(Eight, 2, &n::MULTICAST));
+const DIRECTIONS: ValueKind = ValueKind::Wire(NetworkKind::Indexed(Eight, 2, &n::MULTICAST));
 
 structure!(MULTICAST_COUNTS 240 {
     field igmp_v1queries 0 DIRECTIONS, field igmp_v2queries 16 DIRECTIONS, field igmp_v3queries 32 DIRECTIONS,
@@ -108,7 +110,7 @@ structure!(LABEL_COUNTS 72 {
     field rx_noroute 64 ULONG,
 });
 
-const ALL_COUNTS: Held = Grown(&COUNTS64, &[192, 184]);
+const ALL_COUNTS: AttributeKind = Grown(&COUNTS64, &[192, 184]);
 
 attributes!(BRIDGE_PORT = n::BRIDGE_PORT, "IFLA_BRPORT_" {
     "STATE MODE GUARD PROTECT FAST_LEAVE LEARNING UNICAST_FLOOD PROXYARP LEARNING_SYNC PROXYARP_WIFI": U8,
@@ -148,10 +150,10 @@ attributes!(OF_BRIDGE = n::BRIDGE, "IFLA_BR_" {
     "VLAN_FILTERING TOPOLOGY_CHANGE TOPOLOGY_CHANGE_DETECTED MCAST_ROUTER MCAST_SNOOPING MCAST_QUERY_USE_IFADDR": U8,
     "MCAST_QUERIER NF_CALL_IPTABLES NF_CALL_IP6TABLES NF_CALL_ARPTABLES VLAN_STATS_ENABLED MCAST_STATS_ENABLED": U8,
     "MCAST_IGMP_VERSION MCAST_MLD_VERSION VLAN_STATS_PER_PORT": U8,
-    "VLAN_PROTOCOL": Word(Kind::Wire(Wire::Protocol("ETHER_P_???"))),
+    "VLAN_PROTOCOL": Word(ValueKind::Wire(NetworkKind::Protocol("ETHER_P_???"))),
     "GROUP_FWD_MASK": X16,
     "ROOT_ID BRIDGE_ID": Is(Structure(&BRIDGE_ID)),
-    "GROUP_ADDR": Hardware(Typed::No),
+    "GROUP_ADDR": Hardware(HardwareLength::No),
     "MULTI_BOOLOPT": Is(Structure(&CHOICES)),
     "MCAST_QUERIER_STATE": Nested(&QUERIER),
 });
@@ -179,7 +181,7 @@ attributes!(FUNCTION = n::FUNCTION, "IFLA_VF_" {
     "LINK_STATE": Is(Structure(&FUNCTION_STATE)),
     "RATE": Is(Structure(&FUNCTION_RATE)),
     "STATS": Nested(&FUNCTION_COUNTS),
-    "IB_NODE_GUID IB_PORT_GUID": Held::Sized(&[&FUNCTION_GUID, &FUNCTION_GUID_PACKED]),
+    "IB_NODE_GUID IB_PORT_GUID": AttributeKind::Sized(&[&FUNCTION_GUID, &FUNCTION_GUID_PACKED]),
     "VLAN_LIST": Nested(&FUNCTION_VLAN_LIST),
     "BROADCAST": Is(Structure(&FUNCTION_BROADCAST)),
 });
@@ -212,11 +214,12 @@ attributes!(BRIDGE_LINK = n::BRIDGE_LINK, "IFLA_BRIDGE_" {
 attributes!(DOWN_REASON = n::DOWN_REASON, "IFLA_PROTO_DOWN_REASON_" { "MASK VALUE": X32 });
 attributes!(PROPERTIES = n::LINK, "IFLA_" { "ALT_IFNAME": Text });
 
-static OF_FAMILIES: Held = Families(&[(INET, &OF_INET), (INET6, &OF_INET6), (MCTP, &OF_MCTP)]);
-static OF_BRIDGES: Held = Nested(&BRIDGE_LINK);
+static OF_FAMILIES: AttributeKind =
+    Families(&[(INET, &OF_INET), (INET6, &OF_INET6), (MCTP, &OF_MCTP)]);
+static OF_BRIDGES: AttributeKind = Nested(&BRIDGE_LINK);
 
 attributes!(LINK = n::LINK, "IFLA_" {
-    "ADDRESS BROADCAST PERM_ADDRESS": Hardware(Typed::ByFamily),
+    "ADDRESS BROADCAST PERM_ADDRESS": Hardware(HardwareLength::ByFamily),
     "IFNAME QDISC IFALIAS PHYS_PORT_NAME ALT_IFNAME PARENT_DEV_NAME PARENT_DEV_BUS_NAME": Text,
     "MTU LINK MASTER TXQLEN WEIGHT NET_NS_PID NUM_VF GROUP PROMISCUITY NUM_TX_QUEUES NUM_RX_QUEUES": U32,
     "CARRIER_CHANGES GSO_MAX_SEGS GSO_MAX_SIZE CARRIER_UP_COUNT CARRIER_DOWN_COUNT MIN_MTU MAX_MTU": U32,
@@ -236,7 +239,7 @@ attributes!(LINK = n::LINK, "IFLA_" {
     "AF_SPEC": For(BRIDGE, &OF_BRIDGES, &OF_FAMILIES),
     "EXT_MASK": flags32(&n::FILTER),
     "XDP": Nested(&XDP),
-    "EVENT": Is(Kind::One(Four, &n::EVENT)),
+    "EVENT": Is(ValueKind::One(Four, &n::EVENT)),
     "PROP_LIST": Nested(&PROPERTIES),
     "PROTO_DOWN_REASON": Nested(&DOWN_REASON),
 });
@@ -264,11 +267,11 @@ attributes!(STATISTICS = n::STATISTICS, "IFLA_STATS_" {
     "AF_SPEC": Families(&[(MPLS, &OF_MPLS)]),
 });
 
-pub(super) static LINK_MESSAGE: Message = Message {
+pub(super) static LINK_MESSAGE: MessageLayout = MessageLayout {
     head: &LINK_HEAD,
-    attributes: Behind::Attributes(&LINK),
+    attributes: MessageAttributes::Attributes(&LINK),
 };
-pub(super) static STATISTICS_MESSAGE: Message = Message {
+pub(super) static STATISTICS_MESSAGE: MessageLayout = MessageLayout {
     head: &STATISTICS_HEAD,
-    attributes: Behind::Attributes(&STATISTICS),
+    attributes: MessageAttributes::Attributes(&STATISTICS),
 };

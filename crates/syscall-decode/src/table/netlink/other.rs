@@ -2,14 +2,14 @@
 //!
 //! Refuses: the attributes of packet filters, which are shown as bytes.
 
-use super::Held::{AnySeveral, Own, Text};
+use super::AttributeKind::{AnySeveral, Own, Text};
 use super::held::*;
 use super::names::message as n;
-use super::{Attributes, Held, attributes};
+use super::{AttributeKind, AttributeSet, attributes};
 use crate::table::flags::DOMAIN;
-use crate::table::kind::Kind::{Characters, Hex, One as Value, Unsigned};
-use crate::table::kind::Width::{Four, One};
-use crate::table::kind::{Kind, Structure as Layout, Wire};
+use crate::table::kind::IntegerWidth::{Four, One};
+use crate::table::kind::ValueKind::{Characters, Hex, One as Value, Unsigned};
+use crate::table::kind::{NetworkKind, StructureLayout as Layout, ValueKind};
 use crate::table::structure::{INT, UINT, field, structure};
 
 attributes!(
@@ -45,12 +45,12 @@ attributes!(
     /// What is said of it.
     pub(crate) ALGORITHM_ATTRIBUTES = n::CRYPTO_ATTRIBUTE, "CRYPTOCFGA_" {
         "PRIORITY_VAL": U32,
-        "REPORT_LARVAL REPORT_COMPRESS REPORT_AKCIPHER REPORT_KPP REPORT_ACOMP": Own(super::Own::Report),
-        "REPORT_HASH": Held::OrBytes(&HASH),
-        "REPORT_BLKCIPHER": Held::OrBytes(&BLOCKS),
-        "REPORT_AEAD": Held::OrBytes(&AEAD),
-        "REPORT_RNG": Held::OrBytes(&RANDOM),
-        "REPORT_CIPHER": Held::OrBytes(&CIPHER),
+        "REPORT_LARVAL REPORT_COMPRESS REPORT_AKCIPHER REPORT_KPP REPORT_ACOMP": Own(super::SpecialAttribute::Report),
+        "REPORT_HASH": AttributeKind::OrBytes(&HASH),
+        "REPORT_BLKCIPHER": AttributeKind::OrBytes(&BLOCKS),
+        "REPORT_AEAD": AttributeKind::OrBytes(&AEAD),
+        "REPORT_RNG": AttributeKind::OrBytes(&RANDOM),
+        "REPORT_CIPHER": AttributeKind::OrBytes(&CIPHER),
     }
 );
 
@@ -68,9 +68,9 @@ pub(crate) static SELINUX: &[(u16, &Layout)] = &[(16, &ENFORCED), (17, &LOADED)]
 structure!(
     /// What the device manager's messages begin with.
     UDEV 40 {
-        field prefix 0 Characters(8), field magic 8 Kind::Wire(Wire::Bits), field header_size 12 UINT,
-        field properties_off 16 UINT, field properties_len 20 UINT, field filter_subsystem_hash 24 Kind::Wire(Wire::Bits),
-        field filter_devtype_hash 28 Kind::Wire(Wire::Bits), field filter_tag_bloom_hi 32 Kind::Wire(Wire::Bits),
-        field filter_tag_bloom_lo 36 Kind::Wire(Wire::Bits),
+        field prefix 0 Characters(8), field magic 8 ValueKind::Wire(NetworkKind::Bits), field header_size 12 UINT,
+        field properties_off 16 UINT, field properties_len 20 UINT, field filter_subsystem_hash 24 ValueKind::Wire(NetworkKind::Bits),
+        field filter_devtype_hash 28 ValueKind::Wire(NetworkKind::Bits), field filter_tag_bloom_hi 32 ValueKind::Wire(NetworkKind::Bits),
+        field filter_tag_bloom_lo 36 ValueKind::Wire(NetworkKind::Bits),
     }
 );

@@ -2,24 +2,24 @@
 //!
 //! Refuses: the options of single queueing disciplines and encapsulations.
 
-use super::Held::{
+use super::AttributeKind::{
     Address, Attributes as Nested, Before, Grown, Hardware, Is, Named, Own, Several, Text, Ticks,
 };
-use super::Own as Code;
+use super::SpecialAttribute as Code;
 use super::held::*;
 use super::link::{LINK_MESSAGE, STATISTICS_MESSAGE};
 use super::names::route as n;
-use super::{Attributes, Behind, Message, Typed, attributes};
+use super::{AttributeSet, HardwareLength, MessageAttributes, MessageLayout, attributes};
 use crate::table::flags::{DOMAIN, IPPROTO};
-use crate::table::kind::Kind::{Flags, Hex, One as Value, Signed, Structure, Unsigned};
-use crate::table::kind::Width::{Four, One, Two};
-use crate::table::kind::{Kind, Structure as Layout, Wire};
+use crate::table::kind::IntegerWidth::{Four, One, Two};
+use crate::table::kind::ValueKind::{Flags, Hex, One as Value, Signed, Structure, Unsigned};
+use crate::table::kind::{NetworkKind, StructureLayout as Layout, ValueKind};
 use crate::table::structure::{INT, UINT, ULONG, field, set, structure};
 
-const BYTE: Kind = Unsigned(One);
-const HALF: Kind = Unsigned(Two);
-const FAMILY: Kind = Value(One, &DOMAIN);
-const DEVICE: Kind = Kind::Wire(Wire::Interface);
+const BYTE: ValueKind = Unsigned(One);
+const HALF: ValueKind = Unsigned(Two);
+const FAMILY: ValueKind = Value(One, &DOMAIN);
+const DEVICE: ValueKind = ValueKind::Wire(NetworkKind::Interface);
 
 structure!(ADDRESS_HEAD 8 {
     field ifa_family 0 FAMILY, field ifa_prefixlen 1 BYTE, field ifa_flags 2 Flags(One, &n::ADDRESS_FLAGS),
@@ -68,7 +68,7 @@ structure!(NEIGHBOUR_CACHE 16 {
 });
 structure!(NEIGHBOURS_CONFIGURATION 32 {
     field ndtc_key_len 0 HALF, field ndtc_entry_size 2 HALF, field ndtc_entries 4 UINT, field ndtc_last_flush 8 UINT,
-    field ndtc_last_rand 12 UINT, field ndtc_hash_rnd 16 UINT, field ndtc_hash_mask 20 Kind::Wire(Wire::Padded(Four)),
+    field ndtc_last_rand 12 UINT, field ndtc_hash_rnd 16 UINT, field ndtc_hash_mask 20 ValueKind::Wire(NetworkKind::Padded(Four)),
     field ndtc_hash_chain_gc 24 UINT, field ndtc_proxy_qlen 28 UINT,
 });
 structure!(NEIGHBOURS_COUNTS 88 {
@@ -144,11 +144,11 @@ attributes!(MDB = n::MDB, "MDBA_" { "MDB": Nested(&MDB_ENTRIES), "ROUTER": Neste
 attributes!(FDB = n::FDB, "NFEA_" { "ACTIVITY_NOTIFY": flags8(&n::FDB_FLAGS) });
 attributes!(NEIGHBOUR = n::NEIGHBOUR, "NDA_" {
     "DST": Address,
-    "LLADDR": Hardware(Typed::No),
+    "LLADDR": Hardware(HardwareLength::No),
     "CACHEINFO": Is(Structure(&NEIGHBOUR_CACHE)),
     "PROBES VNI LINK_NETNSID SRC_VNI NH_ID": U32,
     "VLAN": U16,
-    "PORT": Is(Kind::Wire(Wire::Short)),
+    "PORT": Is(ValueKind::Wire(NetworkKind::Short)),
     "IFINDEX MASTER": INTERFACE,
     "PROTOCOL": Named(&IPPROTO),
     "FDB_EXT_ATTRS": Nested(&FDB),
@@ -225,7 +225,7 @@ attributes!(RULE = n::RULE, "FRA_" {
     "DST SRC": Address,
     "IIFNAME OIFNAME": Text,
     "GOTO PRIORITY FWMARK FLOW SUPPRESS_IFGROUP SUPPRESS_PREFIXLEN FWMASK": U32,
-    "TUN_ID": Is(Kind::Wire(Wire::Long)),
+    "TUN_ID": Is(ValueKind::Wire(NetworkKind::Long)),
     "TABLE": Is(Value(Four, &n::TABLE)),
     "L3MDEV": U8,
     "UID_RANGE": Is(Structure(&USERS)),
@@ -261,39 +261,39 @@ attributes!(ACTION = n::ACTION, "TCA_ACT_" {
     "HW_STATS USED_HW_STATS": flags32(&n::ACTION_COUNT),
 });
 
-const fn message(head: &'static Layout, attributes: &'static Attributes) -> Message {
-    Message {
+const fn message(head: &'static Layout, attributes: &'static AttributeSet) -> MessageLayout {
+    MessageLayout {
         head,
-        attributes: Behind::Attributes(attributes),
+        attributes: MessageAttributes::Attributes(attributes),
     }
 }
 
-const REPORTS: &[(u8, &Attributes)] = &[(128, &REPORT), (129, &REPORT6)];
+const REPORTS: &[(u8, &AttributeSet)] = &[(128, &REPORT), (129, &REPORT6)];
 
-static ADDRESS_MESSAGE: Message = message(&ADDRESS_HEAD, &ADDRESS);
-static LABEL_MESSAGE: Message = message(&LABEL_HEAD, &LABEL);
-static REPORT_MESSAGE: Message = Message {
+static ADDRESS_MESSAGE: MessageLayout = message(&ADDRESS_HEAD, &ADDRESS);
+static LABEL_MESSAGE: MessageLayout = message(&LABEL_HEAD, &LABEL);
+static REPORT_MESSAGE: MessageLayout = MessageLayout {
     head: &REPORT_HEAD,
-    attributes: Behind::ByFamily(REPORTS),
+    attributes: MessageAttributes::ByFamily(REPORTS),
 };
-static DCB_MESSAGE: Message = message(&DCB_HEAD, &DCB);
-static MDB_MESSAGE: Message = message(&MDB_HEAD, &MDB);
-static NEIGHBOUR_MESSAGE: Message = message(&NEIGHBOUR_HEAD, &NEIGHBOUR);
-static NEIGHBOURS_MESSAGE: Message = message(&NEIGHBOURS_HEAD, &NEIGHBOURS);
-static CONFIGURATION_MESSAGE: Message = message(&CONFIGURATION_HEAD, &CONFIGURATION);
-static NAMESPACE_MESSAGE: Message = message(&NAMESPACE_HEAD, &NAMESPACE);
-static NEXT_HOP_MESSAGE: Message = message(&NEXT_HOP_HEAD, &NEXT_HOPS);
-static ROUTE_MESSAGE: Message = message(&ROUTE_HEAD, &MULTIPATH);
-static RULE_MESSAGE: Message = message(&RULE_HEAD, &RULE);
-static TRAFFIC_MESSAGE: Message = message(&TRAFFIC_HEAD, &TRAFFIC);
-static ACTION_MESSAGE: Message = message(&ACTION_HEAD, &ACTION);
+static DCB_MESSAGE: MessageLayout = message(&DCB_HEAD, &DCB);
+static MDB_MESSAGE: MessageLayout = message(&MDB_HEAD, &MDB);
+static NEIGHBOUR_MESSAGE: MessageLayout = message(&NEIGHBOUR_HEAD, &NEIGHBOUR);
+static NEIGHBOURS_MESSAGE: MessageLayout = message(&NEIGHBOURS_HEAD, &NEIGHBOURS);
+static CONFIGURATION_MESSAGE: MessageLayout = message(&CONFIGURATION_HEAD, &CONFIGURATION);
+static NAMESPACE_MESSAGE: MessageLayout = message(&NAMESPACE_HEAD, &NAMESPACE);
+static NEXT_HOP_MESSAGE: MessageLayout = message(&NEXT_HOP_HEAD, &NEXT_HOPS);
+static ROUTE_MESSAGE: MessageLayout = message(&ROUTE_HEAD, &MULTIPATH);
+static RULE_MESSAGE: MessageLayout = message(&RULE_HEAD, &RULE);
+static TRAFFIC_MESSAGE: MessageLayout = message(&TRAFFIC_HEAD, &TRAFFIC);
+static ACTION_MESSAGE: MessageLayout = message(&ACTION_HEAD, &ACTION);
 
 /// What is asked of neighbours of bridges begins as what is asked of interfaces does.
 const GET_NEIGHBOUR: u16 = 30;
 const BRIDGE: u8 = 7;
 
 /// By the words that their names end with, what the messages of routing hold.
-static MESSAGES: &[(&str, &Message)] = &[
+static MESSAGES: &[(&str, &MessageLayout)] = &[
     ("NEWLINK DELLINK GETLINK SETLINK", &LINK_MESSAGE),
     (
         "NEWADDR DELADDR GETADDR GETMULTICAST GETANYCAST",
@@ -330,18 +330,19 @@ pub(crate) static ROUTING: Routing = Routing;
 
 impl Routing {
     /// The message; nothing if nothing but its family is known.
-    pub fn message(&self, kind: u16, family: u8) -> Option<&'static Message> {
+    pub fn message(&self, kind: u16, family: u8) -> Option<&'static MessageLayout> {
         if kind == GET_NEIGHBOUR && family == BRIDGE {
             return Some(&LINK_MESSAGE);
         }
         let name = super::names::message::ROUTE.name(u64::from(kind))?;
         let name = name.strip_prefix("RTM_")?;
-        let known = |(names, _): &&(&str, &Message)| names.split(' ').any(|known| known == name);
+        let known =
+            |(names, _): &&(&str, &MessageLayout)| names.split(' ').any(|known| known == name);
         MESSAGES.iter().find(known).map(|(_, message)| *message)
     }
 
     /// The multicast group's times and a port's, behind what stands before them.
-    pub fn group_times(&self) -> &'static Attributes {
+    pub fn group_times(&self) -> &'static AttributeSet {
         &MDB_TIMES
     }
 }

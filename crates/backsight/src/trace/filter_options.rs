@@ -2,18 +2,18 @@
 //!
 //! Refuses: to know more of an expression than its first word.
 
-use backsight_syscall_decode::call_set::{Calls, Known};
-use backsight_syscall_decode::descriptor_set::Numbers;
+use backsight_syscall_decode::descriptor_set::DescriptorSet;
+use backsight_syscall_decode::syscall_set::{NamedSyscall, SyscallSet};
 use backsight_syscall_decode::{Abi, table};
-use backsight_tracer::descriptors::Aspects;
+use backsight_tracer::descriptors::DescriptorDetails;
 use backsight_tracer::error::ExpressionError;
-use backsight_tracer::options::{Asked, Injection, Signals, Statuses};
-use backsight_tracer::processes::Told;
+use backsight_tracer::options::{Injection, SignalSet, StatusSet, TraceOptions};
+use backsight_tracer::processes::PidDetails;
 use miette::{IntoDiagnostic as _, WrapErr as _};
 
 /// The expressions of `-e` that have options of their own.
 #[derive(Debug, clap::Args)]
-pub(super) struct Expressions {
+pub(super) struct FilterOptions {
     /// What to trace and how to show it: trace=SET, signal=SET, status=SET, inject=…, fault=…, abbrev=SET, verbose=SET, raw=SET,
     /// read=SET, write=SET, decode-fds=SET, decode-pids=SET, quiet=SET; SET alone is trace=SET
     #[arg(short = 'e', value_name = "EXPR")]
@@ -78,7 +78,7 @@ pub(super) struct Expressions {
     quiet: Vec<String>,
 }
 
-impl Expressions {
+impl FilterOptions {
     /// Each as `-e` would say it.
     pub fn all(&self) -> impl Iterator<Item = String> {
         let named: [(&str, &[String]); 13] = [
@@ -103,28 +103,28 @@ impl Expressions {
             (self.process_names, "decode-pids=+comm"),
             (self.pidns_translation, "decode-pids=+pidns"),
         ];
-        let short = short.into_iter().filter(|(asked, _)| *asked);
+        let short = short.into_iter().filter(|(options, _)| *options);
         let short = short.map(|(_, expression)| expression.to_owned());
         self.expressions.iter().cloned().chain(named).chain(short)
     }
 }
 
 /// Every call that can be named.
-pub(super) fn known() -> Vec<Known<'static>> {
+pub(super) fn known_syscalls() -> Vec<NamedSyscall<'static>> {
     let abis = [Abi::X86_64, Abi::I386, Abi::Aarch64];
     let native = |abi: &Abi| (*abi == Abi::Aarch64) == cfg!(target_arch = "aarch64");
     abis.into_iter()
         .filter(native)
-        .flat_map(|abi| table::rows(abi).map(move |(number, row)| (abi, number, row)))
+        .flat_map(|abi| table::syscalls(abi).map(move |(number, row)| (abi, number, row)))
         .map(|(abi, number, row)| {
-            let classes = table::Class::ALL.into_iter();
-            Known {
+            let classes = table::SyscallClass::ALL.into_iter();
+            NamedSyscall {
                 abi,
                 number,
                 name: row.name,
                 classes: classes
-                    .filter(|class| row.classes.has(*class))
-                    .map(table::Class::name)
+                    .filter(|class| row.classes.contains(*class))
+                    .map(table::SyscallClass::name)
                     .collect(),
             }
         })
@@ -132,20 +132,20 @@ pub(super) fn known() -> Vec<Known<'static>> {
 }
 
 /// How what is traced is shown, as far as `-e` may say it.
-pub(super) struct Manner {
-    pub aspects: Aspects,
-    pub processes: Told,
-    pub full: Calls,
-    pub opaque: Calls,
-    pub raw: Calls,
-    pub reads: Numbers,
-    pub writes: Numbers,
-    pub quiet: Quiet,
+pub(super) struct DisplaySettings {
+    pub aspects: DescriptorDetails,
+    pub processes: PidDetails,
+    pub full: SyscallSet,
+    pub opaque: SyscallSet,
+    pub raw: SyscallSet,
+    pub reads: DescriptorSet,
+    pub writes: DescriptorSet,
+    pub quiet: QuietSettings,
 }
 
 /// What isn't told beside calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Quiet {
+pub(super) struct QuietSettings {
     /// That a thread was attached to, and detached from.
     pub attach: bool,
     /// How programs call the kernel; here, which engine traces.
@@ -156,7 +156,7 @@ pub(super) struct Quiet {
     pub superseded: bool,
 }
 
-impl Quiet {
+impl QuietSettings {
     /// Reads a set as `-e quiet=` names it.
     fn parse(text: &str) -> miette::Result<Self> {
         let (names, negated) = match text.strip_prefix('!') {
@@ -203,10 +203,10 @@ impl Quiet {
 }
 
 /// Every call that isn't in a set.
-fn others(set: &str, known: &[Known<'_>]) -> miette::Result<Calls> {
+fn others(set: &str, known: &[NamedSyscall<'_>]) -> miette::Result<SyscallSet> {
     let all = match set.strip_prefix('!') {
-        Some(rest) => Calls::parse(rest, known),
-        None => Calls::parse(&format!("!{set}"), known),
+        Some(rest) => SyscallSet::parse(rest, known),
+        None => SyscallSet::parse(&format!("!{set}"), known),
     };
     all.into_diagnostic()
 }
@@ -222,11 +222,11 @@ fn tampering(
 }
 
 /// Does what an expression of `-e` says.
-pub(super) fn express(
-    asked: &mut Asked,
-    manner: &mut Manner,
+pub(super) fn apply_expression(
+    options: &mut TraceOptions,
+    display: &mut DisplaySettings,
     expression: &str,
-    known: &[Known<'_>],
+    known: &[NamedSyscall<'_>],
 ) -> miette::Result<()> {
     let (what, value) = match expression.split_once('=') {
         // A name of a call has no sign of equality.
@@ -234,40 +234,48 @@ pub(super) fn express(
         None => ("trace", expression),
     };
     match what {
-        "trace" | "t" => asked.calls = Calls::parse(value, known).into_diagnostic()?,
-        "signal" | "signals" | "s" => asked.signals = Signals::parse(value).into_diagnostic()?,
-        "status" => asked.statuses = Statuses::parse(value).into_diagnostic()?,
-        "inject" => asked
-            .injections
-            .push(tampering(what, value, Injection::parse(value, known))?),
-        "fault" => asked.injections.push(tampering(
+        "trace" | "t" => options.calls = SyscallSet::parse(value, known).into_diagnostic()?,
+        "signal" | "signals" | "s" => {
+            options.signals = SignalSet::parse(value).into_diagnostic()?
+        }
+        "status" => options.statuses = StatusSet::parse(value).into_diagnostic()?,
+        "inject" => {
+            options
+                .injections
+                .push(tampering(what, value, Injection::parse(value, known))?)
+        }
+        "fault" => options.injections.push(tampering(
             what,
             value,
             Injection::parse_fault(value, known),
         )?),
-        "abbrev" | "a" => manner.full = others(value, known)?,
-        "verbose" | "v" => manner.opaque = others(value, known)?,
-        "raw" | "x" => manner.raw = Calls::parse(value, known).into_diagnostic()?,
-        "read" | "reads" | "r" => manner.reads = Numbers::parse(value).into_diagnostic()?,
-        "write" | "writes" | "w" => manner.writes = Numbers::parse(value).into_diagnostic()?,
-        "decode-fds" | "decode-fd" => manner.aspects = Aspects::parse(value).into_diagnostic()?,
+        "abbrev" | "a" => display.full = others(value, known)?,
+        "verbose" | "v" => display.opaque = others(value, known)?,
+        "raw" | "x" => display.raw = SyscallSet::parse(value, known).into_diagnostic()?,
+        "read" | "reads" | "r" => display.reads = DescriptorSet::parse(value).into_diagnostic()?,
+        "write" | "writes" | "w" => {
+            display.writes = DescriptorSet::parse(value).into_diagnostic()?
+        }
+        "decode-fds" | "decode-fd" => {
+            display.aspects = DescriptorDetails::parse(value).into_diagnostic()?
+        }
         "decode-pids" | "decode-pid" => {
             let (set, before) = match value.strip_prefix('+') {
-                Some(set) => (set, manner.processes),
-                None => (value, Told::default()),
+                Some(set) => (set, display.processes),
+                None => (value, PidDetails::default()),
             };
-            let told = Told::parse(set).ok_or_else(|| {
+            let told = PidDetails::parse(set).ok_or_else(|| {
                 miette::miette!(
                     help = "there are comm, pidns, all and none",
                     "nothing is known of processes that is named `{set}`"
                 )
             })?;
-            manner.processes = Told {
+            display.processes = PidDetails {
                 name: told.name || before.name,
                 number: told.number || before.number,
             };
         }
-        "quiet" | "silent" | "silence" | "q" => manner.quiet = Quiet::parse(value)?,
+        "quiet" | "silent" | "silence" | "q" => display.quiet = QuietSettings::parse(value)?,
         _ => {
             return Err(miette::miette!(
                 help = "there are trace=, signal=, status=, inject=, fault=, abbrev=, verbose=, raw=, read=, write=, decode-fds=, decode-pids= and quiet=",

@@ -4,13 +4,13 @@
 
 use std::time::Duration;
 
-use backsight_syscall_decode::format::{Constants, Escapes};
-use backsight_syscall_decode::text::{Precision, Time};
-use backsight_tracer::summary::{Column, Sort};
+use backsight_syscall_decode::format::{ConstantStyle, EscapeStyle};
+use backsight_syscall_decode::text::{TimePrecision, TimestampFormat};
+use backsight_tracer::summary::{SummaryColumn, SummaryOrder};
 
 /// How what is traced is shown.
 #[derive(Debug, clap::Args)]
-pub(super) struct Look {
+pub(super) struct FormatOptions {
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,
@@ -85,7 +85,7 @@ pub(super) struct Look {
         default_missing_value = "us",
         value_parser = named_precision
     )]
-    pub since: Option<Precision>,
+    pub since: Option<TimePrecision>,
     /// The time since the line before, in microseconds
     #[arg(short = 'r')]
     pub since_in_microseconds: bool,
@@ -98,7 +98,7 @@ pub(super) struct Look {
         default_missing_value = "us",
         value_parser = named_precision
     )]
-    pub took: Option<Precision>,
+    pub took: Option<TimePrecision>,
     /// How long each call took, in microseconds
     #[arg(short = 'T')]
     pub took_in_microseconds: bool,
@@ -140,9 +140,9 @@ pub(super) struct Look {
     pub quietly: u8,
 }
 
-impl Look {
+impl FormatOptions {
     /// The time of day before each line.
-    pub fn time(&self) -> Option<Time> {
+    pub fn time(&self) -> Option<TimestampFormat> {
         // Each says a part of it, or all.
         let named = self.absolute_timestamps.iter().copied();
         if let Some(named) = named.reduce(|before, then| Named {
@@ -153,42 +153,42 @@ impl Look {
         }
         match self.time {
             0 => None,
-            1 => Some(Time::SECONDS),
-            2 => Some(Time::MICROSECONDS),
-            _ => Some(Time::EPOCH),
+            1 => Some(TimestampFormat::SECONDS),
+            2 => Some(TimestampFormat::MICROSECONDS),
+            _ => Some(TimestampFormat::EPOCH),
         }
     }
 
     /// How exactly the time since the line before is shown.
-    pub fn since(&self) -> Option<Precision> {
-        let usual = self.since_in_microseconds.then_some(Precision::Micro);
+    pub fn since(&self) -> Option<TimePrecision> {
+        let usual = self.since_in_microseconds.then_some(TimePrecision::Micro);
         self.since.or(usual)
     }
 
     /// How exactly it is shown how long a call took.
-    pub fn took(&self) -> Option<Precision> {
-        let usual = self.took_in_microseconds.then_some(Precision::Micro);
+    pub fn took(&self) -> Option<TimePrecision> {
+        let usual = self.took_in_microseconds.then_some(TimePrecision::Micro);
         self.took.or(usual)
     }
 
     /// Which bytes are shown in hexadecimal.
-    pub fn escapes(&self) -> Escapes {
+    pub fn escapes(&self) -> EscapeStyle {
         match (self.strings_in_hex.as_deref(), self.hexadecimal) {
-            (Some("all"), _) => Escapes::Hex,
-            (Some("none"), _) => Escapes::Octal,
-            (Some("non-ascii-chars"), _) => Escapes::HexAlone,
-            (None, 2..) => Escapes::Hex,
-            (Some(_), _) | (_, 1) => Escapes::HexWhereNeeded,
-            (None, 0) => Escapes::Octal,
+            (Some("all"), _) => EscapeStyle::Hex,
+            (Some("none"), _) => EscapeStyle::Octal,
+            (Some("non-ascii-chars"), _) => EscapeStyle::HexAlone,
+            (None, 2..) => EscapeStyle::Hex,
+            (Some(_), _) | (_, 1) => EscapeStyle::HexWhereNeeded,
+            (None, 0) => EscapeStyle::Octal,
         }
     }
 
     /// How what has a name is shown.
-    pub fn constants(&self) -> Constants {
+    pub fn constants(&self) -> ConstantStyle {
         match self.const_print_style.as_str() {
-            "raw" => Constants::Numbers,
-            "verbose" => Constants::Both,
-            _ => Constants::Names,
+            "raw" => ConstantStyle::Numbers,
+            "verbose" => ConstantStyle::Both,
+            _ => ConstantStyle::Names,
         }
     }
 
@@ -209,24 +209,26 @@ impl Look {
         self.summary_syscall_overhead.unwrap_or_default()
     }
 
-    pub fn sort_of_summary(&self) -> miette::Result<Sort> {
+    pub fn sort_of_summary(&self) -> miette::Result<SummaryOrder> {
         let Some(name) = &self.summary_sort_by else {
-            return Ok(Sort::Time);
+            return Ok(SummaryOrder::Time);
         };
-        Sort::named(name).ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
+        SummaryOrder::named(name)
+            .ok_or_else(|| miette::miette!("a summary isn't sorted by `{name}`"))
     }
 
-    pub fn columns_of_summary(&self) -> miette::Result<Vec<Column>> {
+    pub fn columns_of_summary(&self) -> miette::Result<Vec<SummaryColumn>> {
         let Some(names) = &self.summary_columns else {
-            return Ok(Column::USUAL.to_vec());
+            return Ok(SummaryColumn::USUAL.to_vec());
         };
         let named = |name| {
-            Column::named(name).ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
+            SummaryColumn::from_name(name)
+                .ok_or_else(|| miette::miette!("a summary has no column `{name}`"))
         };
-        let mut columns: Vec<Column> =
+        let mut columns: Vec<SummaryColumn> =
             names.split(',').map(named).collect::<miette::Result<_>>()?;
-        if !columns.contains(&Column::Name) {
-            columns.push(Column::Name);
+        if !columns.contains(&SummaryColumn::Name) {
+            columns.push(SummaryColumn::Name);
         }
         Ok(columns)
     }
@@ -236,7 +238,7 @@ impl Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Named {
     format: Option<Format>,
-    precision: Option<Precision>,
+    precision: Option<TimePrecision>,
 }
 
 /// How a moment is told.
@@ -248,11 +250,11 @@ enum Format {
 }
 
 impl Named {
-    fn time(self) -> Option<Time> {
+    fn time(self) -> Option<TimestampFormat> {
         let format = self.format.unwrap_or(Format::Day);
-        (format != Format::None).then_some(Time {
+        (format != Format::None).then_some(TimestampFormat {
             epoch: format == Format::Epoch,
-            precision: self.precision.unwrap_or(Precision::Seconds),
+            precision: self.precision.unwrap_or(TimePrecision::Seconds),
         })
     }
 }
@@ -266,7 +268,7 @@ fn named_time(text: &str) -> Result<Named, String> {
             Some(("precision", name)) => ("", name),
             _ => (word, word),
         };
-        if let Some(precision) = Precision::named(precision) {
+        if let Some(precision) = TimePrecision::from_name(precision) {
             named.precision = Some(precision);
             continue;
         }
@@ -282,10 +284,10 @@ fn named_time(text: &str) -> Result<Named, String> {
 
 /// Reads a time.
 fn overhead(text: &str) -> Result<Duration, String> {
-    backsight_tracer::options::duration(text).map_err(|error| error.to_string())
+    backsight_tracer::options::parse_duration(text).map_err(|error| error.to_string())
 }
 
 /// Reads the name of a unit.
-fn named_precision(name: &str) -> Result<Precision, String> {
-    Precision::named(name).ok_or_else(|| "there are s, ms, us and ns".to_owned())
+fn named_precision(name: &str) -> Result<TimePrecision, String> {
+    TimePrecision::from_name(name).ok_or_else(|| "there are s, ms, us and ns".to_owned())
 }

@@ -6,7 +6,7 @@ use crate::Abi;
 
 /// What is wrong with an expression that names calls.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum CallSetError {
+pub enum SyscallSetError {
     /// No call is named so.
     #[error("no call is named `{0}`; `?{0}` is for names that needn't exist")]
     UnknownCall(String),
@@ -23,7 +23,7 @@ pub enum CallSetError {
 
 /// A call that can be named.
 #[derive(Debug, Clone)]
-pub struct Known<'a> {
+pub struct NamedSyscall<'a> {
     /// How it is made.
     pub abi: Abi,
     /// Its number there.
@@ -41,12 +41,12 @@ const WORDS: usize = NUMBERS / 64;
 
 /// A set of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Calls {
+pub struct SyscallSet {
     listed: [[u64; WORDS]; ABIS.len()],
     others: bool,
 }
 
-impl Calls {
+impl SyscallSet {
     /// Every call.
     pub fn all() -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Calls {
     }
 
     /// Whether this call is one of them.
-    pub fn has(&self, abi: Abi, number: u64) -> bool {
+    pub fn contains(&self, abi: Abi, number: u64) -> bool {
         match usize::try_from(number) {
             Ok(number) if number < NUMBERS => {
                 self.listed[abi as usize][number / 64] >> (number % 64) & 1 == 1
@@ -84,14 +84,14 @@ impl Calls {
     }
 
     /// Adds a call.
-    pub fn add(&mut self, abi: Abi, number: u64) {
+    pub fn insert(&mut self, abi: Abi, number: u64) {
         if let Some(number) = usize::try_from(number).ok().filter(|n| *n < NUMBERS) {
             self.listed[abi as usize][number / 64] |= 1 << (number % 64);
         }
     }
 
     /// Every call that is in one of the two.
-    pub fn or(&self, other: &Self) -> Self {
+    pub fn union(&self, other: &Self) -> Self {
         let mut both = self.clone();
         for (mine, theirs) in both
             .listed
@@ -106,7 +106,7 @@ impl Calls {
     }
 
     /// Every call that isn't in it.
-    fn not(mut self) -> Self {
+    fn complement(mut self) -> Self {
         for word in self.listed.iter_mut().flatten() {
             *word = !*word;
         }
@@ -118,7 +118,7 @@ impl Calls {
     /// whether what is beyond belongs to it.
     pub fn ranges(&self, abi: Abi) -> (Vec<(u32, u32)>, bool) {
         let mut ranges: Vec<(u32, u32)> = Vec::new();
-        for number in (0..NUMBERS as u32).filter(|number| self.has(abi, u64::from(*number))) {
+        for number in (0..NUMBERS as u32).filter(|number| self.contains(abi, u64::from(*number))) {
             match ranges.last_mut() {
                 Some((_, last)) if *last + 1 == number => *last = number,
                 _ => ranges.push((number, number)),
@@ -133,47 +133,47 @@ impl Calls {
     /// # Errors
     ///
     /// If something isn't known or isn't an expression.
-    pub fn parse(text: &str, known: &[Known<'_>]) -> Result<Self, CallSetError> {
+    pub fn parse(text: &str, known: &[NamedSyscall<'_>]) -> Result<Self, SyscallSetError> {
         let (text, negated) = match text.strip_prefix('!') {
             Some(rest) => (rest, true),
             None => (text, false),
         };
         let mut calls = Self::none();
         for item in text.split(',').filter(|item| !item.is_empty()) {
-            calls = calls.or(&item_of(item, known)?);
+            calls = calls.union(&item_of(item, known)?);
         }
-        Ok(if negated { calls.not() } else { calls })
+        Ok(if negated { calls.complement() } else { calls })
     }
 }
 
 /// The calls that one item of a set names.
-fn item_of(item: &str, known: &[Known<'_>]) -> Result<Calls, CallSetError> {
+fn item_of(item: &str, known: &[NamedSyscall<'_>]) -> Result<SyscallSet, SyscallSetError> {
     let (optional, item) = match item.strip_prefix('?') {
         Some(rest) => (true, rest),
         None => (false, item),
     };
     let (name, abis) = split_abi(item);
     match name {
-        "all" if abis == ABIS => return Ok(Calls::all()),
-        "none" => return Ok(Calls::none()),
+        "all" if abis == ABIS => return Ok(SyscallSet::all()),
+        "none" => return Ok(SyscallSet::none()),
         _ => {}
     }
     if let Ok(number) = name.parse::<u64>() {
         return Ok(number_of(number, abis));
     }
-    let mut calls = Calls::none();
+    let mut calls = SyscallSet::none();
     let chosen = chooser(name)?;
     let mut found = false;
     for call in known {
         if abis.contains(&call.abi) && chosen.picks(call) {
-            calls.add(call.abi, call.number);
+            calls.insert(call.abi, call.number);
             found = true;
         }
     }
     match chosen {
         _ if found || optional || abis.is_empty() => Ok(calls),
-        Chooser::Class(class) => Err(CallSetError::UnknownClass(format!("%{class}"))),
-        Chooser::Name(name) => Err(CallSetError::UnknownCall(name.to_owned())),
+        Chooser::Class(class) => Err(SyscallSetError::UnknownClass(format!("%{class}"))),
+        Chooser::Name(name) => Err(SyscallSetError::UnknownCall(name.to_owned())),
         Chooser::Regex(_) => Ok(calls),
     }
 }
@@ -190,10 +190,10 @@ fn split_abi(item: &str) -> (&str, &'static [Abi]) {
 }
 
 /// A call by its number: it means the native one, and in the 32-bit way another; strace takes both.
-fn number_of(number: u64, abis: &[Abi]) -> Calls {
-    let mut calls = Calls::none();
+fn number_of(number: u64, abis: &[Abi]) -> SyscallSet {
+    let mut calls = SyscallSet::none();
     for abi in abis {
-        calls.add(*abi, number);
+        calls.insert(*abi, number);
     }
     calls
 }
@@ -205,7 +205,7 @@ enum Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    fn picks(&self, call: &Known<'_>) -> bool {
+    fn picks(&self, call: &NamedSyscall<'_>) -> bool {
         match self {
             Self::Class(class) => call.classes.contains(class),
             Self::Name("all") => true,
@@ -216,11 +216,11 @@ impl Chooser<'_> {
 }
 
 /// What an item's words choose by.
-fn chooser(name: &str) -> Result<Chooser<'_>, CallSetError> {
+fn chooser(name: &str) -> Result<Chooser<'_>, SyscallSetError> {
     if let Some(regex) = name.strip_prefix('/') {
         return Regex::new(regex)
             .map(Chooser::Regex)
-            .map_err(|_| CallSetError::Regex(regex.to_owned()));
+            .map_err(|_| SyscallSetError::Regex(regex.to_owned()));
     }
     let class = name.strip_prefix('%').or(match name {
         "file" | "process" | "network" | "net" | "signal" | "ipc" | "desc" | "memory" => Some(name),
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn known() -> Vec<Known<'static>> {
+    fn known() -> Vec<NamedSyscall<'static>> {
         vec![
             call(Abi::X86_64, 0, "read", &["desc"]),
             call(Abi::X86_64, 2, "open", &["file", "desc"]),
@@ -254,8 +254,8 @@ mod tests {
         number: u64,
         name: &'static str,
         classes: &'static [&'static str],
-    ) -> Known<'static> {
-        Known {
+    ) -> NamedSyscall<'static> {
+        NamedSyscall {
             abi,
             number,
             name,
@@ -264,10 +264,10 @@ mod tests {
     }
 
     fn names(text: &str) -> Vec<String> {
-        let calls = Calls::parse(text, &known()).unwrap();
+        let calls = SyscallSet::parse(text, &known()).unwrap();
         known()
             .iter()
-            .filter(|known| calls.has(known.abi, known.number))
+            .filter(|known| calls.contains(known.abi, known.number))
             .map(|known| {
                 format!(
                     "{}@{}",
@@ -298,32 +298,32 @@ mod tests {
     #[test]
     fn an_exclamation_mark_means_every_other_call_even_unknown_ones() {
         assert_eq!(names("!%file,read"), ["getpid@64", "socket@64"]);
-        let calls = Calls::parse("!open", &known()).unwrap();
-        assert!(calls.has(Abi::X86_64, 700) && calls.has(Abi::X86_64, 1 << 40));
+        let calls = SyscallSet::parse("!open", &known()).unwrap();
+        assert!(calls.contains(Abi::X86_64, 700) && calls.contains(Abi::X86_64, 1 << 40));
     }
 
     #[test]
     fn what_isnt_known_is_refused() {
         assert_eq!(
-            Calls::parse("opne", &known()),
-            Err(CallSetError::UnknownCall("opne".to_owned()))
+            SyscallSet::parse("opne", &known()),
+            Err(SyscallSetError::UnknownCall("opne".to_owned()))
         );
         assert_eq!(
-            Calls::parse("%flie", &known()),
-            Err(CallSetError::UnknownClass("%flie".to_owned()))
+            SyscallSet::parse("%flie", &known()),
+            Err(SyscallSetError::UnknownClass("%flie".to_owned()))
         );
         assert_eq!(
-            Calls::parse("/(", &known()),
-            Err(CallSetError::Regex("(".to_owned()))
+            SyscallSet::parse("/(", &known()),
+            Err(SyscallSetError::Regex("(".to_owned()))
         );
     }
 
     proptest! {
         #[test]
         fn ranges_hold_just_what_the_set_has(numbers in proptest::collection::btree_set(0_u32..NUMBERS as u32, 0..60)) {
-            let mut calls = Calls::none();
+            let mut calls = SyscallSet::none();
             for number in &numbers {
-                calls.add(Abi::X86_64, u64::from(*number));
+                calls.insert(Abi::X86_64, u64::from(*number));
             }
             let (ranges, others) = calls.ranges(Abi::X86_64);
             let listed: Vec<u32> = ranges.iter().flat_map(|(first, last)| *first..=*last).collect();

@@ -9,6 +9,7 @@ fn main() {
     let made = [
         ("requests", requests as fn(&str) -> Result<String, String>),
         ("sets", sets),
+        ("syscalls", syscalls),
     ];
     for (name, make) in made {
         let file = Path::new("data").join(name).with_extension("tsv");
@@ -65,6 +66,50 @@ fn sets(text: &str) -> Result<String, String> {
     }
     if !code.is_empty() {
         code += "]};\n";
+    }
+    Ok(code)
+}
+
+/// A line a call: its name, its numbers on x86-64, i386 and arm64, and its arguments.
+fn syscalls(text: &str) -> Result<String, String> {
+    let mut code = String::from(
+        "/// Every system call, in the order of their names.\npub static SYSCALLS: &[Syscall] = &[\n",
+    );
+    let mut indices: [Vec<Option<usize>>; 3] = Default::default();
+    for (index, (line, fields)) in rows(text).enumerate() {
+        let &[name, x86_64, i386, aarch64, arguments] = fields.as_slice() else {
+            return Err(line.into());
+        };
+        for (indices, number) in indices.iter_mut().zip([x86_64, i386, aarch64]) {
+            if number == "-" {
+                continue;
+            }
+            let number: usize = number.parse().map_err(|_| line)?;
+            if indices.len() <= number {
+                indices.resize(number + 1, None);
+            }
+            indices[number] = Some(index);
+        }
+        let _ = write!(code, "Syscall {{ name: {name:?}, arguments: &[");
+        for argument in arguments.split(", ").filter(|_| arguments != "-") {
+            let (name, c_type) = argument.split_once(": ").ok_or(line)?;
+            let _ = write!(code, "Argument {{ name: {name:?}, c_type: {c_type:?} }}, ");
+        }
+        code += "] },\n";
+    }
+    code += "];\n";
+    for (machine, indices) in ["X86_64", "I386", "AARCH64"].into_iter().zip(indices) {
+        let _ = writeln!(
+            code,
+            "/// Places in [`SYSCALLS`], by the numbers of calls; [`NO_SYSCALL`] where a number has none.\npub static {machine}: &[u16] = &["
+        );
+        for index in indices {
+            let _ = match index {
+                Some(index) => write!(code, "{index}, "),
+                None => write!(code, "NO_SYSCALL, "),
+            };
+        }
+        code += "];\n";
     }
     Ok(code)
 }

@@ -1,5 +1,5 @@
-//! Makes the data files of `crates/syscall-tables`: pinned headers (`sources.toml`) and a selection of names
-//! (`selection.toml`) in, one file a table out (`data/`).
+//! Makes the data files of `crates/syscall-tables`: pinned headers (`sources.toml`), a selection of names (`selection.toml`)
+//! and the arguments of calls (`signatures.tsv`) in, one file a table out (`data/`).
 //!
 //! A C compiler evaluates every constant; nothing here parses a value of the headers. The same headers and the same
 //! selection give the same files.
@@ -8,6 +8,7 @@ mod carried;
 mod compiler;
 mod fetch;
 mod selection;
+mod signatures;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 use carried::Carried;
 use compiler::{Constant, Constants, Headers, Machine};
 use selection::Selection;
+use signatures::Signatures;
 
 /// Why the tables couldn't be made.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +58,9 @@ pub enum GeneratorError {
     /// The selection names constants that no header defines.
     #[error("selection.toml names constants that no header defines (--all FILE lists those that exist): {}", .0.join(", "))]
     Unknown(Vec<String>),
+    /// The headers number calls whose arguments aren't known.
+    #[error("signatures.tsv has no line for these calls, which the headers number: {}", .0.join(", "))]
+    Signature(Vec<String>),
 }
 
 /// Constants by machine.
@@ -107,7 +112,8 @@ pub fn run(options: &Options) -> Result<(), GeneratorError> {
     }
     let carried = Carried::read(&room.join("carried.tsv"))?;
     let found = carried.add_to(found)?;
-    for (name, text) in tables(&selection, &found)? {
+    let signatures = Signatures::read(&room.join("signatures.tsv"))?;
+    for (name, text) in tables(&selection, &signatures, &found)? {
         let file = room.join("data").join(name);
         std::fs::write(&file, text).map_err(in_file(&file))?;
     }
@@ -139,12 +145,14 @@ fn evaluate(room: &Path, scratch: &Path, headers: Option<&Path>) -> Result<Found
 /// The data files: their names and contents.
 fn tables(
     selection: &Selection,
+    signatures: &Signatures,
     found: &Found,
 ) -> Result<Vec<(&'static str, String)>, GeneratorError> {
     let head = head(found);
     Ok(vec![
         ("requests.tsv", head.clone() + &selection.requests(found)?),
-        ("sets.tsv", head + &selection.sets(found)?),
+        ("sets.tsv", head.clone() + &selection.sets(found)?),
+        ("syscalls.tsv", head + &signatures.table(found)?),
     ])
 }
 
@@ -160,7 +168,7 @@ fn head(found: &Found) -> String {
     ]
     .map(|name| part(name).map_or_else(|| "?".to_owned(), |part| part.to_string()));
     format!(
-        "# Linux {}. Made by `cargo xtask syscall-tables`; change selection.toml, not this file.\n",
+        "# Linux {}. Made by `cargo xtask syscall-tables`; change selection.toml or signatures.tsv, not this file.\n",
         version.join(".")
     )
 }
@@ -210,7 +218,7 @@ fn number(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const HEADERS: [(&str, &str); 5] = [
+    const HEADERS: [(&str, &str); 6] = [
         (
             "linux/ioctl.h",
             "#define _IOC_DIRSHIFT 30\n#define _IOC_TYPESHIFT 8\n#define _IOC_NRSHIFT 0\n#define _IOC_SIZESHIFT 16\n\
@@ -230,6 +238,10 @@ mod tests {
             "struct door { int high; };\n#define GATE_KNOCK 0x6401\n#define GATE_BITS (GATE_KNOCK + 1)\n",
         ),
         ("linux/broken.h", "#error never\n"),
+        (
+            "asm/unistd.h",
+            "#ifdef __aarch64__\n#define __NR_knock 7\n#else\n#define __NR_knock 3\n#define __NR_look 4\n#endif\n#define __NR_syscalls 9\n",
+        ),
         (
             "asm/width.h",
             "#ifdef __aarch64__\n#define WIDTH 3\n#else\n#define WIDTH 5\n#endif\n",
@@ -259,6 +271,18 @@ mod tests {
         zero = ""
         names = ["WIDTH"]
     "#;
+
+    const SIGNATURES: &str = "# Calls.\nknock\tx86_64 i386\tdoor: int, hard: const char *\nknock\taarch64\tdoor: int\nlook\t*\t-\n";
+
+    fn signatures(folder: &Path) -> Signatures {
+        signatures_of(folder, SIGNATURES).expect("signatures")
+    }
+
+    fn signatures_of(folder: &Path, text: &str) -> Result<Signatures, GeneratorError> {
+        let file = folder.join("signatures.tsv");
+        std::fs::write(&file, text).expect("a file");
+        Signatures::read(&file)
+    }
 
     fn constants(folder: &Path) -> Found {
         for (name, text) in HEADERS {
@@ -301,10 +325,15 @@ mod tests {
             Selection::parse(SELECTION, Path::new("selection.toml")).expect("a selection");
         let [one, other] = [(), ()].map(|()| {
             let folder = tempfile::tempdir().expect("a folder");
-            tables(&selection, &constants(folder.path())).expect("tables")
+            tables(
+                &selection,
+                &signatures(folder.path()),
+                &constants(folder.path()),
+            )
+            .expect("tables")
         });
         assert_eq!(one, other);
-        let head = "# Linux ?.?.?. Made by `cargo xtask syscall-tables`; change selection.toml, not this file.\n";
+        let head = "# Linux ?.?.?. Made by `cargo xtask syscall-tables`; change selection.toml or signatures.tsv, not this file.\n";
         assert_eq!(
             one[0].1,
             format!("{head}0x301\tOLD_KNOCK\n0x6401\tDOOR_KNOCK or GATE_KNOCK\n")
@@ -316,6 +345,30 @@ mod tests {
                  DOOR_OPEN|DOOR_SHUT\t0x3\nset\tMINUS\tMINUS_???\t0\tLess.\nDOOR_MINUS\t0x300\nset\tWIDTH_ARM\tWIDTH_???\t\tWidths.\nWIDTH\t0x3\n"
             )
         );
+    }
+
+    #[test]
+    fn calls_have_their_numbers_of_every_machine_and_their_arguments() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let found = constants(folder.path());
+        assert_eq!(
+            signatures(folder.path()).table(&found).expect("a table"),
+            "knock\t3\t3\t-\tdoor: int, hard: const char *\nknock\t-\t-\t7\tdoor: int\nlook\t4\t4\t-\t-\n"
+        );
+        for (text, message) in [
+            (
+                "knock\t*\t-\n",
+                "signatures.tsv has no line for these calls, which the headers number: look (x86_64), look (i386)",
+            ),
+            (
+                "knock\t*\t-\nlook\t*\t-\nlisten\t*\t-\n",
+                "signatures.tsv:3: no header numbers listen: remove the line",
+            ),
+        ] {
+            let table = signatures_of(folder.path(), text).and_then(|one| one.table(&found));
+            let error = table.expect_err("a refused file").to_string();
+            assert!(error.ends_with(message), "{error}");
+        }
     }
 
     #[test]
@@ -343,7 +396,7 @@ mod tests {
         let selection = SELECTION.replace("\"WIDTH\"", "\"WIDTH\", \"BREADTH\"");
         let selection =
             Selection::parse(&selection, Path::new("selection.toml")).expect("a selection");
-        let files = tables(&selection, &found).expect("tables");
+        let files = tables(&selection, &signatures(folder.path()), &found).expect("tables");
         assert!(
             files[0]
                 .1
@@ -374,7 +427,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let text = SELECTION.replace("\"WIDTH\"", "\"WIDTH\", \"BREADTH\", \"HEIGHT_*\"");
         let selection = Selection::parse(&text, Path::new("selection.toml")).expect("a selection");
-        let error = tables(&selection, &constants(folder.path())).expect_err("unknown names");
+        let error = tables(
+            &selection,
+            &signatures(folder.path()),
+            &constants(folder.path()),
+        )
+        .expect_err("unknown names");
         assert!(
             error.to_string().ends_with(": BREADTH, HEIGHT_*"),
             "{error}"

@@ -1,13 +1,12 @@
 //! What the calls are: by way of calling and number the name, the arguments with their types, and what lies behind them.
 //!
-//! Names, numbers, and the arguments' names and types are generated from the kernel's own metadata (`examples/table.rs`);
-//! what they mean is written by hand beside it, as data. What is neither is guessed from the type.
+//! Names, numbers, and the arguments' names and types come from `backsight-syscall-tables`; what they mean is written by hand
+//! beside them, as data. What is neither is guessed from the type.
 //!
 //! Refuses: to say what a call does.
 
 pub(crate) mod address;
 mod classes;
-mod generated;
 pub(crate) mod ioctl;
 pub(crate) mod kind;
 mod meaning;
@@ -17,7 +16,9 @@ pub(crate) mod structure;
 
 use std::sync::LazyLock;
 
+pub use backsight_syscall_tables::Argument;
 pub(crate) use backsight_syscall_tables::sets as flags;
+use backsight_syscall_tables::syscalls as numbered;
 
 use crate::Abi;
 pub use classes::{SyscallClass, SyscallClasses};
@@ -128,15 +129,6 @@ fn is_far(kind: ValueKind, inside: bool) -> bool {
     }
 }
 
-/// An argument of a call.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Argument {
-    /// Its name, as the kernel has it: `filename`.
-    pub name: &'static str,
-    /// Its type in C: `const char *`.
-    pub c_type: &'static str,
-}
-
 struct Table {
     rows: Vec<SyscallDefinition>,
     /// The same for 32-bit programs, whose structures lie otherwise in memory.
@@ -145,9 +137,9 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let made = |narrow| {
-        let calls = generated::CALLS.iter();
+        let calls = numbered::SYSCALLS.iter();
         calls
-            .map(|(name, arguments)| meaning::row(name, arguments, narrow))
+            .map(|call| meaning::row(call.name, call.arguments, narrow))
             .collect()
     };
     Table {
@@ -182,8 +174,8 @@ pub fn syscall_number(abi: Abi, name: &str) -> Option<u64> {
 
 fn numbers(abi: Abi) -> &'static [u16] {
     match abi {
-        Abi::X86_64 => generated::X86_64,
-        Abi::I386 => generated::I386,
-        Abi::Aarch64 => generated::AARCH64,
+        Abi::X86_64 => numbered::X86_64,
+        Abi::I386 => numbered::I386,
+        Abi::Aarch64 => numbered::AARCH64,
     }
 }

@@ -1,7 +1,8 @@
-//! Names of the kernel's numbers: requests of `ioctl`, bits and values.
+//! System calls by number, and names of the kernel's other numbers: requests of `ioctl`, bits and values.
 //!
 //! The tables are data files (`data/`), which `cargo xtask syscall-tables` makes from pinned kernel headers
-//! (`sources.toml`), a selection of names (`selection.toml`), and names that those headers lack (`carried.tsv`). They are
+//! (`sources.toml`), a selection of names (`selection.toml`), names that those headers lack (`carried.tsv`), and the arguments of
+//! calls (`signatures.tsv`). They are
 //! constants of the program: nothing is parsed when it starts.
 //!
 //! What a number means to a call, and how it is shown, is the decoder's business.
@@ -32,6 +33,34 @@ impl Names {
             .find(|(_, known)| *known == value)
             .map(|(name, _)| *name)
     }
+}
+
+/// A system call.
+#[derive(Debug, PartialEq)]
+pub struct Syscall {
+    /// Its name, as the kernel has it: `openat`.
+    pub name: &'static str,
+    /// Its arguments, in order.
+    pub arguments: &'static [Argument],
+}
+
+/// An argument of a system call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Argument {
+    /// Its name, as the kernel has it: `filename`.
+    pub name: &'static str,
+    /// Its type in C: `const char *`.
+    pub c_type: &'static str,
+}
+
+/// System calls with their numbers on each machine.
+pub mod syscalls {
+    use super::{Argument, Syscall};
+
+    /// Stands for a number that no call has.
+    pub const NO_SYSCALL: u16 = u16::MAX;
+
+    include!(concat!(env!("OUT_DIR"), "/syscalls.rs"));
 }
 
 /// Sets of names, each with the values that they have on one machine.

@@ -43,7 +43,10 @@ struct Set {
     zero: String,
     /// The constant that has the bits of a value that count; all where there is none.
     mask: Option<String>,
-    /// Names in the order in which they are shown; `A|B` is both at once. A pattern stands for the names that it matches and that have a value no
+    /// Whether values are numbers of 32 bits with a sign, which stand in the table as numbers of 64.
+    #[serde(default)]
+    signed: bool,
+    /// Names in the order in which they are shown; `A|B` is both at once, `1<<A` the bit at that place, `A-1` one less. A pattern stands for the names that it matches and that have a value no
     /// name before has, in the order of their values.
     names: Vec<String>,
     /// Names that no pattern stands for.
@@ -134,8 +137,13 @@ impl Set {
         let mut chosen: Vec<(&str, u64)> = Vec::new();
         let plain: HashSet<&String> = self.names.iter().filter(|one| !is_pattern(one)).collect();
         let value_of = |name: &str| {
-            let mut parts = name.split('|').map(|part| constants.values.get(part));
-            parts.try_fold(0, |all, part| Some(all | part?.value))
+            let mut parts = name.split('|').map(|part| evaluate(part, constants));
+            let value = parts.try_fold(0, |all, part| Some(all | part?))?;
+            // Values of 32 bits stand in the tables without their sign.
+            Some(match self.signed {
+                true => i64::from(value as u32 as i32).cast_unsigned(),
+                false => value,
+            })
         };
         for one in &self.names {
             if !is_pattern(one) {
@@ -188,8 +196,24 @@ fn refuse(mut unknown: Vec<String>) -> Result<(), GeneratorError> {
     }
 }
 
+/// The value of a constant, of `1<<A`, or of `A-1`.
+fn evaluate(text: &str, constants: &Constants) -> Option<u64> {
+    if let Some(constant) = constants.values.get(text) {
+        return Some(constant.value);
+    }
+    if let Some(place) = text.strip_prefix("1<<").or(text.strip_prefix("1 << ")) {
+        let place = place
+            .strip_prefix('(')
+            .and_then(|it| it.strip_suffix(')'))
+            .unwrap_or(place);
+        return 1_u64.checked_shl(u32::try_from(evaluate(place, constants)?).ok()?);
+    }
+    evaluate(text.strip_suffix("-1")?, constants)?.checked_sub(1)
+}
+
 fn is_pattern(name: &str) -> bool {
-    name.contains('*')
+    // `8*R15` is what a debugger calls a register's place.
+    name.contains('*') && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
 /// Whether a name fits a pattern, in which `*` stands for any letters.

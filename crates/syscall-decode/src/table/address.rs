@@ -5,6 +5,10 @@
 pub(crate) use backsight_syscall_tables::sets::{
     ADDRESS_ALGORITHM as ALGORITHM, ADDRESS_BLUETOOTH as BLUETOOTH,
 };
+pub(crate) use backsight_syscall_tables::sets::{
+    ADDRESS_CHANNEL as CHANNEL, ADDRESS_CONNECTION as CONNECTION,
+    ADDRESS_MULTIPLEXED as MULTIPLEXED,
+};
 use backsight_syscall_tables::sets::{
     ADDRESS_EXPRESS as EXPRESS, ADDRESS_MACHINE as MACHINE, ADDRESS_MACHINE_FLAGS as MACHINE_FLAGS,
     ADDRESS_MACHINE_PORT as MACHINE_PORT, ADDRESS_MANAGED as MANAGED,
@@ -13,34 +17,16 @@ use backsight_syscall_tables::sets::{
     ADDRESS_RADIO_NETWORK as RADIO_NETWORK, ADDRESS_ROUTED_NODE as ROUTED_NODE,
     ADDRESS_ROUTED_PORT as ROUTED_PORT,
 };
+use backsight_syscall_tables::sets::{
+    ADDRESS_NEAR_POINT as NEAR_POINT, ADDRESS_SERVICE as SERVICE,
+};
 
 use super::kind::IntegerWidth::{Four, One as Byte, Two};
 use super::kind::ValueKind::{
     Array, Characters, Fd, Flags, Hex, One, Only, Process, Structure as In, Unsigned, Wire,
 };
-use super::kind::{FieldCondition, NetworkKind as W, PidKind, StructureLayout, ValueKind, names};
+use super::kind::{FieldCondition, NetworkKind as W, PidKind, StructureLayout, ValueKind};
 use super::structure::{UINT, field, set, structure};
-
-names!(pub(crate) CHANNEL "HCI_CHANNEL_???" "" {
-    "HCI_CHANNEL_RAW" = 0, "HCI_CHANNEL_USER" = 1, "HCI_CHANNEL_MONITOR" = 2, "HCI_CHANNEL_CONTROL" = 3,
-    "HCI_CHANNEL_LOGGING" = 4,
-});
-names!(pub(crate) MULTIPLEXED "L2CAP_PSM_???" "" {
-    "L2CAP_PSM_SDP" = 1, "L2CAP_PSM_RFCOMM" = 3, "L2CAP_PSM_3DSP" = 0x21, "L2CAP_PSM_IPSP" = 0x23,
-    "L2CAP_PSM_LE_DYN_START" = 0x80, "L2CAP_PSM_LE_DYN_END" = 0xff, "L2CAP_PSM_DYN_START" = 0x1001,
-    "L2CAP_PSM_AUTO_END" = 0x10ff, "L2CAP_PSM_DYN_END" = 0xffff,
-});
-names!(pub(crate) CONNECTION "L2CAP_CID_???" "" {
-    "L2CAP_CID_SIGNALING" = 1, "L2CAP_CID_CONN_LESS" = 2, "L2CAP_CID_A2MP" = 3, "L2CAP_CID_ATT" = 4,
-    "L2CAP_CID_LE_SIGNALING" = 5, "L2CAP_CID_SMP" = 6, "L2CAP_CID_SMP_BREDR" = 7, "L2CAP_CID_DYN_START" = 0x40,
-    "L2CAP_CID_LE_DYN_END" = 0x7f, "L2CAP_CID_DYN_END" = 0xffff,
-});
-names!(SERVICE "???_SERVICE" "" {
-    "CM_SERVICE" = 1, "YFS_FS_SERVICE" = 2500, "YFS_CM_SERVICE" = 2501, "YFS_VL_SERVICE" = 2503,
-});
-names!(NEAR_POINT "" "" {
-    "LLCP_SAP_SDP" = 1, "LLCP_SAP_IP" = 2, "LLCP_SAP_OBEX" = 3, "LLCP_SAP_SNEP" = 4, "LLCP_SAP_MAX" = 0xff,
-});
 
 const BYTE_OF_ADDRESS: ValueKind = Wire(W::Padded(Byte));
 

@@ -35,7 +35,7 @@ use super::kind::IntegerWidth::{Eight, Four, One as Byte, Two};
 use super::kind::ValueKind::{self, *};
 use super::kind::{
     BitField, BitFieldStyle, CustomFormat, FieldCondition, LengthSource, Names, NetworkKind,
-    PidKind, SpecialKind as S, TermiosVersion, UnnamedStyle, names as named,
+    PidKind, SpecialKind as S, TermiosVersion, UnnamedStyle,
 };
 use super::structure::{
     awaited, both, changed, field, more, more_out, more_set_out, out, renewed, set, structure,

@@ -4,19 +4,6 @@
 
 pub use backsight_syscall_tables::Names;
 
-/// Names of bits or values: what an unknown one is said to be, what none is, and each with its value.
-macro_rules! names {
-    ($vis:vis $name:ident $unknown:literal $zero:literal { $($word:literal = $value:expr),* $(,)? }) => {
-        $vis static $name: $crate::table::Names = $crate::table::Names {
-            unknown: $unknown,
-            zero: $zero,
-            list: &[$(($word, $value)),*],
-        };
-    };
-}
-
-pub(crate) use names;
-
 /// How many bytes a number takes in memory; in a register, how many of the register's are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IntegerWidth {

@@ -1012,34 +1012,13 @@ static MEANINGS: &[Meaning] = &[
 pub use placement::ERROR_OR_NUMBER;
 pub use prctl::answer as prctl_answer;
 
-/// What `rt_sigreturn` finds on the stack.
-const FRAME: &[Argument] = &[Argument {
-    name: "frame",
-    c_type: "struct rt_sigframe *",
-}];
-
 /// The calls that the kernel has no error for.
 const SUCCEED: &str = "getegid getegid32 geteuid geteuid32 getgid getgid32 getpgrp getpid getppid gettid getuid getuid32 \
                        personality setfsgid setfsgid32 setfsuid setfsuid32 umask";
 
-/// The arguments of a call that the kernel has no longer.
-fn arguments_of(name: &str, arguments: &'static [Argument]) -> &'static [Argument] {
-    match name {
-        "_sysctl" => &[Argument {
-            name: "args",
-            c_type: "struct __sysctl_args *",
-        }],
-        _ => arguments,
-    }
-}
-
 /// The row of a call: what is known of its arguments, else what their types say.
 pub fn row(name: &'static str, arguments: &'static [Argument], narrow: bool) -> SyscallDefinition {
     let stacked = name == "rt_sigreturn" && !narrow;
-    let arguments = match stacked {
-        true => FRAME,
-        false => arguments_of(name, arguments),
-    };
     let known = MEANINGS
         .iter()
         .chain(rare::MEANINGS)

@@ -1,5 +1,6 @@
 //! Requests of the console: its keyboard, its lights, its sound, its letters.
 
+use backsight_syscall_tables::sets::IOCTL_CONSOLE_HELD as HELD;
 use backsight_syscall_tables::sets::{
     IOCTL_CONSOLE_DEFAULT_LEDS as DEFAULT_LEDS, IOCTL_CONSOLE_FONT_DOES as FONT_DOES,
     IOCTL_CONSOLE_FONT_FLAGS as FONT_FLAGS, IOCTL_CONSOLE_KEYBOARD as KEYBOARD,
@@ -41,10 +42,6 @@ structure!(KEY_SET 8 { field scancode 0 BITS, field keycode 4 BITS });
 structure!(REPETITION 8 { field delay 0 INT, field period 4 INT });
 structure!(HASHED 6 { field advised_hashsize 0 U16, field advised_hashstep 2 U16, field advised_hashlevel 4 U16 });
 
-named!(HELD "K_???" "0" {
-    "1<<KG_SHIFT" = 1, "1<<KG_ALTGR" = 2, "1<<KG_CTRL" = 4, "1<<KG_ALT" = 8, "1<<KG_SHIFTL" = 0x10,
-    "1<<KG_SHIFTR" = 0x20, "1<<KG_CTRLL" = 0x40, "1<<KG_CTRLR" = 0x80,
-});
 const IN_TABLE: ValueKind = One(Byte, &TABLE);
 const U8: ValueKind = Unsigned(Byte);
 

@@ -1,6 +1,7 @@
 //! Requests of small devices: clocks, watchdogs, infrared receivers, network block devices, sources of randomness, and of
 //! descriptors that have few requests of their own.
 
+use backsight_syscall_tables::sets::IOCTL_DEVICES_FEATURES as FEATURES;
 use backsight_syscall_tables::sets::{
     IOCTL_DEVICES_BACKUP as BACKUP, IOCTL_DEVICES_COUNTER_GROUP as COUNTER_GROUP,
     IOCTL_DEVICES_MODEM as MODEM, IOCTL_DEVICES_NETWORK_BLOCK as NETWORK_BLOCK,
@@ -10,12 +11,6 @@ use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-
-named!(FEATURES "1<<RTC_FEATURE_???" "0" {
-    "1<<RTC_FEATURE_ALARM" = 1, "1<<RTC_FEATURE_ALARM_RES_MINUTE" = 2, "1<<RTC_FEATURE_NEED_WEEK_DAY" = 4,
-    "1<<RTC_FEATURE_ALARM_RES_2S" = 8, "1<<RTC_FEATURE_UPDATE_INTERRUPT" = 0x10, "1<<RTC_FEATURE_CORRECTION" = 0x20,
-    "1<<RTC_FEATURE_BACKUP_SWITCH_MODE" = 0x40, "1<<RTC_FEATURE_ALARM_WAKEUP_ONLY" = 0x80,
-});
 
 structure!(TIME 36 {
     field tm_sec 0 INT, field tm_min 4 INT, field tm_hour 8 INT, field tm_mday 12 INT, field tm_mon 16 INT,

@@ -1,5 +1,6 @@
 //! Requests of descriptors by which a program answers page faults itself.
 
+use backsight_syscall_tables::sets::IOCTL_FAULTS_RANGED as RANGED;
 use backsight_syscall_tables::sets::{
     IOCTL_FAULTS_COPYING as COPYING, IOCTL_FAULTS_FEATURE as FEATURE,
     IOCTL_FAULTS_OPERATION as OPERATION, IOCTL_FAULTS_REGISTERING as REGISTERING,
@@ -7,11 +8,6 @@ use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-
-named!(RANGED "UFFDIO_???" "0" {
-    "1<<_UFFDIO_WAKE" = 4, "1<<_UFFDIO_COPY" = 8, "1<<_UFFDIO_ZEROPAGE" = 0x10, "1<<_UFFDIO_WRITEPROTECT" = 0x40,
-    "1<<_UFFDIO_CONTINUE" = 0x80,
-});
 
 structure!(ASKED 24 {
     field api 0 LONG_BITS, renewed features 8 Flags(Eight, &FEATURE), out ioctls 16 Flags(Eight, &OPERATION),

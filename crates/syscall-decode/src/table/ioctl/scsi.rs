@@ -1,5 +1,6 @@
 //! Requests of SCSI devices: those of the generic driver, and what `SG_IO` is given in both of its versions.
 
+use backsight_syscall_tables::sets::IOCTL_SCSI_FLAGS as FLAGS;
 use backsight_syscall_tables::sets::{
     IOCTL_SCSI_ALONE as ALONE, IOCTL_SCSI_BLOCK_FLAGS as BLOCK_FLAGS,
     IOCTL_SCSI_DIRECTION as DIRECTION, IOCTL_SCSI_INFO as INFO, IOCTL_SCSI_PROTOCOL as PROTOCOL,
@@ -18,11 +19,6 @@ static RESETTING: [BitField; 2] = [
         shown: BitFieldStyle::One(&RESET),
     },
 ];
-
-named!(FLAGS "SG_FLAG_???" "0" {
-    "SG_FLAG_DIRECT_IO" = 1, "SG_FLAG_UNUSED_LUN_INHIBIT" = 2, "SG_FLAG_MMAP_IO" = 4, "SG_FLAG_NO_DXFER" = 0x10000,
-    "SG_FLAG_Q_AT_TAIL" = 0x10, "SG_FLAG_Q_AT_HEAD" = 0x20,
-});
 
 const U8: ValueKind = Unsigned(Byte);
 const BYTE_BITS: ValueKind = Hex(Byte);

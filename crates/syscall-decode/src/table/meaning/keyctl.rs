@@ -5,35 +5,14 @@ use backsight_syscall_tables::sets::{
     KEYCTL_FIRST_CAPABILITIES as FIRST_CAPABILITIES, KEYCTL_MORE_CAPABILITIES as MORE_CAPABILITIES,
     KEYCTL_MOVING as MOVING, KEYCTL_OPERATIONS as OPERATIONS,
 };
+use backsight_syscall_tables::sets::{
+    KEYCTL_KEY_NAMES as KEY_NAMES, KEYCTL_PERMISSIONS as PERMISSIONS, KEYCTL_REQUESTED as REQUESTED,
+};
 
 use super::*;
 use crate::format;
-use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle, names};
+use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle};
 use crate::table::structure::{field, set, structure};
-
-names!(KEY_NAMES "" "" {
-    "KEY_SPEC_THREAD_KEYRING" = 0xffff_ffff_ffff_ffff, "KEY_SPEC_PROCESS_KEYRING" = 0xffff_ffff_ffff_fffe,
-    "KEY_SPEC_SESSION_KEYRING" = 0xffff_ffff_ffff_fffd, "KEY_SPEC_USER_KEYRING" = 0xffff_ffff_ffff_fffc,
-    "KEY_SPEC_USER_SESSION_KEYRING" = 0xffff_ffff_ffff_fffb, "KEY_SPEC_GROUP_KEYRING" = 0xffff_ffff_ffff_fffa,
-    "KEY_SPEC_REQKEY_AUTH_KEY" = 0xffff_ffff_ffff_fff9, "KEY_SPEC_REQUESTOR_KEYRING" = 0xffff_ffff_ffff_fff8,
-});
-names!(PERMISSIONS "KEY_???" "0" {
-    "KEY_POS_VIEW" = 0x0100_0000, "KEY_POS_READ" = 0x0200_0000, "KEY_POS_WRITE" = 0x0400_0000,
-    "KEY_POS_SEARCH" = 0x0800_0000, "KEY_POS_LINK" = 0x1000_0000, "KEY_POS_SETATTR" = 0x2000_0000,
-    "KEY_POS_ALL" = 0x3f00_0000, "KEY_USR_VIEW" = 0x0001_0000, "KEY_USR_READ" = 0x0002_0000,
-    "KEY_USR_WRITE" = 0x0004_0000, "KEY_USR_SEARCH" = 0x0008_0000, "KEY_USR_LINK" = 0x0010_0000,
-    "KEY_USR_SETATTR" = 0x0020_0000, "KEY_USR_ALL" = 0x003f_0000, "KEY_GRP_VIEW" = 0x100, "KEY_GRP_READ" = 0x200,
-    "KEY_GRP_WRITE" = 0x400, "KEY_GRP_SEARCH" = 0x800, "KEY_GRP_LINK" = 0x1000, "KEY_GRP_SETATTR" = 0x2000,
-    "KEY_GRP_ALL" = 0x3f00, "KEY_OTH_VIEW" = 1, "KEY_OTH_READ" = 2, "KEY_OTH_WRITE" = 4, "KEY_OTH_SEARCH" = 8,
-    "KEY_OTH_LINK" = 0x10, "KEY_OTH_SETATTR" = 0x20, "KEY_OTH_ALL" = 0x3f,
-});
-names!(REQUESTED "KEY_REQKEY_DEFL_???" "" {
-    "KEY_REQKEY_DEFL_NO_CHANGE" = 0xffff_ffff_ffff_ffff, "KEY_REQKEY_DEFL_DEFAULT" = 0,
-    "KEY_REQKEY_DEFL_THREAD_KEYRING" = 1, "KEY_REQKEY_DEFL_PROCESS_KEYRING" = 2,
-    "KEY_REQKEY_DEFL_SESSION_KEYRING" = 3, "KEY_REQKEY_DEFL_USER_KEYRING" = 4,
-    "KEY_REQKEY_DEFL_USER_SESSION_KEYRING" = 5, "KEY_REQKEY_DEFL_GROUP_KEYRING" = 6,
-    "KEY_REQKEY_DEFL_REQUESTOR_KEYRING" = 7,
-});
 
 structure!(EXCHANGED 12 { field private 0 KEY, field prime 4 KEY, field base 8 KEY });
 structure!(DERIVED 56 {

@@ -1,5 +1,6 @@
 //! Calls that place memory on nodes, watch file systems, and load kernels: what their arguments mean.
 
+use backsight_syscall_tables::sets::PLACEMENT_NO_DESCRIPTOR as NO_DESCRIPTOR;
 use backsight_syscall_tables::sets::{
     PLACEMENT_BINDING as BINDING, PLACEMENT_EVENTS as EVENTS, PLACEMENT_GET_POLICY as GET_POLICY,
     PLACEMENT_LOADING as LOADING, PLACEMENT_MACHINE as MACHINE, PLACEMENT_MARK as MARK,
@@ -9,10 +10,8 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, UnnamedStyle, names};
+use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, UnnamedStyle};
 use crate::table::structure::{field, structure};
-
-names!(NO_DESCRIPTOR "" "" { "FAN_NOFD" = u64::MAX });
 
 structure!(SEGMENT 32 { field buf 0 Address, field bufsz 8 SIZE, field mem 16 Address, field memsz 24 SIZE });
 

@@ -9,14 +9,11 @@ use backsight_syscall_tables::sets::{
     PRCTL_SPECULATION_SET as SPECULATION_SET, PRCTL_STREAMING as STREAMING, PRCTL_TAGS as TAGS,
     PRCTL_VECTOR as VECTOR, PRCTL_VMA as VMA,
 };
+use backsight_syscall_tables::sets::{PRCTL_GROUPS as GROUPS, PRCTL_TRACERS as TRACERS};
 
 use super::*;
 use crate::format;
-use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, Names, UnnamedStyle, names};
-
-names!(GROUPS "PIDTYPE_???" "" {
-    "PIDTYPE_PID" = 0, "PIDTYPE_TGID" = 1, "PIDTYPE_PGID" = 2, "PIDTYPE_SID" = 3,
-});
+use crate::table::kind::{BitField, BitFieldStyle, CustomFormat, Names, UnnamedStyle};
 
 /// How much of each processor's vectors may be used: bits with names above the length.
 const fn vector_length(names: &'static Names) -> [BitField; 2] {
@@ -80,10 +77,6 @@ static SIGNAL: CustomFormat = CustomFormat {
     },
     number: UnnamedStyle::Decimal,
 };
-
-names!(TRACERS "" "" {
-    "PR_SET_PTRACER_ANY" = u64::MAX,
-});
 
 const TRACER: ValueKind = By(
     1,

@@ -1,5 +1,6 @@
 //! `quotactl` and `quotactl_fd`: what their arguments mean by their command, that of the file system XFS among them.
 
+use backsight_syscall_tables::sets::QUOTA_COMMANDS as COMMANDS;
 use backsight_syscall_tables::sets::{
     QUOTA_EXTENDED as EXTENDED, QUOTA_EXTENDED_DISK as EXTENDED_DISK, QUOTA_FORMATS as FORMATS,
     QUOTA_INFORMATION as INFORMATION, QUOTA_INFORMATION_VALID as INFORMATION_VALID,
@@ -8,22 +9,10 @@ use backsight_syscall_tables::sets::{
 
 use super::*;
 use crate::format;
-use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle, names};
+use crate::table::kind::{CustomFormat, IntegerWidth, UnnamedStyle};
 use crate::table::structure::{field, more, structure};
 
 const U64: ValueKind = Unsigned(Eight);
-
-names!(COMMANDS "Q_???" "" {
-    "Q_V1_QUOTAON" = 0x100, "Q_V1_QUOTAOFF" = 0x200, "Q_V1_GETQUOTA" = 0x300, "Q_V1_SETQUOTA" = 0x400,
-    "Q_V1_SETUSE" = 0x500, "Q_V1_SYNC" = 0x600, "Q_SETQLIM" = 0x700, "Q_V1_GETSTATS" = 0x800, "Q_V1_RSQUASH" = 0x1000,
-    "Q_V2_GETQUOTA" = 0xd00, "Q_V2_SETQUOTA" = 0xe00, "Q_V2_SETUSE" = 0xf00, "Q_V2_GETINFO" = 0x900,
-    "Q_V2_SETINFO" = 0xa00, "Q_V2_SETGRACE" = 0xb00, "Q_V2_SETFLAGS" = 0xc00, "Q_V2_GETSTATS" = 0x1100,
-    "Q_SYNC" = 0x0080_0001, "Q_QUOTAON" = 0x0080_0002, "Q_QUOTAOFF" = 0x0080_0003, "Q_GETFMT" = 0x0080_0004,
-    "Q_GETINFO" = 0x0080_0005, "Q_SETINFO" = 0x0080_0006, "Q_GETQUOTA" = 0x0080_0007, "Q_SETQUOTA" = 0x0080_0008,
-    "Q_GETNEXTQUOTA" = 0x0080_0009, "Q_XQUOTAON" = 0x5801, "Q_XQUOTAOFF" = 0x5802, "Q_XGETQUOTA" = 0x5803,
-    "Q_XSETQLIM" = 0x5804, "Q_XGETQSTAT" = 0x5805, "Q_XQUOTARM" = 0x5806, "Q_XQUOTASYNC" = 0x5807,
-    "Q_XGETQSTATV" = 0x5808, "Q_XGETNEXTQUOTA" = 0x5809,
-});
 
 structure!(BLOCKS 72 {
     field dqb_bhardlimit 0 U64, field dqb_bsoftlimit 8 U64, field dqb_curspace 16 U64, field dqb_ihardlimit 24 U64,

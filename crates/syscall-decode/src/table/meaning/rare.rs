@@ -39,6 +39,10 @@ structure!(MOUNT_ASKED 24 {
     field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Flags(Eight, &STATMOUNT),
 });
 structure!(MOUNTS_ASKED 24 { field size 0 UINT, field mnt_id 8 Hex(Eight), field param 16 Hex(Eight) });
+structure!(NAMESPACES_ASKED 32 {
+    field size 0 UINT, set spare 4 Hex(Four), field ns_id 8 Hex(Eight), field ns_type 16 Flags(Four, &f::CLONE),
+    set spare2 20 Hex(Four), field user_ns_id 24 Hex(Eight),
+});
 structure!(IOVEC 16 { field iov_base 0 Address, field iov_len 8 ULONG });
 structure!(USTAT 32 { field f_tfree 0 INT, field f_tinode 8 ULONG });
 structure!(TIMEX 208 {
@@ -313,6 +317,15 @@ pub(super) static MEANINGS: &[Meaning] = &[
             Many(Out, &Hex(Eight), LengthSource::ResultWithin(2)),
             SIZE,
             Flags(Four, &LISTMOUNT),
+        ],
+    ),
+    m(
+        "listns",
+        &[
+            To(In, &Structure(&NAMESPACES_ASKED)),
+            Many(Out, &Hex(Eight), LengthSource::ResultWithin(2)),
+            SIZE,
+            Hex(Four),
         ],
     ),
     m(

@@ -1,5 +1,6 @@
 //! Rings of input and output (`io_uring_setup`, `io_uring_register`) and `seccomp`: what their arguments mean.
 
+use backsight_syscall_tables::sets::RINGS_SKIPPED as SKIPPED;
 use backsight_syscall_tables::sets::{
     RINGS_ENTRY_FLAGS as ENTRY_FLAGS, RINGS_FEATURES as FEATURES, RINGS_REGISTERED as REGISTERED,
     RINGS_RING as RING, RINGS_SPARSE as SPARSE,
@@ -10,7 +11,7 @@ pub(crate) use backsight_syscall_tables::sets::{
 };
 
 use super::*;
-use crate::table::kind::{FieldCondition, IntegerWidth::One as Byte, names};
+use crate::table::kind::{FieldCondition, IntegerWidth::One as Byte};
 use crate::table::structure::{field, out, set, structure};
 
 structure!(SUBMITTED 40 {
@@ -30,8 +31,6 @@ structure!(PARAMETERS 120 {
 structure!(NOTICES 6 {
     field seccomp_notif 0 Unsigned(Two), field seccomp_notif_resp 2 Unsigned(Two), field seccomp_data 4 Unsigned(Two),
 });
-
-names!(SKIPPED "" "" { "IORING_REGISTER_FILES_SKIP" = 0xffff_ffff_ffff_fffe });
 
 const UPDATED: ValueKind = FdOr(&SKIPPED);
 const TAGS: ValueKind = Many(In, &Hex(Eight), LengthSource::Field(0, Four, 1));

@@ -1,28 +1,17 @@
 //! `ptrace`: what its arguments mean, by what is asked.
 
 pub(crate) use backsight_syscall_tables::sets::TRACING_STOPS as STOPS;
+pub(crate) use backsight_syscall_tables::sets::TRACING_USER as USER;
 use backsight_syscall_tables::sets::{
     TRACING_OPTIONS as OPTIONS, TRACING_REQUESTS as REQUESTS, TRACING_SETS as SETS,
     TRACING_SHARED_QUEUE as SHARED_QUEUE,
 };
 
 use super::*;
-use crate::table::kind::{IntegerWidth::One as Byte, names};
+use crate::table::kind::IntegerWidth::One as Byte;
 use crate::table::structure::{field, out, structure};
 
 // Where the parts of what a debugger sees of a thread on x86-64 begin (`struct user`).
-names!(pub(crate) USER "" "" {
-    "8*R15" = 0, "8*R14" = 8, "8*R13" = 16, "8*R12" = 24, "8*RBP" = 32, "8*RBX" = 40, "8*R11" = 48, "8*R10" = 56,
-    "8*R9" = 0x40, "8*R8" = 72, "8*RAX" = 80, "8*RCX" = 88, "8*RDX" = 96, "8*RSI" = 104, "8*RDI" = 112,
-    "8*ORIG_RAX" = 120, "8*RIP" = 0x80, "8*CS" = 136, "8*EFL" = 144, "8*RSP" = 152, "8*SS" = 160,
-    "offsetof(struct user, u_fpvalid)" = 216, "offsetof(struct user, i387)" = 224,
-    "offsetof(struct user, u_tsize)" = 736, "offsetof(struct user, u_dsize)" = 744,
-    "offsetof(struct user, u_ssize)" = 752, "offsetof(struct user, start_code)" = 760,
-    "offsetof(struct user, start_stack)" = 768, "offsetof(struct user, signal)" = 776,
-    "offsetof(struct user, reserved)" = 784, "offsetof(struct user, u_ar0)" = 792,
-    "offsetof(struct user, u_fpstate)" = 800, "offsetof(struct user, magic)" = 808,
-    "offsetof(struct user, u_comm)" = 816, "offsetof(struct user, u_debugreg)" = 848, "sizeof(struct user)" = 912,
-});
 
 structure!(PEEKED 16 { field off 0 ULONG, field flags 8 Flags(Four, &SHARED_QUEUE), field nr 12 UINT });
 // The kernel's part lies behind what the program must say.

@@ -14,15 +14,4 @@ pub use backsight_syscall_tables::sets::{
     OPTION_TIPC as TIPC, OPTION_TLS as TLS, OPTION_UDP as UDP, OPTION_VSOCK as VSOCK,
     OPTION_XDP as XDP,
 };
-
-use crate::table::kind::names;
-
-names!(pub IRDA "IRLMP_???" "0" {
-    "IRLMP_ENUMDEVICES" = 1, "IRLMP_IAS_SET" = 2, "IRLMP_IAS_QUERY" = 3, "IRLMP_HINTS_SET" = 4, "IRLMP_QOS_SET" = 5,
-    "IRLMP_QOS_GET" = 6, "IRLMP_MAX_SDU_SIZE" = 7, "IRLMP_IAS_GET" = 8, "IRLMP_IAS_DEL" = 9, "IRLMP_HINT_MASK_SET" = 10,
-    "IRLMP_WAITDEVICE" = 11,
-});
-names!(pub BLUETOOTH "BT_???" "0" {
-    "BT_SECURITY" = 4, "BT_DEFER_SETUP" = 7, "BT_FLUSHABLE" = 8, "BT_POWER" = 9, "BT_CHANNEL_POLICY" = 10, "BT_VOICE" = 11,
-    "BT_SNDMTU" = 12, "BT_RCVMTU" = 13,
-});
+pub use backsight_syscall_tables::sets::{OPTION_BLUETOOTH as BLUETOOTH, OPTION_IRDA as IRDA};

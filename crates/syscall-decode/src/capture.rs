@@ -1,6 +1,5 @@
-//! Memory that is captured with a call: what an engine reads of a program, so that the call can be shown later.
-//!
-//! A call's row in the table says what its pointers lead to; the walk that shows a call asks for the same memory.
+//! Requests for the memory that a call is shown with. The walk that shows a call makes them, so that what is captured and what is
+//! shown can't differ.
 
 use crate::SyscallRecord;
 use crate::decode::{DecodeStyle, NullSink, Walk};

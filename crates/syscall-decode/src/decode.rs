@@ -1,44 +1,44 @@
-//! Walks over the arguments of a call and says to a [`ValueSink`] what they are; what memory that takes is found out on the
-//! same walk, so that what is captured and what is shown can't differ.
+//! The walk over a call's arguments: reports values to a [`ValueSink`], or collects the memory that it misses. One walk does both,
+//! so that what is captured and what is shown can't differ.
 //!
-//! Refuses: to allocate, and to trust a length that a program says.
+//! It allocates nothing, and trusts no length that a program says.
 
 mod address;
 mod ancillary;
 mod arguments;
+mod bit_sets;
+mod bpf_filter;
 mod console;
 mod control;
-mod counter;
-mod filter;
+mod dependent_fields;
+mod device_mapper;
+mod extensible_structure;
 mod futex;
-mod growing;
+mod io_uring;
 mod ioctl;
 mod layout;
-mod mapper;
 mod memory;
-mod mounting;
+mod mount;
 mod netlink;
-mod option;
-mod parts;
+mod network_values;
+mod perf_event;
 mod process;
-mod ring;
+mod ptrace_call;
 mod scsi;
-mod sets;
 mod signal;
 mod sink;
-mod sized;
+mod sized_structure;
 mod socket;
+mod socket_option;
 mod stat;
-mod stops;
 mod time;
 mod wait;
-mod wire;
 
 use crate::format::{self, NamedNumber};
 use crate::memory::{CapturePoint, CapturedMemory, MemoryRequest};
 use crate::table::{Direction, IntegerWidth, Names, SpecialKind, SyscallDefinition, ValueKind};
 use crate::{Abi, SyscallOutcome, SyscallRecord};
-pub(crate) use parts::put_parts;
+pub(crate) use dependent_fields::put_parts;
 pub(crate) use signal::information as signal_information;
 pub(crate) use sink::{Bracket, NullSink, ValueSink};
 

@@ -1,4 +1,4 @@
-//! Sets of descriptors, as `-e read=` and `-e write=` name them.
+//! Sets of descriptors (`-e read=`, `-e write=`).
 
 /// Not a number of a descriptor.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The kernel's errors: their names, and what the C library says of them.
+//! Names of the kernel's errors, with the C library's texts.
 
 /// Name and text by number; nothing for numbers that no error has.
 pub fn named(number: i64) -> Option<(&'static str, &'static str)> {

@@ -1,4 +1,4 @@
-//! What an engine tells, in the order of time.
+//! Events of a trace, in the order of time.
 
 use serde::{Deserialize, Serialize};
 

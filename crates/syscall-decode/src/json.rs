@@ -1,8 +1,6 @@
-//! One JSON object a line for each event.
+//! JSON: one object a line for each event, with everything that was captured.
 //!
-//! What they have is said for users, in docs/how-to/trace-system-calls.md: whatever changes here changes there.
-//!
-//! Refuses: to leave out what was captured.
+//! docs/how-to/trace-system-calls.md describes the objects for users, and changes with them.
 
 use crate::decode::{Bracket, DecodeStyle, ValueSink, Walk, signal_information};
 use crate::format::{self, signal_name};

@@ -1,6 +1,5 @@
-//! Names of what a program's numbers stand for: its descriptors, processes and threads.
-//!
-//! Text and JSON ask a resolver; who has one knows the machine that the program runs on. Without one, numbers are shown alone.
+//! Resolver of a program's descriptors, processes and threads to names. Its implementation knows the machine that the program runs
+//! on; without one, numbers are shown alone.
 
 use crate::SyscallRecord;
 use crate::table::PidKind;

@@ -1,4 +1,4 @@
-//! Sets of calls, as `-e trace=` names them.
+//! Sets of calls (`-e trace=`).
 
 use regex::Regex;
 

@@ -1,9 +1,7 @@
-//! What the calls are: by way of calling and number the name, the arguments with their types, and what lies behind them.
+//! Definitions of calls: by ABI and number the name, the arguments with their types and meanings, and the result.
 //!
-//! Names, numbers, and the arguments' names and types come from `backsight-syscall-tables`; what they mean is written by hand
-//! beside them, as data. What is neither is guessed from the type.
-//!
-//! Refuses: to say what a call does.
+//! Names, numbers and types of arguments come from `backsight-syscall-tables`; meanings are written by hand beside them, as data. An
+//! argument without a meaning is shown by its type.
 
 pub(crate) mod address;
 mod classes;

@@ -1,9 +1,7 @@
-//! The text that strace would have printed, byte for byte as far as that goes, made of [`TraceEvent`]s alone.
+//! strace's text, made of [`TraceEvent`]s alone.
 //!
-//! It appends to a buffer that its caller keeps, and allocates nothing for an argument. A call that is told while it goes on
-//! stays an open line until something else is to be said: then it is `<unfinished ...>`, and resumed when it comes back.
-//!
-//! Refuses: to look anything up by itself; what a file descriptor is comes from whoever asks for the text.
+//! It appends to a buffer of the caller, and allocates nothing for an argument. The line of a call that goes on stays open until
+//! something else is written: then it ends with `<unfinished ...>`, and is resumed when the call comes back.
 
 mod clock;
 mod hex_dump;

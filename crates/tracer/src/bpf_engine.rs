@@ -1,12 +1,11 @@
-//! The kernel engine: programs in the kernel write every call of a tree of processes into a ring, and nobody is stopped as
-//! long as it is read fast enough.
+//! The BPF engine (`kernel` for users): programs in the kernel write every call of a tree of processes into a ring buffer. No
+//! thread is stopped as long as the ring is read fast enough.
 //!
-//! Where it fills up, threads are stopped in turn until there is room again, so that nothing is lost. For that the tree is
-//! held with ptrace, without its stops at calls; whoever is traced can't be traced by another. Two threads do it: the
-//! `backpressure` starts the command and answers the kernel's stops, and the caller's thread reads the ring and tells events.
+//! Where the ring fills up, threads are stopped in turn until there is room again, so that nothing is lost. For that the engine
+//! holds the tree with ptrace, without stops at calls; nobody else can trace it meanwhile. Two threads do the work: the
+//! backpressure thread starts the command and answers the kernel's stops; the caller's thread reads the ring and reports events.
 //!
-//! Refuses: to run without privileges (see [`check_available`]), to tell numbers of another pid namespace than the first, and to
-//! change anything in the programs that it traces.
+//! It needs privileges ([`check_available`]), and changes nothing in the programs that it traces.
 
 mod backpressure;
 mod bpf_syscall;

@@ -1,9 +1,9 @@
-//! What file descriptors are, looked up while their process stands still: paths, sockets with their addresses, devices,
-//! processes.
+//! Names of a process's descriptors, looked up in `/proc` while the process is stopped: paths, sockets with their addresses,
+//! devices, processes.
 //!
-//! Sockets are asked for where strace asks: their protocol is an attribute of the descriptor's link in `/proc`, addresses
-//! are in the tables of `/proc/PID/net`, and a Unix socket's peer is told by the kernel's socket diagnostics, of this
-//! process's network namespace. Refuses: to keep a program waiting for what can't be had; then its link is what it is.
+//! Sockets are looked up where strace does it: the protocol is an attribute of the descriptor's link in `/proc`, addresses stand in
+//! the tables of `/proc/PID/net`, and the kernel's socket diagnostics know a Unix socket's peer, in this process's network
+//! namespace. A lookup that fails or takes too long gives the link's own text.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

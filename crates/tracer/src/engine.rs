@@ -1,6 +1,4 @@
-//! Which engine traces what is asked: the kernel engine where it can, else the ptrace engine.
-//!
-//! Refuses: to trace otherwise than asked without saying so.
+//! Choice of the engine: the BPF engine where it can do what the options ask, else the ptrace engine, with the reason.
 
 use backsight_syscall_decode::{Abi, TraceEvent, table};
 

@@ -1,4 +1,4 @@
-//! What can go wrong before or while a program is traced, and the way out.
+//! Errors of tracing and of its options, each with a way out.
 
 use std::ffi::OsString;
 use std::io;

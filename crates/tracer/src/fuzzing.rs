@@ -1,4 +1,4 @@
-//! Doors for fuzzing to readers of foreign bytes that nothing else calls from outside.
+//! Entry points of fuzz targets to parsers that are private otherwise.
 
 use backsight_syscall_decode::TraceEvent;
 

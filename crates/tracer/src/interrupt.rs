@@ -1,4 +1,4 @@
-//! A way to end tracing from outside: by another thread, or by the signals that a terminal sends.
+//! Ending a trace from outside: by another thread, or by the signals that a terminal sends.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,6 +1,6 @@
-//! What is asked of an engine: what to trace, and what of it to tell.
+//! Options of a trace: what is traced, and which events are reported.
 //!
-//! Expressions are strace's, since people know them. Refuses: to know how a command line looks, and how events are shown.
+//! Expressions have strace's syntax. How events are shown is no option of a trace.
 
 mod injection;
 mod signal_set;

@@ -1,4 +1,4 @@
-//! How tracing and the command ended.
+//! Outcome of a trace, and the exit of its command.
 
 /// How tracing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,8 +1,7 @@
-//! What the numbers of processes mean that a program uses: the number that the process has here, where the program lives in
-//! a name space of its own, and what it is called.
+//! Process ids of a program: their number in this process's namespace, and the name of the process.
 //!
-//! The kernel says of each process what it is called in every name space that it is in (`/proc/PID/status`, proc_pid_status(5)),
-//! so a number is looked for among all of them. Refuses: to say anything of a number that can't be told for sure.
+//! `/proc/PID/status` lists a process's numbers in every namespace that it is in (proc_pid_status(5)); a number is searched for
+//! among all of them. A number that isn't certain is left as it is.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,6 +1,6 @@
-//! ptrace(2) and what goes with it, as both engines use it: requests, what a wait says, how a command is started stopped.
+//! ptrace(2) as both engines use it: requests, the meaning of a wait status, and the start of a command that waits to be traced.
 //!
-//! The BPF engine holds its threads with ptrace too, though it never stops them at calls.
+//! The BPF engine holds its threads with ptrace too, without stops at calls.
 
 pub mod command_start;
 pub(crate) mod requests;

@@ -1,8 +1,7 @@
 //! The ptrace engine: needs no privileges, stops a thread twice a call.
 //!
-//! Everything that happened is collected before anything is served, and then each is served once in turn, so that no
-//! thread starves however fast another calls. Refuses: to leave a thread stopped, whatever becomes of the tracer, and to
-//! change what a program sees, but for what was asked to be injected.
+//! All waiting events are collected first, then each thread is served once, so that no thread starves. No thread stays stopped,
+//! whatever becomes of the tracer, and a program sees no difference but what an injection asks for.
 
 mod cpu_placement;
 mod page_cache;

@@ -1,10 +1,8 @@
-//! Events kept in a compact file, to be told again later and elsewhere.
+//! Recordings: events in a compact file.
 //!
-//! Eight bytes that say what it is and how it is written; then, compressed as one Zstandard stream, a [`RecordingHeader`] and events,
-//! each as its length in four bytes (little-endian) and itself in the format of `postcard`. A tracer that is killed leaves a
-//! file that ends in the middle: what is there is read, and that it ends is an error.
-//!
-//! Refuses: files of another kind or version, and events that are longer than any can be.
+//! Format: eight bytes of magic and version; then one Zstandard stream of a [`RecordingHeader`] and of events, each as its length in
+//! four bytes (little-endian) and itself as `postcard`. A tracer that is killed leaves a file that ends in the middle: the reader
+//! returns what is there, then an error. Files of another version, and events longer than any can be, are errors too.
 
 use std::io::{self, BufReader, Read, Write as _};
 

@@ -1,11 +1,8 @@
-//! How often each call was made, how often it failed and how long it took: strace's table, a wider one with percentiles,
-//! and what changed between two runs.
+//! Summaries: how often each call was made, how often it failed, how long it took; strace's table, one with percentiles, and the
+//! differences of two summaries.
 //!
-//! Times are those that calls took by the clock, sleeping included, or where that was asked for those that processors worked
-//! on them. They are counted in a histogram whose buckets grow with what they count: 32 to each doubling, so that a
-//! percentile is wrong by 3 % at most, however long the tail.
-//!
-//! Refuses: to keep more than counts.
+//! Times are wall-clock times, sleeping included, or processor times where the options ask for them. A histogram counts them in 32
+//! buckets for each doubling, so that a percentile is wrong by 3 % at most.
 
 mod changes;
 

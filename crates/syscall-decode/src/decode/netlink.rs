@@ -4,8 +4,8 @@
 //! received. Refuses: to look up the families that the kernel gave numbers to while it runs; only the first is named.
 
 mod attributes;
-mod own;
 mod span;
+mod special_attributes;
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, short_at};

@@ -1,4 +1,4 @@
-//! Where what is found on a walk goes: text, JSON, or nowhere.
+//! Sinks of the walk: what receives its values.
 
 use crate::SyscallRecord;
 use crate::format::{ConstantStyle, EscapeStyle, NamedNumber};

@@ -6,10 +6,9 @@
 mod block;
 mod btrfs;
 pub mod console;
-mod counter;
+pub mod device_mapper;
 mod devices;
 mod disk;
-mod faults;
 mod filesystem;
 mod flash;
 mod general;
@@ -17,12 +16,13 @@ mod gpio;
 mod input;
 mod keys;
 mod kvm;
-pub mod mapper;
+mod perf_event;
 mod ptp;
 pub mod scsi;
 mod seccomp;
 mod sockets;
 mod storage;
+mod userfaultfd;
 mod video;
 
 use std::collections::HashMap;
@@ -90,16 +90,16 @@ static FAMILIES: &[Family] = &[
     block::GIVEN,
     btrfs::GIVEN,
     console::GIVEN,
-    counter::GIVEN,
+    perf_event::GIVEN,
     devices::GIVEN,
     disk::GIVEN,
-    faults::GIVEN,
+    userfaultfd::GIVEN,
     filesystem::GIVEN,
     flash::GIVEN,
     gpio::GIVEN,
     input::GIVEN,
     kvm::GIVEN,
-    mapper::GIVEN,
+    device_mapper::GIVEN,
     ptp::GIVEN,
     scsi::GIVEN,
     seccomp::GIVEN,

@@ -1,6 +1,5 @@
-//! What was read and written, byte by byte, below the call that did it (`-e read=`, `-e write=`).
-//!
-//! Refuses: to show anything of what couldn't be read at its beginning; what can't be read further on is said to be missing.
+//! Dumps of what a call read or wrote (`-e read=`, `-e write=`), below its line. Bytes that couldn't be read are reported as
+//! missing.
 
 use crate::descriptor_set::DescriptorSet;
 use crate::{CapturePoint, SyscallOutcome, SyscallRecord, format};

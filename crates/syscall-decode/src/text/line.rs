@@ -1,6 +1,4 @@
-//! What of a line needs no look at what lies behind pointers: names and numbers of calls, and where they were made.
-//!
-//! Refuses: to know which of it is asked for.
+//! Parts of a line that need no captured memory: a call's name, its number, its place in the program.
 
 use crate::table::{SyscallDefinition, ValueKind};
 use crate::{EventKind, SyscallRecord, format};

@@ -1,4 +1,4 @@
-//! What came of a call, behind ` = `.
+//! The result of a call, behind ` = `.
 
 use super::sink::TextSink;
 use crate::decode::{DecodeStyle, ValueSink as _, Walk, put_parts};

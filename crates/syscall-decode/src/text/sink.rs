@@ -1,4 +1,4 @@
-//! What is found on a walk as strace's text.
+//! Text of the values that a walk reports.
 
 use crate::SyscallRecord;
 use crate::decode::{Bracket, ValueSink};

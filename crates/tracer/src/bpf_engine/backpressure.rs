@@ -1,9 +1,9 @@
-//! Holds what is traced with ptrace, so that threads which stop because the ring fills up can be told from others and let go
-//! on in turn, and so that nobody else sees those stops.
+//! Backpressure: holds the traced tree with ptrace, so that threads which stop because the ring fills up are resumed in turn, and
+//! so that nobody else sees those stops.
 //!
-//! It runs in a thread of its own, since the kernel takes ptrace's requests only from the thread that attached. The kernel
-//! lets go of everything when that thread ends, however it does. A thread that asked for a stop is moved from its signal
-//! to a stop that leaves no trace if we are killed. Refuses: stops at system calls.
+//! It runs in a thread of its own, since the kernel takes ptrace's requests only from the thread that attached; when that thread
+//! ends, however it does, the kernel lets everything go. A thread that stopped by its signal is moved to a stop that leaves no
+//! trace if the tracer is killed. There are no stops at system calls.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;

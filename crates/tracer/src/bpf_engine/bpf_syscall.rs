@@ -1,5 +1,5 @@
-//! What is asked of bpf(2): each request once, and nothing decided here. What a request takes is in the kernel's
-//! `include/uapi/linux/bpf.h`, `union bpf_attr`; a shorter one than the kernel's is filled up with zeroes.
+//! Requests to bpf(2), each once, without decisions. The kernel's `include/uapi/linux/bpf.h` (`union bpf_attr`) says what a
+//! request takes; the kernel fills up a shorter one with zeroes.
 
 #![allow(unsafe_code, reason = "bpf(2) has no safe wrapper")]
 

@@ -1,9 +1,8 @@
-//! The kernel's types, as far as the programs need them: found in one walk over what the kernel says, where everything else
-//! would have to be read, copied and searched name by name.
+//! The kernel's types (BTF), reduced to those that the programs need, in one walk over what the kernel describes.
 //!
-//! Types are known by their place in the list, and programs are attached by that number: what isn't needed is replaced by
-//! as short a type as there is, and what is needed stays where it was. The format is that of BTF, in the kernel's
-//! documentation (Documentation/bpf/btf.rst). Refuses: types of kinds that it doesn't know, since it can't pass over them.
+//! Programs are attached by a type's place in the list: a type that isn't needed is replaced by as short a type as there is, and
+//! every other stays in its place. The format is in the kernel's Documentation/bpf/btf.rst. A type of an unknown kind is an error,
+//! since its length isn't known.
 
 use aya_obj::btf::Btf;
 

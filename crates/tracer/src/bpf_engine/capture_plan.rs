@@ -1,8 +1,7 @@
-//! What the programs capture of each call's memory, and when: a few steps a call, loaded into the kernel beside them.
+//! Capture plans: which memory the programs read of each call, and when, as a few steps a call that are loaded beside them.
 //!
-//! This is the engine's only knowledge of single calls. What no step covers comes with the event as far as
-//! [`missing_memory`](backsight_syscall_decode::capture::missing_memory) asks for it and the program's memory can still be read when its record arrives.
-//! Refuses: calls whose numbers don't fit the kernel's table of plans.
+//! They are the engine's only knowledge of single calls. What no step reads is read when the record arrives, as far as
+//! [`missing_memory`](backsight_syscall_decode::capture::missing_memory) asks for it and the program's memory is still there.
 
 use backsight_syscall_decode::Abi;
 use backsight_syscall_decode::memory::{CaptureLimits, MAX_ELEMENTS};

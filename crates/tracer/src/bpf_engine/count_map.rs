@@ -1,7 +1,7 @@
-//! What the programs counted, where only counts are wanted: calls, errors and times of each number, a processor at a time.
+//! Counts that the programs make in the kernel: calls, errors and times by number, one table a processor. Read after counting has
+//! ended.
 //!
-//! A call that the programs found no room to count comes through the ring, as all do where more than counts is wanted.
-//! Refuses: to be read while it is still counted.
+//! A call that finds no room in the table comes through the ring instead.
 
 use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;

@@ -1,7 +1,5 @@
-//! From records to events: puts pieces and calls together, sees to the order in which ends are told, and counts what is
-//! missing.
-//!
-//! Refuses: to decide what is told; the programs did.
+//! Assembly of events from the ring's records: joins pieces to their calls, puts ends of threads into order, and counts what is
+//! missing. The programs in the kernel have filtered already.
 
 #![allow(
     unsafe_code,

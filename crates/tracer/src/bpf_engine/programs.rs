@@ -1,6 +1,4 @@
-//! Loading the programs into the kernel and attaching them. They are gone when this is dropped, or when the process is.
-//!
-//! Refuses: to run where the kernel can't do it, and says what it would take.
+//! Loading and attaching of the BPF programs. They are detached when this is dropped, or when the process ends.
 
 #![allow(unsafe_code, reason = "pidfd_open(2) for threads has no safe wrapper")]
 

@@ -1,6 +1,5 @@
-//! What the kernel's programs write into the ring, and what they are told when they are loaded: the twin of `bpf/wire.h`.
-//!
-//! Refuses: records that are shorter than they say.
+//! Layout of the ring's records, and of what the programs are told when they are loaded: the twin of `bpf/wire.h`. A record that is
+//! shorter than it says is dropped.
 
 /// Bits of a call's record.
 pub(super) mod flag {

@@ -1,7 +1,7 @@
-//! The ring that the programs write to, read in place.
+//! The ring buffer that the programs write to, read in place without waiting.
 //!
-//! Room is given back in steps rather than a record at a time: the position that says so is read by every traced thread, and
-//! each change of it takes the line away from them. Refuses: to wait.
+//! Room is given back in steps, not record by record: every traced thread reads the position that says so, and each change of it
+//! takes the cache line away from them.
 
 #![allow(unsafe_code, reason = "the ring is memory shared with the kernel")]
 

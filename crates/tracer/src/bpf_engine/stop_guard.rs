@@ -1,7 +1,7 @@
-//! A small process that ends when the backpressure thread asks it to, which wakes the backpressure thread; and that, should we be killed, sets going
-//! what had just asked for a stop by `SIGSTOP`: the kernel lets go of everything else.
+//! Guard process: ends when the backpressure thread asks it to, which wakes that thread; and, should the tracer be killed, resumes
+//! threads that had just stopped by `SIGSTOP` (the kernel resumes all others).
 //!
-//! Refuses: memory of its own and everything else that isn't a plain system call, since it is forked from many threads.
+//! It is forked from a process of many threads, so that it makes plain system calls only.
 
 #![allow(
     unsafe_code,

@@ -1,4 +1,4 @@
-//! What is done to calls on purpose, as `-e inject=` says it.
+//! Injections: results, signals, delays and memory that a trace changes on purpose (`-e inject=`).
 
 use std::time::Duration;
 

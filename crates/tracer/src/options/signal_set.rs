@@ -1,4 +1,4 @@
-//! Sets of signals, as `-e signal=` names them.
+//! Sets of signals (`-e signal=`).
 
 use std::str::FromStr as _;
 

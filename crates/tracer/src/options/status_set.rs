@@ -1,4 +1,4 @@
-//! How calls may end, as `-e status=` names it.
+//! Sets of call statuses (`-e status=`).
 
 use backsight_syscall_decode::{SyscallOutcome, SyscallRecord};
 

@@ -1,7 +1,7 @@
-//! A command's way from nothing to its first call under the tracer's eyes: as a child of the tracer, or as the process that
-//! was there before the tracer and that somebody else waits for.
+//! Start of a command up to its first call under the tracer: as a child of the tracer, or as the process that was there before the
+//! tracer and that its parent waits for.
 //!
-//! By hand, since who else starts commands here also waits for those that can't be executed, and so does the engine.
+//! `std::process` would wait for commands that can't be executed, as the engine does.
 
 use nix::{
     errno::Errno,

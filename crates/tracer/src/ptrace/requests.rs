@@ -1,6 +1,4 @@
-//! What the engine asks of the kernel: each request once, with plain types, and nothing decided here.
-//!
-//! The only place of the engine where memory is shared with the kernel.
+//! Requests of ptrace(2), waits, and reads of a tracee's memory: each once, with plain types, without decisions.
 
 use backsight_syscall_decode::Abi;
 use nix::errno::Errno;

@@ -1,7 +1,7 @@
-//! A seccomp filter that lets calls pass which nobody asks for, so that only the others stop.
+//! Seccomp filter: lets calls pass that the options don't ask for, so that only the others stop.
 //!
-//! A filter stays with the program and its children. It changes no call's result as long as the tracer lives; without one,
-//! the kernel would refuse the calls that are asked for.
+//! A filter stays with the program and its children. It changes no call's result as long as the tracer lives; without a tracer, the
+//! kernel refuses the calls that are asked for.
 
 use backsight_syscall_decode::Abi;
 use backsight_syscall_decode::syscall_set::SyscallSet;

@@ -1,7 +1,5 @@
-//! What this process was started with, before Rust's start-up changes it: that ignores broken pipes and opens standard
-//! streams that are closed, and a command is to have both as if it had been started without us.
-//!
-//! Refuses: to know what was changed after `main` began.
+//! State of this process before Rust's start-up code changes it: whether it ignores broken pipes, and which standard streams are
+//! closed. A command inherits both as if there were no tracer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,4 +1,4 @@
-//! What a wait said about a thread.
+//! Meaning of a tracee's wait status.
 
 use nix::libc;
 

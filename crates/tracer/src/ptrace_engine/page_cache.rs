@@ -1,6 +1,4 @@
-//! The memory of a stopped thread, read a page at a time and each page once a stop.
-//!
-//! Refuses: to read what the program itself couldn't, and to say more than what was there.
+//! Memory of a stopped thread, read in pages, each page once a stop. It reads what the program itself could read.
 
 use backsight_syscall_decode::memory::{MemoryRequest, ReadExtent};
 use nix::errno::Errno;

@@ -1,6 +1,4 @@
-//! Names of functions as those who wrote them know them: what compilers of C++ and of Rust made of them is undone.
-//!
-//! Refuses: names longer than [`LONGEST`], since a few letters can stand for gigabytes.
+//! Demangling of C++ and Rust symbols. Names longer than [`LONGEST`] stay mangled, since a few letters can stand for gigabytes.
 
 use std::fmt::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Calls as they are entered and left.
+//! Stops at the entry and at the end of calls: capture of memory, injections, filters, events.
 
 use std::{
     os::unix::ffi::{OsStrExt as _, OsStringExt as _},

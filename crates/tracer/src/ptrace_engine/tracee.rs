@@ -1,4 +1,4 @@
-//! What is known of a traced thread between two of its stops.
+//! State of a traced thread between two of its stops.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Threads as they come and go: attached to, made, executed, ended, let go.
+//! Lifecycle of traced threads: attach, creation, execve, exit, detach.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

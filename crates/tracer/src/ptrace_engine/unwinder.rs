@@ -1,8 +1,6 @@
-//! In which functions of its program a stopped thread is: the addresses on its stack, found by the unwind tables of what is
-//! mapped there, with the symbols that hold them.
+//! Stack unwinding of a stopped thread, by the unwind tables of what is mapped in its process, with symbols.
 //!
-//! Refuses: programs that call the kernel in another way than this one, and to name a function by a symbol that doesn't reach
-//! so far.
+//! Programs of another architecture have no stack here, and a symbol names only addresses within its size.
 
 use std::{
     collections::HashMap,

@@ -1,6 +1,5 @@
-//! What changed of each call from one run to another: how often, how long, and what of the time is due to either.
-//!
-//! Refuses: to say whether a change is chance; two runs can't tell.
+//! Differences of two summaries by call: how often, how long, and how much of the time is due to either. Two runs can't tell whether
+//! a difference is chance.
 
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write as _};

@@ -4,7 +4,7 @@
 
 use super::sink::{Bracket, ValueSink};
 use super::{Walk, int_at, long_at};
-use crate::table::ioctl::mapper as layout;
+use crate::table::ioctl::device_mapper as layout;
 use crate::table::{Direction, StructureLayout, ValueKind};
 
 /// What of the header is looked at; behind it there may be data at once.

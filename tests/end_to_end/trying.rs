@@ -173,7 +173,7 @@ fn what_is_known_of_one_cell_is_said_before_what_is_not_of_another() {
     ended.assert_code(3);
     ended.assert_says(&[
         "is better: work rounds −",
-        "not decided yet: same value differs by less than 0.",
+        "Not decided yet: same value differs by less than 0.",
     ]);
     assert!(
         !ended.stderr.contains("before anything"),
